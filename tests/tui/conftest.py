@@ -28,6 +28,12 @@ def parsed_once() -> None:
 
 
 @pytest.fixture(autouse=True)
+def no_starter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a chosen model the installed starter would be used."""
+    monkeypatch.setattr("gistread.engine.model_search.starter_path", lambda: None)
+
+
+@pytest.fixture(autouse=True)
 def drawn_when_looked_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw only what a test looks at: without a terminal Textual draws each update and throws it away.
 

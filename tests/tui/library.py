@@ -7,10 +7,10 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from gistread.library.catalogue import Catalogue
 from gistread.library.entries import list_entries
 from gistread.library.model import LibraryEntry
-from gistread.user_data import UserData
+from gistread.store.catalogue import Catalogue
+from gistread.store.user_data import UserData
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until
 
 SIZE = (120, 30)
@@ -38,7 +38,7 @@ async def type_quickly(pilot: Pilot[None], key: str, words: str) -> None:
 
 def entries(home: Path) -> list[LibraryEntry]:
     paths = paths_in(home)
-    return list_entries(UserData(paths.books), Catalogue(paths.library))[0]
+    return list_entries(UserData(paths), Catalogue(paths))[0]
 
 
 async def read_first(path: Path, home: Path) -> None:

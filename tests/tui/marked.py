@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 from gistread.marking.model import Mark, MarkKind, new_mark, quote_at
-from gistread.marking.store import MarkStore
+from gistread.store.marks import MarkStore
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import small_book
@@ -18,7 +18,7 @@ BOOK = small_book()
 
 
 def store(folder: Path) -> MarkStore:
-    return MarkStore(paths_in(folder).marks)
+    return MarkStore(paths_in(folder))
 
 
 def kept(folder: Path) -> list[Mark]:

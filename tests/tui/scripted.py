@@ -12,7 +12,6 @@ from gistread.config import Config
 from gistread.engine.observable import Observable
 from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase, Priority, Prompt, Sampling, Usage
 from gistread.memory.model import GistMemory
-from gistread.paths import Paths
 from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -20,6 +19,7 @@ from gistread.session.events import ReadingState
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.reading import ReadingScreen
 from tests.fake_engine import FakeEngine
+from tests.folders import paths_in as paths_in
 
 
 class SteppedEngine(FakeEngine):
@@ -71,10 +71,6 @@ class SteppedEngine(FakeEngine):
             return await super()._take(kind, prompt, options, sampling, priority)
         finally:
             self.be(EngineState(Phase.IDLE))
-
-
-def paths_in(folder: Path) -> Paths:
-    return Paths(folder / "config", folder / "data", folder / "cache", folder / "state")
 
 
 def app_on(

@@ -1,10 +1,9 @@
-"""Gists of what lies ahead of the person are shaded until they are asked for."""
+"""Gists of what lies ahead of the user are not shown until they are asked for."""
 
 from pathlib import Path
 
 from gistread.memory.model import Gist, GistSource, MemoryEntry, Page
-from gistread.memory.tree import chapters, current_tree
-from gistread.tui.memory_blocks import AHEAD, View, Zoom, begun_block, entry_blocks, half_of, part_blocks, rest_blocks
+from gistread.tui.memory_blocks import AHEAD, View, Zoom, entry_blocks, half_of, rest_blocks, shown_count
 from tests.readers.memories import make_memory
 from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine, app_on, read_whole, text_of, until
@@ -12,72 +11,57 @@ from tests.tui.scripted import SteppedEngine, app_on, read_whole, text_of, until
 WIDE = (150, 60)
 
 
-def test_words_keep_their_length_and_the_label_stays() -> None:
+def test_sections_ahead_are_one_line() -> None:
     memory = make_memory()
-    view = View(bound=memory.entry(2).page.end)
-    before, after = (entry_blocks(memory, memory.entry(number), view)[-1] for number in (2, 3))
-    gist = memory.entry(3).gist.text
-    assert before.text == memory.entry(2).gist.text
-    assert [len(word) for word in after.text.split()] == [len(word) for word in gist.split()]
-    assert set(after.text) == {"░", " "}
-    assert after.hanging.strip() == "3"
-    assert after.tail == AHEAD
-    assert AHEAD not in before.tail
-    view.here = 3
-    assert entry_blocks(memory, memory.entry(3), view)[-1].tail == AHEAD  # looked at from afar
-    view.bound = memory.entry(3).page.start + 1
-    assert entry_blocks(memory, memory.entry(3), view)[-1].tail == f"partly {AHEAD} · ← you"
-    view.bound = half_of(memory.entry(3).page)
-    half_seen = entry_blocks(memory, memory.entry(3), view)[-1]
-    assert (half_seen.text, half_seen.tail) == (gist, "← you")
-    view.here, view.bound = None, memory.entry(1).page.end
-    assert "░" in entry_blocks(memory, memory.entry(2), view)[-1].text
-    view.revealed.add((memory.entry(2).page.start, memory.entry(2).page.end))
-    assert entry_blocks(memory, memory.entry(2), view)[-1] == before
+    total = len(memory.entries)
+    view = View(bound=half_of(memory.entry(3).page))
+    assert shown_count(memory, view) == 3
+    (line,) = rest_blocks(memory, view, 3)
+    assert line.text == f"4–{total}  {AHEAD}"
+    view.bound = half_of(memory.entry(3).page) - 1
+    assert shown_count(memory, view) == 2
+    view.bound = None
+    assert shown_count(memory, view) == total
+    assert rest_blocks(memory, view, total) == []
 
 
-def test_summaries_across_the_bound_pages_ahead_and_the_page_under_way_are_shaded() -> None:
+def test_sections_of_the_front_matter_have_no_gist_and_the_current_one_is_railed() -> None:
     memory = make_memory()
-    parts = chapters(memory, current_tree(memory))
-    view = View(bound=memory.entry(2).page.end - 5, zoom=Zoom.CHAPTER)
-    shaded = ["░" in part_blocks(memory, part, view)[-1].text for part in parts]
-    assert shaded == [False] + [True] * (len(parts) - 1)
-    view.zoom = Zoom.BOOK
-    assert set(part_blocks(memory, current_tree(memory), view)[-1].text) == {"░", " "}
+    first, second = memory.entry(1), memory.entry(2)
+    assert entry_blocks(memory, first, View(), begins=first.page.end) == []
+    assert entry_blocks(memory, second, View(), begins=first.page.end)
+    here = entry_blocks(memory, second, View(here=2))[-1]
+    assert (here.rail, here.ground, here.tail) == ("▌", "opened", "← you")
+    assert entry_blocks(memory, second, View())[-1].rail == ""
+
+
+def test_sections_read_ahead_of_a_gap_and_the_one_under_way_are_hidden_too() -> None:
     some = make_memory(2)
     page = Page(0, some.book.chapters[5].start, some.book.chapters[5].end, 50)
     ahead = MemoryEntry(page, Gist("Ferrand confessed.", 2, GistSource.MODEL))
     view = View(bound=10, ahead=(ahead,), reading=True, begun=page, draft="Ferrand confessed all")
-    assert not any("Ferrand" in block.text for block in rest_blocks(some, view))
-    assert any(block.tail == AHEAD for block in rest_blocks(some, view))
-    assert "░░░░░░░ ░░░░░░░░░ …" in begun_block(some, view).text
+    hidden = [block.text for block in rest_blocks(some, view, 2)]
+    assert not any("Ferrand" in text for text in hidden)
+    assert f"1 section {AHEAD}" in hidden
     view.bound = None
-    assert any("Ferrand confessed." in block.text for block in rest_blocks(some, view))
+    assert any("Ferrand confessed." in block.text for block in rest_blocks(some, view, 2))
 
 
-async def test_a_card_is_shown_by_key_or_click_and_all_by_a_command(tmp_path: Path) -> None:
+async def test_what_lies_ahead_is_shown_by_a_command_and_as_the_user_reads(tmp_path: Path) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=lambda _: "The road went on along the river."))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         pane = screen.memory_pane
         screen.controllers.questions._whole_book = False
         screen.redraw_lines()
-        await until(pilot, lambda: "░░░ ░░░░" in text_of(app))
-        first = next(one.page.number for one in pane.memory.entries if half_of(one.page) > pane.view.bound)
-        await pilot.press("tab", *["j"] * (first - pane.chosen), "enter")
-        await until(pilot, lambda: pane.view.revealed)
-        assert pane.chosen == first
-        assert not pane.view.opened
-        await pilot.press("enter")
-        await until(pilot, lambda: first in pane.view.opened)
+        await until(pilot, lambda: AHEAD in text_of(app))
+        shown = len(pane._sizes)
+        assert 0 < shown < len(pane.memory.entries)
+        await pilot.press("space")
+        await until(pilot, lambda: len(pane._sizes) > shown)
         await pilot.press("S")
-        await until(pilot, lambda: "░" not in text_of(app))
+        await until(pilot, lambda: len(pane._sizes) == len(pane.memory.entries))
         await pilot.press("S")
-        await until(pilot, lambda: "░" in text_of(app))
-        before = pane.view.bound
-        await pilot.press("shift+tab", "space")
-        await until(pilot, lambda: pane.view.bound > before)
-        await pilot.press("tab", "<", "<")
-        await until(pilot, lambda: pane.view.zoom is Zoom.BOOK and AHEAD in text_of(app))
-        await pilot.click(pane, offset=(10, 6))
-        await until(pilot, lambda: pane.view.revealed and AHEAD not in text_of(app))
+        await until(pilot, lambda: len(pane._sizes) < len(pane.memory.entries) and AHEAD in text_of(app))
+        await pilot.press("<", "<")
+        await until(pilot, lambda: pane.view.zoom is Zoom.BOOK and "once you have read it" in text_of(app))

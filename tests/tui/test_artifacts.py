@@ -4,11 +4,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from gistread.engine.protocol import EngineInfo, Rates
-from gistread.memory.estimate import RemainingWork
+from gistread.engine.protocol import Rates
 from gistread.session import events
-from gistread.tui.screens.reader import need_words
-from tests.session.test_artifacts import FACTS, GRAPHREADER, LONGAGENT, extractions, parts_read, says
+from tests.session.test_artifacts import FACTS, GRAPHREADER, extractions, says
 from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, text_of, until
 
@@ -42,7 +40,7 @@ async def test_building_artifacts_is_shown_and_can_be_paused(tmp_path: Path) -> 
 
 async def test_the_reader_chooser_shows_needs_and_times(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
-    engine._info = replace(engine.info, rates=Rates(100.0, ((1, 10.0),)))
+    engine._info = replace(engine.info, rates=Rates(100.0, 10.0))
     app = app_on(long_book(20), tmp_path, engine, replace(GRAPHREADER, reader="readagent-s"))
     async with app.run_test(size=(120, 60)) as pilot:
         screen = await opened(pilot)
@@ -62,42 +60,3 @@ async def test_the_reader_chooser_shows_needs_and_times(tmp_path: Path) -> None:
             await until(pilot, lambda: not session.building, 60)
         await pilot.press("A")
         await until(pilot, lambda: "facts are ready" in text_of(app))
-
-
-async def test_prefetching_chunks_is_shown_paused_and_resumed(tmp_path: Path) -> None:
-    engine = SteppedEngine(says=says, pinnable_tokens=100_000)
-    engine._info = replace(engine.info, rates=Rates(100.0, ((1, 10.0),)))
-    app = app_on(long_book(), tmp_path, engine, replace(LONGAGENT, prepare="when asked"))
-    async with app.run_test(size=(120, 60)) as pilot:
-        screen = await opened(pilot)
-        session = screen.session
-        assert session is not None
-        with app.batch_update():
-            await until(pilot, lambda: session.activity.reading is events.ReadingState.DONE)
-        await pilot.press("A")
-        await until(pilot, lambda: re.search(r"members:[\s│]+about\s\d+", text_of(app)))
-        await pilot.press("escape")
-        engine.stop_after = len(engine.calls) + 2
-        assert session.build_artifacts("members") is None
-        await until(pilot, lambda: re.search(r"Making members: 2 of \d+ · .*left", text_of(app)))
-        await pilot.press("r")
-        await until(pilot, lambda: re.search(r"Paused: members: 2 of \d+ · r to resume", text_of(app)))
-        engine.gate.set()
-        await pilot.press("r")
-        with app.batch_update():
-            await until(pilot, lambda: session.activity.artifact is None)
-        await pilot.press("A")
-        await until(pilot, lambda: re.search(r"members[^:]{0,150}are ready", text_of(app)))
-        assert set(parts_read(engine).values()) == {1}
-
-
-def test_needs_are_described_in_words() -> None:
-    measured = EngineInfo("m", "f", 8192, "CPU", rates=Rates(100.0, ((1, 10.0),)))
-    assert need_words("facts", None, None) == "needs facts"
-    assert need_words("facts", RemainingWork(0, 46, 60_000, 1_200), measured) == "needs facts: about 12 min"
-    assert need_words("facts", RemainingWork(12, 46, 60_000, 1_200), measured) == (
-        "facts: 12 of 46 ready, about 12 min more"
-    )
-    assert need_words("facts", RemainingWork(0, 46, 100, 10), measured) == "needs facts: about 2 s"
-    assert need_words("facts", RemainingWork(46, 46), None) == "facts are ready"
-    assert need_words("vectors", RemainingWork(0, 0), None) == "needs vectors"

@@ -1,6 +1,5 @@
 """A question on the screen: the agent's steps, the pages that open, the answer and its sources."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,17 +14,17 @@ from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
-    Citation,
     Expanded,
     LookedUp,
     OpenedBy,
     Restarted,
     SegmentLevel,
     Started,
-    Statement,
     Stopped,
     StopReason,
 )
+from gistread.store.evidence import AnswerMark, AnswerMarkKind, Citation
+from gistread.store.model import BoundChoice
 from gistread.tui.app import GistreadApp
 from gistread.tui.layout import Pane
 from gistread.tui.screens.reading import ReadingScreen
@@ -87,19 +86,19 @@ async def test_steps_appear_one_by_one_and_opened_pages_are_shown(tmp_path: Path
         screen = await read_whole(pilot)
         await ask(pilot, "who lit it")
         await until(pilot, lambda: reader.questions == ["who lit it"])
-        await until(pilot, lambda: "Choosing a page" in text_of(app))
+        await until(pilot, lambda: "Choosing a section" in text_of(app))
         assert screen.panes.current is Pane.BOOK
         reader.say(STARTED, LookedUp(30, 1, "the road"), Expanded(30, OpenedBy.AGENT))
         await until(pilot, lambda: "opened by the agent: the road" in text_of(app))
-        assert "① page 30, the road" in text_of(app)
-        assert "page 31" not in text_of(app)
+        assert "section 30: the road" in text_of(app)
+        assert "section 31" not in text_of(app)
         reader.say(LookedUp(31, 2, "why not"), Expanded(31, OpenedBy.AGENT), Stopped(StopReason.ENOUGH))
-        await until(pilot, lambda: "③ enough" in text_of(app))
+        await until(pilot, lambda: "enough to answer" in text_of(app))
         await until(pilot, lambda: "Answering" in text_of(app))
         reader.say(AnswerDelta("Finch "), AnswerDelta("did "))
         await until(pilot, lambda: "Finch did" in text_of(app))
         reader.say(answered("Finch did [30]."))
-        await until(pilot, lambda: "Finch did [p. 30]." in text_of(app))
+        await until(pilot, lambda: "Finch did [30]." in text_of(app))
         await until(pilot, lambda: "memory is complete" in text_of(app))
 
 
@@ -125,19 +124,24 @@ async def test_a_source_leads_to_its_words_in_the_book_and_to_its_page_in_the_me
 
 
 def _marks(screen: ReadingScreen) -> list[tuple[int, int]]:
-    return [(mark.start, mark.end) for mark in screen.book_pane.marks]
+    return [(mark.start, mark.end) for mark in screen.book_pane.marks if mark.style]
 
 
-async def test_a_page_number_in_the_answer_is_a_link_for_the_mouse(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_a_reference_in_the_answer_is_a_link_for_the_mouse(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
+        page = screen.memory_pane.memory.entry(30).page
         await ask(pilot, "who")
-        reader.say(STARTED, answered("Somebody did [30]."))
-        await until(pilot, lambda: "Somebody did [p. 30]." in text_of(app))
-        row = next(row for row, line in enumerate(lines(app)) if "Somebody did [p. 30]." in line)
-        await pilot.click(offset=(lines(app)[row].index("[p. 30]") + 1, row))
-        await until(pilot, lambda: screen.book_pane.place == screen.memory_pane.memory.entry(30).page.start)
+        reader.say(
+            STARTED, replace(answered("Somebody did [1]."), citations=(Citation(30, page.start, page.end, "x"),))
+        )
+        await until(pilot, lambda: "Somebody did [1]." in text_of(app))
+        row = next(row for row, line in enumerate(lines(app)) if "Somebody did [1]." in line)
+        await pilot.click(offset=(lines(app)[row].index("[1]") + 1, row))
+        await until(pilot, lambda: _marks(screen) == [(page.start, page.end)])
+        start, end = screen.book_pane.visible_range
+        assert start <= page.start < end
 
 
 async def test_the_user_refuses_a_page_and_stops_the_lookups(tmp_path: Path, reader: ScriptedReader) -> None:
@@ -147,7 +151,7 @@ async def test_the_user_refuses_a_page_and_stops_the_lookups(tmp_path: Path, rea
         await ask(pilot, "who")
         reader.say(STARTED, LookedUp(2, 1, "why not"), Expanded(2, OpenedBy.AGENT))
         await until(pilot, lambda: 2 in screen.memory_pane.view.opened)
-        await until(pilot, lambda: "refuse page" in text_of(app))
+        await until(pilot, lambda: "refuse" in text_of(app))
         await pilot.press("x")
         await until(pilot, lambda: 2 not in screen.memory_pane.view.opened)
         assert reader.steering.refused == {2}
@@ -185,7 +189,7 @@ async def test_a_question_during_reading_names_its_scope(tmp_path: Path, reader:
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
         reader.say(Started("readagent-s", reader.pages_read, 46, False, told=(SegmentLevel(1, 1, 0),)))
-        await until(pilot, lambda: f"From the first {reader.pages_read} of ~46 pages." in text_of(app))
+        await until(pilot, lambda: f"From the first {reader.pages_read} of ~46 sections" in text_of(app))
         assert "larger than the model's window" in text_of(app)
         assert "Reading along" not in text_of(app)
         await pilot.press("escape")
@@ -206,11 +210,11 @@ async def test_with_hardly_any_text_in_front_of_the_bound_a_line_says_so_and_how
         assert screen.book_pane.visible_range[1] <= reader.text_length < len(screen.book.text)
         words = "Ctrl+T in the question line asks the whole book."
         assert words in screen.answers_pane.exchanges[-1].too_little
-        await pilot.press("escape", "a", "ctrl+t", "escape", "ctrl+q")
+        await pilot.press("escape", "a", "ctrl+t", "enter", "escape", "ctrl+q")
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=(130, 14)) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: screen.controllers.questions.bound_words == "the whole book")
+        await until(pilot, lambda: screen.controllers.line.bound_words == "answers use the whole book")
 
 
 async def test_a_question_up_to_a_place_in_the_front_matter_says_that_nothing_has_been_read(
@@ -222,6 +226,7 @@ async def test_a_question_up_to_a_place_in_the_front_matter_says_that_nothing_ha
     async with app.run_test(size=(130, 10)) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: screen.memory_pane.memory and screen.memory_pane.memory.complete)
+        screen.controllers.line.choose_bound(BoundChoice(at=first.end))
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
         assert reader.text_length <= first.end
@@ -257,13 +262,13 @@ async def test_a_question_before_the_first_page_waits_for_it(tmp_path: Path, rea
         await opened(pilot)
         await until(pilot, lambda: "Reading along · 0" in text_of(app))
         await ask(pilot, "who")
-        await until(pilot, lambda: "waits for the first page" in text_of(app))
+        await until(pilot, lambda: "waits for the first section" in text_of(app))
         assert not reader.questions
         engine.gate.set()
         await until(pilot, lambda: reader.questions == ["who"])
 
 
-async def test_a_restart_discards_the_answer_and_unsupported_statements_are_marked(
+async def test_a_restart_discards_the_answer_and_words_that_the_text_lacks_are_marked(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
@@ -271,17 +276,18 @@ async def test_a_restart_discards_the_answer_and_unsupported_statements_are_mark
         await read_whole(pilot)
         await ask(pilot, "who")
         reader.say(STARTED, AnswerDelta("Wrong words"), Restarted("the model ended"))
-        await until(pilot, lambda: "Asked again: the model ended" in text_of(app))
+        await until(pilot, lambda: "the answer begins again: the model ended" in text_of(app))
         assert "Wrong words" not in text_of(app)
         reader.say(answered("Not in the pages read so far (1 of about 333).", found=False, lookups=(1, 3)))
         await until(pilot, lambda: "Not in the pages read so far (1 of about 333)." in text_of(app))
         await ask(pilot, "who else")
         reader.say(STARTED, AnswerDelta("It was Napoleon."))
         await until(pilot, lambda: "Napoleon" in text_of(app))
-        assert "Not supported" not in text_of(app)
-        doubted = replace(answered("It was Napoleon. He rode."), statements=(Statement(0, 16, supported=False),))
+        assert "not in the text" not in text_of(app)
+        mark = AnswerMark(7, 15, AnswerMarkKind.NAME, "not in the text")
+        doubted = replace(answered("It was Napoleon. He rode."), marks=(mark,))
         reader.say(doubted)
-        await until(pilot, lambda: "It was Napoleon. [Not supported by the text] He rode." in text_of(app))
+        await until(pilot, lambda: "It was Napoleon [not in the text]. He rode." in text_of(app))
 
 
 async def test_earlier_questions_are_restored_with_their_answers(tmp_path: Path, reader: ScriptedReader) -> None:
@@ -319,7 +325,7 @@ async def test_on_a_narrow_terminal_the_steps_take_three_lines_of_any_pane(
         await until(pilot, lambda: "because it tells of the boy" in text_of(app))
         strip = lines(app)[-5:-2]
         assert strip[0].strip() == "? who lit it"
-        assert strip[1].strip() == "① page 2, because it tells of the boy"
+        assert strip[1].strip() == "① section 2: because it tells of the boy"
         reader.say(answered("Finch did."))
         await until(pilot, lambda: "Finch did." in text_of(app))
         await pilot.press("v")
@@ -334,7 +340,7 @@ async def test_model_output_is_never_read_as_markup(tmp_path: Path, reader: Scri
         screen = await read_whole(pilot)
         await ask(pilot, "who")
         reader.say(STARTED, LookedUp(2, 1, markup), Expanded(2, OpenedBy.AGENT), answered(markup))
-        await until(pilot, lambda: text_of(app).count(markup) == 2)
+        await until(pilot, lambda: markup in text_of(app))
         await pilot.press("tab")
         screen.panes.unseen_answer = True
         screen.redraw_lines()
@@ -351,14 +357,16 @@ async def test_a_question_ahead_of_the_memory_uses_the_text_up_to_the_reading_pl
         screen = await opened(pilot)
         await engine.stopped.wait()
         await pilot.press("1", "0", "%")
-        await until(pilot, lambda: "up to 1" in text_of(app))
+        await until(pilot, lambda: screen.controllers.context.position.looking)
+        await pilot.press("enter")
+        await until(pilot, lambda: "answers stop at 1" in text_of(app))
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
         assert screen.book_pane.visible_range[1] <= reader.text_length < len(screen.book.text) / 4
         reader.say(replace(STARTED, bound_share=0.13), replace(answered("Not found."), found=False))
-        await until(pilot, lambda: re.search(r"From the text up to your place \(13%\)\.", text_of(app)))
-        await until(pilot, lambda: "ask the whole book" in text_of(app))
-        await pilot.press("a", "ctrl+t")
+        await until(pilot, lambda: "From the text up to 13% of the book" in text_of(app))
+        await until(pilot, lambda: "sets where answers stop" in text_of(app))
+        await pilot.press("a", "ctrl+t", "enter")
         await until(pilot, lambda: "the whole book" in text_of(app).splitlines()[-3])
         await pilot.press(*"who", "enter")
         await until(pilot, lambda: len(reader.questions) == 2)

@@ -1,7 +1,7 @@
 """Italics, raised figures and links of the book are shown without changing its text."""
 
 from gistread.book.model import Book, Chapter, Image, Link, Paragraph, ParagraphKind, Span, Style
-from gistread.tui.book_blocks import BookBlocks, inline_spans
+from gistread.tui.book_blocks import BookBlocks, inline_spans, is_story
 from gistread.tui.text import Clicked
 from gistread.tui.text.widget import LongText
 from tests.tui.text.scene import Screen, row, settle
@@ -42,19 +42,6 @@ def test_a_piece_of_a_paragraph_has_the_marks_inside_it() -> None:
     assert [(one.start, one.end, one.style) for one in spans][:2] == [(0, 2, "emphasis"), (7, 8, "superscript")]
 
 
-def test_a_block_without_spans_has_the_same_layout() -> None:
-    blocks = BookBlocks(book())
-    assert blocks.bare(1).spans == ()
-    assert blocks.bare(1).text == blocks[1].text
-
-
-def test_pictures_have_a_sign() -> None:
-    text = "Figure 1\n\nListing 2"
-    parts = (Paragraph(0, 8, ParagraphKind.IMAGE), Paragraph(10, len(text), ParagraphKind.IMAGE))
-    blocks = BookBlocks(Book(text, "T", parts, (Chapter("T", 0, len(text)),), images=(Image(0, 8, "1.png"),)))
-    assert [blocks[0].hanging, blocks[1].hanging] == ["▧", ""]
-
-
 def test_rows_of_a_list_hang_behind_its_marker_and_verse_turns_over() -> None:
     text = "• One thing and another"
     one = Book(text, "T", (Paragraph(0, len(text), ParagraphKind.LIST, 1),), (Chapter("T", 0, len(text)),))
@@ -85,8 +72,12 @@ async def test_a_click_on_a_link_of_the_book_names_it() -> None:
         assert [event.link for event in app.heard_of(Clicked)] == [1]
 
 
-def test_headings_are_styled_by_their_level() -> None:
-    text = "XIV\n\nOf Small Matters"
-    parts = (Paragraph(0, 3, ParagraphKind.HEADING, 4), Paragraph(5, len(text), ParagraphKind.HEADING, 4))
-    blocks = BookBlocks(Book(text, "T", parts, (Chapter("XIV", 0, len(text)),)))
-    assert [(block.align, block.level) for block in blocks] == [("center", 2), ("left", 4)]
+def test_a_book_in_which_people_talk_is_a_story() -> None:
+    def written(share: int) -> Book:
+        said = ["“Come in,” he said." if number % share == 0 else "The fog came on." for number in range(100)]
+        starts = [sum(len(one) + 2 for one in said[:at]) for at in range(100)]
+        paragraphs = tuple(Paragraph(at, at + len(one)) for at, one in zip(starts, said, strict=True))
+        return Book("\n\n".join(said), "T", paragraphs, (Chapter("T", 0, 10),))
+
+    assert is_story(written(4))
+    assert not is_story(written(20))

@@ -6,12 +6,14 @@ import pytest
 
 from gistread.config import Config, load_config
 from gistread.engine.model_files import ModelFile
-from gistread.engine.model_kinds import ModelKind
 from gistread.errors import BookError, EngineError
+from gistread.readers.registry import METHODS
 from gistread.session.events import ReadingState
 from gistread.tui.app import GistreadApp
+from gistread.tui.screens.choosing import USUAL
 from gistread.tui.screens.model import ModelScreen
 from gistread.tui.screens.reading import ReadingScreen
+from tests.engine.test_models import gguf
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, paths_in, read_whole, text_of, until
 
@@ -28,9 +30,7 @@ def model(name: str, *, usable: bool = True) -> ModelFile:
         context_length=8192,
         parameters=135_000_000,
         licence="apache-2.0",
-        usable=usable,
         problem="" if usable else "the file is cut off",
-        kind=ModelKind.TEXT if usable else ModelKind.BROKEN,
     )
 
 
@@ -59,9 +59,11 @@ async def test_models_are_listed_with_facts_and_the_choice_is_saved(tmp_path: Pa
         shown = text_of(app)
         assert "98 MB · Q4_1 · 135 M parameters" in shown
         assert "trained for 8,192 tokens · apache-2.0" in shown
-        assert "cannot be used: the file is cut off" in shown
-        assert "Read without a model" in shown
-        await pilot.press("enter")
+        assert shown.index("Without a model") < shown.index("Read without a model")
+        assert "cannot be used" not in shown
+        await pilot.press(*"broken")
+        await until(pilot, lambda: "cannot be used: the file is cut off" in text_of(app))
+        await pilot.press("escape", *"small", "enter")
         await until(pilot, lambda: "memory is complete" in text_of(app))
         assert asked_for == [str(models[0].path)]
         await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).model == str(models[0].path))
@@ -85,13 +87,47 @@ async def test_a_path_to_a_model_can_be_typed(tmp_path: Path, models: list[Model
         asked_for.append(name)
         return SteppedEngine()
 
+    path = gguf(tmp_path / "q.gguf")
     app = GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make)
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("m")
         await until(pilot, lambda: "small-model" in text_of(app))
-        await pilot.press(*"q.gguf", "enter")
-        await until(pilot, lambda: asked_for == ["q.gguf"])
+        await pilot.press(*str(path), "enter")
+        await until(pilot, lambda: asked_for == [str(path)])
+
+
+async def test_a_typed_name_without_a_model_is_refused_and_not_saved(
+    tmp_path: Path, models: list[ModelFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.engine.models.found_models", lambda extra=(): [])
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await opened(pilot)
+        await pilot.press("m")
+        await until(pilot, lambda: "small-model" in text_of(app))
+        await pilot.press(*"llama3", "enter")
+        await until(pilot, lambda: "No such file or model: 'llama3'" in text_of(app))
+        assert isinstance(app.screen, ModelScreen)
+    assert not load_config(paths_in(tmp_path).config_file).model
+
+
+async def test_the_installed_starter_is_used_while_no_model_is_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked_for: list[str] = []
+
+    def make(name: str) -> SteppedEngine:
+        asked_for.append(name)
+        return SteppedEngine()
+
+    monkeypatch.setattr("gistread.engine.model_search.starter_path", lambda: tmp_path / "starter.gguf")
+    app = GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await opened(pilot)
+        await until(pilot, lambda: "Using the starter, a small model for trying out" in text_of(app))
+        await until(pilot, lambda: "memory is complete" in text_of(app))
+    assert asked_for == ["starter"]
 
 
 async def test_a_model_that_cannot_be_used_is_one_line_and_the_book_stays_readable(tmp_path: Path) -> None:
@@ -160,7 +196,7 @@ async def test_a_broken_theme_of_the_person_is_a_notice(tmp_path: Path) -> None:
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await opened(pilot)
         await until(pilot, lambda: "mine.toml" in text_of(app))
-        assert "Unknown theme 'mine'" in text_of(app)
+        assert "There is no theme 'mine'" in text_of(app)
 
 
 async def test_keys_are_changed_by_the_settings_and_wrong_ones_are_named(tmp_path: Path) -> None:
@@ -192,14 +228,15 @@ async def test_a_reader_is_chosen_and_saved(tmp_path: Path) -> None:
         await pilot.press("enter")
         session = app.reading.session if app.reading else None
         assert session is not None
-        await until(pilot, lambda: session.reader == "gistread")
-        await until(pilot, lambda: load_config(paths.config_file).reader == "gistread")
+        chosen = next(name for name in METHODS if name not in USUAL)
+        await until(pilot, lambda: session.reader == chosen)
+        await until(pilot, lambda: load_config(paths.config_file).reader == chosen)
     later = GistreadApp(small_book(), paths=paths, config=load_config(paths.config_file))
     async with later.run_test(size=SIZE) as pilot:
         await opened(pilot)
         assert later.reading is not None
         assert later.reading.session is not None
-        assert later.reading.session.reader == "gistread"
+        assert later.reading.session.reader == chosen
 
 
 async def test_reading_along_and_its_pause_are_remembered_for_each_book(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.tui.screens.contents import ContentsScreen, ContentsTree
-from tests.tui.books import small_book
 from tests.tui.scripted import app_on, lines, opened, text_of, until
 
 NARROW = (80, 24)
@@ -63,21 +62,6 @@ def test_filtering_keeps_ancestors_and_ignores_diacritics() -> None:
     assert shown(tree, "zebra") == []
 
 
-def test_words_and_shares_include_descendants() -> None:
-    tree = ContentsTree(nested_book())
-    assert tree.words(0) == 501
-    assert tree.words(1) == tree.words(2) + tree.words(4) + 502
-    start, end = tree.book.chapters[1].start, tree.book.chapters[4].end
-    assert tree.extent(1) == (start, end)
-
-
-def test_a_long_tree_starts_folded_except_for_the_current_chapter() -> None:
-    tree = ContentsTree(nested_book(12))
-    tree.fold_all_but(10)
-    unfolded = [line for line in shown(tree) if line.startswith("-")]
-    assert unfolded == ["-The Élan", "--A Scene", "-The Storm"]
-
-
 async def test_the_tree_shows_the_place_and_the_share_read(tmp_path: Path) -> None:
     app = app_on(nested_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
@@ -113,19 +97,6 @@ async def test_arrows_fold_and_move_and_folds_are_kept(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[2].start)
 
 
-async def test_letters_filter_and_escape_first_clears_the_filter(tmp_path: Path) -> None:
-    app = app_on(nested_book(), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("t", *"zeb")
-        await until(pilot, lambda: "No chapter is called that" in text_of(app))
-        await pilot.press("enter", "escape")
-        await until(pilot, lambda: "Preface" in text_of(app))
-        await pilot.press(*"calm", "enter")
-        await until(pilot, lambda: app.screen is screen)
-        assert screen.book.chapters[6].start >= screen.book_pane.place > screen.book.chapters[5].start
-
-
 async def test_the_tree_works_by_mouse(tmp_path: Path) -> None:
     app = app_on(nested_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
@@ -138,14 +109,3 @@ async def test_the_tree_works_by_mouse(tmp_path: Path) -> None:
         await until(pilot, lambda: "▸ Part One" in text_of(app))
         await pilot.click(offset=(column + 3, row))
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[1].start)
-
-
-async def test_the_tree_fits_any_terminal(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=(20, 5)) as pilot:
-        screen = await opened(pilot)
-        for size in ((20, 5), (200, 60)):
-            await pilot.resize_terminal(*size)
-            await pilot.press("t", "down", "down", "up", "pagedown", "pageup", "shift+left", "shift+right", "ctrl+end")
-            await pilot.press("enter")
-            await until(pilot, lambda: app.screen is screen)

@@ -7,9 +7,10 @@ from gistread.config import Config
 from gistread.engine.protocol import Rates
 from gistread.memory.sizes import unread_memory
 from gistread.session.estimate import is_long
-from gistread.tui.screens.cost import CostScreen
-from gistread.tui.screens.reader import cost_words
-from gistread.user_data import UserData
+from gistread.store.model import BoundChoice
+from gistread.store.user_data import UserData
+from gistread.tui.screens.choosing import cost_words
+from gistread.tui.screens.listing import ListScreen
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, paths_in, read_whole, text_of, until
 from tests.tui.test_asking import NARROW, says
@@ -17,33 +18,33 @@ from tests.tui.test_asking import NARROW, says
 
 async def test_a_costly_answer_is_announced_and_a_quick_one_offered(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
-    engine._info = replace(engine.info, rates=Rates(20.0, ((1, 100.0),)))
+    engine._info = replace(engine.info, rates=Rates(20.0, 100.0))
     config = Config(min_words=400, max_words=900, reader="notes")
     app = app_on(long_book(240), tmp_path, engine, config)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await read_whole(pilot)
-        screen.controllers.questions.switch_bound()
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
         await pilot.press("a", *"why", "enter")
-        await until(pilot, lambda: isinstance(app.screen, CostScreen))
-        assert f"Thorough reads ~{len(screen.session.memory.entries)} pages: about" in text_of(app)
-        assert "q Quick: about" in text_of(app)
+        await until(pilot, lambda: isinstance(app.screen, ListScreen))
+        assert f"Thorough reads ~{len(screen.session.memory.entries)} sections: about" in text_of(app)
+        assert "Quick: about" in text_of(app)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is screen)
         assert screen.question.value == "why"
         assert not screen.session.answering
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, CostScreen))
-        await pilot.click("Actions", offset=(16, 0))
-        saved = UserData(paths_in(tmp_path).books)
+        await until(pilot, lambda: isinstance(app.screen, ListScreen))
+        await pilot.press("down", "enter")
+        saved = UserData(paths_in(tmp_path))
         await until(pilot, lambda: saved.questions(screen.book.sha256))
-        assert saved.questions(screen.book.sha256)[0].reader == "dos"
+        assert saved.questions(screen.book.sha256)[0].reader == "gistread"
         assert screen.session.reader == "notes"
 
 
 def test_a_long_answer_is_announced_also_where_the_speed_is_unknown() -> None:
     long, short = unread_memory(long_book(240)), unread_memory(small_book())
-    assert [is_long(reader, None, long) for reader in ("notes", "graphreader", "auto", "dos")] == [True] * 2 + [
+    assert [is_long(reader, None, long) for reader in ("notes", "graphreader", "auto", "gistread")] == [True] * 2 + [
         False
     ] * 2
     assert not is_long("notes", None, short)
-    assert cost_words("notes", long, None).endswith("pages. This model's speed is not known yet.")
+    assert cost_words("notes", long, None).endswith("sections. This model's speed is not known yet.")

@@ -1,13 +1,15 @@
 """Downloads in the model screen: confirmed, in the background, paused, resumed, used at once."""
 
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import OptionList
 
 from gistread.config import Config, load_config
+from gistread.engine.catalogue import CatalogueEntry, read_catalogue
 from gistread.engine.model_search import found_models
 from gistread.engine.recommendation import Machine
 from gistread.paths import Paths
@@ -36,11 +38,19 @@ def hub(tmp_path: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterato
     monkeypatch.setattr("gistread.tui.model_downloads.this_machine", lambda: Machine(10**9, 0, 4))
     monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: None)
     only_fetched(monkeypatch, paths_in(tmp_path))
-    paths_in(tmp_path).config.mkdir(parents=True, exist_ok=True)
-    paths_in(tmp_path).own_models.write_text(
-        '[[model]]\nname = "tiny"\nrepository = "owner/tiny-GGUF"\nfile = "tiny.gguf"\nlicence = "cc0-1.0"\n'
-        f'good_for = "trying things out"\nparameters = 10\nsize_bytes = {len(gguf)}\nsha256 = "{sha256(gguf)}"\n'
+    tiny = CatalogueEntry(
+        "tiny",
+        "owner/tiny-GGUF",
+        "tiny.gguf",
+        "trying things out",
+        licence="cc0-1.0",
+        parameters=10,
+        size_bytes=len(gguf),
+        sha256=sha256(gguf),
     )
+    known = read_catalogue()
+    catalogue = replace(known, entries=(*known.entries, tiny))
+    monkeypatch.setattr("gistread.tui.model_downloads.read_catalogue", lambda: catalogue)
     with faulty_server() as server:
         serve_repository(server, "owner/tiny-GGUF", {"tiny.gguf": gguf}, licence="cc0-1.0")
         monkeypatch.setenv("HF_ENDPOINT", server.url)
@@ -94,7 +104,7 @@ async def choosing(pilot: "Pilot[None]") -> None:
     """The model screen with its downloads."""
     await opened(pilot)
     await pilot.press("m")
-    await until(pilot, lambda: "tiny   recommended" in text_of(pilot.app))
+    await until(pilot, lambda: "Recommended for this machine" in text_of(pilot.app))
 
 
 async def asked_about(pilot: "Pilot[None]") -> None:
@@ -111,25 +121,18 @@ async def downloading(pilot: "Pilot[None]", part: Path) -> None:
     await until(pilot, lambda: part.exists() and part.stat().st_size > 20_000)
 
 
-async def test_the_recommended_model_is_first_and_embedding_models_are_separate(
-    app: GistreadApp, hub: FaultyServer
-) -> None:
+async def test_the_recommended_model_is_shown_with_size_time_and_licence(app: GistreadApp, hub: FaultyServer) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await choosing(pilot)
         shown = text_of(app)
-        assert "Can be downloaded, after confirmation" in shown
-        assert "No language model on this machine yet. Choose one below to download it" in shown
-        assert "cc0-1.0 · the largest that fits 1.0 GB of free memory" in shown
+        assert "No model on this machine yet. Choose one to download" in shown
+        assert re.search(r"download · \d+ kB · about .* for this book · cc0-1\.0", shown)
         assert "qwen3-1.7b" not in shown
-        assert "nomic-embed-text" not in shown
         await pilot.press("down", "enter")
         await until(pilot, lambda: "qwen3-1.7b" in text_of(app))
         shown = text_of(app)
-        assert shown.index("tiny   recommended") < shown.index("qwen3-1.7b")
+        assert shown.index("tiny") < shown.index("Other models") < shown.index("qwen3-1.7b")
         assert "too large for now" in shown
-        await pilot.press("shift+tab")
-        await until(pilot, lambda: "nomic-embed-text" in text_of(app))
-        assert "tiny" not in text_of(app)
     assert not hub.requests
 
 
@@ -155,10 +158,9 @@ async def test_a_downloaded_model_can_be_used_at_once(
     async with app.run_test(size=SIZE) as pilot:
         await asked_about(pilot)
         await pilot.press("enter")
-        await until(pilot, lambda: "Ready to use" in text_of(app))
+        await until(pilot, lambda: "On this machine" in text_of(app))
         assert placed.read_bytes() == gguf
-        await until(pilot, lambda: app.screen.query_one("#model-rows", OptionList).highlighted_option is not None)
-        await until(pilot, lambda: app.screen.query_one("#model-rows", OptionList).highlighted_option.id == str(placed))
+        await until(pilot, lambda: isinstance(app.screen, ModelScreen) and app.screen.chosen == str(placed))
         await pilot.press("enter")
         await until(pilot, lambda: asked_for == [str(placed)])
         await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).model == str(placed))
@@ -166,14 +168,13 @@ async def test_a_downloaded_model_can_be_used_at_once(
 
 async def test_a_model_is_downloaded_by_mouse(app: GistreadApp, placed: Path) -> None:
     async def click_on(words: str) -> None:
-        rows = app.screen.query_one(OptionList)
         line = next(y for y, text in enumerate(text_of(app).splitlines()) if words in text)
-        await pilot.click(rows, offset=(4, line - rows.content_region.y))
+        await pilot.click(offset=(20, line))
 
     async with app.run_test(size=SIZE) as pilot:
         await choosing(pilot)
-        await until(pilot, lambda: "No language model on this machine yet" in text_of(app))  # now the rows stay
-        await click_on("tiny   recommended")
+        await until(pilot, lambda: "No model on this machine yet" in text_of(app))  # now the rows stay
+        await click_on("about 1 s for this book")
         await until(pilot, lambda: "Download tiny?" in text_of(app))
         await click_on("You agree")
         await until(pilot, placed.exists)
@@ -213,7 +214,7 @@ async def test_a_download_is_discarded(app: GistreadApp, hub: FaultyServer, part
         await until(pilot, lambda: "discard" in text_of(app))
         await pilot.press("down", "enter")
         await until(pilot, lambda: not part.exists())
-        await until(pilot, lambda: "tiny   recommended" in text_of(app))
+        await until(pilot, lambda: "about 1 s for this book" in text_of(app))
     assert not list(part.parent.iterdir())
 
 
@@ -228,43 +229,38 @@ async def test_quitting_keeps_the_partial_download_with_a_message(
         await pilot.press("q")
     assert 0 < part.stat().st_size < len(gguf)
     assert app._downloads is not None
-    assert not app._downloads.downloads.running
+    assert not app._downloads.running
 
 
-async def test_unfinished_downloads_are_resumed_or_discarded_after_a_restart(
+async def test_an_unfinished_download_is_resumed_or_discarded_after_a_restart(
     new_app: Callable[[], GistreadApp], tmp_path: Path, hub: FaultyServer, gguf: bytes
 ) -> None:
     serve_repository(hub, "owner/other", {"other.gguf": gguf})
     hub.always = throttled(20_000)
     part = paths_in(tmp_path).models / "other.gguf.part"
 
-    async def ask_about_what_was_begun(pilot: "Pilot[None]") -> None:
+    async def ask_about_it(pilot: "Pilot[None]") -> None:
         await choosing(pilot)
-        await until(pilot, lambda: "partial: " in text_of(pilot.app))
-        await pilot.press("enter")
-        await until(pilot, lambda: "Discard the partial download" in text_of(pilot.app))
+        await pilot.press(*"owner/other", "enter")
+        await until(pilot, lambda: "Download other?" in text_of(pilot.app))
 
     app = new_app()
     async with app.run_test(size=SIZE) as pilot:
-        await choosing(pilot)
-        await pilot.press(*"owner/other", "enter")
-        await until(pilot, lambda: "Download other?" in text_of(app))
+        await ask_about_it(pilot)
         await pilot.press("enter")
-        await until(pilot, lambda: "owner/other · Enter: pause or stop" in text_of(app))
         await until(pilot, lambda: part.exists() and part.stat().st_size > 10_000)
     app = new_app()
     async with app.run_test(size=SIZE) as pilot:
-        await ask_about_what_was_begun(pilot)
+        await ask_about_it(pilot)
         here = part.stat().st_size
         await pilot.press("enter")
         await until(pilot, lambda: part.stat().st_size > here)
     assert hub.gets()[-1].first == here
     app = new_app()
     async with app.run_test(size=SIZE) as pilot:
-        await ask_about_what_was_begun(pilot)
+        await ask_about_it(pilot)
         await pilot.press("down", "enter")
         await until(pilot, lambda: not part.exists())
-        await until(pilot, lambda: "partial: " not in text_of(app))
 
 
 async def test_a_refused_download_is_reported_and_can_be_retried(
@@ -290,13 +286,3 @@ async def test_an_address_can_be_typed(app: GistreadApp, hub: FaultyServer, plac
         assert not hub.gets("/owner"), "only asked what there is"
         await pilot.press("enter")
         await until(pilot, placed.exists)
-
-
-async def test_an_unreadable_catalogue_is_reported(app: GistreadApp, tmp_path: Path) -> None:
-    paths_in(tmp_path).own_models.write_text("[[model]]\nname = 3")
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot)
-        await pilot.press("m")
-        await until(pilot, lambda: "A model needs name" in text_of(app))
-        assert "models.toml" in text_of(app)
-        assert "Read without a model" in text_of(app)

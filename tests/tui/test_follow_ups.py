@@ -4,11 +4,13 @@ import time
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input, OptionList
+from textual.widgets import Input
 
 from gistread.readers.events import Expanded, LookedUp, OpenedBy
-from gistread.tui.reading.questions import QuestionController
-from gistread.user_data import SavedQuestion, UserData
+from gistread.store.model import SavedQuestion
+from gistread.store.user_data import UserData
+from gistread.tui.reading.question_line import QuestionLine
+from gistread.tui.widgets.row_list import RowList
 from tests.tui.books import small_book
 from tests.tui.scripted import (
     ScriptedReader,
@@ -46,8 +48,8 @@ async def test_a_follow_up_is_shown_as_one_and_backspace_drops_it(tmp_path: Path
         await pilot.press("backspace")
         await until(pilot, lambda: CHIP in text_of(app))
         with pytest.MonkeyPatch.context() as patch:  # The answer drew on more of the book than may be used now.
-            patch.setattr(QuestionController, "bound", 10)
-            assert not screen.controllers.questions.follows
+            patch.setattr(QuestionLine, "bound", 10)
+            assert not screen.controllers.line.follows
         await pilot.press("escape")
         await ask(pilot, FOLLOW_UP)
         await until(pilot, lambda: reader.options.thread)
@@ -61,7 +63,7 @@ async def test_a_follow_up_is_shown_as_one_and_backspace_drops_it(tmp_path: Path
         assert reader.options.thread == ()
         reader.say(STARTED, answered("Who knows."))
         await until(pilot, lambda: "Who knows." in text_of(app))
-    threads = UserData(paths_in(tmp_path).books).threads(small_book().sha256)
+    threads = UserData(paths_in(tmp_path)).threads(small_book().sha256)
     assert [len(one.questions) for one in threads] == [2, 1]
 
 
@@ -102,10 +104,10 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(tmp_path: P
         await ask(pilot, "who lit it")
         await reader.asked.wait()
         reader.say(STARTED, LookedUp(2, 1, ""), Expanded(2, OpenedBy.AGENT))
-        await until(pilot, lambda: "page 2" in text_of(app))
+        await until(pilot, lambda: "section 2" in text_of(app))
         await pilot.press("escape")
         await until(pilot, lambda: "ask again" in text_of(app))
-    saved = UserData(paths_in(tmp_path).books)
+    saved = UserData(paths_in(tmp_path))
     saved.add_question(small_book().sha256, SavedQuestion("where", "In the tower.", True, asked_at=time.time()))
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -114,7 +116,7 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(tmp_path: P
         first, last = screen.answers_pane.exchanges
         assert "Interrupted" in first.problem
         assert last.answer
-        await until(pilot, lambda: screen.session.question_obstacle() is None)
+        await until(pilot, lambda: not screen.session.answering)
         await pilot.press("v")
         await until(pilot, lambda: screen.answers_pane.cursor_key == ("question", 1))
         await pilot.press("O")
@@ -124,14 +126,14 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(tmp_path: P
         reader.say(STARTED, answered("Finch did."))
         await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == "Finch did.")
         assert len(screen.answers_pane.exchanges) == 2
-    threads = UserData(paths_in(tmp_path).books).threads(small_book().sha256)
+    threads = UserData(paths_in(tmp_path)).threads(small_book().sha256)
     assert sorted(one.answer for thread in threads for one in thread.questions) == ["Finch did.", "In the tower."]
 
 
 async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
     tmp_path: Path, reader: ScriptedReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data, book = UserData(paths_in(tmp_path).books), small_book()
+    data, book = UserData(paths_in(tmp_path)), small_book()
     data.add_question(book.sha256, SavedQuestion("who lit it", "Finch did.", True, asked_at=1.0, upto=9))
     data.add_question(book.sha256, SavedQuestion("where", "In the tower." + "\nHigh." * 20, True, asked_at=2.0))
     copied: list[str] = []
@@ -146,13 +148,13 @@ async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
         await pilot.press("Y", "a")
         assert "In the tower." in copied[-1]
         pane = screen.answers_pane
-        await until(pilot, lambda: pane.scroll_offset.y == pane.max_scroll_y > 0)
+        await until(pilot, lambda: pane.max_scroll_y > pane.scroll_offset.y > 0 and "In the tower." in text_of(app))
         await pilot.press("escape")
         await pilot.press("J")
         await until(pilot, lambda: "Past questions" in text_of(app) and "who lit it" in text_of(app))
-        await pilot.press("d")
+        await pilot.press("x")
         await until(pilot, lambda: names() == ["who lit it"] and len(screen.answers_pane.exchanges) == 1)
-        await pilot.press("u")
+        await pilot.press("U")
         await until(pilot, lambda: names() == ["who lit it", "where"] and len(screen.answers_pane.exchanges) == 2)
         await pilot.press("j", "y")
         await until(pilot, lambda: "Finch did." in copied[-1])
@@ -162,7 +164,7 @@ async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
         await until(pilot, lambda: "who lit it!" in text_of(app))
         row = next(row for row, line in enumerate(lines(app)) if "who lit it!" in line)
         await pilot.click(offset=(20, row))  # The first click only chooses it.
-        await until(pilot, lambda: app.screen.query_one(OptionList).highlighted == 1)
+        await until(pilot, lambda: app.screen.query_one(RowList).cursor_key == 1)
         await pilot.click(offset=(20, row))
         await until(pilot, lambda: CHIP in text_of(app))
         assert [one.question for one in screen.answers_pane.exchanges] == ["where", "who lit it"]
@@ -174,12 +176,12 @@ async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
         await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == "He slept.")
         await until(pilot, lambda: [len(one.questions) for one in data.threads(book.sha256)] == [1, 2])
         await pilot.press("J", "E")
-        await until(pilot, lambda: app.screen.query("#export-path"))
-        await until(pilot, lambda: "Markdown: the questions and answers of this thread." in text_of(app))
-        app.screen.query_one("#export-path", Input).value = str(tmp_path / "thread.txt")
+        await until(pilot, lambda: app.screen.query("#typed"))
+        await until(pilot, lambda: "the questions and answers of this thread" in text_of(app))
+        app.screen.query_one("#typed", Input).value = str(tmp_path / "thread.txt")
         await pilot.press("enter")
         await until(pilot, lambda: "Name a file that ends with .md." in text_of(app))
-        app.screen.query_one("#export-path", Input).value = str(tmp_path / "thread.md")
+        app.screen.query_one("#typed", Input).value = str(tmp_path / "thread.md")
         await pilot.press("enter")
         await until(pilot, lambda: (tmp_path / "thread.md").exists())
     exported = (tmp_path / "thread.md").read_text()

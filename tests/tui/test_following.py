@@ -10,6 +10,7 @@ from gistread.readers.events import (
     AnswerDelta,
     Answered,
     Branched,
+    LookedUp,
     Noted,
     PartRead,
     ReaderEvent,
@@ -23,7 +24,7 @@ from gistread.readers.events import (
 from gistread.tui.answer_blocks import line_key
 from gistread.tui.layout import Pane
 from gistread.tui.screens.reading import ReadingScreen
-from tests.tui.books import long_book, small_book
+from tests.tui.books import long_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, lines, read_whole, text_of, until
 
 WIDE, NARROW = (130, 44), (80, 24)
@@ -34,6 +35,7 @@ WALK = (
     Walked(1, 9, 16),
     Branched(tuple(TreeBranch(0, page, page, f"Gist {page}.") for page in range(9, 17))),
     Walked(0, 12, 12),
+    LookedUp(12, 1, "Gist 12."),
 )
 DONE = Answered("Ferrand did.", True, (), (12,), (12,), 80.0, NO_USAGE)
 
@@ -73,15 +75,15 @@ async def test_enter_or_a_click_on_a_line_goes_to_its_place_and_backspace_comes_
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await asked(pilot, reader, *WALK)
-        await until(pilot, lambda: "page 12, being read  Gist 12." in text_of(app))
+        await until(pilot, lambda: "section 12: Gist 12." in text_of(app))
         start = screen.memory_pane.memory.entry(12).page.start
         before = screen.book_pane.place
-        await on_line(pilot, screen, (0, 12, 12))
+        await on_line(pilot, screen, 1)
         await pilot.press("enter")
         await until(pilot, lambda: screen.book_pane.place == start)
         await pilot.press("backspace")
         await until(pilot, lambda: screen.book_pane.place == before)
-        row = row_of(pilot, "page 12, being read")
+        row = row_of(pilot, "section 12: Gist 12.")
         await pilot.click(offset=(lines(app)[row].index("Gist 12.") + 2, row))
         await until(pilot, lambda: screen.book_pane.place == start)
 
@@ -92,11 +94,11 @@ async def test_shown_passages_are_linked_and_marked_in_the_contents(tmp_path: Pa
         screen = await asked(pilot, reader, STARTED)
         place = screen.memory_pane.memory.entry(30).page
         reader.say(Shown(((place.start, place.end),)))
-        await until(pilot, lambda: "the book  ▕" in text_of(app))
-        row = row_of(pilot, "the book  ▕")
-        await pilot.click(offset=(lines(app)[row].index("■"), row))
+        await until(pilot, lambda: "1 passage given" in text_of(app))
+        row = row_of(pilot, "1 passage given")
+        await pilot.click(offset=(lines(app)[row].index("section 30"), row))
         await until(pilot, lambda: _sees(screen, place.start))
-        assert [(mark.start, mark.end) for mark in screen.book_pane.marks] == [(place.start, place.end)]
+        assert [(mark.start, mark.end) for mark in screen.book_pane.marks if mark.style] == [(place.start, place.end)]
         second = screen.book.chapters[1]
         reader.say(Shown(((second.start, second.start + 50), (second.start + 90, second.start + 120))), DONE)
         await until(pilot, lambda: "Ferrand did." in text_of(app))
@@ -116,13 +118,13 @@ async def test_back_returns_to_the_answer_on_a_narrow_screen(tmp_path: Path, rea
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=NARROW) as pilot:
         screen = await asked(pilot, reader, *WALK)
-        await until(pilot, lambda: "page 12, being read" in text_of(app))
-        await on_line(pilot, screen, (0, 12, 12))
+        await until(pilot, lambda: "section 12: Gist 12." in text_of(app))
+        await on_line(pilot, screen, 1)
         await pilot.press("enter")
         await until(pilot, lambda: screen.panes.current is Pane.BOOK)
         await pilot.press("backspace")
         await until(pilot, lambda: screen.panes.current is Pane.ANSWERS)
-        assert "page 12, being read" in text_of(app)
+        assert "section 12: Gist 12." in text_of(app)
 
 
 async def test_the_steps_fold_to_a_line_and_unfold(tmp_path: Path, reader: ScriptedReader) -> None:
@@ -130,8 +132,8 @@ async def test_the_steps_fold_to_a_line_and_unfold(tmp_path: Path, reader: Scrip
     async with app.run_test(size=WIDE) as pilot:
         screen = await asked(pilot, reader, *WALK, Stopped(StopReason.ENOUGH), AnswerDelta("Ferrand"), DONE)
         await until(pilot, lambda: "Ferrand did." in text_of(app))
-        assert "▸  down the tree: pages 9–16 ▸ page 12 · 1 page read" in text_of(app)
-        assert "the whole book" not in text_of(app)
+        assert "▸  section 12 opened" in text_of(app)
+        assert "down to sections" not in text_of(app)
 
         async def press_key() -> None:
             await pilot.press("W")
@@ -139,26 +141,17 @@ async def test_the_steps_fold_to_a_line_and_unfold(tmp_path: Path, reader: Scrip
         async def press_enter() -> None:
             screen.panes.show(Pane.ANSWERS)
             await pilot.pause()
-            screen.answers_pane.set_cursor(("work", 0))
+            screen.answers_pane.set_cursor(("steps", 0))
             await pilot.press("enter")
 
         async def click() -> None:
-            row = row_of(pilot, "down the tree:")
-            await pilot.click(offset=(lines(app)[row].index("down the tree:") + 2, row))
+            row = row_of(pilot, "section 12 opened")
+            await pilot.click(offset=(lines(app)[row].index("section 12 opened") + 2, row))
 
         for fold in (press_key, press_enter, click):
             for shown in (True, False):
                 await fold()
-                await until(pilot, lambda shown=shown: ("the whole book" in text_of(app)) is shown)
-
-
-async def test_an_answer_without_steps_says_so(tmp_path: Path, reader: ScriptedReader) -> None:
-    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await asked(pilot, reader, STARTED, DONE)
-        await until(pilot, lambda: "Ferrand did." in text_of(app))
-        await pilot.press("W")
-        await until(pilot, lambda: "No steps to show" in text_of(app))
+                await until(pilot, lambda shown=shown: ("down to sections" in text_of(app)) is shown)
 
 
 def _notes(first: int, last: int) -> list[ReaderEvent]:
@@ -176,7 +169,7 @@ async def test_a_long_answer_is_followed_only_at_its_end(
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=size) as pilot:
         screen = await asked(pilot, reader, STARTED, *_notes(1, 40))
-        await until(pilot, lambda: "part 40 of 90" in text_of(app))
+        await until(pilot, lambda: "parts read: 40 of 90" in text_of(app))
         screen.panes.show(Pane.ANSWERS)
         await until(pilot, lambda: screen.focused is screen.answers_pane)
         await pilot.press("g")
@@ -186,19 +179,19 @@ async def test_a_long_answer_is_followed_only_at_its_end(
         await pilot.pause(0.2)
         assert "Note number 1." in text_of(app)
         await pilot.press("G")
-        await until(pilot, lambda: "part 60 of 90" in text_of(app))
+        await until(pilot, lambda: "parts read: 60 of 90" in text_of(app))
         reader.say(*_notes(61, 80))
-        await until(pilot, lambda: "part 80 of 90" in text_of(app))
+        await until(pilot, lambda: "parts read: 80 of 90" in text_of(app))
 
 
 async def test_the_answers_pane_grows_up_to_half_of_the_screen(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await asked(pilot, reader, STARTED)
-        await until(pilot, lambda: "Choosing a page" in text_of(app))
+        await until(pilot, lambda: "Choosing a section" in text_of(app))
         usual = screen.answers_pane.size.height
         reader.say(*_notes(1, 40))
-        await until(pilot, lambda: "part 40 of 90" in text_of(app))
+        await until(pilot, lambda: "parts read: 40 of 90" in text_of(app))
         most = screen.answers_pane.size.height
         assert usual < most < WIDE[1] / 2
         reader.say(Stopped(StopReason.NOTHING_LEFT), DONE)

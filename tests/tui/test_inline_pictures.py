@@ -7,11 +7,9 @@ from rich.style import Style
 from textual.app import App
 from textual.pilot import Pilot
 
-from gistread.config import Config
 from gistread.tui import kitty
 from gistread.tui.screens.help import HelpScreen
 from gistread.tui.screens.image import ImageScreen
-from gistread.tui.text import figure
 from tests.book.make_epub import epub, package, page
 from tests.tui.scripted import app_on, lines, opened, text_of, until
 from tests.tui.test_pictures import png
@@ -56,19 +54,6 @@ async def test_a_picture_stands_above_its_caption_and_a_click_enlarges_it(tmp_pa
         assert len(rows) <= SIZE[1] * 2 / 3
         await pilot.click(offset=(lines(app)[rows[1]].index("▀") + 2, rows[1]))
         await until(pilot, lambda: isinstance(app.screen, ImageScreen))
-
-
-async def test_the_cover_stands_above_the_first_line_and_fits_every_screen(tmp_path: Path) -> None:
-    app = app_on(illustrated(tmp_path, 30, cover=True), tmp_path)
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot)
-        await until(pilot, lambda: rows_of(app, BLUE))
-        high = len(rows_of(app, BLUE))
-        assert rows_of(app, BLUE)[-1] < row_with(pilot, "Paragraph 0")
-        for size in ((60, 20), (200, 60), (100, 40)):
-            await pilot.resize_terminal(*size)
-            await until(pilot, lambda size=size: 0 < len(rows_of(app, BLUE)) <= size[1] * 2 / 3)
-        await until(pilot, lambda: len(rows_of(app, BLUE)) == high)
 
 
 async def test_a_picture_that_is_loaded_above_the_view_moves_nothing(tmp_path: Path) -> None:
@@ -121,25 +106,3 @@ async def test_kittys_characters_scroll_are_cut_and_sized_like_text(
 
 def number_of(diacritic: str) -> int:
     return kitty._numbers().index(diacritic)
-
-
-async def test_pictures_can_be_turned_off_and_on_while_reading(tmp_path: Path) -> None:
-    app = app_on(illustrated(tmp_path), tmp_path, config=Config(pictures=False))
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot)
-        assert not rows_of(app, RED)
-        for shown in (True, False, True):
-            screen.controllers.typography.set("pictures", shown)
-            screen.redraw_lines()
-            await until(pilot, lambda shown=shown: bool(rows_of(app, RED)) is shown)
-        assert "A red flag" in text_of(app)
-
-
-def test_a_figure_keeps_its_shape_within_its_limits() -> None:
-    from PIL import Image
-
-    wide = figure.Figure.of(Image.new("RGB", (160, 40)), 1600)
-    assert wide.cells_in(80) == (80, 10)
-    assert wide.limited(5).cells_in(80) == (40, 5)
-    assert wide.cells_in(0) == (1, 1)
-    assert len(wide.row(0, 80, 10)) == 80

@@ -6,7 +6,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from gistread.tui.widgets.book_list import BookList
-from tests.tui.library import SIZE, read_first
+from tests.tui.library import SIZE
 from tests.tui.scripted import app_on, opened, text_of, until
 
 
@@ -33,22 +33,6 @@ async def test_books_are_added_to_a_series_in_order(tmp_path: Path, folder: Path
         await pilot.press("enter")
         screen = await opened(pilot)
         assert [volume.title for volume in screen.book.volumes] == ["A Short Tale", "The Long Tale"]
-
-
-async def test_an_invalid_volume_is_reported_and_the_series_unchanged(tmp_path: Path, folder: Path) -> None:
-    await read_first(folder / "A Short Tale.txt", tmp_path)
-    app = app_on(None, tmp_path)
-    async with app.run_test(size=SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "A Short Tale" in text_of(app))
-        series = folder / "Tales.series"
-        for said in ("is volume 1 of", "have the same text"):
-            await _go_to(pilot, "A Short Tale")
-            before = series.read_bytes() if series.exists() else b""
-            await pilot.press("v")
-            app.screen.query_one("#path", Input).value = str(series)
-            await pilot.press("enter")
-            await until(pilot, lambda said=said: said in text_of(app))
-        assert series.read_bytes() == before
 
 
 async def _go_to(pilot: Pilot[None], title: str) -> None:

@@ -138,21 +138,6 @@ async def test_links_and_notes_can_be_clicked(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[1].start)
 
 
-async def test_words_of_an_open_note_are_copied(tmp_path: Path) -> None:
-    app = app_on(linked_book(), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        await opened(pilot)
-        await click_on(pilot, "keeper*", 6)
-        await until(pilot, lambda: "* Ada, of whom" in text_of(app))
-        row = next(n for n, line in enumerate(lines(app)) if "* Ada, of whom" in line)
-        column = lines(app)[row].index("Ada")
-        await pilot.mouse_down(offset=(column, row))
-        await pilot.hover(offset=(column + 6, row))
-        await pilot.mouse_up(offset=(column + 6, row))
-        await pilot.press("y")
-        await until(pilot, lambda: app.clipboard == "Ada, of")
-
-
 async def test_an_address_is_opened_only_after_a_second_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = app_on(linked_book(), tmp_path)
     went: list[str] = []
@@ -167,26 +152,3 @@ async def test_an_address_is_opened_only_after_a_second_key(tmp_path: Path, monk
         assert went == []
         await pilot.press("enter", "down", "enter")
         await until(pilot, lambda: went == ["https://news.example/lamp"])
-
-
-async def test_changing_the_typography_keeps_open_notes(tmp_path: Path) -> None:
-    app = app_on(linked_book(), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot)
-        await pilot.press(".", "enter")
-        await until(pilot, lambda: "┊ " in text_of(app))
-        await pilot.resize_terminal(50, 20)
-        await until(pilot, lambda: "┊ " in text_of(app))
-        screen.book_pane.show_book(screen.book, 0)
-        await pilot.press(".", ",", "enter")
-        await until(pilot, lambda: "┊ " in text_of(app))
-
-
-async def test_a_page_without_links_says_so(tmp_path: Path) -> None:
-    app = app_on(linked_book(), tmp_path)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("5", "0", "%")
-        await until(pilot, lambda: screen.book_pane.place > 0)
-        await pilot.press(".")
-        await until(pilot, lambda: "No link on the screen" in text_of(app))

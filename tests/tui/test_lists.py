@@ -1,11 +1,26 @@
-"""A panel with a list."""
+"""The list of every panel: filtered, moved in by key and mouse, closed one thing at a time."""
 
 import asyncio
 from pathlib import Path
 
+import pytest
+
+from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import ListScreen, Row
 from tests.tui.books import small_book
-from tests.tui.scripted import app_on, opened, text_of, until
+from tests.tui.scripted import app_on, lines, opened, text_of, until
+
+FRUIT = [Row(None, "Fruit"), *(Row(number, f"apple {number}", "sweet") for number in range(40)), Row(99, "Pear")]
+
+
+class WithKeys(ListScreen[int]):
+    KEYS = (("x", "drop", "drop"),)
+    BINDINGS = own_keys(*KEYS)
+    LETTERS = TALL = True
+
+    def action_drop(self) -> None:
+        self.rows = [row for row in self.rows if row.key != self.chosen]
+        self.show_rows(None)
 
 
 async def test_a_list_can_be_closed_while_it_opens(tmp_path: Path) -> None:
@@ -20,14 +35,47 @@ async def test_a_list_can_be_closed_while_it_opens(tmp_path: Path) -> None:
             await until(pilot, lambda: app.screen is screen)
 
 
-async def test_rows_are_broken_anew_when_the_terminal_narrows(tmp_path: Path) -> None:
+async def test_letters_filter_a_list_and_escape_clears_before_it_closes(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=(100, 30)) as pilot:
-        await opened(pilot)
-        about = "A light that warns of the reef beyond the point, and of the sandbank on its other side."
-        app.push_screen(ListScreen("Lamps", rows=[Row("r", "red", about), Row("g", "green")], at="g"))
-        await until(pilot, lambda: "Lamps" in text_of(app))
-        await pilot.resize_terminal(50, 30)
-        await until(pilot, lambda: "point, and of the sandbank on its other  " in text_of(app))
-        assert isinstance(app.screen, ListScreen)
-        assert app.screen.chosen == "g"
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen, chosen = await opened(pilot), list[int | None]()
+        panel = ListScreen("Fruit", rows=FRUIT, at=20, placeholder="a fruit")
+        app.push_screen(panel, chosen.append)
+        await until(pilot, lambda: panel.is_mounted and panel.chosen == 20 and "apple 20" in text_of(app))
+        await pilot.press(*"pear")
+        await until(pilot, lambda: panel.chosen == 99 and "apple" not in text_of(app))
+        await pilot.press("s")
+        await until(pilot, lambda: "Nothing in the list has these words." in text_of(app))
+        await pilot.press("enter", "escape")
+        await until(pilot, lambda: panel.chosen == 20 and app.screen is panel)
+        await pilot.press("pagedown", "down", "ctrl+home", "down", "enter")
+        await until(pilot, lambda: app.screen is screen)
+        assert chosen == [1]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (20, 6)])
+async def test_letters_of_a_list_with_keys_act_and_a_first_click_only_moves(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=size) as pilot:
+        screen, chosen = await opened(pilot), list[int | None]()
+        panel = WithKeys("Fruit", rows=FRUIT, placeholder="a fruit")
+        app.push_screen(panel, chosen.append)
+        await until(pilot, lambda: panel.is_mounted and panel.chosen == 0)
+        await pilot.press("x", "j", "x", "G")
+        await until(pilot, lambda: panel.chosen == 99)
+        await pilot.press("slash", *"apple 3", "enter")
+        await until(pilot, lambda: app.screen is screen)
+        assert chosen == [3]
+        if size[1] < 24:
+            return
+        app.push_screen(again := WithKeys("Fruit", rows=FRUIT, placeholder="a fruit"), chosen.append)
+        await until(pilot, lambda: again.is_mounted and "x drop" in text_of(app))
+        row = next(number for number, line in enumerate(lines(app)) if "apple 2" in line)
+        await pilot.click(offset=(12, row))
+        await until(pilot, lambda: again.chosen == 2)
+        assert app.screen is again
+        await pilot.click(offset=(12, row))
+        await until(pilot, lambda: app.screen is screen)
+        assert chosen == [3, 2]

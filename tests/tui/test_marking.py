@@ -1,11 +1,12 @@
-"""Highlights, notes, bookmarks and letters: made, shown and undone by keyboard and by mouse."""
+"""Highlights, notes and bookmarks: made, shown and undone by keyboard and by mouse."""
 
 from pathlib import Path
 
 from textual.widgets import TextArea
 
-from gistread.marking.model import Color, MarkKind
-from gistread.tui.marking.panels import MarkScreen, NoteScreen
+from gistread.marking.model import Color, MarkKind, new_mark, quote_at
+from gistread.tui.marking.list_screen import MarkScreen
+from gistread.tui.marking.panels import NoteScreen
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book
 from tests.tui.marked import BOOK, NARROW, WIDE, kept, marking, put, selected, store
@@ -25,30 +26,6 @@ async def test_a_selection_is_highlighted_and_the_colour_has_a_sign(tmp_path: Pa
         assert any("● Ada Brennan" in line for line in lines(app))
 
 
-async def test_h_without_a_selection_selects_then_highlights_a_sentence(tmp_path: Path) -> None:
-    app = app_on(BOOK, tmp_path)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        screen = await marking(pilot)
-        await pilot.press("h")
-        assert selected(screen).startswith("Ada Brennan kept")
-        assert kept(tmp_path) == []
-        await pilot.press(")", "h")
-        await until(pilot, lambda: kept(tmp_path))
-        assert kept(tmp_path)[0].place.exact == "She trimmed it at dusk and again at midnight."
-
-
-async def test_highlighting_again_removes_and_undo_restores_a_highlight(tmp_path: Path) -> None:
-    app = app_on(BOOK, tmp_path)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await marking(pilot)
-        await pilot.press("V", "h")
-        await until(pilot, lambda: len(kept(tmp_path)) == 1)
-        await pilot.press("V", "h")
-        await until(pilot, lambda: kept(tmp_path) == [])
-        await pilot.press("U")
-        await until(pilot, lambda: len(kept(tmp_path)) == 1)
-
-
 async def test_the_mouse_may_begin_and_end_inside_words(tmp_path: Path) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
@@ -58,23 +35,6 @@ async def test_the_mouse_may_begin_and_end_inside_words(tmp_path: Path) -> None:
         await pilot.press("h")
         await until(pilot, lambda: kept(tmp_path))
         assert kept(tmp_path)[0].place.exact == "Brennan kept"
-
-
-async def test_the_colour_is_chosen_by_name_and_stays(tmp_path: Path) -> None:
-    app = app_on(BOOK, tmp_path)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await marking(pilot)
-        await pilot.press("H")
-        await until(pilot, lambda: "■  green" in text_of(app))
-        await pilot.press("down", "enter", "V", "h")
-        await until(pilot, lambda: kept(tmp_path))
-        assert kept(tmp_path)[0].color is Color.GREEN
-        assert any("■ Ada" in line for line in lines(app))
-        await pilot.press("V", "V", "H", "down", "enter")
-        await until(pilot, lambda: kept(tmp_path)[0].color is Color.BLUE)
-        assert len(kept(tmp_path)) == 1
-        file = app.paths.config_file
-        await until(pilot, lambda: file.exists() and 'highlight = "blue"' in file.read_text())
 
 
 async def test_a_note_is_written_shown_edited_deleted_and_restored(tmp_path: Path) -> None:
@@ -99,27 +59,13 @@ async def test_a_note_is_written_shown_edited_deleted_and_restored(tmp_path: Pat
         await until(pilot, lambda: kept(tmp_path)[0].note == "Who?\nWhy?!")
         await pilot.click(offset=(column, row))
         await until(pilot, lambda: isinstance(app.screen, MarkScreen))
-        await pilot.press("d")
+        await pilot.press("x")
         await until(pilot, lambda: kept(tmp_path) == [])
         assert "U restores it" in text_of(app)
         await pilot.press("U")
         await until(pilot, lambda: kept(tmp_path))
         assert kept(tmp_path)[0].note == "Who?\nWhy?!"
         assert screen.controllers.marks.marks[0].id == mark.id
-
-
-async def test_marks_work_by_mouse(tmp_path: Path) -> None:
-    put(tmp_path, "Ada Brennan", color=Color.RED, note="She?")
-    app = app_on(BOOK, tmp_path)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await marking(pilot)
-        await until(pilot, lambda: any("✎ Ada" in line for line in lines(app)))
-        row = next(number for number, line in enumerate(lines(app)) if "✎ Ada" in line)
-        await pilot.click(offset=(lines(app)[row].index("Ada"), row))
-        await until(pilot, lambda: "red highlight" in text_of(app))
-        row = next(number for number, line in enumerate(lines(app)) if "d delete" in line)
-        await pilot.click(offset=(lines(app)[row].index("d delete") + 2, row))
-        await until(pilot, lambda: kept(tmp_path) == [])
 
 
 async def test_a_mouse_selection_is_highlighted_by_a_click(tmp_path: Path) -> None:
@@ -164,19 +110,6 @@ async def test_leaving_a_changed_note_asks_and_quitting_keeps_it(tmp_path: Path)
     assert [mark.note for mark in kept(tmp_path)] == ["draft two"]
 
 
-async def test_a_second_escape_discards_the_changes(tmp_path: Path) -> None:
-    mark = put(tmp_path, "Ada", note="as it was", color=Color.BLUE)
-    app = app_on(BOOK, tmp_path)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await marking(pilot)
-        await pilot.press("V", "e")
-        await until(pilot, lambda: isinstance(app.screen, NoteScreen))
-        assert app.screen.query_one(TextArea).text == "as it was"
-        await pilot.press(*"xyz", "escape", "escape")
-        await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
-    assert kept(tmp_path) == [mark]
-
-
 async def test_emptying_a_note_deletes_it_but_not_a_highlight(tmp_path: Path) -> None:
     put(tmp_path, "Ada", note="one", color=Color.BLUE)
     put(tmp_path, "Brennan", MarkKind.NOTE, note="two")
@@ -193,34 +126,23 @@ async def test_emptying_a_note_deletes_it_but_not_a_highlight(tmp_path: Path) ->
         assert (kept(tmp_path)[0].kind, kept(tmp_path)[0].note) == (MarkKind.HIGHLIGHT, "")
 
 
-# Bookmarks and letters
+# Bookmarks
 
 
-async def test_bookmarks_and_letters_are_set_and_gone_to(tmp_path: Path) -> None:
+async def test_bookmarks_are_set_removed_and_gone_to_beside_letters_of_earlier_versions(tmp_path: Path) -> None:
     book = long_book()
+    letter = new_mark(MarkKind.LETTER, quote_at(book.text, book.chapters[3].start), letter="q")
+    store(tmp_path).put(book.sha256, letter)
     app = app_on(book, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await marking(pilot)
         await pilot.press("]", "]", "B")
-        await until(pilot, lambda: store(tmp_path).marks(book.sha256))
+        await until(pilot, lambda: len(store(tmp_path).marks(book.sha256)) == 2)
         first = screen.book_pane.place
         assert "⚑" in text_of(app)
-        await pilot.press("M", "q")
-        await until(pilot, lambda: len(store(tmp_path).marks(book.sha256)) == 2)
-        await pilot.press("]", "]", "M", "j")
-        await until(pilot, lambda: len(store(tmp_path).marks(book.sha256)) == 3)
-        second = screen.book_pane.place
-        assert second > first
-        await pilot.press("'", "q")
-        await until(pilot, lambda: screen.book_pane.place == first)
-        await pilot.press("'", "'")
-        await until(pilot, lambda: screen.book_pane.place == second)
-        await pilot.press("'")
-        await until(pilot, lambda: "Go to which mark?" in text_of(app))
-        assert "Chapter 3" in text_of(app)
-        await pilot.press("down", "enter")
-        await until(pilot, lambda: screen.book_pane.place == first)
-        await pilot.press("'", "z")
-        await until(pilot, lambda: "No mark z" in text_of(app))
+        await pilot.press("]", "l")
+        await until(pilot, lambda: "mark q" in text_of(app) and "bookmark" in text_of(app))
+        await pilot.press("g", "enter")
+        await until(pilot, lambda: app.screen is screen and screen.book_pane.place == first)
         await pilot.press("B")
-        await until(pilot, lambda: len(store(tmp_path).marks(book.sha256)) == 2)
+        await until(pilot, lambda: [mark.kind for mark in store(tmp_path).marks(book.sha256)] == [MarkKind.LETTER])

@@ -38,11 +38,6 @@ def test_every_sentence_is_stepped_on_forward_and_back() -> None:
     assert walk(BOOK, steps.previous_sentence, lambda one: one[0], last)[::-1] == sentences
 
 
-def test_paragraphs_stop_at_the_ends() -> None:
-    assert steps.paragraph_at(BOOK, 0, -1) == steps.paragraph_at(BOOK, 0)
-    assert steps.paragraph_at(BOOK, len(BOOK.text), 1)[1] == len(BOOK.text)
-
-
 def test_apostrophes_and_hyphens_stay_in_a_word_and_characters_without_spaces_are_words() -> None:
     book = as_book("mother-in-law’s lamp", "灯台の光 и лампа")
     words = walk(book, steps.next_word, lambda one: one[1], steps.word_at(book, 0))
@@ -62,12 +57,3 @@ def test_a_range_that_begins_or_ends_inside_a_word_takes_the_whole_word() -> Non
         start = book.text.index(words)
         found = steps.whole_words(book, (start, start + len(words)))
         assert book.text[slice(*found)] == whole, words
-
-
-def test_a_book_without_words_or_text_is_handled() -> None:
-    for book in (as_book("* * *", "—"), Book("", "", (), (Chapter("", 0, 0),))):
-        for step in (steps.word_at, steps.next_word, steps.previous_word):
-            assert step(book, 0) == (0, len(book.text))
-        assert steps.paragraph_at(book, 0)[0] == 0
-        for step in (steps.sentence_at, steps.next_sentence, steps.previous_sentence):
-            assert step(book, 0)

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from gistread.config import Config
 from gistread.engine.model_source import ModelSource
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
 from gistread.memory.store import MemoryRequest, MemoryStore
@@ -67,29 +66,11 @@ async def test_another_preset_makes_a_second_memory(tmp_path: Path) -> None:
     assert {(one.focus.preset.name, one.complete) for one in kept(tmp_path)} == {("fiction", True), ("meeting", True)}
 
 
-async def test_choosing_the_same_preset_or_too_long_a_task_changes_nothing(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, engine := SteppedEngine())
-    async with app.run_test(size=SIZE, notifications=True) as pilot:
-        screen = await read_whole(pilot)
-        calls = len(engine.calls)
-        await chooser(pilot, "D")
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
-        await pilot.pause(0.1)
-        await chooser(pilot, "Q")
-        app.screen.query_one("#typed").value = "x" * 700  # type: ignore[attr-defined]
-        await pilot.press("enter")
-        await until(pilot, lambda: "the limit is 600" in text_of(app))
-        assert focus_on(screen) == DEFAULT_FOCUS
-        assert len(engine.calls) == calls
-    assert len(kept(tmp_path)) == 1
-
-
 async def test_a_memory_for_a_question_is_chosen_and_left_by_keyboard(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, engine := SteppedEngine())
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
-        await chooser(pilot, "Q")
+        await chooser(pilot, "C")
         await pilot.press(*TASK.replace(" ", "_"), "enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK.replace(" ", "_")))
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
@@ -98,26 +79,13 @@ async def test_a_memory_for_a_question_is_chosen_and_left_by_keyboard(tmp_path: 
         await chooser(pilot, "C")
         shown = text_of(app)
         assert "● fake, as fiction or other prose, to find out: who_minds_the_lamp?" in shown
-        assert "40 to 90 words a page · single-pass · just now" in shown
-        await pilot.press("k" if shown.index("●") > shown.index("fake, as fiction") else "j", "enter")
+        assert "40 to 90 words a section · single-pass · just now" in shown
+        await pilot.press("up" if shown.index("●") > shown.index("fake, as fiction") else "down", "enter")
         await until(pilot, lambda: focus_on(screen) == DEFAULT_FOCUS)
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
         assert "to find out" not in text_of(app)
         assert len(engine.calls) == calls
     assert {one.focus.task for one in kept(tmp_path)} == {"", "who_minds_the_lamp?"}
-
-
-async def test_memories_are_chosen_by_mouse(tmp_path: Path) -> None:
-    first = app_on(small_book(), tmp_path, SteppedEngine())
-    async with first.run_test(size=SIZE) as pilot:
-        screen = await read_whole(pilot)
-        await read_for(pilot, screen, GistFocus(built_in_presets()["paper"]))
-        await pilot.click("#memory-header")
-        await until(pilot, lambda: isinstance(first.screen, ListScreen))
-        await pilot.pause()
-        assert "fake, as fiction" in text_of(first)
-        await pilot.click("#rows", offset=(4, 2))
-        await until(pilot, lambda: focus_on(screen) == DEFAULT_FOCUS)
 
 
 async def test_a_memory_for_a_question_resumes(tmp_path: Path) -> None:
@@ -133,11 +101,11 @@ async def test_a_memory_for_a_question_resumes(tmp_path: Path) -> None:
         assert read
         await chooser(pilot, "C")
         await until(pilot, lambda: "of the book" in text_of(app))
-        await pilot.press("g", "enter")
+        await pilot.press("ctrl+home", "enter")
         await until(pilot, lambda: focus_on(screen) == DEFAULT_FOCUS)
         engine.gate.set()
         await chooser(pilot, "C")
-        await pilot.press("G", "enter")
+        await pilot.press("ctrl+end", "enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK))
         assert screen.memory_pane.memory is not None
         assert len(screen.memory_pane.memory.entries) >= read
@@ -156,7 +124,7 @@ async def test_a_memory_of_another_model_is_shown_until_this_one_reads(tmp_path:
         screen = await opened(pilot)
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.OFFERED)
         await chooser(pilot, "C")
-        await pilot.press("j", "enter")
+        await pilot.press("down", "enter")
         await until(pilot, lambda: isinstance(second.screen, ReadingScreen))
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.OFFERED)
         assert not small.calls
@@ -164,25 +132,6 @@ async def test_a_memory_of_another_model_is_shown_until_this_one_reads(tmp_path:
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
         assert screen.memory_pane.memory is not None
         assert screen.memory_pane.memory.model_name == "small"
-
-
-async def test_without_a_model_memories_are_shown_without_estimates(tmp_path: Path) -> None:
-    first = app_on(small_book(), tmp_path, SteppedEngine())
-    async with first.run_test(size=SIZE) as pilot:
-        screen = await read_whole(pilot)
-        await read_for(pilot, screen, GistFocus(task=TASK))
-    app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=SIZE, notifications=True) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: focus_on(screen) == DEFAULT_FOCUS)
-        for key in ("D", "Q"):
-            await pilot.press(key)
-            await until(pilot, lambda: "Press m to choose one" in text_of(app))
-            assert isinstance(app.screen, ReadingScreen)
-        await chooser(pilot, "C")
-        await pilot.press("j", "enter")
-        await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK))
-        assert "No model" in text_of(app)
 
 
 @pytest.mark.parametrize(("here", "offered"), [("large-1", "large"), ("another", "")])
@@ -201,7 +150,8 @@ def test_the_model_that_has_read_a_book_is_offered(
 async def test_the_choice_for_a_book_is_remembered(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine())
     async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot)
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.session.has_model)
         await chooser(pilot, "D")
         await pilot.press("down", "enter")
         await until(pilot, lambda: any(one.complete and one.focus.preset.name == "code" for one in kept(tmp_path)))
@@ -212,36 +162,3 @@ async def test_the_choice_for_a_book_is_remembered(tmp_path: Path) -> None:
     async with again.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
         assert focus_on(screen) == GistFocus(built_in_presets()["code"])
-
-
-async def test_a_new_book_uses_the_configured_preset(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, SteppedEngine(), Config(min_words=40, max_words=90, preset="manual"))
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await read_whole(pilot)
-        assert focus_on(screen) == GistFocus(built_in_presets()["manual"])
-
-
-@pytest.mark.parametrize("name", ["nonsense", "broken"])
-async def test_an_invalid_preset_is_reported_and_can_be_replaced(tmp_path: Path, name: str) -> None:
-    folder = paths_in(tmp_path).presets
-    folder.mkdir(parents=True)
-    (folder / "broken.toml").write_text("keep = 3")
-    app = app_on(small_book(), tmp_path, SteppedEngine(), Config(min_words=40, max_words=90, preset=name))
-    async with app.run_test(size=SIZE, notifications=True) as pilot:
-        screen = await opened(pilot)
-        said = f"Unknown preset '{name}'" if name == "nonsense" else "Preset broken.toml"
-        await until(pilot, lambda: said in text_of(app))
-        await chooser(pilot, "D")
-        await until(pilot, lambda: "Preset broken.toml" in text_of(app))
-        await pilot.press("G", "enter")
-        await until(pilot, lambda: focus_on(screen) == GistFocus(built_in_presets()["paper"]))
-
-
-async def test_a_task_is_never_read_as_markup(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, SteppedEngine())
-    async with app.run_test(size=SIZE, notifications=True) as pilot:
-        screen = await read_whole(pilot)
-        await read_for(pilot, screen, GistFocus(task="[bold]who[/nothing] \x1b[31m"))
-        await until(pilot, lambda: "[bold]who[/nothing]" in text_of(app))
-        await chooser(pilot, "C")
-        assert "[bold]who[/nothing]" in text_of(app)

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.model_files import ModelFile
-from gistread.memory.check_results import CheckResult, CheckResults, Worth
+from gistread.engine.protocol import Trust
+from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.tui.model_downloads import ModelDownloads
 from gistread.tui.screens.model import ModelScreen
+from tests.folders import paths_in
 from tests.tui.scripted import text_of, until
 from tests.tui.test_choosing import SIZE
 from tests.tui.test_choosing_roles import app_with, models
@@ -18,12 +20,12 @@ __all__ = ["models"]  # a fixture
 async def test_the_check_result_and_placement_of_a_model_are_shown(
     tmp_path: Path, models: list[ModelFile], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    poor = CheckResult(Worth.EXTRACTIVE, "many gists will be extractive; it chooses little better than by chance", 2, 6)
+    poor = CheckResult(Trust.FAILED, "many gists will be extractive; it misunderstands what it reads")
 
     def known(path: Path) -> CheckResult | None:
         return poor if path.stem == "small-model" else None
 
-    verdicts = CheckResults(tmp_path / "tried.json", "1")
+    verdicts = CheckResults(paths_in(tmp_path), "1")
     monkeypatch.setattr(CheckResults, "by_file", lambda self: known)
     app, _ = app_with(tmp_path, model="/models/small-model.gguf")
     async with app.run_test(size=SIZE) as pilot:
@@ -35,7 +37,7 @@ async def test_the_check_result_and_placement_of_a_model_are_shown(
         shown = text_of(app)
         assert "many gists will be extractive · " in shown
         assert "Loaded: 3 of 3 layers on a card" in shown
-        assert "Tried here: many gists will be extractive; it chooses" in shown
-        await pilot.press("up", "up")
+        assert "Tried here: many gists will be extractive; it misunderstands" in shown
+        await pilot.press("down")
         await until(pilot, lambda: "Loaded:" not in text_of(app))
         assert "Tried here" not in text_of(app)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from gistread.store.user_data import UserData
 from gistread.tui.layout import Pane
-from gistread.tui.widgets.prompt import Prompt
-from gistread.user_data import UserData
+from gistread.tui.widgets.input_line import InputLine
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, lines, opened, paths_in, read_whole, text_of, until
 
@@ -103,7 +103,7 @@ async def test_stepping_through_chapters_is_one_jump(tmp_path: Path) -> None:
 
 async def go_to(pilot: Pilot[None], words: str) -> None:
     await pilot.press("ctrl+g")
-    pilot.app.screen.query_one("#prompt-input").value = words
+    pilot.app.screen.query_one("#input-line-input").value = words
     await pilot.pause()
 
 
@@ -121,15 +121,15 @@ async def test_go_to_lists_destinations_while_typing(tmp_path: Path) -> None:
             await until(pilot, lambda said=said: said in text_of(app))
             await pilot.press("enter")
             await pilot.pause()
-            assert screen.query_one(Prompt).is_open
+            assert screen.query_one(InputLine).is_open
             await pilot.press("escape")
-            await until(pilot, lambda: not screen.query_one(Prompt).is_open)
+            await until(pilot, lambda: not screen.query_one(InputLine).is_open)
         assert screen.book_pane.scroll_offset.y == 0
         await go_to(pilot, "chapter 1")
         await until(pilot, lambda: "Chapter 10, 45%" in text_of(app))
         await pilot.press("down", "enter")
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[9].start)
-        assert not screen.query_one(Prompt).is_open
+        assert not screen.query_one(InputLine).is_open
         assert screen.focused is screen.book_pane
         await go_to(pilot, "chapter 1")
         await until(pilot, lambda: "Chapter 11," in text_of(app))
@@ -154,10 +154,11 @@ async def test_the_place_is_kept_after_closing_at_every_width(tmp_path: Path) ->
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
         await pilot.press("3", "3", "%")
-        await until(pilot, lambda: screen.book_pane.place > 0)
+        await until(pilot, lambda: screen.controllers.context.position.looking)
+        await pilot.press("enter")
         place = screen.book_pane.place
         await pilot.press("q")
-    assert UserData(paths_in(tmp_path).books).position(book.sha256) == place
+    assert UserData(paths_in(tmp_path)).position(book.sha256) == place
     for size in ((47, 20), (200, 60)):
         again = app_on(book, tmp_path)
         async with again.run_test(size=size) as pilot:

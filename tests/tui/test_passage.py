@@ -6,7 +6,8 @@ import pytest
 
 from gistread.config import Config
 from gistread.readers.events import Started
-from gistread.readers.passage import CHOICES
+from gistread.readers.selection import CHOICES
+from gistread.store.model import BoundChoice
 from gistread.tui.marking.panels import LookupScreen
 from gistread.tui.widgets.lines import Actions
 from tests.tui.books import small_book
@@ -22,7 +23,7 @@ EXPLAIN = CHOICES[0][1]
 @pytest.fixture
 def about(reader: ScriptedReader, monkeypatch: pytest.MonkeyPatch) -> ScriptedReader:
     """The reader of every question, about a passage or not."""
-    monkeypatch.setattr("gistread.readers.passage.about_passage", reader)
+    monkeypatch.setattr("gistread.readers.selection.about_selection", reader)
     return reader
 
 
@@ -32,7 +33,7 @@ async def test_a_selection_is_quoted_asked_about_and_its_answer_kept_as_a_note(
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         screen = await read_whole(pilot)
-        screen.controllers.questions.switch_bound()
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
         select_and_ask = "V", "V", "right", "a"
         await pilot.press(*select_and_ask)
         await until(pilot, lambda: QUOTE in text_of(app))
@@ -47,7 +48,7 @@ async def test_a_selection_is_quoted_asked_about_and_its_answer_kept_as_a_note(
         await pilot.press("escape", *select_and_ask, "1")
         await until(pilot, lambda: about.questions == [EXPLAIN])
         start = screen.book.text.index("Ada Brennan")
-        assert about.options.passage == (start, start + len("Ada Brennan"))
+        assert about.options.selection == (start, start + len("Ada Brennan"))
         assert about.options.thread == ()
         assert screen.book_pane.selected_range is None
         about.say(STARTED, answered("She kept the lamp."))
@@ -58,7 +59,7 @@ async def test_a_selection_is_quoted_asked_about_and_its_answer_kept_as_a_note(
         assert (kept(tmp_path)[0].note, kept(tmp_path)[0].place.exact) == ("She kept the lamp.", "Ada Brennan")
         await ask(pilot, "and why did she")
         await until(pilot, lambda: about.options.thread)
-        assert about.options.passage is None
+        assert about.options.selection is None
         assert about.options.thread[0].question == f"{QUOTE}: {EXPLAIN}"
 
 
@@ -70,7 +71,7 @@ async def test_on_a_narrow_screen_a_translation_is_completed_before_a_page_is_re
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await opened(pilot)
-        screen.controllers.questions.switch_bound()
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
         await pilot.press("V", "V", "right")
         await until(pilot, lambda: "a ask" in text_of(app))
         await pilot.press("a")
@@ -87,14 +88,14 @@ async def test_on_a_narrow_screen_a_translation_is_completed_before_a_page_is_re
         await until(pilot, lambda: kept(tmp_path))
         await pilot.press("escape", "V", "V", "right", "a", "5")
         await until(pilot, lambda: len(about.questions) == 2)
-        passage = about.options.passage
+        passage = about.options.selection
         assert passage
         await pilot.press("escape")
         await until(pilot, lambda: "ask again" in text_of(app))
         await pilot.press("O")
         await until(pilot, lambda: len(about.questions) == 3)
         assert about.questions[2] == "Translate this into French"
-        assert about.options.passage == passage
+        assert about.options.selection == passage
 
 
 async def test_the_model_is_asked_about_a_word_that_the_dictionary_lacks(tmp_path: Path, about: ScriptedReader) -> None:
@@ -102,12 +103,12 @@ async def test_the_model_is_asked_about_a_word_that_the_dictionary_lacks(tmp_pat
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says), config)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await opened(pilot)
-        screen.controllers.questions.switch_bound()
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
         await pilot.press("w", "w")
         await until(pilot, lambda: isinstance(app.screen, LookupScreen) and "Enter asks the model" in text_of(app))
         await pilot.press("enter")
         await until(pilot, lambda: about.questions == [CHOICES[3][1]])
-        assert screen.book.text[slice(*about.options.passage)] == "Ada"
+        assert screen.book.text[slice(*about.options.selection)] == "Ada"
 
 
 async def test_words_ahead_of_the_place_are_asked_about_with_the_text_up_to_them(
@@ -116,7 +117,7 @@ async def test_words_ahead_of_the_place_are_asked_about_with_the_text_up_to_them
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=(80, 12), notifications=True) as pilot:
         screen = await opened(pilot)
-        bound = screen.controllers.questions.bound
+        bound = screen.controllers.line.bound
         words = bound + 10, bound + 20
         screen.book_pane.select_range(*words)
         await pilot.press("a")
@@ -126,6 +127,6 @@ async def test_words_ahead_of_the_place_are_asked_about_with_the_text_up_to_them
         await until(pilot, lambda: about.questions == [EXPLAIN])
         end = screen.answers_pane.exchanges[-1].record.upto
         assert words[1] <= end < len(screen.book.text)
-        assert f"up to {end / len(screen.book.text):.0%}" in said
+        assert f"answers stop at {end / len(screen.book.text):.0%}" in said
         assert f"up to {bound / len(screen.book.text):.0%}" not in said
-        assert screen.controllers.questions.bound == bound
+        assert screen.controllers.line.bound == bound

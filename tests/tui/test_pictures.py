@@ -4,7 +4,6 @@ import base64
 import contextlib
 import io
 import struct
-import sys
 import zlib
 from pathlib import Path
 
@@ -15,13 +14,11 @@ from rich.style import Style
 from textual.app import App
 
 from gistread.book.model import Book, Chapter, Image, Paragraph, ParagraphKind
-from gistread.tui import kitty
 from gistread.tui.drawing import MOST_PIXELS, Drawer, DrawingError, ImageMode, choose_mode, unpack
 from gistread.tui.screens.image import ImageScreen
 from tests.book.make_epub import epub
 from tests.book.make_epub import page as epub_page
 from tests.terminal import Terminal, terminal
-from tests.tui.books import small_book
 from tests.tui.scripted import app_on, lines, opened, text_of, until
 
 SIZE = (100, 34)
@@ -70,13 +67,6 @@ def test_the_drawing_method_is_known_without_a_query(environment: dict[str, str]
     assert choose_mode("auto", environment) is way
 
 
-def test_the_setting_decides_and_without_colours_there_are_dots() -> None:
-    assert choose_mode("sixel", {"TERM": "dumb"}) is ImageMode.SIXEL
-    assert choose_mode("auto", {"TERM": "xterm"}, None) is ImageMode.DOTS
-    kitty_terminal = {"TERM": "xterm-kitty"}
-    assert choose_mode("kitty", kitty_terminal, "256") is choose_mode("auto", kitty_terminal, "256") is ImageMode.BLOCKS
-
-
 def test_kittys_graphics_are_sent_once_for_each_size_and_drawn_by_characters_of_one_cell() -> None:
     sent: list[str] = []
     drawer = Drawer(ImageMode.KITTY, sent.append)
@@ -104,41 +94,12 @@ def test_kittys_graphics_are_sent_once_for_each_size_and_drawn_by_characters_of_
     assert len(sent) == 4
 
 
-def test_the_terminal_keeps_only_so_many_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kitty, "_MOST_BYTES", 3 * 4 * 60 * 40)
-    sent: list[str] = []
-    drawer = Drawer(ImageMode.KITTY, sent.append)
-    figures = [drawer.figure(png()) for _ in range(3)]
-    for figure in (*figures, figures[0], drawer.figure(png())):
-        figure.row(0, 12, 4)
-    number = sent[1].partition("i=")[2].partition(",")[0]
-    assert [one for one in sent if "a=d" in one] == [f"\x1b_Ga=d,d=I,i={number},q=2\x1b\\"]  # not the one drawn again
-    drawer.forget(figures[0])
-    assert len(sent) == 6
-
-
-def test_without_colours_a_picture_is_drawn_in_dots() -> None:
-    out = io.BytesIO()
-    picture = Pillow.new("L", (40, 40), 0)
-    picture.paste(255, (20, 0, 40, 40))
-    picture.save(out, "PNG")
-    drawn = Drawer(ImageMode.DOTS, str).figure(out.getvalue())
-    assert [segment.text for row in range(2) for segment in drawn.row(row, 4, 2)] == ["⠀⠀⣿⣿"] * 2
-
-
 def test_a_picture_is_decoded_scaled_and_put_on_white() -> None:
     picture = unpack(png("#00000000", (3000, 2500), "RGBA"))
     assert (picture.width, picture.height, picture.kind) == (3000, 2500, "PNG")
     assert picture.pixels.width <= 2400
     assert picture.pixels.mode == "RGB"
     assert picture.pixels.getpixel((5, 5)) == (255, 255, 255)
-
-
-@pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "RGB", "RGBA", "CMYK", "I;16"])
-def test_every_kind_of_pixel_can_be_drawn(mode: str) -> None:
-    out = io.BytesIO()
-    Pillow.new(mode, (9, 9)).save(out, "TIFF" if mode == "CMYK" else "PNG")
-    assert unpack(out.getvalue()).pixels.mode == "RGB"
 
 
 def test_a_picture_that_would_fill_the_memory_is_refused_before_it_is_unpacked() -> None:
@@ -153,21 +114,6 @@ def test_a_picture_that_would_fill_the_memory_is_refused_before_it_is_unpacked()
     )
     with pytest.raises(DrawingError, match="too large"):
         unpack(bomb)
-
-
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (b"", "damaged"),
-        (b"no picture", "damaged"),
-        (png()[:50], "damaged"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "unsupported format"),
-        (b'<?xml version="1.0"?><!-- x --><svg xmlns="http://www.w3.org/2000/svg"><g></svg>', "drawing is damaged"),
-    ],
-)
-def test_undrawable_pictures_are_reported(data: bytes, said: str) -> None:
-    with pytest.raises(DrawingError, match=said):
-        unpack(data)
 
 
 def test_an_svg_is_drawn_and_opens_no_file(tmp_path: Path) -> None:
@@ -215,70 +161,6 @@ async def test_a_click_on_its_words_opens_a_picture_and_a_click_closes_it(tmp_pa
         await until(pilot, lambda: not isinstance(app.screen, ImageScreen))
 
 
-async def test_enter_goes_to_the_picture_in_the_book(tmp_path: Path) -> None:
-    book, page = illustrated(tmp_path)
-    app = app_on(book, tmp_path)
-    app._first_path = page
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot)
-        gone: list[int] = []
-        screen.controllers.navigation.jump = lambda offset, top=0.0: gone.append(offset)
-        await pilot.press("i", "right", "enter")
-        await until(pilot, lambda: gone == [book.images[1].start])
-
-
-async def test_a_book_without_pictures_or_without_a_file_says_so(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=SIZE, notifications=True) as pilot:
-        await opened(pilot)
-        await pilot.press("i")
-        await until(pilot, lambda: "no pictures" in text_of(app))
-    book, _ = illustrated(tmp_path)
-    app = app_on(book, tmp_path)
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot)
-        await pilot.press("i")
-        await until(pilot, lambda: "read from a pipe" in text_of(app))
-
-
-async def test_missing_picture_packages_are_reported_with_a_hint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] in ("PIL", "textual_image")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    book, page = illustrated_without_pillow(tmp_path)
-    app = app_on(book, tmp_path)
-    app._first_path = page
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot)
-        await pilot.press("i")
-        await until(pilot, lambda: "gistread[images]" in text_of(app))
-        assert "A red flag." in text_of(app)
-
-
-async def test_a_picture_fits_every_screen(tmp_path: Path) -> None:
-    book, page = illustrated(tmp_path)
-    (tmp_path / "red.png").write_bytes(png("#ff0000", (1000, 1500)))
-    app = app_on(book, tmp_path)
-    app._first_path = page
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        for size in ((80, 24), (20, 5), (200, 60)):
-            await pilot.resize_terminal(*size)
-            await pilot.press("i")
-            await until(
-                pilot, lambda: app.screen.query("FigureView") and app.screen.query_one("FigureView").size.height
-            )
-            drawn, room = app.screen.query_one("FigureView"), app.screen.query_one("#viewer-picture")
-            assert drawn.size.height <= room.size.height
-            assert drawn.size.width <= room.size.width
-            if size == (200, 60):
-                assert drawn.size.width == pytest.approx(drawn.size.height * 2 * 1000 / 1500, abs=2)
-            await pilot.press("escape")
-            await until(pilot, lambda: app.screen is screen)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("images", "begins"), [("kitty", b"\x1b_G"), ("blocks", "▀".encode())])
 def test_the_terminal_gets_the_picture_without_a_query(tmp_path: Path, images: str, begins: bytes) -> None:
@@ -307,16 +189,6 @@ def _sent(run: Terminal, key: str) -> bytes:
         while True:
             got += run.process.read_nonblocking(2**16, timeout=3)
     return got
-
-
-def illustrated_without_pillow(folder: Path) -> tuple[Book, Path]:
-    (folder / "red.png").write_bytes(b"\x89PNG")
-    page = folder / "book.html"
-    page.write_text("x")
-    text = "A boat.\n\nA red flag."
-    parts = (Paragraph(0, 7), Paragraph(9, len(text), ParagraphKind.IMAGE))
-    images = (Image(9, len(text), "red.png"),)
-    return Book(text, "The Boat", parts, (Chapter("", 0, len(text)),), images=images), page
 
 
 def _styles(app: App[None]) -> list[Style]:

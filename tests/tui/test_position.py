@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
+from gistread.store.model import ReadingPlace
 from gistread.tui.reading.position import STAYED_S, ModelPlace, ReadingPosition, merged
-from gistread.user_data import ReadingPlace
 from tests.tui.books import long_book
 from tests.tui.scripted import app_on, opened, text_of, until
 
@@ -15,8 +17,10 @@ def test_the_model_reads_where_the_person_has_stayed_for_a_while() -> None:
     position = ReadingPosition(ReadingPlace(), len(book.text))
     place = ModelPlace(position, book, lambda: now)
     second = book.chapters[1].start + 5
-    position.jump(look=False)
+    position.moved(0, 1000)
+    position.jump()
     position.moved(second, second + 1000)
+    position.settle()
     place.moved()
     now = STAYED_S - 1
     assert place.offset == 0
@@ -38,26 +42,26 @@ def test_reading_on_moves_the_place_and_marks_text_as_read() -> None:
     assert position.share_read(1000, 2000) == 0.5
     position.moved(1400, 2400)  # A look at the line above takes nothing back
     assert (position.place, position.furthest) == (1400, 2500)
-    position.jump(look=False)
+    position.jump()
     position.moved(0, 1000)
-    assert position.furthest == 1500
+    assert (position.place, position.furthest, position.looking) == (1400, 2500, True)
 
 
 def test_a_look_elsewhere_keeps_the_reading_place() -> None:
     position = ReadingPosition(ReadingPlace(1000, ((0, 1000),)), LENGTH)
     position.moved(1000, 2000)
-    position.jump(look=True)
+    position.jump()
     position.moved(8000, 9000)
     assert (position.place, position.looking) == (1000, True)
     position.moved(8500, 9500)
     assert (position.place, position.looking) == (1000, True)
-    position.jump(look=True)
+    position.jump()
     position.moved(900, 1900)  # near enough to see the place again
     assert (position.place, position.looking) == (1000, False)
-    position.jump(look=True)
+    position.jump()
     position.moved(5000, 5000)  # The book is not on the screen
     assert (position.place, position.looking) == (1000, True)
-    position.jump(look=True)
+    position.jump()
     position.moved(5000, 6000)
     for start in (5500, 6000, 6500):
         position.moved(start, start + 1000)
@@ -65,12 +69,55 @@ def test_a_look_elsewhere_keeps_the_reading_place() -> None:
     assert position.share_read(2000, 5000) == 0
 
 
-def test_going_to_a_chapter_moves_the_place_without_marking_text_read() -> None:
+def test_looks_move_neither_the_place_nor_the_bound_until_a_screen_is_turned() -> None:
     position = ReadingPosition(ReadingPlace(), LENGTH)
     position.moved(0, 1000)
-    position.jump(look=False)
-    position.moved(LENGTH - 1000, LENGTH)
-    assert (position.place, position.read) == (LENGTH - 1000, ())
+    for start in (9000, 4000, 7000):
+        position.jump()
+        position.moved(start, start + 1000)
+        position.moved(start + 500, start + 1500)  # half a screen is no reading on
+    assert (position.place, position.read, position.furthest) == (0, (), 1000)
+    position.moved(5000, 6000)  # the scrollbar is dragged
+    position.moved(6500, 7500)
+    assert (position.place, position.furthest, position.looking) == (0, 1000, True)
+
+
+def test_settling_reads_on_and_going_back_undoes_it() -> None:
+    position = ReadingPosition(ReadingPlace(), LENGTH)
+    position.moved(0, 1000)
+    before = position.snapshot
+    position.jump()
+    position.moved(8000, 9000)
+    position.settle()
+    assert (position.place, position.furthest, position.looking) == (8000, 9000, False)
+    position.moved(9000, LENGTH)
+    position.restore(before)
+    position.moved(0, 1000)
+    assert (position.place, position.furthest, position.read) == (0, 1000, ())
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (160, 50)])
+async def test_a_reader_who_peeks_at_ten_places_and_quits_finds_their_place(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    book = long_book()
+    app = app_on(book, tmp_path)
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("space", "space")
+        await until(pilot, lambda: screen.book_pane.place > 0)
+        place = screen.book_pane.place
+        bound = screen.controllers.line.bound
+        for peek in ("50%", "G", "30%", "]", "60%", "40%", "10%", "70%", "20%", "55%"):
+            before = screen.book_pane.place
+            await pilot.press(*peek)
+            await until(pilot, lambda before=before: screen.book_pane.place != before)
+        assert screen.controllers.line.bound == bound
+        await pilot.press("q")
+    again = app_on(book, tmp_path)
+    async with again.run_test(size=size) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.book_pane.place == place)
 
 
 async def test_after_a_restart_the_reading_place_is_restored(tmp_path: Path) -> None:
@@ -80,10 +127,13 @@ async def test_after_a_restart_the_reading_place_is_restored(tmp_path: Path) -> 
         screen = await opened(pilot)
         await pilot.press("3", "0", "%")
         await until(pilot, lambda: screen.book_pane.place > 0)
+        await until(pilot, lambda: screen.controllers.context.position.looking)
+        await pilot.press("enter")
+        await until(pilot, lambda: not screen.controllers.context.position.looking)
         place = screen.book_pane.place
         await pilot.press("G")
         await until(pilot, lambda: screen.book_pane.place > 2 * place)
-        await until(pilot, lambda: "Backspace: back to your place" in text_of(app))
+        await until(pilot, lambda: "Backspace: back" in text_of(app))
         await pilot.press("t")
         await until(pilot, lambda: "Chapter 20" in text_of(app))
         assert "read" not in text_of(app).split("Enter")[1]
@@ -94,3 +144,24 @@ async def test_after_a_restart_the_reading_place_is_restored(tmp_path: Path) -> 
         await until(pilot, lambda: screen.book_pane.place == place)
         await pilot.press("backspace")
         await until(pilot, lambda: screen.book_pane.place == 0)
+
+
+def test_a_turned_screen_is_no_jump_where_a_paragraph_ends_with_it() -> None:
+    position = ReadingPosition(ReadingPlace(), LENGTH)
+    position.moved(0, 1000)
+    position.moved(1002, 2000)  # between them the break of a paragraph
+    assert (position.place, position.looking) == (1002, False)
+    position.moved(6000, 7000)  # the scroll bar
+    assert (position.place, position.looking) == (1002, True)
+
+
+def test_reading_on_is_a_turned_screen_whatever_number_of_words_it_has() -> None:
+    position = ReadingPosition(ReadingPlace(), LENGTH)
+    position.moved(0, 1000)
+    position.jump()
+    position.moved(5000, 5400)  # a heading with space around it
+    position.moved(5200, 5900)
+    assert position.looking
+    position.moved(5350, 6350)  # all but two lines of it
+    assert (position.place, position.looking) == (5350, False)
+    assert position.read[-1] == (5000, 5350)

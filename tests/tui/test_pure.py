@@ -2,15 +2,25 @@
 
 import pytest
 
-from gistread.engine.protocol import EngineState, Phase, Priority
+from gistread.engine.protocol import NO_USAGE, EngineState, Phase, Priority
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
-from gistread.readers.events import Citation, OpenedBy, SegmentLevel, Started
+from gistread.readers.events import Answered, LookedUp, Noted, OpenedBy, Started
+from gistread.readers.trace import Places, ToPage, ToPlace
 from gistread.session.events import Activity, AskingState, ReadingState
-from gistread.tui.answer_blocks import ToSource, scope_of, source_links
+from gistread.store.evidence import AnswerMark, AnswerMarkKind, Citation
+from gistread.tui.answer_blocks import (
+    Exchange,
+    ToSource,
+    Unfold,
+    answer_text,
+    exchange_blocks,
+    line_key,
+    strip_lines,
+    with_event,
+)
 from gistread.tui.commands import COMMANDS, check_keys, help_lines
 from gistread.tui.memory_blocks import Opening, View, entry_blocks, rest_blocks
 from gistread.tui.status import status_of
-from gistread.tui.work.lines import ToPage
 from tests.tui.books import small_book
 
 
@@ -35,31 +45,31 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
             activity(
                 Phase.DECODE, speed=41, reading=ReadingState.RUNNING, pages_read=11, pages_total=60, seconds_left=360
             ),
-            "Reading along · 11 of ~60 pages · 6 min left",
+            "Reading along · 11 of ~60 sections · 6 min left",
         ),
         (
             activity(notice="no connection to gpu:80; again in 4 s", reading=ReadingState.RUNNING, pages_read=2),
-            "no connection to gpu:80; again in 4 s · Reading along · 2 of ? pages",
+            "no connection to gpu:80; again in 4 s · Reading along · 2 of ? sections",
         ),
         (
             activity(Phase.PREFILL, fraction=0.6, asking=AskingState.PAGE, priority=Priority.INTERACTIVE),
             "Reading for your question 60%",
         ),
-        (activity(Phase.DECODE, asking=AskingState.PAGE), "Choosing a page"),
+        (activity(Phase.DECODE, asking=AskingState.PAGE), "Choosing a section"),
         (activity(Phase.DECODE, asking=AskingState.ANSWER, speed=30), "Answering"),
         (activity(), "Not reading along · r: SmolLM2 reads along"),
         (
             activity(Phase.STOPPED, pages_read=3, pages_total=9),
-            "Not reading along · 3 of ~9 pages read · r: SmolLM2 reads along",
+            "Not reading along · 3 of ~9 sections read · r: SmolLM2 reads along",
         ),
-        (activity(Phase.STOPPED, pages_read=9, pages_total=9), "The memory is complete: 9 pages"),
+        (activity(Phase.STOPPED, pages_read=9, pages_total=9), "The memory is complete: 9 sections"),
         (
             activity(reading=ReadingState.PAUSED, pages_read=3, pages_total=9),
-            "Paused · 3 of ~9 pages read · r to resume",
+            "Paused · 3 of ~9 sections read · r to resume",
         ),
         (
             activity(reading=ReadingState.DONE, pages_read=9, pages_total=9),
-            "The memory is complete: 9 pages",
+            "The memory is complete: 9 sections",
         ),
         (
             activity(Phase.FAILED, notice="it ended twice"),
@@ -81,7 +91,7 @@ def test_no_two_commands_have_one_key() -> None:
 
 
 def test_every_command_is_in_the_help() -> None:
-    shown = [title for _, _, title, _ in help_lines({})]
+    shown = [command.title for command, *_ in help_lines({})]
     assert len(shown) == len(set(shown))
     assert set(shown) == {command.title for command in COMMANDS if command.title}
 
@@ -114,7 +124,7 @@ def test_every_state_of_a_page_is_described() -> None:
     view = View(pinned={1}, refused={1}, here=1)
     *_, block = entry_blocks(known, known.entry(1), view)
     assert block.text == "Gist 1 in two lines."
-    assert block.tail == "the page’s own sentences · ◆ pinned · refused · ← you"
+    assert block.tail == "its own sentences · ◆ pinned · refused · ← you"
 
 
 def test_an_open_page_shows_the_books_own_words_at_their_offsets() -> None:
@@ -122,7 +132,7 @@ def test_an_open_page_shows_the_books_own_words_at_their_offsets() -> None:
     view = View(opened={2: Opening(OpenedBy.AGENT, "it tells of the boy")})
     header, *body, last = entry_blocks(known, known.entry(2), view)
     assert header.text == "opened by the agent: it tells of the boy"
-    assert "end of page 2" in last.text
+    assert "end of section 2" in last.text
     page = known.entry(2).page
     for block in body:
         if block.start is not None:
@@ -135,39 +145,40 @@ def test_an_open_page_shows_the_books_own_words_at_their_offsets() -> None:
 def test_unread_text_and_the_place_in_it_are_shown() -> None:
     known = memory()
     begun = Page(3, known.read_until, known.read_until + 100, 20)
-    working, ahead = rest_blocks(known, View(reading=True, begun=begun, unread_at=begun.start + 5))
+    working, ahead = rest_blocks(known, View(reading=True, begun=begun, unread_at=begun.start + 5), 2)
     assert "being read" in working.text
     assert "← you" in working.tail
     assert ahead.text.startswith("4")
-    assert ahead.text.endswith("… not read yet")
+    assert ahead.text.endswith("not read yet")
     assert not ahead.tail
-    (only,) = rest_blocks(known, View(unread_at=len(known.book.text) - 1))
-    assert only.text == f"3 to about {known.estimated_pages} … not read yet"
+    (only,) = rest_blocks(known, View(unread_at=len(known.book.text) - 1), 2)
+    assert only.text == f"3–~{known.estimated_pages}  not read yet"
     assert "← you" in only.tail
 
 
-def test_the_scope_of_a_question_is_shown_only_if_limited() -> None:
-    assert scope_of(Started("r", 9, 9, True)) == ""
-    said = scope_of(Started("r", 18, 46, False, told=(SegmentLevel(1, 17, 1), SegmentLevel(18, 18, 0))))
-    assert "From the first 18 of ~46 pages." in said
-    assert "1 page by its own gist, 17 pages in 1 summary" in said
-    assert scope_of(Started("r", 9, 9, True, bound_share=0.152)) == "From the text up to your place (15%)."
-    ahead = Started("r", 9, 9, True, bound_share=0.9)
-    assert scope_of(ahead, (50, 60)) == "From the text up to 90% of the book."
-    assert scope_of(Started("r", 3, 4, False, bound_share=0.152)) == (
-        "From the first 3 of ~4 pages up to your place (15%)."
-    )
+def test_the_steps_fold_to_one_line_after_the_answer() -> None:
+    exchange = Exchange("Who?", running=True)
+    for event in (Started("r", 9, 9, True), LookedUp(3, 1, "the lamp"), Noted("A lamp.", 0, 5)):
+        exchange = with_event(exchange, event)
+    running = exchange_blocks(exchange, 0, Places(100))
+    assert [block.text for block in running.blocks] == ["Who?", "section 3: the lamp", "0–5%: A lamp.", "…"]
+    assert [running.targets[line_key(0, index)] for index in (0, 1)] == [ToPage(3), ToPlace(0, 5)]
+    assert strip_lines(exchange, Places(100), 3, 80) == ["? Who?", "✎ 0–5%: A lamp."]
+    answered = with_event(exchange, Answered("Ada.", True, (), (), (), 90.0, NO_USAGE))
+    folded = exchange_blocks(answered, 0, Places(100))
+    assert [block.text for block in folded.blocks] == ["Who?", "Ada.", "section 3 opened · 1 note"]
+    assert folded.targets["steps", 0] == Unfold()
 
 
 def test_page_numbers_in_brackets_become_those_of_sources_and_are_links() -> None:
-    answer = "A bar is cracked [11], a rail bent [14]; [x] is not a page. So it is."
+    answer = "A bar is cracked by Hobbs, a rail bent [1]; [x] and [2] are no sources."
     sources = (Citation(14, 0, 4, "rail"),)
-    doubted = answer.index("So it"), len(answer)
-    text, spans = source_links(answer, sources, [doubted])
-    assert text == "A bar is cracked [p. 11], a rail bent [1]; [x] is not a page. So it is."
-    assert [(text[span.start : span.end], span.link) for span in spans] == [
-        ("[p. 11]", ToPage(11)),
-        ("[1]", ToSource(0)),
-        ("So it is.", None),
+    marks = (AnswerMark(20, 25, AnswerMarkKind.NAME, "not in the text"),)
+    text, spans = answer_text(answer, sources, marks)
+    assert text == "A bar is cracked by Hobbs [not in the text], a rail bent [1]; [x] and [2] are no sources."
+    assert [(text[span.start : span.end], span.style, span.link) for span in spans] == [
+        ("Hobbs", "underline", None),
+        ("[not in the text]", "warning", None),
+        ("[1]", "link", ToSource(0)),
     ]
-    assert source_links("A rail is bent.", sources)[0] == "A rail is bent. [1]"
+    assert answer_text("A rail is bent.", sources)[0] == "A rail is bent. [1]"

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from textual.command import CommandPalette
 from textual.filter import NoColor
 
 from gistread.config import Config
 from gistread.tui.defects import DefectError
 from gistread.tui.layout import Pane
 from gistread.tui.screens.contents import ContentsScreen
+from gistread.tui.screens.help import HelpScreen
 from gistread.tui.screens.model import ModelScreen
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, filled, lines, opened, read_whole, text_of, until
@@ -49,21 +49,6 @@ async def test_keys_move_in_the_book_and_back(tmp_path: Path) -> None:
             assert screen.book_pane.scroll_offset.y == before, back
 
 
-async def test_chapters_are_reached_by_key_and_from_the_contents(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot)
-        chapters = screen.book.chapters
-        await pilot.press("]", "]")
-        await until(pilot, lambda: screen.book_pane.place == chapters[2].start)
-        await pilot.press("[")
-        await until(pilot, lambda: screen.book_pane.place == chapters[1].start)
-        await pilot.press("t", "down", "down", "enter")
-        await until(pilot, lambda: screen.book_pane.place == chapters[3].start)
-        await pilot.press("backspace")
-        await until(pilot, lambda: screen.book_pane.place == chapters[1].start)
-
-
 async def test_the_place_is_kept_when_the_terminal_changes(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
@@ -83,10 +68,10 @@ async def test_a_narrow_terminal_shows_one_pane_and_says_which(tmp_path: Path) -
     async with app.run_test(size=NARROW) as pilot:
         await read_whole(pilot)
         assert filled(app, 0) == "Book"
-        assert "MEMORY" not in text_of(app)
+        assert "Memory   5" not in text_of(app)
         await pilot.press("tab")
         await until(pilot, lambda: filled(app, 0) == "Memory")
-        assert "MEMORY" in text_of(app)
+        assert "Memory   5" in text_of(app)
         await pilot.press("tab")
         await until(pilot, lambda: filled(app, 0) == "Question")
         assert "Ask the book" in text_of(app)
@@ -96,21 +81,23 @@ async def test_a_narrow_terminal_shows_one_pane_and_says_which(tmp_path: Path) -
         await until(pilot, lambda: filled(app, 0) == "Memory")
 
 
-async def test_the_lines_lead_by_mouse_to_the_palette_the_contents_any_place_and_an_answer(tmp_path: Path) -> None:
+async def test_the_lines_lead_by_mouse_to_the_help_the_contents_any_place_and_an_answer(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
-        for word, panel in (("≡", CommandPalette), ("I. The Lamp", ContentsScreen)):
+        for word, panel in (("≡", HelpScreen), ("I. The Lamp", ContentsScreen)):
             await pilot.click("#header", offset=(lines(app)[0].index(word), 0))
             await until(pilot, lambda panel=panel: isinstance(app.screen, panel))
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is screen)
-        await pilot.click("#header", offset=(lines(app)[0].index("print p."), 0))
-        await until(pilot, lambda: screen.prompt.is_open)
+        await pilot.click("#header", offset=(lines(app)[0].index("p."), 0))
+        await until(pilot, lambda: screen.input_line.is_open)
         await until(pilot, lambda: "Esc back" in lines(app)[-1])
         assert "quit" not in lines(app)[-1]  # It would be typed.
         await pilot.click("#keys", offset=(lines(app)[-1].index("Esc"), 0))
-        await until(pilot, lambda: not screen.prompt.is_open and app.focused is screen.book_pane)
+        await until(pilot, lambda: not screen.input_line.is_open and app.focused is screen.book_pane)
+        await pilot.press("M")
+        await until(pilot, lambda: "asks about the book" in text_of(app))
         row = next(number for number, line in enumerate(lines(app)) if "asks about the book" in line)
         await pilot.click(offset=(lines(app)[row].index("asks"), row))
         await until(pilot, lambda: app.focused is screen.question)

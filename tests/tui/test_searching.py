@@ -2,16 +2,13 @@
 
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 
-from gistread.book.model import Book, Chapter, Paragraph
 from gistread.search.book_search import SearchMode
-from gistread.tui.layout import Pane
 from gistread.tui.reading.context import Layer
 from gistread.tui.screens.hits import HitsScreen
 from gistread.tui.screens.reading import ReadingScreen
-from gistread.tui.widgets.prompt import Prompt
+from gistread.tui.widgets.input_line import InputLine
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import app_on, lines, opened, text_of, until
 
@@ -55,7 +52,7 @@ async def test_hits_appear_while_typing_escape_returns_and_enter_stays(tmp_path:
         await until(pilot, lambda: in_view(screen) and "1 of 1 · exact" in text_of(app))
         assert current(screen) == "paragraph 77"
         await pilot.press("enter")
-        await until(pilot, lambda: not screen.query_one(Prompt).is_open)
+        await until(pilot, lambda: not screen.query_one(InputLine).is_open)
         assert screen.focused is screen.book_pane
         assert "/paragraph 77  1 of 1" in lines(app)[-2]
         await pilot.press("backspace")
@@ -90,13 +87,13 @@ async def test_search_goes_backward_by_a_count_from_the_view(tmp_path: Path) -> 
         await pilot.press("5", "0", "%")
         await until(pilot, lambda: screen.book_pane.place > 0)
         here = screen.book_pane.place
-        await search(pilot, "Chapter", "?")
+        await search(pilot, "Chapter")
         await pilot.press("enter")
         first = screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start
-        assert first < here
-        await pilot.press("n")
-        await until(pilot, lambda: screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start < first)
+        assert first > here
         await pilot.press("N")
+        await until(pilot, lambda: screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start < here)
+        await pilot.press("n")
         await until(pilot, lambda: screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start == first)
         await pilot.press("escape", "g")
         await until(pilot, lambda: screen.book_pane.scroll_offset.y == 0)
@@ -117,7 +114,7 @@ async def test_no_hits_are_reported_and_tab_changes_the_mode(tmp_path: Path) -> 
         await until(pilot, lambda: "not in the book" in text_of(app))
         await pilot.press("enter")
         await pilot.pause()
-        assert screen.query_one(Prompt).is_open
+        assert screen.query_one(InputLine).is_open
         await pilot.press("escape", "n")
         await pilot.pause()
         assert screen.book_pane.scroll_offset.y == 0
@@ -134,84 +131,6 @@ async def test_no_hits_are_reported_and_tab_changes_the_mode(tmp_path: Path) -> 
         await until(pilot, lambda: screen.controllers.search.hits.mode is SearchMode.RANKED)
 
 
-async def test_fast_typing_searches_for_the_last_words(tmp_path: Path) -> None:
-    app = app_on(long_book(600), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("/")
-        line = screen.query_one("#prompt-input")
-        for words in ("t", "th", "the", "the r", "the ri", "paragraph 3", "paragraph 31", "paragraph 311"):
-            line.value = words
-        await until(
-            pilot,
-            lambda: (
-                screen.controllers.search.hits.words == "paragraph 311" and len(screen.controllers.search.hits) == 1
-            ),
-        )
-        await until(pilot, lambda: in_view(screen))
-
-
-async def test_the_list_of_all_hits_shows_their_context_and_leads_there(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("ctrl+f", *"tomas")
-        await until(pilot, lambda: "3 hits" in text_of(app) and "III. The Dark Night" in text_of(app))
-        await pilot.press("down", "down", "enter")
-        await until(pilot, lambda: app.screen is screen and current(screen) == "Tomas")
-        assert "/tomas  3 of 3" in lines(app)[-2]
-        assert screen.panes.current is Pane.BOOK
-
-
-async def test_a_hit_in_the_list_can_be_clicked(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("ctrl+f", *"wrist")
-        await until(pilot, lambda: "1 hit " in text_of(app))
-        row = next(n for n, line in enumerate(lines(app)) if "broke her wrist" in line and n > 4)
-        await pilot.click(offset=(40, row))
-        await until(pilot, lambda: app.screen is screen and current(screen) == "wrist")
-
-
-@pytest.mark.parametrize("size", [(20, 6), (200, 60)])
-async def test_the_list_fits_any_terminal_and_escape_changes_nothing(tmp_path: Path, size: tuple[int, int]) -> None:
-    app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=size) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("ctrl+f", *"the", "tab", "tab", "tab", "down", "pagedown", "up")
-        await until(pilot, lambda: isinstance(app.screen, HitsScreen))
-        await pilot.press("escape")
-        await until(pilot, lambda: app.screen is screen)
-        assert not screen.controllers.context.layers.of(Layer.HITS)
-
-
-async def test_a_letter_with_a_hundred_thousand_hits_is_only_marked_around_the_screen(tmp_path: Path) -> None:
-    app = app_on(long_book(4000), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot)
-        await search(pilot, "a")
-        await until(pilot, lambda: len(screen.controllers.search.hits) > 90_000)
-        assert 0 < len(screen.controllers.context.layers.of(Layer.HITS)) < 5_000
-        await pilot.press("enter", "G")
-        await until(
-            pilot,
-            lambda: screen.controllers.context.layers.of(Layer.HITS)[-1].end > 0.99 * len(screen.book.text),
-        )
-
-
-async def test_a_book_of_one_line_can_be_searched(tmp_path: Path) -> None:
-    book = Book("Call me Ishmael.", "", (Paragraph(0, 16),), (Chapter("", 0, 16),))
-    app = app_on(book, tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        await opened(pilot)
-        screen = await search(pilot, "ishmael")
-        await pilot.press("enter", "n", "N", "]", "[", ")", "(", "G", "g", "ctrl+f", "escape", "t", "escape")
-        await pilot.press("5", "0", "%", "backspace", ":", "1", "enter")
-        await pilot.pause()
-        assert current(screen) == "Ishmael"
-
-
 async def test_search_works_by_mouse(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
@@ -222,13 +141,13 @@ async def test_search_works_by_mouse(tmp_path: Path) -> None:
             await pilot.click(offset=(lines(app)[row].index(words) + 1, row))
 
         await click("/ search")
-        await until(pilot, lambda: screen.query_one(Prompt).is_open)
+        await until(pilot, lambda: screen.query_one(InputLine).is_open)
         await pilot.press(*"tea")
         await until(pilot, lambda: "1 of 2" in text_of(app))
         await click("Tab: regular")
         await until(pilot, lambda: "1 of 2 · regular expression" in text_of(app))
         await pilot.click(screen.book_pane, offset=(2, 1))
-        await until(pilot, lambda: not screen.query_one(Prompt).is_open)
+        await until(pilot, lambda: not screen.query_one(InputLine).is_open)
         await click("n next")
         await until(pilot, lambda: "/tea  2 of 2" in lines(app)[-2])
         await click("N previous")

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.config import Config
 from tests.tui.books import long_book
-from tests.tui.marked import BOOK, NARROW, WIDE, copied, marking, selected
+from tests.tui.marked import BOOK, NARROW, copied, marking, selected
 from tests.tui.scripted import app_on, lines, text_of, until
 
 
@@ -74,18 +73,6 @@ async def test_the_caret_scrolls_with_the_book_to_its_end_and_back(tmp_path: Pat
         await pilot.pause()
         await pilot.press("V", "left", "up", "(", "{", "shift+up")
         assert selected(screen)
-
-
-async def test_the_selection_keys_are_shown_while_selecting(tmp_path: Path) -> None:
-    app = app_on(BOOK, tmp_path, config=Config(keys={"caret-anchor": "z"}))
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        screen = await marking(pilot)
-        await pilot.press("V")
-        await until(pilot, lambda: "z begin here" in lines(app)[-1])
-        await pilot.press("z", "right")
-        assert selected(screen) == "Ada Brennan"
-        await pilot.press("escape")
-        await until(pilot, lambda: "begin here" not in lines(app)[-1])
 
 
 async def test_copying_gives_the_words_of_the_book_with_a_message(

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from gistread.book.series import join_books
 from gistread.engine.protocol import NO_USAGE
-from gistread.readers.events import Answered, Citation, Started
+from gistread.readers.events import Answered, Started
+from gistread.store.evidence import Citation
 from gistread.tui.progress import chapter_words
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, filled, lines, read_whole, text_of, until
@@ -22,7 +23,7 @@ def says(text: str) -> str:
 
 def zoomed(app: object) -> str:
     """The zoom level shown above the memory."""
-    levels = {"series", "book", "volume", "chapter", "page", "text"}
+    levels = {"series", "book", "volume", "chapter", "section"}
     return next((word for word in (filled(app, row) for row in range(8)) if word in levels), "")
 
 
@@ -34,8 +35,8 @@ async def test_a_series_has_a_zoom_level_of_volumes(tmp_path: Path) -> None:
     app = app_on(SAGA, tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
-        await until(pilot, lambda: zoomed(app) == "page")
-        assert "1   The Lamp at Skerry Point" in "\n".join(memory_side(app))
+        await until(pilot, lambda: zoomed(app) == "section")
+        await pilot.press("S")
         for level in ("chapter", "volume", "series"):
             await pilot.press("<")
             await until(pilot, lambda level=level: zoomed(app) == level)
@@ -47,14 +48,14 @@ async def test_a_series_has_a_zoom_level_of_volumes(tmp_path: Path) -> None:
                 await until(pilot, lambda: screen.memory_pane.view.here is not None)
         assert "The Whole Saga" in memory_side(app)
         await pilot.press(">", ">", ">", ">", ">")
-        await until(pilot, lambda: zoomed(app) == "text")
+        await until(pilot, lambda: zoomed(app) == "section")
 
 
 async def test_a_single_book_has_no_level_of_volumes(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
-        await until(pilot, lambda: zoomed(app) == "page")
+        await until(pilot, lambda: zoomed(app) == "section")
         assert "volume" not in text_of(app)
         await pilot.press("<", "<")
         await until(pilot, lambda: zoomed(app) == "book")
@@ -84,4 +85,4 @@ async def test_sources_name_their_volume(tmp_path: Path, reader: ScriptedReader)
         start = SAGA.text.index("This is paragraph 7.")
         citation = Citation(5, start, start + 20, SAGA.text[start : start + 20])
         reader.say(Started("readagent-s", 3, 3, True), Answered("Seven.", True, (citation,), (), (), 80.0, NO_USAGE))
-        await until(pilot, lambda: "memory page 5 · The Long Road · “This is paragraph 7.”" in text_of(app))
+        await until(pilot, lambda: "The Long Road  “This is paragraph 7.”" in text_of(app))

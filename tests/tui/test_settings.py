@@ -36,14 +36,6 @@ async def test_no_change_is_lost_however_slow_the_disk(tmp_path: Path, monkeypat
     assert (saved.theme, saved.text_width, saved.follow) == ("paper", 64, False)
 
 
-async def test_unchanged_values_are_not_written(tmp_path: Path) -> None:
-    file = tmp_path / "config.toml"
-    settings = Settings(Config(model="for-this-run"), file, pytest.fail)
-    settings.set("theme", "paper")
-    await settings.close()
-    assert load_config(file).model == ""
-
-
 async def test_an_unwritable_file_is_a_warning_and_the_change_is_kept(tmp_path: Path) -> None:
     (tmp_path / "folder").write_text("a file where the folder should be")
     warnings: list[str] = []

@@ -12,24 +12,16 @@ from textual.widgets import Input
 from gistread.config import Config
 from gistread.engine.protocol import NO_USAGE
 from gistread.errors import EngineError
-from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import read_book_file
 from gistread.marking.model import TextQuote
-from gistread.readers.events import (
-    AnswerDelta,
-    Answered,
-    Citation,
-    Expanded,
-    LookedUp,
-    OpenedBy,
-    Started,
-    Stopped,
-    StopReason,
-)
+from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, OpenedBy, Started, Stopped, StopReason
 from gistread.session.events import AskingState
+from gistread.store.catalogue import Catalogue
+from gistread.store.evidence import Citation
+from gistread.store.model import SavedQuestion
+from gistread.store.user_data import UserData
 from gistread.tui.screens.contents import ContentsScreen
 from gistread.tui.screens.help import HelpScreen
-from gistread.user_data import SavedQuestion, UserData
 from tests.book.make_epub import epub, package, page
 from tests.book.make_pdf import Sheet, column, pdf
 from tests.tui.books import long_book, small_book
@@ -87,7 +79,7 @@ async def ask(pilot: Pilot[None], reader: ScriptedReader) -> None:
         Stopped(StopReason.ENOUGH),
         AnswerDelta("Finch "),
         Answered(
-            f"Finch lit it again [{page}].",
+            "Finch lit it again [1].",
             True,
             (Citation(page, start, start + len(words), words),),
             (3, page),
@@ -115,21 +107,10 @@ def test_each_pane_on_a_narrow_screen(tmp_path: Path, reader: ScriptedReader, sn
     async def show(pilot: Pilot[None]) -> None:
         await ask(pilot, reader)
         await pilot.press(*{"book": ["tab"], "memory": ["tab", "tab"], "answers": []}[pane])
+        await until(pilot, lambda: pane == "answers" or "━" * 70 in text_of(app))  # the rule of the focused pane
         await still(pilot)
 
     assert snap_compare(app, terminal_size=NARROW, run_before=show)
-
-
-def test_the_first_minutes_without_a_model(tmp_path: Path, snap_compare: Compare) -> None:
-    app = app_on(small_book(), tmp_path, None, config("paper"))
-
-    async def show(pilot: Pilot[None]) -> None:
-        await opened(pilot)
-        await pilot.press("f2")
-        await until(pilot, lambda: "1 of 4" in text_of(app))
-        await still(pilot)
-
-    assert snap_compare(app, terminal_size=(100, 30), run_before=show)
 
 
 def test_a_chapter_read_ahead_and_a_page_under_way(tmp_path: Path, snap_compare: Compare) -> None:
@@ -137,12 +118,12 @@ def test_a_chapter_read_ahead_and_a_page_under_way(tmp_path: Path, snap_compare:
     engine.stop_after = 3
     book = long_book(40)
     app = app_on(book, tmp_path, engine, config("night"))
-    UserData(paths_in(tmp_path).books).set_position(book.sha256, book.chapters[7].start)
+    UserData(paths_in(tmp_path)).set_position(book.sha256, book.chapters[7].start)
 
     async def show(pilot: Pilot[None]) -> None:
         await opened(pilot)
         await engine.stopped.wait()
-        await until(pilot, lambda: "not read yet" in text_of(app))
+        await until(pilot, lambda: "read ahead" in text_of(app))
         await still(pilot)
 
     assert snap_compare(app, terminal_size=WIDE, run_before=show)
@@ -243,11 +224,11 @@ def shelf(folder: Path) -> None:
         about = f"<dc:creator>Writer {number}</dc:creator>"
         words = package(["one.xhtml"], metadata=about).replace("A Book", title)
         path.write_bytes(epub({"one.xhtml": page(f"<p>{title}</p>")}, words))
-        Catalogue(paths.library).add([read_book_file(path)])
+        Catalogue(paths).add([read_book_file(path)])
     path.unlink()
-    Catalogue(paths.library).add([read_book_file(illustrated(folder, 3, cover=True))])
+    Catalogue(paths).add([read_book_file(illustrated(folder, 3, cover=True))])
     begun = folder / "1.epub"
-    data = UserData(paths.books)
+    data = UserData(paths)
     data.record_opening("a" * 64, title="Dr. Jekyll", authors=("R. L. Stevenson",), length=9000, path=begun)
     quote = TextQuote(
         5130, 5170, "the lawyer’s name was Utterson, and he was", "a man: ", " never lighted by a smile, co"

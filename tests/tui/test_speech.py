@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import signal
 import sys
 import time
@@ -79,41 +78,12 @@ def test_speech_starts_at_the_place_and_stops_at_the_end_given() -> None:
     assert len(list(sentences(book, 0, len(book.text)))) > 15
 
 
-async def test_the_command_is_given_the_text_and_the_language(tmp_path: Path) -> None:
-    recorder = Recorder(tmp_path, 0)
-    await Speaker(Voice((str(recorder.script), "-v", "{language}", "{text}")), "de-AT").speak("Guten  Tag,\nAda.")
-    assert recorder.spoken == ["argument: -v", "argument: de", "argument: Guten Tag, Ada."]
-
-
-@pytest.mark.parametrize("language", ["", "-rm", "$(x)"])
-async def test_an_invalid_language_becomes_english(tmp_path: Path, language: str) -> None:
-    recorder = Recorder(tmp_path, 0)
-    await Speaker(Voice((str(recorder.script), "{language}")), language).speak("Hello.")
-    assert recorder.spoken == ["argument: en"]
-
-
 async def test_text_is_never_read_as_an_option_or_by_a_shell(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path, 0)
     await Speaker(Voice((str(recorder.script), "{text}")), "en").speak("--help `id` $HOME \x1b[31m; touch x")
     (spoken,) = recorder.spoken
     assert spoken.startswith("argument:  --help `id` $HOME ")
     assert "\x1b" not in spoken
-
-
-async def test_a_failing_speech_command_is_quoted(tmp_path: Path) -> None:
-    recorder = Recorder(tmp_path, 0, "echo no such voice >&2; exit 3")
-    with pytest.raises(SpeechError, match="speak could not speak: no such voice"):
-        await Speaker(Voice((str(recorder.script), "stdin")), "en").speak("Hello.")
-
-
-async def test_a_silent_speech_command_does_not_skip_ahead(tmp_path: Path) -> None:
-    silent = shutil.which("true")
-    speaker = Speaker(Voice((silent,)), "en")
-    words = "A sentence that nobody could speak as fast as that. " * 20
-    for _ in range(3):
-        await speaker.speak(words)
-    with pytest.raises(SpeechError, match="sound device"):
-        await speaker.speak(words)
 
 
 async def test_cancelling_ends_the_command_and_what_it_started(tmp_path: Path) -> None:
@@ -138,11 +108,6 @@ def test_a_missing_speech_command_is_reported_with_a_hint(monkeypatch: pytest.Mo
         find_voice("speak-to-me {text}")
 
 
-def test_an_unbalanced_quote_in_the_setting_is_reported() -> None:
-    with pytest.raises(SpeechError, match="quotation mark"):
-        find_voice("say '{text}")
-
-
 async def test_sentences_are_spoken_marked_and_followed(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path)
     app = app_on(long_book(), tmp_path, config=config(recorder))
@@ -163,20 +128,6 @@ async def test_sentences_are_spoken_marked_and_followed(tmp_path: Path) -> None:
         said = len(recorder.spoken)
         await pilot.pause(0.6)
         assert len(recorder.spoken) == said
-
-
-async def test_the_spoken_sentence_is_scrolled_into_view(tmp_path: Path) -> None:
-    recorder = Recorder(tmp_path, 0.3)
-    app = app_on(long_book(), tmp_path, config=config(recorder))
-    async with app.run_test(size=SIZE) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("R")
-        await until(pilot, lambda: recorder.spoken)
-        await pilot.press("G")
-        await until(pilot, lambda: screen.book_pane.place > 20_000)
-        await until(pilot, lambda: screen.book_pane.place < 2000)
-        await pilot.press("R")
-        await until(pilot, lambda: not screen.controllers.speech.running and not recorder.processes)
 
 
 async def test_speech_resumes_with_the_interrupted_sentence(tmp_path: Path) -> None:
@@ -206,26 +157,6 @@ async def test_only_the_selection_is_spoken(tmp_path: Path) -> None:
         await pilot.press("R")
         await until(pilot, lambda: recorder.spoken and not screen.controllers.speech.running)
         assert recorder.spoken == ["She trimmed it at dusk and again at midnight."]
-
-
-async def test_a_command_that_is_missing_is_a_notice(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, config=Config(speech_command="no-such-voice {text}"))
-    async with app.run_test(size=SIZE, notifications=True) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("R")
-        await until(pilot, lambda: "No such command: no-such-voice" in text_of(app))
-        assert not screen.controllers.speech.running
-
-
-async def test_reading_aloud_does_not_change_the_reading_speed(tmp_path: Path) -> None:
-    recorder = Recorder(tmp_path)
-    app = app_on(long_book(), tmp_path, config=config(recorder))
-    async with app.run_test(size=(60, 10)) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("R")
-        await until(pilot, lambda: len(recorder.spoken) > 12, seconds=60)
-        assert screen.controllers.context.progress.meter.samples == []
-        await pilot.press("R")
 
 
 @pytest.mark.slow

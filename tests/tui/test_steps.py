@@ -9,19 +9,9 @@ from textual.pilot import Pilot
 
 from gistread.config import Config, load_config
 from gistread.readers.events import (
-    Branched,
-    Expanded,
     OpenedBy,
-    Planned,
-    Refused,
-    SteppedBack,
-    TreeBranch,
-    Visited,
-    Walked,
 )
 from gistread.tui.app import GistreadApp
-from gistread.tui.work.lines import Places
-from gistread.tui.work.whole import Work
 from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine, app_on, lines, paths_in, read_whole, text_of, until
 from tests.tui.test_asking import ask, says
@@ -51,30 +41,34 @@ async def test_each_look_up_is_decided_by_key_or_click(tmp_path: Path, size: tup
     app = asking_app(tmp_path)
     async with app.run_test(size=size) as pilot:
         screen = await read_whole(pilot)
-        await pilot.press("a", "ctrl+t", "escape")  # the whole book
+        await pilot.press("a", "ctrl+t", "enter", "escape")  # the whole book
         await ask(pilot, "who")
-        await until(pilot, lambda: "Wants page 1" in text_of(app))
+        await until(pilot, lambda: "Wants section 1" in text_of(app))
         assert "Enter open" in text_of(app)
         assert "Waiting for your decision" in text_of(app)
         await pilot.press("x")
-        await until(pilot, lambda: "Wants page 2" in text_of(app))
+        await until(pilot, lambda: "Wants section 2" in text_of(app))
         assert screen.memory_pane.view.refused == {1}
         await click(pilot, "another")
-        await until(pilot, lambda: screen.prompt.is_open)
+        await until(pilot, lambda: screen.input_line.is_open)
         await pilot.press("9", "9", "enter")
-        await until(pilot, lambda: "There is no page 99: the last one here is 20." in text_of(app))
+        await until(pilot, lambda: "There is no section 99: the last one here is 20." in text_of(app))
         await pilot.press("backspace", "backspace", "7", "enter")
-        await until(pilot, lambda: 7 in screen.memory_pane.view.opened and "Wants page 3" in text_of(app))
+        await until(pilot, lambda: 7 in screen.memory_pane.view.opened and "Wants section 3" in text_of(app))
         await click(pilot, "Z back")
-        await until(pilot, lambda: "Wants page 2" in text_of(app))
+        await until(pilot, lambda: "Wants section 2" in text_of(app))
         assert 7 not in screen.memory_pane.view.opened
         await pilot.press("enter")
-        await until(pilot, lambda: 2 in screen.memory_pane.view.opened and "Wants page 3" in text_of(app))
+        await until(pilot, lambda: 2 in screen.memory_pane.view.opened and "Wants section 3" in text_of(app))
         await pilot.press("s")
         await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer and not screen.session.answering)
         assert not screen.query_one("#step").display
-        steps = " ".join(screen.answers_pane.exchanges[-1].steps)
-        for said in ("× page 1 refused by you", "× page 2 refused by you, page 7 instead", "↶ one step back by you"):
+        steps = " ".join(map(str, screen.answers_pane.exchanges[-1].steps(screen.answers_pane.places)))
+        for said in (
+            "× section 1 refused by you",
+            "× section 2 refused by you, section 7 instead",
+            "↶ one step back by you",
+        ):
             assert said in steps
 
 
@@ -85,34 +79,17 @@ async def test_an_announced_page_waits_for_nobody_and_the_manner_is_switched_whi
         screen = await read_whole(pilot)
         screen.session._objection = objection.wait
         await ask(pilot, "who")
-        await until(pilot, lambda: "Next: page 1" in text_of(app))
-        assert "pages: announced" in text_of(app)
+        await until(pilot, lambda: "Next: section 1" in text_of(app))
+        assert "sections: announced" in text_of(app)
         objection.set()
         await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer and not screen.session.answering)
         assert screen.memory_pane.view.opened[1].by is OpenedBy.AGENT
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: "pages: ask me" in text_of(app))
+        await until(pilot, lambda: "sections: ask me" in text_of(app))
         await ask(pilot, "where")
-        await until(pilot, lambda: "Wants page 1" in text_of(app))
+        await until(pilot, lambda: "Wants section 1" in text_of(app))
         await pilot.press("ctrl+s")  # by itself: accepted
         await until(pilot, lambda: len(screen.answers_pane.exchanges) == 2 and not screen.session.answering)
         assert screen.answers_pane.exchanges[-1].answer
-        assert "pages: automatic" in text_of(app), "it can be switched back by mouse"
+        assert "sections: automatic" in text_of(app), "it can be switched back by mouse"
     assert load_config(paths_in(tmp_path).config_file).steps == "alone"
-
-
-def test_trees_say_what_was_refused_and_by_whom() -> None:
-    parts = tuple(TreeBranch(1, first, first + 3, f"part {first}") for first in (1, 5, 9))
-    walk, begun = Work(), (Branched(parts), Refused((1, 2, 3, 4)))
-    for event in (*begun, Walked(1, 5, 8)):
-        walk = walk.after(event)
-        assert walk.tells(event)
-    assert "pages 1–4, refused by you  part 1" in [line.text for line in walk.lines(Places())]
-    back = walk.after(SteppedBack((5, 6, 7, 8), begun))
-    assert "here: choosing a part" in [line.tail for line in back.lines(Places())]
-    paths = Work()
-    for event in (Planned("find it", ("the key",)), Visited(1, "the key", 3, (2, 6)), Refused((6,), path=1)):
-        paths = paths.after(event)
-    assert any(line.text.endswith("refused by you: 6") for line in paths.lines(Places()))
-    assert not Work().tells(Refused((3,)))
-    assert not Work().tells(Expanded(3, OpenedBy.PERSON))

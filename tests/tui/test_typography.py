@@ -4,8 +4,8 @@ import tomllib
 from pathlib import Path
 
 from gistread.config import Config, load_config
+from gistread.tui.screens.typography import SETTINGS
 from gistread.tui.text.bidi import reorders
-from gistread.tui.widgets.typography_panel import SETTINGS, TypographyPanel
 from tests.tui.books import long_book
 from tests.tui.scripted import app_on, lines, opened, until
 
@@ -44,25 +44,26 @@ async def test_the_panel_changes_the_book_beside_it_by_key_and_by_mouse(tmp_path
         await pilot.pause()
         assert any("Typography" in line for line in lines(app))
         names = [setting.key for setting in SETTINGS]
-        await pilot.press(*["down"] * names.index("paragraphs"), "right")
+        await pilot.press(*["down"] * names.index("paragraphs"), "right", "right")
         await pilot.pause()
         assert app.settings.config.paragraphs == "indent"
         assert screen.book_pane.block(3).first_indent > 0
         await pilot.press("backspace")
         await pilot.pause()
-        assert app.settings.config.paragraphs == "gap"
+        assert app.settings.config.paragraphs == "auto"
         shown = lines(app)
-        y = next(number for number, line in enumerate(shown) if "Line spacing" in line)
+        y = next(number for number, line in enumerate(shown) if "Right edge" in line)
         await pilot.click(offset=(shown[y].index("▸"), y))
         await pilot.pause()
-        assert app.settings.config.line_spacing == 1
+        assert app.settings.config.justify
         await until(pilot, lambda: app.paths.config_file.exists())
-        await until(pilot, lambda: tomllib.loads(app.paths.config_file.read_text()).get("line_spacing") == 1)
-        for word in ("default", "done"):
-            y = next(number for number, line in enumerate(lines(app)) if "Esc done" in line)
+        await until(pilot, lambda: tomllib.loads(app.paths.config_file.read_text()).get("justify") is True)
+        for word in ("default", "Esc close"):
+            y = next(number for number, line in enumerate(lines(app)) if word in line)
             await pilot.click(offset=(lines(app)[y].index(word), y))
-        assert app.settings.config.line_spacing == 0
-        await until(pilot, lambda: not screen.query(TypographyPanel))
+            await pilot.pause()
+        assert not app.settings.config.justify
+        await until(pilot, lambda: app.screen is screen)
         assert app.focused is screen.book_pane
 
 
@@ -85,10 +86,10 @@ async def test_focus_mode_shows_only_the_text_in_two_columns_on_request_and_give
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
-        await pilot.press("z")
+        await pilot.press("M", "z")
         await pilot.pause()
         shown = "\n".join(lines(app))
-        assert "MEMORY" not in shown
+        assert "Memory" not in shown
         assert "choose a model" not in shown
         assert "This is paragraph 0" in shown
         await pilot.press("vertical_line")
@@ -98,8 +99,7 @@ async def test_focus_mode_shows_only_the_text_in_two_columns_on_request_and_give
         await pilot.pause()
         assert screen.book_pane.column_count == 1
         await pilot.press("z")
-        await pilot.pause()
-        assert "MEMORY" in "\n".join(lines(app))
+        await until(pilot, lambda: "Memory" in "\n".join(lines(app)))
         await pilot.press("z", "space")
         await pilot.pause()
         await pilot.click("#book", offset=(1, 5))
@@ -109,44 +109,11 @@ async def test_focus_mode_shows_only_the_text_in_two_columns_on_request_and_give
         assert app.focused is screen.memory_pane
 
 
-def test_the_first_paragraph_after_a_heading_is_not_indented() -> None:
-    from gistread.tui.book_blocks import BookBlocks, PageStyle
-
-    blocks = BookBlocks(long_book(), PageStyle(indent=True))
-    assert blocks[1].first_indent == 0
-    assert blocks[2].first_indent > 0
-    assert blocks[2].blank_before == 0
-    assert blocks[1].blank_before == 1
-
-
 def test_the_terminal_or_gistread_reorders_right_to_left_text() -> None:
     assert reorders("auto", {"TERM": "xterm-kitty"})
     assert not reorders("auto", {"KONSOLE_VERSION": "230800"})
     assert reorders("on", {"KONSOLE_VERSION": "230800"})
     assert not reorders("off", {})
-
-
-async def test_no_pane_orders_words_that_the_terminal_orders(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path, config=Config(bidi="off"))
-    async with app.run_test(size=WIDE) as pilot:
-        screen = await opened(pilot)
-        assert not any(pane.reorder for pane in (screen.book_pane, screen.memory_pane, screen.answers_pane))
-
-
-async def test_the_panel_of_a_small_screen_leaves_the_book_some_rows_and_shows_every_setting(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path)
-    async with app.run_test(size=(50, 12)) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("tab", "equals_sign")
-        await pilot.pause()
-        assert screen.book_pane.size.height >= 3
-        for setting in SETTINGS:
-            assert any(f"▌{setting.name}" in line for line in lines(app))
-            await pilot.press("down")
-            await pilot.pause()
-        await pilot.press("escape")
-        await pilot.pause()
-        assert app.focused is screen.book_pane
 
 
 async def test_words_found_and_selected_in_a_justified_spread_are_those_of_the_book(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The zoom levels of the memory: book, chapter, page, text."""
+"""The zoom levels of the memory: book, chapter, section."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,6 @@ from tests.tui.scripted import (
 )
 
 WIDE = (130, 44)
-NARROW = (80, 24)
 
 
 def says(text: str) -> str:
@@ -32,15 +31,15 @@ def says(text: str) -> str:
 
 def zoomed(app: object) -> str:
     """The zoom level shown above the memory."""
-    levels = {"book", "chapter", "page", "text"}
+    levels = {"book", "chapter", "section"}
     return next((word for word in (filled(app, row) for row in range(8)) if word in levels), "")
 
 
-async def test_zooming_goes_from_text_to_book_by_key_and_by_mouse(tmp_path: Path) -> None:
+async def test_zooming_goes_from_sections_to_book_by_key_and_by_mouse(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
-    async with app.run_test(size=WIDE) as pilot:
+    async with app.run_test(size=(160, 44)) as pilot:
         screen = await read_whole(pilot)
-        await until(pilot, lambda: zoomed(app) == "page")
+        await until(pilot, lambda: zoomed(app) == "section")
         await pilot.press("<")
         await until(pilot, lambda: zoomed(app) == "chapter")
         memory_side = "\n".join(line[79:] for line in lines(app))
@@ -51,14 +50,11 @@ async def test_zooming_goes_from_text_to_book_by_key_and_by_mouse(tmp_path: Path
         assert "The Lamp at Skerry Point" in "\n".join(line[79:] for line in lines(app)[3:])
         await pilot.press("<")
         await pilot.press(">", ">", ">", ">")
-        await until(pilot, lambda: zoomed(app) == "text")
-        assert "with wet matches" in text_of(app) or "thirty years" in "\n".join(line[79:] for line in lines(app))
+        await until(pilot, lambda: zoomed(app) == "section")
         assert screen.panes.current is Pane.BOOK
-        await pilot.press("<")
-        await until(pilot, lambda: zoomed(app) == "page")
-        row = next(row for row in range(len(lines(app))) if filled(app, row) == "page")
-        for word in ("chapter", "book", "text", "page"):
-            column = lines(app)[row].index(word)
+        row = next(row for row in range(len(lines(app))) if filled(app, row) == "section")
+        for word in ("chapter", "book", "section"):
+            column = lines(app)[row].rindex(word)
             await pilot.click(offset=(column, row))
             await until(pilot, lambda word=word: zoomed(app) == word)
         await pilot.click(offset=(lines(app)[row].index("<"), row))
@@ -106,14 +102,6 @@ async def test_missing_summaries_are_reported_with_the_key_that_builds_them(tmp_
         await until(pilot, lambda: "of the gists" not in text_of(app) and "from its gists" not in text_of(app))
 
 
-async def test_without_a_model_it_says_what_to_do(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await opened(pilot)
-        await pilot.press("c")
-        await until(pilot, lambda: "No model is loaded" in text_of(app))
-
-
 async def test_the_level_is_remembered_for_the_book(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
@@ -127,7 +115,7 @@ async def test_the_level_is_remembered_for_the_book(tmp_path: Path) -> None:
     other = app_on(long_book(20), tmp_path, SteppedEngine(says=says))
     async with other.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
-        await until(pilot, lambda: zoomed(other) == "page")
+        await until(pilot, lambda: zoomed(other) == "section")
 
 
 async def test_a_page_opened_by_the_agent_is_shown_in_detail(tmp_path: Path, reader: ScriptedReader) -> None:
@@ -141,7 +129,7 @@ async def test_a_page_opened_by_the_agent_is_shown_in_detail(tmp_path: Path, rea
         await until(pilot, lambda: reader.questions)
         assert reader.steering.here == screen.book_pane.place == screen.book.chapters[2].start
         reader.say(Started("readagent-s", 3, 3, True), Expanded(2, OpenedBy.AGENT))
-        await until(pilot, lambda: zoomed(app) == "page" and "opened by the agent" in text_of(app))
+        await until(pilot, lambda: zoomed(app) == "section" and "opened by the agent" in text_of(app))
         assert screen.memory_pane.view.zoom is Zoom.PAGE
 
 
@@ -158,12 +146,3 @@ async def test_new_pages_are_added_to_their_chapters_while_zoomed_out(tmp_path: 
         engine.gate.set()
         with app.batch_update():
             await until(pilot, lambda: len(screen.memory_pane._parts) == 20 > before)
-
-
-async def test_on_a_small_screen_zooming_shows_the_memory(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await read_whole(pilot)
-        await pilot.press("<")
-        await until(pilot, lambda: zoomed(app) == "chapter" and screen.panes.current is Pane.MEMORY)
-        assert "I. The Lamp" in text_of(app)

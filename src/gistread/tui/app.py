@@ -6,9 +6,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,33 +16,33 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.filter import LineFilter, Monochrome, NoColor
 from textual.notifications import SeverityLevel
-from textual.screen import Screen
 from textual.widgets import Input
 
 from gistread.book.model import Book
 from gistread.config import Config
 from gistread.errors import GistreadError, UsageError, traceback_text
 from gistread.paths import Paths
-from gistread.system import on_signal
-from gistread.tui import commands, palette, themes
-from gistread.tui.commands import COMMANDS, Scope
+from gistread.store.user_data import UserData
+from gistread.system import return_freed_memory
+from gistread.tui import commands, themes
+from gistread.tui.commands import Scope
 from gistread.tui.defects import DefectError, log, log_to
 from gistread.tui.drawing import KITTY_TERMS, drawer_for
 from gistread.tui.screens.reading import ReadingScreen
-from gistread.tui.services import AppServices, Settings
+from gistread.tui.services import AppServices, Opening, Settings
+from gistread.tui.terminal_signals import TerminalSignals
 from gistread.tui.text import clean
 from gistread.tui.text.bidi import terminal_order_off
-from gistread.user_data import UserData
 
 if TYPE_CHECKING:
-    from gistread.engine.protocol import Embedder, Engine
+    from gistread.engine.protocol import Engine
     from gistread.session.session import Session
     from gistread.tui.model_downloads import ModelDownloads
-    from gistread.tui.model_rows import ModelChoice
+    from gistread.tui.model_rows import ModelKey, Role
+    from gistread.tui.screens.help import HelpLine
 
 Opened = Path | Book
 QUIT_S = 2.0
-_SIGHUP = 1  # Windows has no name for it
 
 
 class GistreadApp(App[None]):
@@ -52,7 +51,7 @@ class GistreadApp(App[None]):
     TITLE = "gistread"
     CSS_PATH = "gistread.tcss"
     BINDINGS = commands.bindings(Scope.ANYWHERE)
-    COMMANDS = {palette.Commands}  # noqa: RUF012
+    ENABLE_COMMAND_PALETTE = False  # the help lists and runs all commands
 
     def __init__(
         self,
@@ -68,8 +67,7 @@ class GistreadApp(App[None]):
         super().__init__()
         self.paths = paths
         self.settings = Settings(config, paths.config_file, self._warn)
-        self.recent_commands = palette.RecentCommands(paths.recent_commands)
-        self._downloads: ModelDownloads | None = None  # None until the person looks at models
+        self._downloads: ModelDownloads | None = None  # None until the user looks at models
         self.failure: GistreadError | None = None  # why the named book cannot be opened, if that ended the app
         self._first = book
         self._first_path = path
@@ -82,15 +80,22 @@ class GistreadApp(App[None]):
         self.services = AppServices(
             paths=paths,
             settings=self.settings,
-            user_data=UserData(paths.books),
+            user_data=UserData(paths),
             drawer=drawer_for(self, config.images),
+            signals=TerminalSignals(
+                lambda: self.settings.config, os.environ, self._to_terminal, lambda: self.app_focus
+            ),
             keymap=keymap,
             make_engine=make_engine or self._new_engine,
-            make_embedder=self._new_embedder,
             named_model=model,
             download_note=lambda: self._downloads.note if self._downloads is not None else "",
             cannot_open=self._cannot_open,
+            back_to_library=self.action_library,
         )
+
+    def _to_terminal(self, data: str) -> None:
+        if self._driver is not None:
+            self._driver.write(data)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return themes.variable_defaults()
@@ -105,8 +110,8 @@ class GistreadApp(App[None]):
         if self._problems:
             self.notify("\n".join(self._problems), severity="warning", timeout=10)
 
-    def open_book(self, book: Opened, path: Path | None = None) -> None:
-        self.push_screen(ReadingScreen(book, self.services, path=path, tour=self._tour))
+    def open_book(self, book: Opened, path: Path | None = None, look_at: Opening | None = None) -> None:
+        self.push_screen(ReadingScreen(book, self.services, path=path, tour=self._tour, look_at=look_at))
         self._tour = False
 
     def _cannot_open(self, error: GistreadError) -> None:
@@ -141,19 +146,9 @@ class GistreadApp(App[None]):
     def _warn(self, text: str) -> None:
         self.notify(text, severity="warning")
 
-    def palette_entries(self, screen: Screen[object]) -> Iterable[palette.Entry]:
-        """Every command that works on this screen, by group, and every theme."""
-        for command in COMMANDS:
-            target = self._target(command, screen)
-            if command.title and target is not None:
-                keys = " ".join(commands.keys_of(command, self.services.keymap)[:2])
-                run = self._runner(command.id, command.action, target)
-                about = self.services.with_keys(command.help)
-                yield palette.Entry(command.id, command.title, keys, command.scope, about, run)
-        for name, one in self._palettes.items():
-            yield palette.Entry(f"theme {name}", f"Theme: {one.title}", "", "Themes", "", partial(self.use_theme, name))
-
-    def _target(self, command: commands.Command, screen: Screen[object]) -> DOMNode | None:
+    def target_of(self, command: commands.Command) -> DOMNode | None:
+        """Where this command runs now; None if it works elsewhere."""
+        screen = self.screen
         if command.action.startswith("app."):
             return self
         if command.scope is Scope.SELECTING and not (isinstance(screen, ReadingScreen) and screen.book_pane.selecting):
@@ -162,20 +157,13 @@ class GistreadApp(App[None]):
         nodes = (screen, screen.focused, *screen.query("#book, #memory"))
         return next((node for node in nodes if node is not None and hasattr(node, f"action_{name}")), None)
 
-    def _runner(self, command: str, action: str, target: DOMNode) -> Callable[[], None]:
-        def run() -> None:
-            self.recent_commands.add(command)
-            self.call_later(self.run_action, action, target)
-
-        return run
-
     def use_theme(self, name: str) -> None:
         self.theme = name
         self.settings.set("theme", name)
 
     def action_choose_theme(self) -> None:
         """Read the themes again first, so that one can be edited while it is shown."""
-        from gistread.tui.screens.theme import ThemeScreen
+        from gistread.tui.screens.choosing import ThemeScreen
 
         self._palettes, problems = themes.read_themes(themes.packaged_themes(), self.paths.themes)
         self._register_themes()
@@ -201,8 +189,9 @@ class GistreadApp(App[None]):
     def _end_by_signal(self) -> None:
         """Quit as usual when the terminal closes or the system shuts down."""
         if not self.is_headless:
-            on_signal("SIGTERM", lambda: self._end_soon(signal.SIGTERM, self.action_quit))
-            on_signal("SIGHUP", lambda: self._end_soon(_SIGHUP, self._hang_up))
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGTERM, self._end_soon, signal.SIGTERM, self.action_quit)
+            loop.add_signal_handler(signal.SIGHUP, self._end_soon, signal.SIGHUP, self._hang_up)
 
     def _end_soon(self, number: int, end: Callable[[], Awaitable[None]]) -> None:
         """Quit within a time limit: Textual waits forever for a closed terminal."""
@@ -215,7 +204,7 @@ class GistreadApp(App[None]):
         if self.reading is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.reading.close(), QUIT_S)
-        os._exit(128 + _SIGHUP)
+        os._exit(128 + signal.SIGHUP)
 
     def _register_themes(self) -> None:
         for one in self._palettes.values():
@@ -225,7 +214,8 @@ class GistreadApp(App[None]):
         """Set the theme before the app runs: a later change would parse every style sheet again."""
         name = "terminal" if self.no_color else self.settings.config.theme  # Textual would make other themes grey.
         if name and name not in self._palettes:
-            self._problems.append(f"Unknown theme {name!r}. Themes: {', '.join(self._palettes)}.")
+            key = commands.key_hint("theme", {})
+            self._problems.append(f"There is no theme {name!r}; {themes.DEFAULT} is shown. {key} chooses another.")
         if name not in self._palettes:
             name = themes.DEFAULT if themes.DEFAULT in self._palettes else next(iter(self._palettes))
         self.set_reactive(GistreadApp.theme, name)
@@ -250,46 +240,53 @@ class GistreadApp(App[None]):
             library=isinstance(screen, LibraryScreen),
         )
         panel = [] if first else lines_of_panel(screen.active_bindings.values())
-        self.push_screen(HelpScreen(sorted_help(self.services.keymap, first, panel)))
+
+        def run(line: "HelpLine | None") -> None:
+            if line is None or line.command is None:
+                return
+            if (target := self.target_of(line.command)) is None:
+                self._warn(f"{line.title}: {line.heading.lower()}.")
+            else:
+                self.call_later(self.run_action, line.command.action, target)
+
+        self.push_screen(HelpScreen(sorted_help(self.services.keymap, first, panel)), run)
 
     def on_key(self, event: events.Key) -> None:
-        """Open the help from a panel too, where Textual ignores the app's keys."""
+        """Open the help and suspend from a panel too, where Textual ignores the app's keys."""
         # A letter typed right after the key that opens an input was sent before the input had the focus.
         if isinstance(self.focused, Input) and event.is_printable and event.character:
             event.prevent_default().stop()
             self.focused.insert_text_at_cursor(event.character)
             return
-        if self.screen.is_modal and event.key in commands.key_names(commands.BY_ID["help"], self.services.keymap):
-            event.stop()
-            self.action_help()
+        for command in ("help", "suspend") if self.screen.is_modal else ():
+            if event.key in commands.key_names(commands.BY_ID[command], self.services.keymap):
+                event.stop()
+                self.call_later(self.run_action, commands.BY_ID[command].action, self)
 
-    def action_library(self) -> None:
+    def action_library(self, back_to: Opening | None = None) -> None:
         from gistread.tui.library_work import Books
         from gistread.tui.screens.library import LibraryScreen
 
         if not isinstance(self.screen, LibraryScreen):
-            library = LibraryScreen(Books(self.paths, self.services.drawer), self.services)
-            self.push_screen(library, self._open_from_library)
+            books = Books(self.paths, self.services.drawer)
+            self.push_screen(LibraryScreen(books, self.services, self._session, back_to), self._open_from_library)
 
     async def action_figures(self) -> None:
-        from gistread.tui.screens.figures import figures_panel
+        from gistread.tui.screens.choosing import figures_panel
 
         self.push_screen(await figures_panel(self.services))
 
-    async def _open_from_library(self, path: str | None) -> None:
-        current = self.reading
-        if path is None:
-            if current is None:
-                self.exit()
+    async def _open_from_library(self, opening: Opening | None) -> None:
+        if opening is None:
             return
         self._first = None
-        if current is not None:
+        if (current := self.reading) is not None:
             await current.close()
             self.pop_screen()
-        self.open_book(Path(path))
+        self.open_book(opening.path, look_at=opening if opening.place else None)
 
     def action_choose_reader(self) -> None:
-        from gistread.tui.screens.reader import ReaderScreen
+        from gistread.tui.screens.choosing import ReaderScreen
 
         async def use(reader: str | None) -> None:
             if reader is not None:
@@ -308,45 +305,49 @@ class GistreadApp(App[None]):
 
         if self._downloads is None:
             self._downloads = ModelDownloads(self, self.services, self._redraw_lines)
-        results = CheckResults(self.paths.check_results, installed_version())
+        results = CheckResults(self.paths, installed_version())
         config, loaded = self.settings.config, ""
         if (session := self._session) is not None:
-            config = replace(config, model=session.reading_model)
-            if session.info is not None and session.info.placement is not None:
-                loaded = placement_text(session.info.placement)
+            config = replace(config, model=session.models.reading.spec)
+            if (info := session.models.reading.info) is not None and info.placement is not None:
+                loaded = placement_text(info.placement)
             if (state := session.activity.engine) is not None and state.tokens_per_s:
                 loaded += f" · {state.tokens_per_s:.0f} tok/s"
-        self.push_screen(ModelScreen(config, self._downloads, results, loaded), self._use_model)
+        words = session.book.words if session is not None else 0
+        screen = ModelScreen(config, self._downloads, results, loaded, words)
+
+        async def use(key: "ModelKey | None") -> None:
+            if key is not None:
+                await self._use_model(screen.role, key if isinstance(key, str) else "")
+
+        self.push_screen(screen, use)
 
     def _redraw_lines(self) -> None:
         if self.reading is not None and self.reading.is_mounted:
             self.reading.redraw_lines()
 
-    async def _use_model(self, choice: "ModelChoice | None") -> None:
-        if choice is None:
-            return
+    async def _use_model(self, role: "Role", spec: str) -> None:
+        """Use this model in this role, or none if empty."""
         from gistread.engine.model_source import settings_name
         from gistread.tui.model_rows import Role
 
         try:
-            model = settings_name(choice.spec)
+            model = settings_name(spec)
         except GistreadError as error:
             self.notify(str(error), severity="error", timeout=10)
             return
         session = self._session
-        if choice.role is not Role.READING or session is None or not self.settings.config.model:
-            self.settings.set(choice.role.setting, model)
+        if role is not Role.READING or session is None or not self.settings.config.model:
+            self.settings.set(role.setting, model)
         if session is None or self.reading is None or self.reading.controllers is None:
             return
-        match choice.role:
+        match role:
             case Role.READING:
                 await self.reading.controllers.reading_along.use_model(model)
             case Role.ASKING:
                 await session.use_asking_model(model)
                 name = session.activity.asking_model
                 self.notify(f"{name} will answer questions." if name else "The reading model also answers questions.")
-            case Role.EMBEDDING:
-                await session.use_embedder(self._new_embedder())
 
     async def action_quit(self) -> None:
         """Quit; anything slow to close gets two seconds."""
@@ -363,19 +364,15 @@ class GistreadApp(App[None]):
 
     async def on_unmount(self) -> None:
         if self._downloads is not None:
-            self._downloads.downloads.halt()
+            self._downloads.halt()
         await self.settings.close()
         self.services.drawer.clear()
+        self.services.signals.progress(None)
 
     def _new_engine(self, model: str) -> "Engine":
         from gistread.session.models import engine_maker
 
         return engine_maker(self.settings.config, self.paths)(model)
-
-    def _new_embedder(self) -> "Embedder":
-        from gistread.session.models import lazy_embedder
-
-        return lazy_embedder(self.settings.config, self.paths)
 
     def _handle_exception(self, error: Exception) -> None:
         # Textual prints a traceback over the terminal, unless the error has `__rich__`; there is no public hook.
@@ -388,9 +385,10 @@ def run(book: Opened | None, *, paths: Paths, config: Config, model: str = "", p
     if not os.environ.get("TEXTUAL_DRIVER") and not (sys.stdin.isatty() and sys.stdout.isatty()):  # set in a browser
         raise UsageError("No terminal to show a book on.", "`gistread index` and `gistread ask` work without one.")
     log_to(paths.log_file)
+    return_freed_memory()
     if os.environ.get("TERM") in KITTY_TERMS:
         os.environ.setdefault("COLORTERM", "truecolor")  # ssh does not pass it on
-    first_start = not any(paths.books.glob("*.jsonl"))
+    first_start = not UserData(paths).recent()
     app = GistreadApp(book, paths=paths, config=config, model=model, path=path, tour=first_start)
     with terminal_order_off(config.bidi, os.environ):
         app.run()

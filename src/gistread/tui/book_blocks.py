@@ -28,6 +28,8 @@ _INDENTS = {
     **dict.fromkeys((ParagraphKind.NOTE, ParagraphKind.IMAGE), 2),
     ParagraphKind.CODE: 1,
 }
+_SPEECH = "“\"«„‘'—–»"  # what speech begins with
+_SAMPLED = 400  # paragraphs
 _STYLES = {Style.CODE: "inline-code"}  # styles that `text` names differently; there `code` is a block
 
 
@@ -97,6 +99,13 @@ class BookBlocks(Sequence[Block]):
             spans=spans,
             figure=figure,
         )
+
+
+def is_story(book: Book) -> bool:
+    """Whether people talk in it: of its paragraphs at least one in eight begins with speech."""
+    told = [one for one in book.paragraphs if one.kind is ParagraphKind.TEXT]
+    some = told[:: max(1, len(told) // _SAMPLED)]
+    return sum(book.text[one.start] in _SPEECH for one in some) * 8 >= max(1, len(some))
 
 
 def inline_spans(book: Book, start: int, end: int) -> tuple[Span, ...]:

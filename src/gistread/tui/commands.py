@@ -1,4 +1,4 @@
-"""The commands (commands.toml) for bindings, palette, help and key line. The settings can change their keys."""
+"""The commands (commands.toml) for bindings, help and key line. The settings can change their keys."""
 
 import re
 import tomllib
@@ -10,7 +10,7 @@ from pathlib import Path
 from textual.binding import Binding, BindingType
 
 THREAD_KEY = "backspace"  # In the empty question line: ask on its own, or continue the last question
-BOUND_KEY = "ctrl+t"  # In the question line: ask the whole book, or the text up to the reading place
+BOUND_KEY = "ctrl+t"  # In the question line: set where answers stop
 
 
 class Scope(StrEnum):
@@ -35,7 +35,7 @@ class Command:
     id: str
     keys: str  # Textual's key names, separated by commas
     action: str  # Textual action of the widget or screen with this scope; see `run`
-    title: str  # A verb phrase for palette and help; empty if another command of its family stands for it
+    title: str  # A verb phrase for the help; empty if another command of its family stands for it
     help: str = ""  # `{command-id}` stands for that command's key
     short: str = ""  # One word for the key line; empty: not shown there
     panes: str = "book memory answers"  # Panes in which the key line shows it
@@ -45,7 +45,7 @@ class Command:
 
 
 def run(path: str, *arguments: object) -> str:
-    """The action of the reading screen that calls a controller's method: `run("search.step", 1)`."""
+    """The action of the reading screen that calls one of `Controllers.actions`: `run("search.step", 1)`."""
     return f"run({', '.join(map(repr, (path, *arguments)))})"
 
 
@@ -130,13 +130,13 @@ def display_key(key: str) -> str:
     return "+".join(_KEY_LABELS.get(part, part.capitalize() if len(part) > 1 else part.upper()) for part in parts)
 
 
-def help_lines(keymap: Mapping[str, str]) -> Iterable[tuple[Scope, str, str, str]]:
-    """(scope, keys, title, help) of every command that has a title, in the order of the help screen."""
+def help_lines(keymap: Mapping[str, str]) -> Iterable[tuple[Command, str, str]]:
+    """(command, keys, help) of every command that has a title, in the order of the help screen."""
     for scope in Scope:
         for command in COMMANDS:
             if command.scope is scope and command.title:
                 keys = "1 … 9" if command.id == "citation-1" else " ".join(keys_of(command, keymap))
-                yield scope, keys, command.title, with_keys(command.help, keymap)
+                yield command, keys, with_keys(command.help, keymap)
 
 
 def _is_key(key: str) -> bool:

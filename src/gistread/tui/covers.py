@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from gistread.atomic_write import make_folder, replace_file
 from gistread.errors import GistreadError
-from gistread.library.covers import read_cover
+from gistread.library.metadata import read_cover
 from gistread.library.model import LibraryEntry
+from gistread.store.files import make_folder, replace_file
 from gistread.tui.drawing import Drawer
 from gistread.tui.text.figure import Figure
 

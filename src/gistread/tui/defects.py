@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from gistread.atomic_write import make_folder, private_opener
+from gistread.store.files import make_folder, private_opener
 
 log = logging.getLogger("gistread.tui")
 

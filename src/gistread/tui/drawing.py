@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gistread.book.images import read_image
+from gistread.child_process import run_python
 from gistread.errors import GistreadError
 from gistread.system import cell_pixels
 from gistread.tui.kitty import Kitty, KittyPicture
@@ -32,14 +33,7 @@ KITTY_TERMS = "xterm-kitty", "xterm-ghostty"
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO", "JPEG2000", "AVIF")
 
 
-# Runs in its own process: a drawing may take for ever, or all memory. Argument: the width in pixels.
-_RESVG = """
-import sys
-import resvg_py
-from gistread.system import limit_memory
-limit_memory(1 << 31)
-sys.stdout.buffer.write(resvg_py.svg_to_bytes(svg_string=sys.stdin.buffer.read().decode(), width=int(sys.argv[1])))
-"""
+_RASTERIZER = "gistread.tui.rasterizer"
 _SVG_PIXELS, _SVG_S = 800, 10.0
 
 
@@ -191,13 +185,9 @@ def _rasterize(svg: bytes) -> bytes:
             if not all(str(element.attrib[name]).startswith("data:") for name in links):
                 element.clear()
         box = [*map(float, root.get("viewBox", "").replace(",", " ").split()), 0.0, 0.0, 0.0][2]
-        run = subprocess.run(
-            [sys.executable, "-P", "-c", _RESVG, str(round(min(box or _SVG_PIXELS, _SVG_PIXELS)))],
-            input=etree.tostring(root),
-            capture_output=True,
-            timeout=_SVG_S,
-        )
-    except (etree.XMLSyntaxError, ValueError, subprocess.TimeoutExpired):
+        width = round(min(box or _SVG_PIXELS, _SVG_PIXELS))
+        run = run_python(_RASTERIZER, str(width), given=etree.tostring(root), timeout_s=_SVG_S)
+    except (etree.XMLSyntaxError, ValueError, OSError, subprocess.TimeoutExpired):
         raise DrawingError("The drawing is damaged, or too large to be drawn.") from None
     if b"ModuleNotFoundError" in run.stderr:
         raise _not_installed()

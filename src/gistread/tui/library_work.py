@@ -2,24 +2,37 @@
 
 import asyncio
 import contextlib
+import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gistread.book.sniff import SERIES_SUFFIX
 from gistread.errors import StorageError
-from gistread.library import adding, scanning
-from gistread.library.catalogue import Catalogue, examine_file
+from gistread.library import adding, indexing, scanning
 from gistread.library.entries import list_entries
-from gistread.library.model import BookFile, LibraryEntry
-from gistread.library.series import write_series
+from gistread.library.metadata import examine_file
+from gistread.library.model import LibraryEntry
+from gistread.library.series import add_volumes
+from gistread.library.shelf import Shelf, open_shelf
 from gistread.memory.progress import BookProgress, all_memories, furthest_memories
 from gistread.paths import Paths
-from gistread.reading_speed import ReadingSpeedFile
+from gistread.store.catalogue import Catalogue
+from gistread.store.model import BookFile
+from gistread.store.pace import ReadingSpeed
+from gistread.store.user_data import UserData
 from gistread.tui.covers import Covers
 from gistread.tui.drawing import Drawer
-from gistread.user_data import UserData
+from gistread.tui.services import AppServices
+
+if TYPE_CHECKING:
+    from gistread.readers.events import ReaderEvent
+    from gistread.session.library import BooksNamed, LibraryQuestion
+    from gistread.session.models import ModelPair
+    from gistread.session.session import Session
 
 _FEW = 3  # number of books up to which the sample is offered too
 
@@ -45,11 +58,45 @@ class BookAdder:
             self.progress = ""
 
 
+class LibraryAsker:
+    """Answers questions about the library with the models of the open book, or its own."""
+
+    def __init__(self, services: AppServices, session: "Session | None") -> None:
+        self._services = services
+        self._session = session
+        self._own: ModelPair | None = None
+        self.config = services.config
+
+    async def stream(self, question: "LibraryQuestion") -> "AsyncGenerator[BooksNamed | ReaderEvent, None]":
+        """Raises GistreadError."""
+        from gistread.engine.llama.library import installed_version
+        from gistread.memory.check_results import CheckResults
+        from gistread.session.models import ModelChecks, ModelPair
+
+        services, models = self._services, self._own
+        if models is None and self._session is not None and self._session.has_model:
+            models = self._session.models
+        if models is None:
+            models = ModelPair(services.make_engine, services.config, lambda event: None)
+            await models.choose(services.named_model, "")
+            self._own = models
+        checks = ModelChecks(CheckResults(services.paths, installed_version()))
+        async with aclosing(question.stream(models.load_asking, checks)) as events:
+            async for event in events:
+                yield event
+
+    async def close(self) -> None:
+        if self._own is not None:
+            await self._own.close()
+
+
 class Books:
     def __init__(self, paths: Paths, drawer: Drawer) -> None:
-        self._user_data = UserData(paths.books)
-        self.catalogue = Catalogue(paths.library)
-        self._pace = ReadingSpeedFile(paths.reading_speed)
+        self._paths = paths
+        self._indexer: subprocess.Popen[bytes] | None = None
+        self._user_data = UserData(paths)
+        self.catalogue = Catalogue(paths)
+        self._pace = ReadingSpeed(paths)
         self._memories = paths.memories
         self._texts = paths.texts
         self.covers = Covers(paths.covers, drawer)
@@ -62,8 +109,27 @@ class Books:
         entries, problem = list_entries(self._user_data, self.catalogue, self._pace.words_per_minute)
         story = story_path()
         if len(entries) <= _FEW and all(entry.path != story for entry in entries):
-            entries.append(LibraryEntry("The sample story", ("comes with gistread, half an hour to read",), story))
+            entries.append(
+                LibraryEntry("The sample story", ("comes with gistread, a quarter of an hour to read",), story)
+            )
         return entries, problem
+
+    def shelf(self) -> Shelf:
+        """Raises StorageError."""
+        return open_shelf(self._paths)
+
+    def start_indexing(self) -> str:
+        """Index new books in the background. Returns the progress; empty if there are none."""
+        with contextlib.suppress(StorageError, OSError):
+            self._indexer = indexing.index_new_books(self._paths)
+        return self.index_progress()
+
+    def index_progress(self) -> str:
+        """Progress of indexing; empty if it has ended."""
+        with contextlib.suppress(StorageError):
+            if self._indexer is not None and self._indexer.poll() is None:
+                return self.shelf().progress
+        return ""
 
     def left_at(self, entry: LibraryEntry) -> tuple[str, str]:
         """(words at the reading place, last question); each may be empty."""
@@ -85,19 +151,13 @@ class Books:
         assert entry.path is not None
         if series.suffix.lower() != SERIES_SUFFIX:
             series = series.with_name(series.name + SERIES_SUFFIX)
-        book = write_series(series, [entry.path], self._texts, add=series.exists())
+        book = add_volumes(series, [entry.path], self._texts)
         return adding.add_file(self.catalogue, series), len(book.volumes)
 
-    def find(self, entry: LibraryEntry) -> Path | None:
-        """Look for the moved file of a book nearby, and remember its new place."""
-        found = scanning.find_moved(entry, self.catalogue.read().folders)
-        return self._moved(entry, found.path) if found else None
-
     def locate(self, entry: LibraryEntry, path: Path) -> Path | None:
-        """Remember a path the person gave; None if it is another book. Raises BookError."""
-        return self._moved(entry, path) if scanning.is_this_book(entry, path) else None
-
-    def _moved(self, entry: LibraryEntry, path: Path) -> Path:
+        """Remember a path that the user gave; None if it is another book. Raises BookError."""
+        if not scanning.is_this_book(entry, path):
+            return None
         file = replace(
             examine_file(path),
             title=entry.title,

@@ -1,6 +1,6 @@
 """A gist memory as blocks of long text, for the memory pane."""
 
-import re
+from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 # Where a gist comes from, in words.
 _SOURCES = {
     GistSource.MODEL: "",
-    GistSource.EXTRACTIVE: "the page’s own sentences",
-    GistSource.VERBATIM: "the whole page",
+    GistSource.EXTRACTIVE: "its own sentences",
+    GistSource.VERBATIM: "its whole text",
 }
 
 
+_HERE = "▌"  # Rail of the page that the user is reading
 BEGUN = "begun"  # Kind in the key of the page under way; its start follows
 
 
@@ -35,13 +36,14 @@ class Zoom(StrEnum):
     VOLUME = "volume"  # only in a series
     CHAPTER = "chapter"
     PAGE = "page"
-    TEXT = "text"
 
     @property
     def coarse(self) -> bool:
-        return self in (Zoom.BOOK, Zoom.VOLUME, Zoom.CHAPTER)
+        return self is not Zoom.PAGE
 
     def said(self, book: Book) -> str:
+        if self is Zoom.PAGE:
+            return "section"
         return "series" if self is Zoom.BOOK and book.volumes else self.value
 
     def step(self, by: int, book: Book) -> "Zoom":
@@ -65,35 +67,24 @@ class Opening:
 
 @dataclass(slots=True)
 class View:
-    """State of the memory pane: zoom, pages opened, pinned and refused, and what is blurred."""
+    """State of the memory pane: zoom, pages opened, pinned and refused, and how far the user has read."""
 
     opened: dict[int, Opening] = field(default_factory=dict)
     pinned: set[int] = field(default_factory=set)
     refused: set[int] = field(default_factory=set)
-    here: int | None = None  # The page the person is reading
-    unread_at: int | None = None  # Offset the person is reading at, if the model has not read that far
+    here: int | None = None  # The page the user is reading
+    unread_at: int | None = None  # Offset the user is reading at, if the model has not read that far
     begun: Page | None = None  # The page whose gist is being made
     draft: str = ""  # Its text so far
     guide: tuple[tuple[str, str], ...] = ()  # Text of an empty memory: (text, id of the command that a click runs)
     ahead: tuple[MemoryEntry, ...] = ()  # Pages read ahead of a gap, by place
     reading: bool = False  # Whether the model is reading the book
     zoom: Zoom = Zoom.PAGE
-    bound: int | None = None  # Gists of text beyond this offset are blurred; None: none are
-    revealed: set[tuple[int, int]] = field(default_factory=set)  # (start, end) of cards shown despite the bound
+    bound: int | None = None  # Gists of text beyond this offset are not shown; None: all are
 
-    def blurs(self, start: int, end: int) -> bool:
-        """Whether a card about `[start, end)` of the book is blurred."""
-        return self.bound is not None and end > self.bound and (start, end) not in self.revealed
-
-    def blurs_page(self, page: Page) -> bool:
-        """Whether the gist of this page is blurred: until half of the page has been seen."""
-        return self.blurs(page.start, page.end) and half_of(page) > (self.bound or 0)
-
-    def place_words(self, start: int, end: int, *, here: bool, blurred: bool) -> list[str]:
-        """Labels of a card about `[start, end)`: that it lies ahead, and, if `here`, that the person is there."""
-        if not blurred or self.bound is None:
-            return ["← you"] if here else []
-        return [AHEAD] if start >= self.bound else [f"partly {AHEAD}", *(["← you"] if here else [])]
+    def shows(self, page: Page) -> bool:
+        """Whether the gist of this page is shown: once half of the page has been seen."""
+        return self.bound is None or half_of(page) <= self.bound
 
 
 def half_of(page: Page) -> int:
@@ -101,28 +92,31 @@ def half_of(page: Page) -> int:
     return (page.start + page.end) // 2
 
 
-def _line(text: str, *, blurred: bool) -> str:
-    """The text on one line; if blurred, with each letter shaded."""
-    words = " ".join(text.split())
-    return re.sub(r"\S", "░", words) if blurred else words
+def shown_count(memory: GistMemory, view: View) -> int:
+    """Number of pages, from the first, whose gists are shown."""
+    entries = memory.entries
+    return len(entries) if view.bound is None else bisect_right(entries, view.bound, key=lambda one: half_of(one.page))
 
 
-def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Block]:
-    """The blocks of a page: title of a chapter that begins there, then gist or, if open or zoomed in, text."""
+def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int = 0) -> list[Block]:
+    """The blocks of a page: title of a chapter that begins there, then gist or, if open, text.
+
+    A page of the front matter, which ends at `begins`, has none.
+    """
     page, number, opening = entry.page, entry.page.number, view.opened.get(entry.page.number)
-    in_text = view.zoom is Zoom.TEXT
-    if memory.book.is_volume_heading(page.start) and opening is None and not in_text:
-        here = "← you" if number == view.here else ""
-        return [_page_block(memory, number, entry.gist.text, "heading", tail=here, level=2)]
+    if half_of(page) < begins and opening is None:
+        return []
+    here = number == view.here
+    if memory.book.is_volume_heading(page.start) and opening is None:
+        return [_page_block(memory, number, entry.gist.text, "heading", tail="← you" if here else "", level=2)]
     blocks: list[Block] = []
-    if not in_text and (title := _chapter_that_begins(memory, number)):
+    if title := _chapter_that_begins(memory, number):
         blocks.append(Block(title, style="heading", level=4, indent=1, rule=True))
-    if opening is None and not in_text:
-        gist = _line(entry.gist.text, blurred=view.blurs_page(page))
+    if opening is None:
         style = "gist" if entry.gist.source is GistSource.MODEL else "own-words"
-        return [*blocks, _page_block(memory, number, gist, style, tail=_tail(entry, view))]
-    said = _opened_by(opening) if opening else f"{page.words:,} words"
-    blocks.append(_page_block(memory, number, said, "step", "▾", _tail(entry, view)))
+        block = _page_block(memory, number, " ".join(entry.gist.text.split()), style, tail=_tail(entry, view))
+        return [*blocks, _railed(block) if here else block]
+    blocks.append(_page_block(memory, number, _opened_by(opening), "step", "▾", _tail(entry, view)))
     rail = "╎ ".rjust(_gutter(memory))
     for paragraph in memory.book.paragraphs_between(page.start, page.end):
         start, end = max(paragraph.start, page.start), min(paragraph.end, page.end)
@@ -141,19 +135,23 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Blo
                 blank_before=1 if len(blocks) > 1 else 0,
             )
         )
-    if opening is not None:
-        end_line = f"end of page {number} · {page.words:,} words"
-        blocks.append(Block(end_line, key=("page", number), style="muted", rail=rail, blank_before=0))
-        blocks = [replace(block, ground="opened") if block.key else block for block in blocks]
-    return blocks
+    end_line = f"end of section {number} · {page.words:,} words"
+    blocks.append(Block(end_line, key=("page", number), style="muted", rail=rail, blank_before=0))
+    return [replace(block, ground="opened") if block.key else block for block in blocks]
 
 
 def _page_block(
     memory: GistMemory, number: int, text: str, style: str, sign: str = "", tail: str = "", level: int = 0
 ) -> Block:
-    label = f"{number:>{_gutter(memory) - 3}} {sign}".rstrip()
+    indent = _gutter(memory) if sign else _gutter(memory) - 1
+    label = f" {number:>{_gutter(memory) - 4}} {sign}".rstrip()
     key = ("page", number) if number <= len(memory.entries) else ("rest", number)
-    return Block(text, key=key, style=style, level=level, indent=_gutter(memory), hanging=label, tail=tail)
+    return Block(text, key=key, style=style, level=level, indent=indent, hanging=label, tail=tail)
+
+
+def _railed(block: Block) -> Block:
+    """The block of the page that the user is reading: a rail in place of its first column, on a ground of its own."""
+    return replace(block, rail=_HERE, indent=block.indent - 1, hanging=block.hanging[1:], ground="opened")
 
 
 def part_blocks(memory: GistMemory, part: "Node", view: View) -> list[Block]:
@@ -170,9 +168,10 @@ def part_blocks(memory: GistMemory, part: "Node", view: View) -> list[Block]:
         case _:
             title = _titles_that_begin(memory, part.first)
     blocks = [Block(title, key=key, style="heading", level=3)] if title else []
-    text = _line(part.summary.text, blurred=view.blurs(start, memory.entry(part.last).page.end))
-    tail, above = _part_tail(memory, part, view), 0 if title else 1
-    blocks.append(Block(text, key=key, style="gist", indent=2, tail=tail, blank_before=above))
+    read = view.bound is None or memory.entry(part.last).page.end <= view.bound
+    text = " ".join(part.summary.text.split()) if read else "Summed up here once you have read it."
+    tail, above = _part_tail(part, view), 0 if title else 1
+    blocks.append(Block(text, key=key, style="gist" if read else "muted", indent=2, tail=tail, blank_before=above))
     return blocks
 
 
@@ -182,15 +181,14 @@ def offer_blocks(offer: str) -> list[Block]:
     return [Block(offer, key=("offer", 0), style="muted", spans=spans)] if offer else []
 
 
-def _part_tail(memory: GistMemory, part: "Node", view: View) -> str:
-    words = [f"p. {part.first}" if part.first == part.last else f"p. {part.first}–{part.last}"]
+def _part_tail(part: "Node", view: View) -> str:
+    words = [f"section {part.first}" if part.first == part.last else f"sections {part.first}–{part.last}"]
     if not part.made:
         words.append("from its gists")
     elif part.summary.source is not GistSource.MODEL:
         words.append(_SOURCES[part.summary.source])
-    start, end = memory.entry(part.first).page.start, memory.entry(part.last).page.end
-    here = view.here is not None and part.first <= view.here <= part.last
-    words += view.place_words(start, end, here=here, blurred=view.blurs(start, end))
+    if view.here is not None and part.first <= view.here <= part.last:
+        words.append("← you")
     return " · ".join(words)
 
 
@@ -206,29 +204,39 @@ def guide_blocks(view: View) -> list[Block]:
     ]
 
 
-def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
-    """Blocks after the last page: the page being read, pages read ahead, and those to come."""
+def rest_blocks(memory: GistMemory, view: View, shown: int) -> list[Block]:
+    """Blocks after the `shown` pages: the page being read, pages read ahead of a gap, and a line for those to come."""
+    read = len(memory.entries)
+    opened = [memory.entry(number) for number in sorted(view.opened) if shown < number <= read]
+    elsewhere = [block for entry in opened for block in entry_blocks(memory, entry, view)]
+    if shown < read:
+        looks = view.here is not None and view.here > shown
+        return [_to_come(shown + 1, memory, AHEAD, "← you" if looks else ""), *elsewhere]
     if memory.complete:
         return []
     blocks = [] if memory.entries or view.ahead or view.begun else guide_blocks(view)
-    read = len(memory.entries)
     begun = view.begun
-    ahead = view.unread_at is not None and not _in_work(memory, view)
-    chapter_at = memory.book.chapter_index
-    elsewhere = view.unread_at is not None and chapter_at(view.unread_at) > chapter_at(memory.read_until)
-    if view.reading and (begun.number if begun else not view.ahead and not elsewhere):
-        blocks.append(begun_block(memory, view))
-        read += 1
-    left = memory.estimated_pages - read - len(view.ahead)
     if view.ahead:
         blocks += _ahead_blocks(memory, view)
-        rest = f"about {counted(left, 'other page')}"
-    else:
-        rest = f"{read + 1} to about {read + left}" if left > 1 else f"{read + 1}"
-    if left > 0:
-        tail = "← you" if ahead and not view.ahead else ""
-        blocks.append(Block(f"{rest} … not read yet", key=("rest", read + 1), style="muted", indent=1, tail=tail))
+        left = memory.estimated_pages - read - len(view.ahead)
+        text = f"about {counted(left, 'other section')} not read yet"
+        return [*blocks, Block(text, key=("rest", read + 1), style="muted", indent=1)] if left > 0 else blocks
+    chapter_at = memory.book.chapter_index
+    moved_on = view.unread_at is not None and chapter_at(view.unread_at) > chapter_at(memory.read_until)
+    if view.reading and (begun.number if begun else not moved_on):
+        blocks.append(begun_block(memory, view))
+        read += 1
+    if memory.estimated_pages > read:
+        behind = view.unread_at is not None and not _in_work(memory, view)
+        said = "not read yet" if view.unread_at is not None or view.bound is None else AHEAD
+        blocks.append(_to_come(read + 1, memory, said, "← you" if behind else ""))
     return blocks
+
+
+def _to_come(first: int, memory: GistMemory, said: str, tail: str = "") -> Block:
+    last = memory.estimated_pages
+    numbers = f"{first}" if first >= last else f"{first}–{'' if memory.complete else '~'}{last}"
+    return Block(f"{numbers}  {said}", key=("rest", first), style="muted", indent=1, tail=tail)
 
 
 def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
@@ -236,21 +244,27 @@ def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
     book = memory.book
     blocks: list[Block] = []
     chapter = ""
-    for entry in view.ahead:
+    shown = [entry for entry in view.ahead if view.shows(entry.page)]
+    for entry in shown:
         if (title := book.chapter_title(entry.page.start)) != chapter:
             chapter = title
             blocks.append(Block(title or book.title, style="heading", level=4, indent=1, rule=True))
         here = view.unread_at is not None and entry.page.start <= view.unread_at < entry.page.end
-        blurred = view.blurs_page(entry.page)
-        gist = _line(entry.gist.text, blurred=blurred)
-        style = "gist" if entry.gist.source is GistSource.MODEL else "own-words"
-        place = view.place_words(entry.page.start, entry.page.end, here=here, blurred=blurred)
-        key = ("ahead", entry.page.start)
-        blocks.append(Block(gist, key=key, style=style, indent=_gutter(memory), hanging="  ·", tail=" · ".join(place)))
+        block = Block(
+            " ".join(entry.gist.text.split()),
+            key=("ahead", entry.page.start),
+            style="gist" if entry.gist.source is GistSource.MODEL else "own-words",
+            indent=_gutter(memory) - 1,
+            hanging="  ·",
+            tail="← you" if here else "",
+        )
+        blocks.append(_railed(block) if here else block)
     if view.reading and view.begun is not None and not view.begun.number:
         start = view.begun.start
         before = [at for at, one in enumerate(blocks, 1) if isinstance(one.key, tuple) and one.key[1] < start]
         blocks.insert(before[-1] if before else 0, begun_block(memory, view))
+    if hidden := len(view.ahead) - len(shown):
+        blocks.append(Block(f"{counted(hidden, 'section')} {AHEAD}", style="muted", indent=1))
     return blocks
 
 
@@ -259,22 +273,20 @@ def begun_block(memory: GistMemory, view: View) -> Block:
     begun = view.begun
     number = begun.number or "·" if begun else len(memory.entries) + 1
     gutter = _gutter(memory)
-    whole_words = view.draft.rpartition(" ")[0]
-    if begun:
-        whole_words = _line(whole_words, blurred=view.blurs_page(begun))
+    whole_words = view.draft.rpartition(" ")[0] if begun is None or view.shows(begun) else ""
     text = f"{whole_words} …" if whole_words else f"being read: {begun.words:,} words …" if begun else "being read …"
     return Block(
         text,
         key=(BEGUN, begun.start if begun else 0),
         style="muted",
         indent=gutter,
-        hanging=f"{number:>{gutter - 3}}",
+        hanging=f" {number:>{gutter - 4}}",
         tail="← you" if _in_work(memory, view) else "",
     )
 
 
 def _in_work(memory: GistMemory, view: View) -> bool:
-    """Whether the person reads in the page under way."""
+    """Whether the user reads in the page under way."""
     start = view.begun.start if view.begun else memory.read_until
     end = view.begun.end if view.begun else start + len(memory.book.text) // memory.estimated_pages
     return view.reading and view.unread_at is not None and start <= view.unread_at < end
@@ -282,20 +294,13 @@ def _in_work(memory: GistMemory, view: View) -> bool:
 
 def _tail(entry: MemoryEntry, view: View) -> str:
     number = entry.page.number
-    words = []
-    gist_shown = view.zoom is not Zoom.TEXT or number in view.opened
-    if gist_shown and entry.gist.source is not GistSource.MODEL:
-        words.append(_SOURCES[entry.gist.source])
-    if number in view.pinned:
-        words.append("◆ pinned")
-    if number in view.refused:
-        words.append("refused")
-    here = number == view.here
-    if gist_shown and number not in view.opened:
-        words += view.place_words(entry.page.start, entry.page.end, here=here, blurred=view.blurs_page(entry.page))
-    elif here:
-        words.append("← you")
-    return " · ".join(words)
+    words = [
+        _SOURCES[entry.gist.source],
+        "◆ pinned" if number in view.pinned else "",
+        "refused" if number in view.refused else "",
+        "← you" if number == view.here else "",
+    ]
+    return " · ".join(filter(None, words))
 
 
 def _opened_by(opening: Opening) -> str:
@@ -325,4 +330,4 @@ def _titles_that_begin(memory: GistMemory, number: int) -> str:
 
 
 def _gutter(memory: GistMemory) -> int:
-    return len(str(memory.estimated_pages)) + 3
+    return len(str(memory.estimated_pages)) + 4

@@ -1,122 +1,138 @@
-"""The rows of the model screen in sections: usable models that fit come first, unusable ones last, with reasons."""
+"""The rows of the model chooser: in use, on this machine, recommended, others, and no model."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import dataclass, field, replace
+from enum import Enum, StrEnum, auto
 from pathlib import Path
 from typing import NamedTuple
 
-from gistread.engine.model_files import Availability, MemoryFit, ModelFile, availability_of, memory_fit_of
+from gistread.engine.model_files import Availability, ModelFile, availability_of, memory_fit_of
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import STARTER
-from gistread.memory.check_results import CheckResult, Worth
+from gistread.memory.check_results import CheckResult
+from gistread.tui.screens.listing import Row
 
-NO_MODEL = "\0none"  # id of the row that chooses no model for the role
-TITLES = {
-    Availability.READY: "Ready to use",
-    Availability.TOO_LARGE: "Too large for the memory that is free",
-    Availability.EMBEDDINGS: "For search by meaning",
-    Availability.UNUSABLE: "Cannot be used",
-}
+_SHOWN_AT_FIRST = 4  # Most models on this machine, beside the one in use, before the others are asked for
 
 
 class Role(StrEnum):
-    READING = "reading"  # also answers and searches, unless other models are chosen
+    READING = "reading"  # also answers, unless another model is chosen
     ASKING = "questions"
-    EMBEDDING = "search by meaning"
 
     @property
     def setting(self) -> str:
-        return {Role.READING: "model", Role.ASKING: "asking_model", Role.EMBEDDING: "embedding_model"}[self]
+        return {Role.READING: "model", Role.ASKING: "asking_model"}[self]
 
 
-class ModelChoice(NamedTuple):
-    role: Role
-    spec: str  # A path, a name or an address; empty: no model for this role
+class Fetch(NamedTuple):
+    """A model to download."""
+
+    spec: str  # A name in the catalogue, or an address
+
+
+class Entry(Enum):
+    NONE = auto()  # no model for the role
+    OTHERS = auto()  # shows all other rows
+
+
+ModelKey = str | Fetch | Entry  # A path or address, or another row
 
 
 @dataclass(frozen=True, slots=True)
-class ModelRow:
-    id: str  # A path, or an id such as `NO_MODEL`
-    name: str
-    about: str = ""  # One line below the name
-    detail: str = ""  # Shown at the bottom while the row is highlighted
+class ModelRow(Row[ModelKey]):
+    detail: str = ""  # Shown below the list while the cursor is on the row
     is_current: bool = False
     found_by: str = ""  # More words that the filter matches
     refusal: str = ""
 
-    @property
-    def enabled(self) -> bool:
-        return not self.refusal
+    def holds(self, words: Sequence[str]) -> bool:
+        return Row(self.key, self.text, f"{self.about} {self.found_by}").holds(words)
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    title: str  # May be empty
-    rows: tuple[ModelRow, ...]
+class DownloadRows:
+    """Models to download."""
+
+    first: tuple[ModelRow, ...] = ()  # Unfinished ones, and the one recommended for this machine
+    others: tuple[ModelRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chooser:
+    """What the rows are made from."""
+
+    role: Role
+    current: str  # Path, name or address in the settings
+    free_bytes: int
+    starter: Path | None
+    checked: Mapping[Path, CheckResult] = field(default_factory=dict)
+
+    def rows(self, models: Iterable[ModelFile], downloads: DownloadRows, *, whole: bool) -> list[Row[ModelKey]]:
+        """The rows under their headings. Unless `whole`, only those that most people want."""
+        rows: dict[Availability, list[ModelRow]] = {standing: [] for standing in Availability}
+        for model in sorted(models, key=lambda model: (model.path != self.starter, model.name.casefold(), model.path)):
+            standing, row = self._row(model)
+            rows[standing].append(row)
+        current = [row for some in rows.values() for row in some if row.is_current]
+        if self.current and not current and "://" in self.current:
+            current = [_current(ModelRow(self.current, self.current, "on a server"))]
+        ready = [row for row in rows[Availability.READY] if not row.is_current]
+        unfit = (row for row in rows[Availability.TOO_LARGE] + rows[Availability.UNUSABLE] if not row.is_current)
+        others = [*downloads.others, *unfit]
+        if not whole:
+            others, ready = ready[_SHOWN_AT_FIRST:] + others, ready[:_SHOWN_AT_FIRST]
+            if others:
+                about = "smaller, larger, for other languages, and unusable ones"
+                others = [ModelRow(Entry.OTHERS, f"{len(others)} more …", about)]
+        heading, without = _WITHOUT[self.role]
+        found: dict[str, Sequence[ModelRow]] = {
+            "In use": current,
+            "On this machine": ready,
+            "Recommended for this machine": downloads.first,
+            "Other models": others,
+            heading: [_current(without) if not self.current and self.role is not Role.READING else without],
+        }
+        return [row for title, some in found.items() if some for row in (_heading(title), *some)]
+
+    def _row(self, model: ModelFile) -> tuple[Availability, ModelRow]:
+        fit = memory_fit_of(model, self.free_bytes)
+        standing, is_starter = availability_of(model, fit), model.path == self.starter
+        more = " · ".join(other_facts(model))
+        about = [
+            *(["small model, for trying out"] if is_starter else []),
+            memory_fit_text(fit, model.context_length),
+            *facts(model),
+        ]
+        detail, refusal = [more, str(model.path)], ""
+        if model.problem:
+            about, detail = [f"cannot be used: {model.problem}"], [model.problem, *detail]
+            refusal = f"{model.name} cannot be used: {model.problem}."
+        if result := self.checked.get(model.path):
+            about.insert(0, result.line.partition(";")[0])
+            detail.insert(0, f"Tried here: {result.line}.")
+            standing = standing if result.is_usable else Availability.UNUSABLE
+        name = f"{model.name}  (starter)" if is_starter else model.name
+        about_line, details = " · ".join(filter(None, about)), "\n".join(filter(None, detail))
+        row = ModelRow(str(model.path), name, about_line, detail=details, found_by=more, refusal=refusal)
+        is_current = self.current in (str(model.path), model.name) or (is_starter and self.current == STARTER)
+        return standing, _current(row) if is_current else row
+
+
+def _heading(title: str) -> Row[ModelKey]:
+    return Row(None, title)
+
+
+def _current(row: ModelRow) -> ModelRow:
+    return replace(row, text=f"● {row.text}", is_current=True)
 
 
 _WITHOUT = {
-    Role.READING: ("Read without a model", "Nothing is summarised; questions need a model of their own."),
-    Role.ASKING: ("The model that reads", "It answers questions, too."),
-    Role.EMBEDDING: ("The only one there is", "Where there is one here; else nothing is found by meaning."),
+    Role.READING: (
+        "Without a model",
+        ModelRow(Entry.NONE, "Read without a model", "Nothing is summarised; questions need a model of their own."),
+    ),
+    Role.ASKING: (
+        "Without another model",
+        ModelRow(Entry.NONE, "The model that reads", "It answers questions, too."),
+    ),
 }
-
-
-def no_model_section(role: Role, current: str) -> Section:
-    name, about = _WITHOUT[role]
-    return Section("", (ModelRow(NO_MODEL, name, about, is_current=not current and role is not Role.READING),))
-
-
-def sections(
-    models: Iterable[ModelFile],
-    free_bytes: int,
-    current: str,
-    starter: Path | None,
-    role: Role = Role.READING,
-    tried: Mapping[Path, CheckResult] | None = None,
-) -> list[Section]:
-    """Models in sections, none empty. `current`: path or name in the settings; `tried`: results of model checks."""
-    shown = (Availability.EMBEDDINGS, Availability.UNUSABLE) if role is Role.EMBEDDING else tuple(Availability)
-    rows: dict[Availability, list[ModelRow]] = {standing: [] for standing in shown}
-    for model in sorted(models, key=lambda model: (model.path != starter, model.name.casefold(), model.path)):
-        fit = memory_fit_of(model, free_bytes)
-        row = _row(model, fit, current, is_starter=model.path == starter, role=role)
-        standing = availability_of(model, fit)
-        if verdict := (tried or {}).get(model.path):
-            most = verdict.line.partition(";")[0]
-            row = replace(row, about=f"{most} · {row.about}", detail=f"Tried here: {verdict.line}.\n{row.detail}")
-            standing = Availability.UNUSABLE if verdict.worth is Worth.NONE else standing
-        rows.get(standing, []).append(row)
-    return [Section(TITLES[standing], tuple(some)) for standing, some in rows.items() if some]
-
-
-def matching(found: Sequence[Section], typed: str) -> list[Section]:
-    wanted = typed.casefold().split()
-
-    def holds(row: ModelRow) -> bool:
-        words = f"{row.name} {row.about} {row.found_by}".casefold()
-        return all(word in words for word in wanted)
-
-    kept = [replace(section, rows=tuple(filter(holds, section.rows))) for section in found]
-    return [section for section in kept if section.rows]
-
-
-def _row(model: ModelFile, fit: MemoryFit | None, current: str, *, is_starter: bool, role: Role) -> ModelRow:
-    is_current = current in (str(model.path), model.name) or (is_starter and current == STARTER)
-    name = f"{model.name}  (starter)" if is_starter else model.name
-    if model.usable:
-        trying_out = "small model, for trying out" if is_starter else ""
-        about = " · ".join(filter(None, [trying_out, memory_fit_text(model, fit), *facts(model)]))
-    elif model.embeds:
-        about = " · ".join(facts(model))
-    else:
-        about = f"cannot be used: {model.problem}"
-    refusal = ""
-    if model.embeds and role is not Role.EMBEDDING:
-        refusal = f"{model.name} cannot write: it is for search by meaning (Tab)."
-    elif not model.embeds and (role is Role.EMBEDDING or not model.usable):
-        refusal = f"{model.name} cannot be used: {model.problem}."
-    more = " · ".join(other_facts(model))
-    detail = "\n".join(filter(None, [model.problem, more, str(model.path)]))
-    return ModelRow(str(model.path), name, about, detail, is_current, more, refusal)

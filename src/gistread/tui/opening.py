@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from gistread.book.model import Book
 from gistread.errors import EngineError, StorageError
-from gistread.readers.events import Citation
 from gistread.session.events import SessionEvent
+from gistread.store.model import ReadingPlace
+from gistread.store.user_data import UserData
 from gistread.tui.answer_blocks import Exchange, describe_models
 from gistread.tui.services import AppServices
-from gistread.user_data import ReadingPlace, UserData
 
 if TYPE_CHECKING:
     from gistread.session.session import Session
@@ -31,7 +31,7 @@ def read_book(
     _ = book.words
     try:
         notice = "" if user_data.opened_at(book.sha256) else _migrate(book, wanted, services)
-        return book, user_data.reading_place(book.sha256), notice
+        return book, user_data.reading_place(book.sha256), notice or user_data.notice
     except StorageError as error:
         return book, ReadingPlace(), f"Your place and marks in this book cannot be read: {error}"
 
@@ -39,12 +39,12 @@ def read_book(
 def _migrate(book: Book, wanted: Book | Path, services: AppServices) -> str:
     """Migrate data of an earlier version of this text; returns a notice. Raises StorageError."""
     from gistread.book.cache import file_digest
-    from gistread.marking.store import MarkStore
-    from gistread.migration import migrate_user_data
+    from gistread.store.marks import MarkStore
+    from gistread.store.moving import migrate_user_data
 
     path = wanted if isinstance(wanted, Path) else None
     file = file_digest(path) if path else ""
-    migrated = migrate_user_data(book, services.user_data, MarkStore(services.paths.marks), file=file, path=path)
+    migrated = migrate_user_data(book, services.user_data, MarkStore(services.paths), file=file, path=path)
     if migrated is None or not migrated.lost:
         return ""
     return f"The text of this book has changed: {migrated.lost} of {migrated.marks} marks have lost their place."
@@ -62,13 +62,18 @@ def make_session(
         listener=listener,
         background=True,
         make_engine=services.make_engine,
-        embedder=services.make_embedder(),
         place=place,
     )
 
 
 def model_of(book: Book, services: AppServices) -> tuple[str, bool]:
-    """The model for this book, and whether it reads along at once: only if the person chose that."""
+    """The model for this book, and whether it reads along at once: only if the user chose that.
+
+    Without any choice the installed starter reads along, as with `gistread sample`.
+    """
+    from gistread.engine.model_search import starter_path
+    from gistread.engine.models import STARTER
+
     chosen = None
     with suppress(StorageError):
         chosen = services.user_data.reading_along(book.sha256)
@@ -76,7 +81,9 @@ def model_of(book: Book, services: AppServices) -> tuple[str, bool]:
         paused = chosen is not None and chosen.model == services.named_model and not chosen.along
         return services.named_model, not paused
     if chosen is None:
-        return services.config.model or model_that_read(book, services.paths.memories), services.config.read_along
+        if model := services.config.model or model_that_read(book, services.paths.memories):
+            return model, services.config.read_along
+        return (STARTER, True) if starter_path() is not None else ("", False)
     return chosen.model, chosen.along
 
 
@@ -111,10 +118,10 @@ def earlier_questions(book: Book, user_data: UserData) -> list[Exchange]:
             models=describe_models(one.model, one.memory),
             scope=one.scope,
             answer=one.answer,
-            citations=tuple(Citation(c.page, c.start, c.end, c.quote) for c in one.citations),
+            citations=one.citations,
             lookups=one.lookups,
             found=one.found,
-            unsupported=one.unsupported,
+            marks=one.marks,
             problem="" if one.answer else "Interrupted before there was an answer.",
             record=one,
         )

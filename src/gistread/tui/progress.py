@@ -1,4 +1,4 @@
-"""Reading progress and time left, from the pace at which the person reads forward."""
+"""Reading progress and time left, from the pace at which the user reads forward."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.errors import StorageError
-from gistread.reading_speed import ReadingSpeedFile, SpeedSample, estimate_speed
+from gistread.store.pace import ReadingSpeed, SpeedSample, estimate_speed
+from gistread.store.user_data import UserData
 from gistread.units import format_duration
-from gistread.user_data import UserData
 
 _SAMPLE_WORDS = 80  # minimum words of a sample: single rows only measure key presses
 _NUMBER_CHARACTERS = 7  # chapter titles up to this length are hardly more than a number
@@ -18,7 +18,7 @@ _AWAY_S = 300.0  # a longer pause is not reading
 
 
 class Meter:
-    """Measures how fast the person reads."""
+    """Measures how fast the user reads."""
 
     def __init__(self, words_per_character: float, now: Callable[[], float] = time.monotonic) -> None:
         self._words_per_character = words_per_character
@@ -29,7 +29,7 @@ class Meter:
         self.samples: list[SpeedSample] = []
 
     def moved(self, start: int, end: int) -> None:
-        """The person scrolled `[start, end)` of the book into view to read on."""
+        """The user scrolled `[start, end)` of the book into view to read on."""
         now = self._now()
         last_start, last_at = self._last
         if self._begun is not None and last_start <= start <= self._view_end and now - last_at < _AWAY_S:
@@ -51,7 +51,7 @@ class Meter:
 
 
 class Progress:
-    def __init__(self, book: Book, speed: ReadingSpeedFile, user_data: UserData, shown: Iterable[str]) -> None:
+    def __init__(self, book: Book, speed: ReadingSpeed, user_data: UserData, shown: Iterable[str]) -> None:
         self._book = book
         self._speed = speed
         self._user_data = user_data
@@ -60,7 +60,7 @@ class Progress:
         self.meter = Meter(book.words / max(1, len(book.text)))
 
     def load(self) -> None:
-        """Load the person's pace, if the file can be read; call it in a thread."""
+        """Load the user's pace, if the file can be read; call it in a thread."""
         try:
             self._kept = self._speed.samples(self._book.language)
         except StorageError:
@@ -111,9 +111,9 @@ def place_words(book: Book, offset: int, share: float, words_per_minute: float, 
         left = max(0, len(book.text) - behind) * density
         progress.append(f"book {reading_time(left / words_per_minute)} left")
     if "page" in shown:
-        count = page_count(book)
-        page = count if share >= 1 else page_at(book, offset)
-        progress.append(f"print p. {page:,} of {count:,}")
+        count = book.page_count
+        page = count if share >= 1 else book.page_at(offset)
+        progress.append(f"p. {page:,} of {count:,}")
     if "percent" in shown:
         progress.append(f"{share:.0%}")
     title = f"{book.title} · {', '.join(book.authors)}" if book.authors else book.title
@@ -156,21 +156,3 @@ def fitting(parts: Sequence[str], room: int) -> str:
         if len(text) <= room:
             return text
     return ""
-
-
-WORDS = 250  # Per printed page, as publishers estimate
-
-
-def page_count(book: Book) -> int:
-    """At least 1."""
-    return max(1, round(book.words / WORDS))
-
-
-def page_at(book: Book, offset: int) -> int:
-    count = page_count(book)
-    return min(count, 1 + max(0, offset) * count // max(1, len(book.text)))
-
-
-def page_start(book: Book, page: int) -> int:
-    count = page_count(book)
-    return -(-(min(max(1, page), count) - 1) * len(book.text) // count)

@@ -2,19 +2,20 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gistread.config import Config, Value, save_setting
 from gistread.errors import GistreadError
 from gistread.paths import Paths
+from gistread.store.user_data import UserData
 from gistread.tui.commands import key_hint, with_keys
 from gistread.tui.drawing import Drawer
-from gistread.user_data import UserData
+from gistread.tui.terminal_signals import TerminalSignals
 
 if TYPE_CHECKING:
-    from gistread.engine.protocol import Embedder, Engine
+    from gistread.engine.protocol import Engine
 
 
 class Settings:
@@ -50,18 +51,29 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
+class Opening:
+    """What the library opens: a book where the user left it, or a look at a place in it."""
+
+    path: Path
+    place: tuple[int, int] | None = None
+    words: str = ""  # The words searched for, or the question asked
+    came_from: object = field(default=None, compare=False, repr=False)  # The list, for the way back
+
+
+@dataclass(frozen=True, slots=True)
 class AppServices:
     paths: Paths
     settings: Settings
     user_data: UserData
     drawer: Drawer
-    keymap: Mapping[str, str]  # Keys the person has changed, by command id
+    signals: TerminalSignals
+    keymap: Mapping[str, str]  # Keys the user has changed, by command id
     # Called in a thread: finding a model by its name reads headers. Raises EngineError.
     make_engine: "Callable[[str], Engine]"
-    make_embedder: "Callable[[], Embedder]"
     named_model: str  # The model named on the command line, which reads along; empty for none
     download_note: Callable[[], str]  # Progress of a model download in a few words; empty without one
     cannot_open: Callable[[GistreadError], None]
+    back_to_library: Callable[[Opening], None]  # To the list that led to this place
 
     @property
     def config(self) -> Config:

@@ -5,6 +5,7 @@ import ipaddress
 import logging
 import secrets
 import shlex
+import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,7 +17,6 @@ from aiohttp import web
 from textual_serve.server import Server, to_int
 
 from gistread.errors import UsageError
-from gistread.system import on_signal
 
 _POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -67,8 +67,8 @@ class _Gistread(Server):
     async def run(self, listening: socket.socket, tell: Callable[[str], None]) -> None:
         """Run until Ctrl+C or SIGTERM, and end every gistread that was started."""
         stopped = asyncio.Event()
-        for name in ("SIGINT", "SIGTERM"):
-            on_signal(name, stopped.set)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stopped.set)
         logging.getLogger("textual-serve").addHandler(logging.StreamHandler(sys.stderr))
         app = await self._make_app()
         app.middlewares.append(self._guard)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from gistread.engine.protocol import EngineState, Phase, Priority
 from gistread.memory.estimate import ROUGH_PAGES
-from gistread.session.events import Activity, ArtifactProgress, AskingState, ReadingState
+from gistread.session.events import Activity, ArtifactBuilding, AskingState, ReadingState
 from gistread.units import counted, format_duration
 
 
@@ -25,7 +25,7 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
     if state is None and activity.problem:
         return Status((f"No model: {activity.problem}", f"{model_key} chooses another"), "✕", "error")
     if state is None:
-        kept = f"{counted(activity.pages_read, 'page')} read earlier" if activity.pages_read else ""
+        kept = f"{counted(activity.pages_read, 'section')} read earlier" if activity.pages_read else ""
         return Status(tuple(filter(None, (f"No model yet: {model_key} chooses one", kept))), "○")
     answers = f"{activity.asking_model} answers" if activity.asking_model else ""
     name = (answers,) if answers else ()
@@ -47,7 +47,7 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
     if not _busy(activity):
         return Status((*doing, *notice, *name), "○", "muted")
     # Busy but idle: waiting for something, such as a server. The reason comes first.
-    said = (*notice, *doing) if state.phase in (Phase.IDLE, Phase.SUSPENDED) else (*doing, *notice)
+    said = (*notice, *doing) if state.phase is Phase.IDLE else (*doing, *notice)
     return Status((*said, *name), "●", "accent")
 
 
@@ -56,10 +56,10 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
         if state.phase is Phase.PREFILL and state.priority is Priority.INTERACTIVE:
             return (_with_share("Reading for your question", state.fraction),)
         said = {
-            AskingState.WAITING: "Your question waits for the first page",
+            AskingState.WAITING: "Your question waits for the first section",
             AskingState.CHECK: "Checking the model first (once)",
             AskingState.ARTIFACTS: "Preparing the answer",
-            AskingState.PAGE: "Choosing a page",
+            AskingState.PAGE: "Choosing a section",
             AskingState.PERSON: "Waiting for your decision",
             AskingState.TEXT: "Reading the book for your question",
             AskingState.ANSWER: "Answering",
@@ -67,24 +67,24 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
         return (said[activity.asking],)
     total = f"~{activity.pages_total}" if activity.pages_total else "?"
     making = _making(activity.artifact, resume_key) if activity.artifact else ()
-    complete = f"The memory is complete: {counted(activity.pages_read, 'page')}"
+    complete = f"The memory is complete: {counted(activity.pages_read, 'section')}"
     match activity.reading:
         case ReadingState.RUNNING:
             left = activity.seconds_left
             about = "about " if activity.pages_read < ROUGH_PAGES else ""
             return (
-                f"Reading along · {activity.pages_read} of {total} pages",
+                f"Reading along · {activity.pages_read} of {total} sections",
                 *making[:1],
                 *((f"{about}{format_duration(left)} left",) if left is not None else ()),
             )
         case _ if making:
             return making
         case ReadingState.PAUSED:
-            return (f"Paused · {activity.pages_read} of {total} pages read", f"{resume_key} to resume")
+            return (f"Paused · {activity.pages_read} of {total} sections read", f"{resume_key} to resume")
         case ReadingState.WAITING:
             return ("Reading along continues after the answer",)
         case ReadingState.OFFERED:
-            read = f"{activity.pages_read} of {total} pages read"
+            read = f"{activity.pages_read} of {total} sections read"
             memory = complete if activity.pages_read >= activity.pages_total else read
             maker = f"by {activity.read_by}" if activity.read_by else "earlier"
             return (f"{memory}, {maker}", f"{resume_key} to read again")
@@ -96,12 +96,12 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
 
 def _not_reading(activity: Activity, resume_key: str) -> tuple[str, ...]:
     if activity.pages_read and activity.pages_read >= activity.pages_total:
-        return (f"The memory is complete: {counted(activity.pages_read, 'page')}",)
-    read = f" · {activity.pages_read} of ~{activity.pages_total} pages read" if activity.pages_read else ""
+        return (f"The memory is complete: {counted(activity.pages_read, 'section')}",)
+    read = f" · {activity.pages_read} of ~{activity.pages_total} sections read" if activity.pages_read else ""
     return f"Not reading along{read}", f"{resume_key}: {activity.model} reads along"
 
 
-def _making(making: ArtifactProgress, resume_key: str) -> tuple[str, ...]:
+def _making(making: ArtifactBuilding, resume_key: str) -> tuple[str, ...]:
     of = f"{making.name}: {making.done} of {making.total}" if making.total else making.name
     if making.paused:
         return (f"Paused: {of}", f"{resume_key} to resume")

@@ -205,38 +205,19 @@ def read_themes(*folders: Path) -> tuple[dict[str, Palette], list[str]]:
 
 
 def _read_folder(folder: Path, earlier: Mapping[str, Palette], problems: list[str]) -> dict[str, Palette]:
-    tables: dict[str, tuple[Path, dict[str, Any]]] = {}
+    """The themes of a folder; they may extend those of earlier folders."""
+    found: dict[str, Palette] = {}
     for path in sorted(folder.glob("*.toml")):
         try:
             table = tomllib.loads(path.read_text("utf-8-sig"))
-            tables[_name(table, path)] = path, table
+            base = table.get("extends")
+            if base is not None and base not in earlier:
+                raise ValueError(f"it extends unknown theme {base!r}. Themes: {', '.join(sorted(earlier))}.")
+            name = _name(table, path)
+            found[name] = _palette(name, table, earlier[base] if base is not None else None)
         except OSError as error:
             problems.append(f"Theme {path.name}: {error.strerror or error}.")
-        except ValueError as error:  # TOML's error and that of UTF-8 are among them
-            problems.append(f"Theme {path.name}: {error}")
-    found: dict[str, Palette] = {}
-
-    def resolve(name: str, extending: tuple[str, ...]) -> Palette:
-        if name in found:
-            return found[name]
-        _, table = tables[name]
-        base = table.get("extends")
-        if base is None:
-            return _palette(name, table, None)
-        if not isinstance(base, str):
-            raise ValueError('extends must be the name of a theme, such as "night".')
-        if base in tables and base not in extending:
-            return _palette(name, table, resolve(base, (*extending, base)))
-        if base in earlier:
-            return _palette(name, table, earlier[base])
-        if base in extending:
-            raise ValueError("it extends itself." if base == name else f"it extends {base!r}, which extends it.")
-        raise ValueError(f"it extends unknown theme {base!r}. Themes: {', '.join(sorted({*earlier, *tables}))}.")
-
-    for name, (path, _) in tables.items():
-        try:
-            found[name] = resolve(name, (name,))
-        except ValueError as error:
+        except (ValueError, TypeError) as error:  # TOML's error and that of UTF-8 are among them
             problems.append(f"Theme {path.name}: {error}")
     return found
 
@@ -249,7 +230,7 @@ def _name(table: Mapping[str, Any], path: Path) -> str:
 
 
 def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palette:
-    """Raises ValueError with a message for the person."""
+    """Raises ValueError with a message for the user."""
     if unknown := sorted(set(table) - set(_KEYS)):
         raise ValueError(f"unknown key {unknown[0]!r}. Keys: {', '.join(_KEYS)}.")
     colors = table.get("colors", {} if base else None)

@@ -3,7 +3,6 @@
 import pytest
 
 from gistread.tui.text import Clicked
-from gistread.tui.text.columns import fit_columns
 from gistread.tui.text.widget import LongText
 from tests.tui.text.scene import Book, Screen, settle
 
@@ -69,22 +68,6 @@ async def test_a_click_in_the_second_column_names_its_character(book: Book) -> N
         assert book.text[clicked.book_offset :].startswith(word)
 
 
-async def test_the_mouse_selects_across_the_columns(book: Book) -> None:
-    widget = spread(book)
-    async with Screen(widget).run_test(size=SIZE) as pilot:
-        await settle(pilot)
-        second = widget._columns.part(1)[0] + 5
-        await pilot.mouse_down(offset=(4, 18))
-        await pilot.hover(offset=(second + 4, 3))
-        await pilot.mouse_up(offset=(second + 4, 3))
-        await settle(pilot)
-        selected = widget.selected_range
-        assert selected is not None
-        rows = [halves(widget, y)[0] for y in (18, 19)] + [halves(widget, y)[1] for y in range(3)]
-        copied = book.text[slice(*selected)]
-        assert all(row in copied.replace("\n", " ") or row in copied for row in rows[1:] if row)
-
-
 async def test_the_place_is_kept_when_a_column_comes_or_goes(book: Book) -> None:
     widget = LongText(book, text_width=50)
     async with Screen(widget).run_test(size=SIZE) as pilot:
@@ -98,14 +81,3 @@ async def test_the_place_is_kept_when_a_column_comes_or_goes(book: Book) -> None
         await settle(pilot)
         assert widget.column_count == 1
         assert widget.reading_offset == book.starts[30]
-
-
-@pytest.mark.parametrize("width", [1, 5, 20, 76, 77, 100, 200, 300])
-@pytest.mark.parametrize("wanted", [1, 2])
-def test_columns_never_exceed_the_width(width: int, wanted: int) -> None:
-    columns = fit_columns(width, wanted, 72, 2, 1)
-    assert columns.part(columns.count - 1)[1] <= max(width, 2)
-    for x in range(width):
-        column, cell = columns.at(x)
-        assert 0 <= column < columns.count
-        assert cell < columns.width or column == columns.count - 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.tui.text import Block, Clicked, LongText, Mark, Span
+from gistread.tui.text import Block, LongText, Mark
 from tests.tui.text.scene import Screen, row, screen, settle
 
 
@@ -56,23 +56,6 @@ async def test_label_rail_and_tail_have_their_places() -> None:
         ]
 
 
-async def test_an_unknown_style_is_drawn_as_text() -> None:
-    app = Screen(LongText([Block("words", style="nonsense", spans=(Span(0, 2, "nonsense too"),))]))
-    async with app.run_test(size=(20, 4)):
-        assert row(app.long_text, 1).strip() == "words"
-
-
-async def test_auto_height_is_that_of_the_text() -> None:
-    app = Screen(LongText([Block("a few words that take two rows", blank_before=0)], side_margin=0))
-    async with app.run_test(size=(21, 10)) as pilot:
-        app.long_text.styles.height = "auto"
-        await settle(pilot)
-        assert app.long_text.size.height == 2
-        app.long_text.splice(1, 0, [Block("more")])
-        await settle(pilot)
-        assert app.long_text.size.height == 4
-
-
 @pytest.mark.drawn
 async def test_only_the_rows_of_a_block_that_keeps_its_height_are_drawn_again() -> None:
     app = Screen(LongText([Block(f"block {number}", key=number) for number in range(8)]))
@@ -98,27 +81,3 @@ async def test_another_theme_restyles_what_was_drawn() -> None:
         app.theme = "textual-light"
         await settle(pilot)
         assert colour() != before
-
-
-async def test_a_paragraph_of_a_megabyte_without_a_space_is_shown() -> None:
-    app = Screen(LongText([Block("字" * 1_000_000, start=0)]))
-    async with app.run_test(size=(80, 24)) as pilot:
-        app.long_text.scroll_to_offset(500_000)
-        await settle(pilot)
-        assert row(app.long_text, 3).strip() == "字" * 37
-
-
-async def test_padding_and_border_hide_no_text() -> None:
-    class Framed(Screen):
-        CSS = "LongText { padding: 1 2; border: solid red; }"
-
-    app = Framed(LongText([Block("x" * 500 + "END", key=1)], side_margin=0))
-    async with app.run_test(size=(40, 12)) as pilot:
-        app.long_text.action_bottom()
-        await settle(pilot)
-        shown = [strip.text[3:-4] for strip in app.screen._compositor.render_strips()]
-        assert shown[2] == "x" * 33
-        assert shown[9].rstrip().endswith("END")
-        await pilot.click(LongText, offset=(3, 9))
-        await pilot.pause()
-        assert app.heard_of(Clicked)[-1].offset_in_block == 500 - 500 % 33

@@ -32,23 +32,6 @@ async def test_a_jump_puts_the_words_at_the_top() -> None:
         assert app.heard_of(OffsetChanged)[-1].offset == book.starts[77]
 
 
-async def test_a_jump_may_leave_rows_above() -> None:
-    book = Book()
-    app = Screen(LongText(book))
-    async with app.run_test(size=(70, 21)):
-        app.long_text.scroll_to_offset(book.starts[100], top=0.5)
-        assert row(app.long_text, 10).strip().startswith("P100 ")
-
-
-async def test_a_jump_before_the_first_layout_is_not_lost() -> None:
-    book = Book()
-    widget = LongText(book)
-    widget.scroll_to_offset(book.starts[50])
-    async with Screen(widget).run_test(size=(70, 20)) as pilot:
-        await settle(pilot)
-        assert row(widget, 0).strip().startswith("P50 ")
-
-
 async def test_another_size_keeps_the_words_at_the_top_and_coming_back_restores_the_view() -> None:
     book = Book()
     app = Screen(LongText(book))
@@ -85,65 +68,6 @@ async def test_the_end_of_the_book_survives_a_taller_screen() -> None:
         assert widget.visible_range[1] == len(book.text)
 
 
-async def test_text_width_centres_the_column() -> None:
-    app = Screen(LongText(Book(), text_width=40))
-    async with app.run_test(size=(101, 20)) as pilot:
-        widget = app.long_text
-        assert row(widget, 1).startswith(" " * 30 + "P0 ")
-        widget.text_width = 60
-        await settle(pilot)
-        assert row(widget, 1).startswith(" " * 20 + "P0 ")
-        assert all(len(line) <= 80 for line in screen(widget))
-
-
-@pytest.mark.parametrize("width", [1, 2, 3, 4, 5])
-async def test_a_terminal_of_a_few_columns_still_scrolls(width: int) -> None:
-    blocks = [
-        Block("字字 word 👩\u200d👧", indent=4, hanging="11 ▾", rail="╎", tail="(4 w)", key=1),
-        Block("", style="break"),
-    ]
-    app = Screen(LongText(blocks, cursor=True))
-    async with app.run_test(size=(width, 3)) as pilot:
-        for action in ("page_down", "line_down", "bottom", "half_page_up", "top"):
-            await app.long_text.run_action(action)
-            await settle(pilot)
-        assert app.long_text.row_count > 2
-
-
-async def test_an_empty_document_is_an_empty_screen() -> None:
-    app = Screen(LongText(cursor=True))
-    async with app.run_test(size=(30, 5)) as pilot:
-        widget = app.long_text
-        for action in ("page_down", "bottom", "line_down"):
-            await widget.run_action(action)
-        await pilot.click(LongText, offset=(3, 2))
-        assert widget.reading_offset is None
-        assert widget.visible_range is None
-        assert widget.cursor_key is None
-        assert not any(screen(widget))
-        widget.splice(0, 0, [Block("words", key="a")])
-        await settle(pilot)
-        assert row(widget, 1).strip("▌ ") == "words"
-        widget.splice(0, 1, [])
-        await settle(pilot)
-        assert not any(screen(widget))
-
-
-async def test_paging_keeps_some_rows_in_view() -> None:
-    app = Screen(LongText(Book()))
-    async with app.run_test(size=(70, 20)) as pilot:
-        widget = app.long_text
-        widget.action_line_down(7)
-        await settle(pilot)
-        before = screen(widget)
-        widget.action_page_down()
-        await settle(pilot)
-        assert screen(widget)[:2] == before[-2:]
-        widget.action_page_up()
-        await settle(pilot)
-        assert screen(widget) == before
-
-
 async def test_text_that_opens_above_does_not_move_the_view() -> None:
     book = Book()
     app = Screen(LongText(book))
@@ -162,42 +86,6 @@ async def test_text_that_opens_above_does_not_move_the_view() -> None:
         await settle(pilot)
         assert screen(widget) == before
         assert first_words(widget, book) == book.text[widget.reading_offset :][:12]
-
-
-async def test_replacing_the_block_at_the_top_keeps_its_words_there() -> None:
-    book = Book()
-    app = Screen(LongText(book))
-    async with app.run_test(size=(70, 20)) as pilot:
-        widget = app.long_text
-        offset = book.starts[104] + 150
-        widget.scroll_to_offset(offset)
-        await settle(pilot)
-        top = row(widget, 0)
-        block = book[104]
-        halves = [
-            Block("opened by you", key=104),
-            Block(block.text[:100], start=block.start, key=104),
-            Block(block.text[100:], start=book.starts[104] + 100, key=104),
-        ]
-        widget.splice(104, 1, halves)
-        await settle(pilot)
-        assert widget.reading_offset == offset
-        assert set(top.split()[2:5]) & set(row(widget, 0).split())
-
-
-async def test_another_document_keeps_the_offset() -> None:
-    book = Book()
-    app = Screen(LongText(book))
-    async with app.run_test(size=(70, 20)) as pilot:
-        widget = app.long_text
-        widget.scroll_to_offset(book.starts[60])
-        await settle(pilot)
-        widget.show([Block("title page")] * 30 + [book[number] for number in range(len(book))])
-        await settle(pilot)
-        assert row(widget, 0).strip().startswith("P60 ")
-        widget.show(book, keep_position=False)
-        await settle(pilot)
-        assert row(widget, 1).strip().startswith("P0 ")
 
 
 async def test_streamed_text_is_followed_only_at_the_end() -> None:
@@ -233,44 +121,3 @@ async def test_a_jump_in_three_million_characters_lays_each_paragraph_out_once(m
         await settle(pilot)
         assert row(widget, 0).strip().startswith("P8000 ")
         assert len(laid_out) < 10_200
-
-
-async def test_later_changes_to_a_shown_list_have_no_effect() -> None:
-    blocks = [Block("question"), Block("answer", key="a")]
-    app = Screen(LongText())
-    async with app.run_test(size=(30, 12)) as pilot:
-        app.long_text.show(blocks)
-        blocks[1:] = [Block("step one"), Block("step two"), Block("answer")]
-        app.long_text.splice(1, 1, blocks[1:])
-        await settle(pilot)
-        assert [line.strip() for line in screen(app.long_text) if line] == [
-            "question",
-            "step one",
-            "step two",
-            "answer",
-        ]
-
-
-async def test_text_added_to_an_empty_view_is_shown_from_its_start() -> None:
-    app = Screen(LongText())
-    async with app.run_test(size=(30, 5)) as pilot:
-        app.long_text.splice(len(app.long_text._index), 0, [Block(f"paragraph {number}") for number in range(20)])
-        await settle(pilot)
-        assert row(app.long_text, 1).strip() == "paragraph 0"
-
-
-async def test_nothing_is_laid_out_before_the_first_size() -> None:
-    class Counted(Book):
-        made = 0
-
-        def __getitem__(self, index: int) -> Block:
-            Counted.made += 1
-            return super().__getitem__(index)
-
-    widget = LongText(Counted(500))
-    widget.show(Counted(1000))
-    widget.scroll_to_offset(5000)
-    assert widget.reading_offset is None
-    assert Counted.made == 0
-    async with Screen(widget).run_test(size=(70, 20)):
-        assert 1000 <= Counted.made < 1200

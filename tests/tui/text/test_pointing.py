@@ -1,8 +1,5 @@
 """Clicks, selections and the block cursor."""
 
-from textual.geometry import Offset
-from textual.selection import Selection
-
 from gistread.tui.text import Block, Clicked, LongText, Span
 from tests.tui.text.scene import Book, Screen, row, screen, settle
 
@@ -75,19 +72,6 @@ async def test_two_clicks_select_a_word_and_three_the_paragraph() -> None:
         assert app.screen.get_selected_text() == book.texts[0]
 
 
-async def test_a_selection_that_leaves_the_widget_ends_with_what_is_in_view() -> None:
-    book = Book()
-    app = Screen(LongText(book))
-    async with app.run_test(size=(60, 20)) as pilot:
-        await settle(pilot)
-        picked = app.long_text.get_selection(Selection(Offset(0, 1), None))
-        assert picked is not None
-        assert len(picked[0]) < 60 * 20
-        whole = app.long_text.get_selection(Selection(None, None))
-        assert whole is not None
-        assert whole[0] == book.text
-
-
 async def test_the_cursor_goes_from_key_to_key_and_stays_in_view() -> None:
     blocks = [
         Block("MEMORY"),
@@ -117,19 +101,6 @@ async def test_the_cursor_goes_from_key_to_key_and_stays_in_view() -> None:
         assert widget.cursor_key == "new"
 
 
-async def test_after_paging_the_cursor_first_returns_into_view() -> None:
-    app = Screen(LongText([Block(f"gist {number}", key=number) for number in range(60)], cursor=True))
-    async with app.run_test(size=(40, 10)) as pilot:
-        widget = app.long_text
-        widget.action_page_down()
-        widget.action_page_down()
-        await settle(pilot)
-        widget.move_cursor(1)
-        await settle(pilot)
-        assert 0 <= next(y for y, line in enumerate(screen(widget)) if "▌" in line) < 10
-        assert widget.cursor_key == 8
-
-
 async def test_a_key_comes_into_view_with_the_least_movement() -> None:
     app = Screen(LongText([Block(f"gist {number}", key=number) for number in range(60)]))
     async with app.run_test(size=(40, 10)) as pilot:
@@ -146,28 +117,3 @@ async def test_a_key_comes_into_view_with_the_least_movement() -> None:
         await settle(pilot)
         assert row(widget, 0).strip() == "gist 30"
         assert not widget.scroll_to_key("unknown")
-
-
-async def test_the_cursor_stays_near_a_removed_block() -> None:
-    app = Screen(LongText([Block(f"gist {number}", key=number) for number in range(30)], cursor=True))
-    async with app.run_test(size=(40, 10)) as pilot:
-        widget = app.long_text
-        widget.set_cursor(29)
-        await settle(pilot)
-        widget.splice(29, 1, [Block("gist", key="thirty"), Block("rest", key="rest")])
-        assert widget.cursor_key == "thirty"
-        widget.splice(5, 26, [])
-        assert widget.cursor_key == 4
-        widget.splice(0, 5, [])
-        assert widget.cursor_key is None
-
-
-async def test_a_cursor_in_view_stays_in_view_when_the_screen_shrinks() -> None:
-    app = Screen(LongText([Block(f"gist {number} " * 9, key=number) for number in range(30)], cursor=True))
-    async with app.run_test(size=(120, 40)) as pilot:
-        widget = app.long_text
-        widget.set_cursor(12)
-        await settle(pilot)
-        await pilot.resize_terminal(40, 10)
-        await settle(pilot)
-        assert any("▌" in line and "gist 12" in line for line in screen(widget))

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from gistread.tui.text.document import Block, Mark, MarkIndex
-from gistread.tui.text.layout import LayoutOptions, lay_out
-from gistread.tui.text.rows import RowIndex, RowPlace
+from gistread.tui.text.layout import lay_out
+from gistread.tui.text.rows import RowIndex
 
 BLOCKS = st.builds(
     Block,
@@ -77,64 +77,6 @@ def test_indent_text_and_tail_fit_into_the_row(block: Block, width: int) -> None
     for row in range(layout.rows):
         if (span := layout.span(row)) is not None:
             assert layout.text_cell(row) + cell_len(layout.shown[slice(*span)]) <= width
-
-
-@given(DOCUMENTS, st.integers(1, 30), st.integers(0, 2))
-def test_each_row_is_found_with_line_spacing(blocks: list[Block], width: int, spacing: int) -> None:
-    index = RowIndex(blocks, width, LayoutOptions(spacing))
-    assert [index.row_of(index.place_of(row)) for row in range(index.height)] == list(range(index.height))
-    index.resize(width, LayoutOptions(0))
-    assert index.height == RowIndex(blocks, width).height
-
-
-def test_a_row_belongs_to_the_block_that_draws_it() -> None:
-    index = RowIndex([Block("one"), Block("two two", blank_before=2), Block("three", blank_before=0)], 4)
-    assert [index.locate(row) for row in range(index.height)] == [
-        *[(0, 0), (0, 1)],
-        *[(1, 0), (1, 1), (1, 2), (1, 3)],
-        *[(2, 0), (2, 1)],
-    ]
-
-
-def test_offsets_are_found_in_their_blocks() -> None:
-    index = RowIndex([Block("label"), Block("aaa bbb", start=10), Block("note"), Block("ccc", start=19)], 3)
-    assert index.find_offset(14) == RowPlace(1, 4)
-    assert index.find_offset(18) == RowPlace(1, 7)
-    assert index.find_offset(0) == RowPlace(1, 0)
-    assert index.find_offset(999) == RowPlace(3, 3)
-    assert index.row_of(RowPlace(1, 4)) == index.first_row(1) + 2
-    assert index.book_offset(RowPlace(0, 2)) == 10
-    assert index.book_offset(RowPlace(2, 2)) == 19
-    assert index.book_offset(RowPlace(4, 0)) == 22
-
-
-def test_blocks_without_book_text_have_no_offsets() -> None:
-    index = RowIndex([Block("label")], 10)
-    assert index.find_offset(5) is None
-    assert index.book_offset(RowPlace(0, 0)) is None
-
-
-def test_an_empty_document_has_no_rows() -> None:
-    index = RowIndex([], 10)
-    assert index.height == 0
-    assert index.find_offset(0) is None
-    assert index.find_key(None) is None
-
-
-def test_rows_are_cached() -> None:
-    source = Lazy([Block(f"paragraph {number}") for number in range(100)])
-    index = RowIndex(source, 20)
-    assert index.height == 200
-    index.place_of(100)
-    made = source.made
-    index.place_of(100)
-    assert source.made == made
-
-
-def test_rows_are_counted_on_demand() -> None:
-    source = Lazy([Block("a")] * 10)
-    RowIndex(source, 5).resize(9)
-    assert source.made == 0
 
 
 @given(

@@ -1,6 +1,5 @@
 """Text selection by keyboard: a caret moves by words, lines, sentences and paragraphs, then extends the selection."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -12,19 +11,18 @@ from textual.selection import Selection
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.sentences import sentence_spans
+from gistread.memory.passages import sentence_at
 from gistread.tui.commands import COMMANDS, Command, Scope, key_names
 from gistread.tui.text import LongText, selecting
+from gistread.words import HYPHENATED
 
 Range = tuple[int, int]  # `[start, end)` of the book's text
 
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-# One character of a script without spaces, or a word with its apostrophes and hyphens.
-_WORD = re.compile(f"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\\w)+(?:['’‑-](?:(?![{_UNSPACED}])\\w)+)*")
 _LOOK_BACK = 200
 
 
 def word_at(book: Book, offset: int) -> Range:
-    for match in _WORD.finditer(book.text, max(0, offset - _LOOK_BACK)):
+    for match in HYPHENATED.finditer(book.text, max(0, offset - _LOOK_BACK)):
         if match.end() > offset:
             return match.span()
     return previous_word(book, len(book.text))
@@ -42,7 +40,7 @@ def whole_words(book: Book, chosen: Range) -> Range:
 
 
 def next_word(book: Book, offset: int) -> Range:
-    match = _WORD.search(book.text, offset)
+    match = HYPHENATED.search(book.text, offset)
     return match.span() if match else previous_word(book, len(book.text))
 
 
@@ -51,10 +49,10 @@ def previous_word(book: Book, offset: int) -> Range:
     low = offset
     while low > 0:
         low = max(0, low - _LOOK_BACK)
-        found = [match.span() for match in _WORD.finditer(book.text, low, offset)]
+        found = [match.span() for match in HYPHENATED.finditer(book.text, low, offset)]
         if found and (low == 0 or len(found) > 1):
             return found[-1]
-    match = _WORD.search(book.text)
+    match = HYPHENATED.search(book.text)
     return match.span() if match else (0, len(book.text))
 
 
@@ -63,11 +61,6 @@ def paragraph_at(book: Book, offset: int, step: int = 0) -> Range:
         return 0, len(book.text)
     index = min(max(0, book.paragraph_index(offset) + step), len(book.paragraphs) - 1)
     return book.paragraphs[index].start, book.paragraphs[index].end
-
-
-def sentence_at(book: Book, offset: int) -> Range:
-    sentences = _sentences(book, paragraph_at(book, offset))
-    return next((one for one in sentences if one[1] > offset), sentences[-1])
 
 
 def next_sentence(book: Book, offset: int) -> Range:

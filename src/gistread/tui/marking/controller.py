@@ -4,13 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.actions import SkipAction
-from textual.content import Content
 
-from gistread.book.normalise import count_words
 from gistread.errors import GistreadError, StorageError
 from gistread.marking.model import Color, Mark, MarkKind, new_mark, quote_at, with_changes
-from gistread.marking.store import MarkStore
-from gistread.readers.passage import DEFINE
+from gistread.readers.selection import DEFINE
+from gistread.store.marks import MarkStore
 from gistread.tui.commands import run
 from gistread.tui.marking.caret import Unit, whole_words
 from gistread.tui.marking.describe import COLOR_SIGNS, is_passage, mark_at, name_of, text_marks, title_of, words_of
@@ -18,11 +16,12 @@ from gistread.tui.marking.sync import POLL_S, MarkSync
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.text import Clicked
-from gistread.tui.work.lines import short
-from gistread.units import counted
+from gistread.units import counted, short
+from gistread.words import count_words
 
 if TYPE_CHECKING:
     from gistread.exporting.model import Export, ExportFormat
+    from gistread.tui.marking.list_screen import MarkVerb
 
 
 _MUCH = 70_000  # characters above which a terminal may refuse to copy (OSC 52 has no limit of its own)
@@ -36,7 +35,7 @@ class MarkController:
         self._pane = context.book_pane
         self._navigation = navigation
         self._notified: set[str] = set()
-        store = MarkStore(context.services.paths.marks)
+        store = MarkStore(context.services.paths)
         self._sync = MarkSync(store, context.book.sha256, context.warn, self._marks_changed)
         context.screen.run_worker(self._sync.sync())
         context.screen.set_interval(POLL_S, self._sync.sync)
@@ -135,16 +134,17 @@ class MarkController:
 
     def choose_color(self) -> None:
         from gistread.tui.screens.listing import ListScreen, Row
+        from gistread.tui.text import Span
 
         def use(chosen: str) -> None:
             self._context.services.settings.set("highlight", chosen)
             if (selected := self._pane.selected_range) is not None:
                 self._highlight(selected, Color(chosen))
 
-        rows = []
-        for one in Color:
-            sample = f" {one} ", f"$gr-on-mark on $gr-highlight-{one}"
-            rows.append(Row(one.value, Content.assemble(f"{COLOR_SIGNS[one]} ", sample)))
+        rows = [
+            Row(one.value, f"{COLOR_SIGNS[one]}  {one} ", spans=(Span(2, len(one) + 4, f"highlight-{one}"),))
+            for one in Color
+        ]
         note, current = "For the selection and later highlights.", self._context.services.config.highlight
         self._context.push(ListScreen("Highlight colour", note, rows, current), use)
 
@@ -197,7 +197,7 @@ class MarkController:
 
     def clicked(self, event: Clicked) -> bool:
         """Show a clicked highlight with its note and actions. Returns False if none was clicked."""
-        from gistread.tui.marking.panels import MarkScreen
+        from gistread.tui.marking.list_screen import MarkScreen
 
         self._pane.clicked = event.book_offset
         mark = mark_at(self.marks, event.book_offset) if event.book_offset is not None else None
@@ -206,18 +206,26 @@ class MarkController:
         self._context.push(MarkScreen(mark, self._book), lambda done: self._do_with(mark, done))
         return True
 
-    def _do_with(self, mark: Mark, action: str) -> None:
-        match action:
-            case "note":
+    def _do_with(self, mark: Mark, verb: "MarkVerb") -> None:
+        from gistread.tui.marking.list_screen import MarkVerb
+
+        match verb:
+            case MarkVerb.NOTE:
                 self._edit_note(mark, is_new=False)
-            case "color":
+            case MarkVerb.COLOR:
                 self._pane.select_range(mark.start, mark.end)
                 self.choose_color()
-            case "copy":
+            case MarkVerb.COPY:
                 self._copy(self._book.text[mark.start : mark.end])
-            case "delete":
+            case MarkVerb.DELETE:
                 self._sync.remove(mark)
                 self._notify_removed(f"Deleted: {name_of(mark)}.")
+            case MarkVerb.GO if mark.lost:
+                self._context.warn("These words are not in this version of the text. The mark is kept.")
+            case MarkVerb.GO:
+                self._navigation.jump(mark.start, top=0.2 if is_passage(mark) else 0.0)
+            case MarkVerb.EXPORT:
+                self.export()
 
     def undo(self) -> None:
         mark = self._sync.undo()
@@ -238,51 +246,13 @@ class MarkController:
         self._sync.put(mark)
         self._context.notify(f"Bookmark: {words_of(mark, 48)}")
 
-    def set_letter(self) -> None:
-        from gistread.tui.marking.panels import LetterScreen
-
-        def put(letter: str) -> None:
-            place = quote_at(self._book.text, self._context.place)
-            self._sync.put(new_mark(MarkKind.LETTER, place, letter=letter))
-            self._context.notify(f"Mark {letter} set. {self._context.key_hint('go-to-mark')}{letter} returns to it.")
-
-        self._context.push(LetterScreen("Which letter marks this place?", self._letters(), self._book), put)
-
-    def go_to_letter(self) -> None:
-        from gistread.tui.marking.panels import BACK, LetterScreen
-
-        def go(letter: str) -> None:
-            mark = next((mark for mark in self._letters() if mark.letter == letter), None)
-            if letter == BACK:
-                self._navigation.back()
-            elif mark is not None:
-                self._navigation.jump(mark.start)
-            else:
-                key = self._context.key_hint("set-mark")
-                self._context.warn(f"No mark {letter} in this book. {key} sets one.")
-
-        self._context.push(LetterScreen("Go to which mark?", self._letters(), self._book, back=True), go)
-
-    def _letters(self) -> list[Mark]:
-        return sorted((mark for mark in self.marks if mark.letter and not mark.lost), key=lambda mark: mark.letter)
-
     def list_marks(self) -> None:
-        from gistread.tui.marking.list_screen import MarksScreen
+        from gistread.tui.marking.list_screen import MarkChoice, MarksScreen
 
-        def chosen(what: str) -> None:
-            if what == "export":
-                self.export()
-                return
-            identifier = what.removeprefix("note ")
-            mark = next((mark for mark in self.marks if mark.id == identifier), None)
-            if mark is None:
-                return
-            if what != identifier:
-                self._edit_note(mark, is_new=False)
-            elif mark.lost:
-                self._context.warn("These words are not in this version of the text. The mark is kept.")
-            else:
-                self._navigation.jump(mark.start, top=0.2 if is_passage(mark) else 0.0)
+        def chosen(choice: MarkChoice) -> None:
+            mark = next((mark for mark in self.marks if mark.id == choice.id), None)
+            if mark is not None:
+                self._do_with(mark, choice.verb)
 
         keys = "{select} selects, {highlight} highlights, {note} writes a note, {bookmark} sets a bookmark."
         empty = self._context.services.with_keys(f"No marks yet. {keys}")
@@ -313,7 +283,7 @@ class MarkController:
         marks = self.marks
         book = self._book
         screen = ExportScreen(book.title, Path.cwd(), lambda form: self._gather(marks, form), book.authors)
-        self._context.push(screen, self._context.notify)
+        self._context.push(screen)
 
     def _gather(self, marks: list[Mark], form: "ExportFormat") -> "Export":
         from gistread.exporting.model import Export, ExportFormat

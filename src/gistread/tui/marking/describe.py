@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from gistread.book.model import Book
 from gistread.marking.model import Color, Mark, MarkKind
 from gistread.tui.text import Mark as TextMark
-from gistread.tui.work.lines import short
+from gistread.units import short
 
 NOTE_SIGN, BOOKMARK_SIGN = "✎", "⚑"
 COLOR_SIGNS = {Color.YELLOW: "●", Color.GREEN: "■", Color.BLUE: "▲", Color.RED: "◆"}

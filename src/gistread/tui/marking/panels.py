@@ -1,57 +1,17 @@
-"""Small panels about marks: a clicked mark, its note, a letter, a dictionary entry."""
+"""Panels with text: the note of a mark, and a dictionary entry."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import OptionList, Static, TextArea
-from textual.widgets.option_list import Option
+from textual.widgets import Static, TextArea
 
-from gistread.book.model import Book
 from gistread.dictionary import DictionaryError, Lookup, contains_entry, look_up
-from gistread.marking.model import Mark, MarkKind
 from gistread.tui.commands import Scope, bindings, own_keys
-from gistread.tui.marking.describe import title_of, where, words_of
 from gistread.tui.screens.listing import Panel
 from gistread.tui.text import Block, LongText, clean
 from gistread.tui.widgets.lines import Actions
-
-BACK = "'"
-
-
-class MarkScreen(Panel[str | None]):
-    """A mark and its actions. Dismissed with `note`, `color`, `copy` or `delete`, or with None."""
-
-    BINDINGS = own_keys(
-        ("escape,q,enter", "dismiss(None)", "Close"),
-        ("e", "dismiss('note')", "Write a note"),
-        ("H,h", "dismiss('color')", "Another colour"),
-        ("y", "dismiss('copy')", "Copy"),
-        ("d,delete", "dismiss('delete')", "Delete"),
-    )
-    AUTO_FOCUS = "VerticalScroll"
-
-    def __init__(self, mark: Mark, book: Book) -> None:
-        super().__init__()
-        self._mark = mark
-        self._book = book
-
-    def compose(self) -> ComposeResult:
-        mark = self._mark
-        with Vertical(classes="panel"):
-            yield Static(clean(title_of(mark, self._book)), classes="panel-title", markup=False)
-            yield Static(f"“{clean(words_of(mark, 240))}”", classes="panel-note", markup=False)
-            if mark.note:
-                with VerticalScroll(id="mark-note"):
-                    yield Static(clean(mark.note), markup=False)
-            yield Actions(
-                ("e", "edit the note" if mark.note else "write a note", "dismiss('note')"),
-                ("H", "another colour" if mark.kind is MarkKind.HIGHLIGHT else "highlight", "dismiss('color')"),
-                ("y", "copy", "dismiss('copy')"),
-                ("d", "delete", "dismiss('delete')"),
-            )
 
 
 class NoteScreen(Panel[str | None]):
@@ -69,9 +29,8 @@ class NoteScreen(Panel[str | None]):
     _SAVE = ("Ctrl+S", "save", "save")
 
     def __init__(self, title: str, words: str, note: str, keep: Callable[[str], None]) -> None:
-        super().__init__()
+        super().__init__(title)
         self.keep = keep
-        self._title = title
         self._words = words
         self._note = note
         self._asking = False
@@ -81,12 +40,10 @@ class NoteScreen(Panel[str | None]):
     def changed(self) -> bool:
         return self.draft.strip() != self._note.strip()
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="panel", id="note-panel"):
-            yield Static("", classes="panel-title", markup=False)
-            yield Static(clean(self._words), classes="panel-note", markup=False)
-            yield TextArea(self._note, id="note-text", soft_wrap=True, compact=True, show_line_numbers=False)
-            yield Actions()
+    def compose_panel(self) -> ComposeResult:
+        yield Static(clean(self._words), classes="panel-note", markup=False)
+        yield TextArea(self._note, id="note-text", soft_wrap=True, compact=True, show_line_numbers=False)
+        yield Actions()
 
     def on_mount(self) -> None:
         area = self.query_one(TextArea)
@@ -110,56 +67,14 @@ class NoteScreen(Panel[str | None]):
         discard, go_on = ("Esc", "discard the changes", "leave"), ("F2", "keep writing", "go_on")
         self._show("The note is not saved", self._SAVE, discard, go_on)
 
-    action_close_panel = action_leave
-
     def action_go_on(self) -> None:
         self._asking = False
         self._show(self._title, self._SAVE, ("Esc", "leave", "leave"))
         self.query_one(TextArea).focus()
 
     def _show(self, title: str, *actions: tuple[str, str, str]) -> None:
-        self.query_one(".panel-title", Static).update(clean(title))
+        self.query_one(".panel").border_title = Content(clean(title))
         self.query_one(Actions).show_actions(*actions)
-
-
-class LetterScreen(Panel[str | None]):
-    """Dismissed with a letter, with `BACK` if offered, or with None."""
-
-    BINDINGS = own_keys(("escape", "dismiss(None)", "Close"))
-    AUTO_FOCUS = "OptionList"
-
-    def __init__(self, title: str, marks: Sequence[Mark], book: Book, *, back: bool = False) -> None:
-        super().__init__()
-        self._title = title
-        self._rows = [_letter_row(mark.letter, words_of(mark, 60), where(mark, book)) for mark in marks]
-        self._note = "Type a letter." if marks else "Type a letter. None is set in this book yet."
-        self._back = back
-        if back:
-            self._rows.append(_letter_row(BACK, "back to where you were"))
-
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="panel"):
-            yield Static(self._title, classes="panel-title", markup=False)
-            yield Static(self._note, classes="panel-note", markup=False)
-            options = OptionList(*self._rows, markup=False)
-            options.display = bool(self._rows)
-            yield options
-
-    def on_key(self, event: events.Key) -> None:
-        character = event.character or ""
-        if len(character) == 1 and (character.isalpha() or (self._back and character == BACK)):
-            event.stop()
-            event.prevent_default()
-            self.dismiss(character)
-
-    @on(OptionList.OptionSelected)
-    def _chosen(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(event.option.id)
-
-
-def _letter_row(letter: str, words: str, about: str = "") -> Option:
-    below = f"\n   {clean(about)}" if about else ""
-    return Option(Content.assemble((letter, "bold $gr-accent"), f"  {clean(words)}", (below, "$gr-muted")), id=letter)
 
 
 class LookupText(LongText):
@@ -169,21 +84,19 @@ class LookupText(LongText):
 class LookupScreen(Panel[bool | None]):
     """The dictionary entry of a word. Dismissed with True to ask the model. Closing ends the dictionary program."""
 
-    BINDINGS = own_keys(("escape,q,w", "dismiss", "Close"), ("enter", "ask_or_close", "Ask the model, or close"))
+    BINDINGS = own_keys(("q,w", "leave", "Close"), ("enter", "ask_or_close", "Ask the model, or close"))
     AUTO_FOCUS = "LookupText"
 
     def __init__(self, lookup: Lookup) -> None:
-        super().__init__()
+        super().__init__(lookup.word)
         self._lookup = lookup
         self._offers_model = False
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="panel", id="lookup-panel"):
-            yield Static(clean(self._lookup.word), classes="panel-title", markup=False)
-            note = f"Asking {self._lookup.program or 'the list of words'}…"
-            yield Static(note, classes="panel-note", id="lookup-note", markup=False)
-            yield LookupText(id="lookup-text", side_margin=0)
-            yield Actions()
+    def compose_panel(self) -> ComposeResult:
+        note = f"Asking {self._lookup.program or 'the list of words'}…"
+        yield Static(note, classes="panel-note", id="lookup-note", markup=False)
+        yield LookupText(id="lookup-text", side_margin=0)
+        yield Actions()
 
     def action_ask_or_close(self) -> None:
         self.dismiss(True if self._offers_model else None)

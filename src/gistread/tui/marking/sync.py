@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gistread.errors import StorageError
 from gistread.marking.model import Mark, sorted_marks
-from gistread.marking.store import MarkStore, Stamp
+from gistread.store.marks import MarkStore, Stamp
 from gistread.units import counted
 
 POLL_S = 2.0  # how often the file is checked for changes by other processes
@@ -70,7 +70,7 @@ class MarkSync:
             except StorageError as error:
                 self._refuse(f"The marks in this book cannot be read: {error}")
                 return
-            if self._pending:  # the person was quicker; the next sync sees both
+            if self._pending:  # the user was quicker; the next sync sees both
                 return
             self._stamp, self._refused = stamp, False
             self._marks = {mark.id: mark for mark in marks}

@@ -10,6 +10,7 @@ from textual.screen import Screen
 
 from gistread.book.model import Book
 from gistread.session.events import Obstacle
+from gistread.store.model import NameCorrection
 from gistread.tui.layout import Pane
 from gistread.tui.progress import Progress
 from gistread.tui.reading.pane_switcher import PaneSwitcher
@@ -19,10 +20,9 @@ from gistread.tui.services import AppServices
 from gistread.tui.text import LongText, Mark
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
+from gistread.tui.widgets.input_line import InputLine
 from gistread.tui.widgets.inputs import QuestionInput
 from gistread.tui.widgets.memory_pane import MemoryPane
-from gistread.tui.widgets.prompt import Prompt
-from gistread.user_data import NameCorrection
 
 if TYPE_CHECKING:
     from gistread.session.session import Session
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 class Layer(IntEnum):
     """Layers of marks over the text, from bottom to top."""
 
-    MODEL = 0  # the page that the model reads
-    NAMES = 1  # people and places
-    HIGHLIGHTS = 2  # the person's own marks
+    SECTIONS = 0  # where the sections of the memory begin
+    MODEL = 1  # the page that the model reads
+    HIGHLIGHTS = 2  # the user's own marks
     SPOKEN = 3  # the sentence being read aloud
     LINKS = 4  # the chosen link
     CITED = 5  # the source of an answer that was followed
@@ -42,8 +42,10 @@ class Layer(IntEnum):
 
 
 class MarkLayers:
-    def __init__(self, *panes: LongText) -> None:
-        self._panes = panes
+    """Marks over the text of the book, in its pane and in the memory's."""
+
+    def __init__(self, book: LongText, memory: LongText) -> None:
+        self._book, self._memory = book, memory
         self._layers: dict[Layer, tuple[Mark, ...]] = {}
 
     def set(self, layer: Layer, marks: Iterable[Mark] = ()) -> None:
@@ -51,9 +53,10 @@ class MarkLayers:
         if wanted == self._layers.get(layer, ()):
             return
         self._layers[layer] = wanted
-        shown = tuple(mark for one in sorted(self._layers) for mark in self._layers[one])
-        for pane in self._panes:
-            pane.marks = shown
+        self._book.marks = tuple(mark for one in sorted(self._layers) for mark in self._layers[one])
+        if layer is not Layer.SECTIONS:  # whose numbers the memory shows itself
+            shown = (self._layers[one] for one in sorted(self._layers) if one is not Layer.SECTIONS)
+            self._memory.marks = tuple(mark for marks in shown for mark in marks)
 
     def of(self, layer: Layer) -> tuple[Mark, ...]:
         return self._layers.get(layer, ())
@@ -62,10 +65,9 @@ class MarkLayers:
 Result = TypeVar("Result")
 _OBSTACLES = {
     Obstacle.NO_MODEL: "No model is loaded. Press {choose-model} to choose one.",
-    Obstacle.NO_READING_MODEL: "No page has been read yet. Press {choose-model} to choose a reading model.",
-    Obstacle.NOTHING_READ: "No page has been read yet. Press {resume} to start reading.",
+    Obstacle.NO_READING_MODEL: "No section has been read yet. Press {choose-model} to choose a reading model.",
+    Obstacle.NOTHING_READ: "No section has been read yet. Press {resume} to start reading.",
     Obstacle.LOADING: "The model is still loading.",
-    Obstacle.BUSY: "One question at a time. Press {cancel} to cancel the current one.",
 }
 
 
@@ -81,7 +83,7 @@ class ReadingContext:
     memory_pane: MemoryPane
     answers_pane: AnswersPane
     question: QuestionInput
-    prompt: Prompt
+    input_line: InputLine
     panes: PaneSwitcher
     layers: MarkLayers
     position: ReadingPosition

@@ -1,25 +1,26 @@
 """The controllers of one open book. Passes clicks, messages and session events to them."""
 
+from collections.abc import Callable
+
 from textual.message import Message
 
+from gistread.readers.trace import Places
 from gistread.session import events
 from gistread.tui.answer_blocks import AskAgain, KeepNote
 from gistread.tui.layout import Pane
 from gistread.tui.marking.controller import MarkController
+from gistread.tui.reading.answers import AnswerController
 from gistread.tui.reading.context import Layer, ReadingContext
-from gistread.tui.reading.image_viewer import ImageViewer
-from gistread.tui.reading.inline_pictures import InlinePictures
 from gistread.tui.reading.links import LinkController
 from gistread.tui.reading.memory_pages import MemoryPages, MemoryZoom
-from gistread.tui.reading.memory_picker import MemoryPicker
 from gistread.tui.reading.navigation import GoTo, Navigation
-from gistread.tui.reading.passage import PassageController
 from gistread.tui.reading.people import PeopleController
+from gistread.tui.reading.pictures import Pictures
+from gistread.tui.reading.question_line import QuestionLine
 from gistread.tui.reading.questions import QuestionController
 from gistread.tui.reading.reading_along import ReadingAlong
 from gistread.tui.reading.recap import RecapController
 from gistread.tui.reading.search import SearchController
-from gistread.tui.reading.source_follower import SourceFollower
 from gistread.tui.reading.speech import ReadAloud
 from gistread.tui.reading.steps import StepController
 from gistread.tui.reading.threads import ThreadController
@@ -29,8 +30,6 @@ from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.inputs import QuestionInput
 from gistread.tui.widgets.memory_pane import MemoryPane
-from gistread.tui.widgets.typography_panel import TypographyPanel
-from gistread.tui.work.lines import Places
 
 REDRAW_S = 0.1
 _BEING_READ, _SIGN = "being-read", "◌"  # the page the model is reading: only a sign in the margin
@@ -45,6 +44,7 @@ class SessionListener:
         self._zoom = zoom
         self._pages = pages
         self._due = False
+        self._was_running = False
 
     def on_event(self, event: events.SessionEvent) -> None:
         """Called in the event loop; quick."""
@@ -53,13 +53,13 @@ class SessionListener:
             case events.MemoryOpened(memory=memory):
                 pane.show_memory(memory)
                 context.answers_pane.places = Places(len(memory.book.text), memory, memory.book)
-                pane.set_here(context.place, scroll=self._pages.following)
+                self._pages.show_here(scroll=self._pages.following)
                 self._zoom.redraw()
             case events.PageStarted(page=page):
                 pane.set_progress(begun=page, reading=True)
             case events.PageRead(entry=entry):
                 pane.add(entry)
-                pane.set_here(context.place, scroll=False)
+                self._pages.show_here(scroll=False)
                 self._zoom.memory_grew()
             case events.ArtifactGrown():
                 self._zoom.memory_grew()
@@ -71,6 +71,7 @@ class SessionListener:
                 self._questions.on_reader_event(reader_event)
             case events.QuestionEnded(problem=problem):
                 self._questions.on_ended(problem)
+                context.services.signals.ended(problem or "The question is answered.")
             case events.Notice(text=text, is_problem=is_problem):
                 context.screen.notify(text, severity="error" if is_problem else "information", timeout=8)
             case events.Crashed(error=error):
@@ -88,16 +89,27 @@ class SessionListener:
         self._questions.ask_waiting()
         session = self._context.session
         if session is not None:
-            running = session.activity.reading is events.ReadingState.RUNNING
-            pane, ahead = self._context.memory_pane, session.pages_ahead
-            begun = session.activity.page
+            activity = session.activity
+            running = activity.reading is events.ReadingState.RUNNING
+            self._signal(activity)
+            pane, ahead = self._context.memory_pane, session.reading.pages_ahead
+            begun = activity.page
             pane.set_progress(begun=begun, reading=running, ahead=ahead)
-            pane.set_draft(session.draft)
+            pane.set_draft(session.reading.draft)
             view = self._context.book_pane.visible_range or (0, 0)
             seen = begun is not None and view[0] <= begun.start < view[1]  # elsewhere it would be drawn for nobody
             marks = (Mark(begun.start, begun.end, _BEING_READ, sign=_SIGN),) if begun is not None and seen else ()
             self._context.layers.set(Layer.MODEL, marks)
         self._context.refresh()
+
+    def _signal(self, activity: events.Activity) -> None:
+        """Show the progress of the reading on the terminal's tab, and notify of its end."""
+        signals, book = self._context.services.signals, self._context.book
+        running = activity.reading is events.ReadingState.RUNNING
+        signals.progress(activity.pages_read / max(1, activity.pages_total) if running else None)
+        if self._was_running and activity.reading is events.ReadingState.DONE:
+            signals.ended(f"The memory of {book.title} is complete.")
+        self._was_running = running
 
 
 def _raise(error: Exception) -> None:
@@ -106,7 +118,7 @@ def _raise(error: Exception) -> None:
 
 
 class Controllers:
-    """A command's action names one of these attributes: `run("search.step", 1)`."""
+    """One controller for each thing that a book on the screen can do."""
 
     def __init__(self, context: ReadingContext) -> None:
         self.context = context
@@ -115,23 +127,92 @@ class Controllers:
         self.go_to = GoTo(context, self.navigation)
         self.search = SearchController(context, self.navigation)
         self.links = LinkController(context, self.navigation)
-        self.images = ImageViewer(context, self.navigation)
-        self.pictures = InlinePictures(context)
+        self.pictures = Pictures(context, self.navigation)
         self.marks = MarkController(context, self.navigation)
         self.speech = ReadAloud(context)
         self.typography = Typography(context)
         self.pages = MemoryPages(context, self.navigation)
         self.zoom = MemoryZoom(context)
-        self.memories = MemoryPicker(context)
         self.reading_along = ReadingAlong(context)
-        self.sources = SourceFollower(context, self.navigation, self.pages)
-        self.passage = PassageController(context, self.marks)
-        self.questions = QuestionController(context, self.pages, self.passage)
+        self.answers = AnswerController(context, self.navigation, self.pages, self.marks)
+        self.line = QuestionLine(context)
+        self.questions = QuestionController(context, self.pages, self.line)
         self.steps = StepController(context, self.questions)
-        self.threads = ThreadController(context, self.questions)
-        self.people = PeopleController(context, self.navigation, lambda: self.questions.bound)
-        self.recap = RecapController(context, self.navigation, self.questions.known)
+        self.threads = ThreadController(context, self.questions, self.line)
+        self.people = PeopleController(context, self.navigation, lambda: self.line.bound)
+        self.recap = RecapController(context, self.navigation, self.line.known)
         self.session = SessionListener(context, self.questions, self.zoom, self.pages)
+
+        # What `run(…)` calls, in `commands.toml` and for clicks
+        self.actions: dict[str, Callable[..., object]] = {
+            "answers.follow": self.answers.follow,
+            "answers.keep": self.answers.keep,
+            "answers.toggle_steps": self.answers.toggle_steps,
+            "go_to.ask": self.go_to.ask,
+            "go_to.percent": self.go_to.percent,
+            "line.drop_or_switch": self.line.drop_or_switch,
+            "line.drop_selection": self.line.drop_selection,
+            "line.choose_bound": self.line.bound_line.ask,
+            "links.step": self.links.step,
+            "marks.bookmark": self.marks.bookmark,
+            "marks.choose_color": self.marks.choose_color,
+            "marks.copy": self.marks.copy,
+            "marks.export": self.marks.export,
+            "marks.highlight": self.marks.highlight,
+            "marks.list_marks": self.marks.list_marks,
+            "marks.look_up": self.marks.look_up,
+            "marks.note": self.marks.note,
+            "marks.select": self.marks.select,
+            "marks.undo": self.marks.undo,
+            "navigation.back": self.navigation.back,
+            "navigation.contents": self.navigation.contents,
+            "navigation.forward": self.navigation.forward,
+            "navigation.step_chapter": self.navigation.step_chapter,
+            "navigation.step_paragraph": self.navigation.step_paragraph,
+            "pages.pin": self.pages.pin,
+            "pages.toggle_ahead": self.pages.toggle_ahead,
+            "pages.toggle_follow": self.pages.toggle_follow,
+            "panes.show": self.panes.show,
+            "panes.step": self.panes.step,
+            "panes.toggle_memory": self._toggle_memory,
+            "people.show": self.people.show,
+            "pictures.show_next": self.pictures.show_next,
+            "questions.answer_now": self.questions.answer_now,
+            "questions.ask": self.questions.ask,
+            "questions.ask_about_selected": self.questions.ask_about_selected,
+            "questions.ask_again": self.questions.ask_again,
+            "questions.ask_suggested": self.questions.ask_suggested,
+            "questions.submit": self.questions.submit,
+            "questions.toggle_answers": self.questions.toggle_answers,
+            "reading_along.choose_memory": self.reading_along.choose_memory,
+            "reading_along.choose_preset": self.reading_along.choose_preset,
+            "reading_along.here": self.reading_along.here,
+            "reading_along.toggle": self.reading_along.toggle,
+            "recap.show": self.recap.show,
+            "search.find": self.search.find,
+            "search.list_hits": self.search.list_hits,
+            "search.step": self.search.step,
+            "speech.pause": self.speech.pause,
+            "speech.toggle": self.speech.toggle,
+            "steps.accept": self.steps.accept,
+            "steps.back": self.steps.back,
+            "steps.other": self.steps.other,
+            "steps.refuse": self.steps.refuse,
+            "steps.switch": self.steps.switch,
+            "threads.copy_answer": self.threads.copy_answer,
+            "threads.list": self.threads.list,
+            "typography.columns": self.typography.columns,
+            "typography.focus_mode": self.typography.focus_mode,
+            "typography.show_panel": self.typography.show_panel,
+            "typography.widen": self.typography.widen,
+            "zoom.step": self.zoom.step,
+            "zoom.summarise": self.zoom.summarise,
+            "zoom.to": self.zoom.to,
+        }
+
+    def _toggle_memory(self) -> None:
+        self.panes.toggle_memory()
+        self.context.screen.call_after_refresh(self.context.refresh)
 
     def on_message(self, event: Message) -> None:
         match event:
@@ -142,23 +223,18 @@ class Controllers:
             case MemoryPane.PageChosen():
                 self.pages.page_chosen(event)
             case AnswersPane.Followed(exchange=number, target=KeepNote()):
-                self.passage.keep_answer(number)
+                self.answers.keep(number)
             case AnswersPane.Followed(exchange=number, target=AskAgain()):
                 self.context.screen.run_worker(self.questions.ask_again(number))
             case AnswersPane.Followed():
-                self.sources.followed(event)
+                self.answers.followed(event)
             case QuestionInput.Asked():
                 self.questions.asked(event)
-            case TypographyPanel.Changed():
-                self.typography.set(event.key, event.value)
-                self.pictures.update()
-            case TypographyPanel.Closed():
-                self.typography.close_panel()
 
     def clicked(self, event: Clicked) -> None:
         """Pass a click to the first controller that handles it."""
         pane = event.control.id
-        in_book = (self.links.clicked, self.marks.clicked, self.images.clicked, self.typography.clicked)
+        in_book = (self.links.clicked, self.marks.clicked, self.pictures.clicked, self.typography.clicked)
         if pane == Pane.BOOK and any(click(event) for click in in_book):
             return
         if pane in (Pane.BOOK, Pane.MEMORY, Pane.ANSWERS) and self.people.may_be_name(event):

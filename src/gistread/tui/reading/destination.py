@@ -5,10 +5,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gistread.book.formats.numerals import parse_number
 from gistread.book.model import Book
+from gistread.book.numbers import parse_number
 from gistread.search.tokens import folded
-from gistread.tui.progress import page_count, page_start
 
 MOST = 8
 HINT = "40% · p12 · chapter 7 or how its title begins · +5% · @ and an offset"
@@ -80,10 +79,10 @@ def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
 
 
 def _page(book: Book, number: int, page_starts: Sequence[int]) -> GoToTarget:
-    count = page_count(book)
+    count = book.page_count
     found = []
     if 1 <= number <= count:
-        found.append(Destination(page_start(book, number), f"page {number} of {count}"))
+        found.append(Destination(book.page_start(number), f"page {number} of {count}"))
     if 1 <= number <= len(page_starts):
         found.append(Destination(page_starts[number - 1], f"page {number} of the memory"))
     return GoToTarget(tuple(found)) if found else GoToTarget(problem=f"The book has pages 1 to {count}.")

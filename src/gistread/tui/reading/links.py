@@ -107,8 +107,12 @@ class LinkController:
         self._context.layers.set(Layer.LINKS, marks)
 
     def follow_chosen(self) -> bool:
-        """Follow the chosen link. Returns False if there is none in view."""
+        """Follow the chosen link, or close its note. Returns False if neither is in view."""
         view = self._pane.visible_range
+        note = (*self._chosen[0], self._chosen[1]) if self._chosen is not None else ()
+        if note in self._notes() and self._pane.shows_key(note_key(note)):
+            self._close_note(note)
+            return True
         if view is None or self._chosen is None:
             return False
         if self._chosen not in shown_links(self._book, *view, self._notes()):
@@ -175,7 +179,18 @@ class LinkController:
         pane.splice(end, 0, note_blocks(self._book, path))
         self._open_notes[path] = place
         self._choose((parent, path[-1]))
-        pane.call_after_refresh(lambda: pane.scroll_to_key(note_key(path)))
+        pane.call_after_refresh(lambda: self._show_note(path))
+
+    def _show_note(self, path: NotePath) -> None:
+        """Scroll to the note, as far as its reference stays in view; past it only if nothing of the note would show."""
+        pane, place = self._pane, self._open_notes.get(path, self._pane.place)
+        pane.scroll_to_key(note_key(path))
+        view, reference = pane.visible_range, self._book.links[path[0]].start
+        if view is not None and reference < view[0]:
+            pane.bring_into_view(reference)
+            if not pane.shows_key(note_key(path)):
+                pane.scroll_to_offset(place)
+                pane.scroll_to_key(note_key(path))
 
     def _close_note(self, path: NotePath) -> None:
         place = self._open_notes.get(path, self._pane.place)

@@ -1,22 +1,26 @@
 """The memory's pages (open, pin, move, scroll with the book) and its zoom levels."""
 
 import asyncio
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gistread.session.estimate import artifacts_left
 from gistread.tui.commands import BY_ID
 from gistread.tui.layout import Pane
-from gistread.tui.memory_blocks import Zoom, levels_of
-from gistread.tui.reading.context import ReadingContext
+from gistread.tui.memory_blocks import Zoom, half_of, levels_of
+from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
-from gistread.tui.text import Clicked
+from gistread.tui.text import Clicked, Mark
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.units import format_duration
 
 if TYPE_CHECKING:
     from gistread.memory.model import GistMemory
     from gistread.memory.tree import Node
+
+_MOST = 4  # The page at the top of the view is left for the next one once less than a quarter of the view is of it
 
 
 class MemoryPages:
@@ -25,7 +29,7 @@ class MemoryPages:
         self._navigation = navigation
         self._memory_stays = False
         self.shows_ahead = False  # whether gists of the text ahead are shown
-        self._walking = False  # the person moves through the memory, and the book follows: one jump in the history
+        self._walking = False  # the user moves through the memory, and the book follows: one jump in the history
 
     @property
     def following(self) -> bool:
@@ -40,16 +44,54 @@ class MemoryPages:
         """Do not scroll the memory at the book's next move."""
         self._memory_stays = True
 
-    def book_moved(self, offset: int) -> None:
-        scroll = self.following and self._context.panes.current is not Pane.MEMORY and not self._memory_stays
+    def book_moved(self) -> None:
+        follows = self.following and self._context.panes.current is not Pane.MEMORY and not self._memory_stays
         self._memory_stays = False
-        self._context.memory_pane.set_here(offset, scroll=scroll)
+        self.show_here(scroll=follows)
+
+    def show_here(self, *, scroll: bool) -> None:
+        """Mark the page in view; with `scroll`, its gist is level with its beginning in the book."""
+        book, memory, view = (
+            self._context.book_pane,
+            self._context.memory_pane.memory,
+            self._context.book_pane.visible_range,
+        )
+        if view is None:
+            return
+        offset, end = view
+        page = memory.page_at(offset) if memory is not None else None
+        if (
+            memory is not None
+            and page is not None
+            and page.start < offset
+            and page.end < offset + (end - offset) // _MOST
+        ):
+            offset = page.end  # of the page before only a few lines are left
+            page = memory.page_at(offset)
+        pane = self._context.memory_pane
+        level = book.row_in_view(page.start) if page is not None else 0
+        level -= pane.content_region.y - book.content_region.y
+        pane.set_here(offset, scroll=scroll, level=max(0, level))
+        self._number_sections(view)
+
+    def _number_sections(self, view: tuple[int, int]) -> None:
+        """Write the numbers of the sections that begin in view in the book's margin."""
+        pane = self._context.memory_pane
+        entries = pane.memory.entries if pane.memory is not None else []
+        first = bisect_left(entries, view[0], key=lambda entry: entry.page.start)
+        last = bisect_left(entries, view[1], key=lambda entry: entry.page.start)
+        marks = (
+            Mark(page.start, page.start + 1, "", str(page.number), "sign" if page.number == pane.view.here else "muted")
+            for page in (entry.page for entry in entries[first:last])
+            if half_of(page) >= pane.begins
+        )
+        self._context.layers.set(Layer.SECTIONS, marks)
 
     def book_focused(self) -> None:
         self._walking = False
 
     def page_chosen(self, event: MemoryPane.PageChosen) -> None:
-        """The person moved to a page of the memory, or goes to it in the book."""
+        """The user moved to a page of the memory, or goes to it in the book."""
         if event.go:
             self._navigation.jump(event.page.start)
             self._context.panes.show(Pane.BOOK)
@@ -65,8 +107,6 @@ class MemoryPages:
             app.call_later(app.run_action, command.action, self._context.screen)
             return True
         match event.block_key:
-            case ("page" | "part" | "ahead" | "begun", int()) if pane.reveal():
-                pass
             case ("page", int(number)):
                 pane.toggle_page(number)
             case ("part" | "ahead" | "begun", int()):
@@ -84,8 +124,6 @@ class MemoryPages:
     def open(self) -> None:
         """Open or close the chosen page; zoomed out, go to it in the book."""
         pane = self._context.memory_pane
-        if self._context.panes.current is Pane.MEMORY and pane.reveal():
-            return
         ahead = isinstance(pane.cursor_key, tuple) and pane.cursor_key[0] == "ahead"
         if self._context.panes.current is Pane.MEMORY and (pane.view.zoom.coarse or ahead):
             pane.action_go_to_page()
@@ -95,22 +133,21 @@ class MemoryPages:
             pane.toggle_page(number)
 
     def toggle_ahead(self) -> None:
-        """Show or blur what the memory says of the text ahead, until the book is closed."""
+        """Show or hide what the memory says of the text ahead, until the book is closed."""
         self.shows_ahead = not self.shows_ahead
-        self._context.memory_pane.view.revealed.clear()
-        self._context.notify(f"What the memory says of the text ahead is {'shown' if self.shows_ahead else 'shaded'}.")
+        self._context.notify(f"What the memory says of the text ahead is {'shown' if self.shows_ahead else 'hidden'}.")
         self._context.refresh()
 
     def pin(self) -> None:
         pane = self._context.memory_pane
         if self._context.panes.current is Pane.MEMORY and pane.view.zoom.coarse:
-            self._context.warn("Zoom in to choose a page.")
+            self._context.warn("Zoom in to choose a section.")
             return
         if (number := self._read_page()) is None:
             return
         pane.toggle_pin(number)
         if self._context.panes.current is not Pane.MEMORY:
-            self._context.notify(f"Page {number} is {'' if number in pane.view.pinned else 'no longer '}pinned.")
+            self._context.notify(f"Section {number} is {'' if number in pane.view.pinned else 'no longer '}pinned.")
         session = self._context.session
         if session is not None and session.answering:
             pinned = session.steering.pinned
@@ -119,7 +156,7 @@ class MemoryPages:
     def _read_page(self) -> int | None:
         number, memory = self.chosen, self._context.memory_pane.memory
         if number is None or memory is None or number > len(memory.entries):
-            self._context.warn("The model has not read this page yet.")
+            self._context.warn("The model has not read this section yet.")
             return None
         return number
 
@@ -143,12 +180,12 @@ class MemoryZoom:
     def to(self, level: str) -> None:
         context = self._context
         if context.memory_pane.memory is None or not context.memory_pane.memory.entries:
-            context.warn("No page has been read yet.")
+            context.warn("No section has been read yet.")
             return
         if context.panes.narrow and context.panes.current is not Pane.MEMORY:
             context.panes.show(Pane.MEMORY)
         self._zoom_to(Zoom(level))
-        context.user_data.save_zoom(level)
+        context.user_data.save(lambda data, sha256: data.set_zoom(sha256, level))
 
     def summarise(self) -> None:
         """Let the model write the missing summaries of chapters, volumes and book."""
@@ -217,6 +254,8 @@ class MemoryZoom:
         text = f"{which} put together from sentences of the gists."
         if session and session.building:
             return parts, f"{text} The model is writing summaries."
-        seconds = await session.seconds_to_build(ALL_SUMMARIES) if session else None
+        info = session.models.reading.info if session else None
+        left = (await artifacts_left(session, ALL_SUMMARIES)).get(ALL_SUMMARIES) if session else None
+        seconds = left.seconds(info) if left and info else None
         time = f" ({format_duration(seconds)})" if seconds else ""
         return parts, f"{text} {self._context.key_hint('make-coarser')} lets the model summarise{time}."

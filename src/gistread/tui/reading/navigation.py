@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable
 
+from gistread.store.model import ReadingPlace
 from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.destination import HINT, Destination, chapter_step, destinations_of, paragraph_step
+from gistread.tui.reading.position import Snapshot
 from gistread.tui.screens.contents import ContentsTree
-from gistread.tui.widgets.prompt import PromptClient
-from gistread.user_data import ReadingPlace
+from gistread.tui.widgets.input_line import InputLineClient
 
 LONGEST = 200
 _REMEMBERED = 20  # jumps after a restart
@@ -32,7 +33,7 @@ class JumpList:
         return tuple(self._behind)
 
     def leave(self, here: int, there: int, series: str = "") -> None:
-        """The person jumps from `here` to `there`. Jumps of one `series` at once (`]]]`, `nnn`) count as one."""
+        """The user jumps from `here` to `there`. Jumps of one `series` at once (`]]]`, `nnn`) count as one."""
         goes_on = bool(series) and series == self._series and here == self._came_to
         self._series, self._came_to = series, there
         if goes_on or here == there:
@@ -72,6 +73,7 @@ class Navigation:
         self._contents: ContentsTree | None = None
         self._return_to: Pane | None = None
         self.jumps = JumpList()
+        self._before: dict[int, Snapshot] = {}  # The reading place before the first jump from each offset
 
     @property
     def saved_place(self) -> ReadingPlace:
@@ -79,30 +81,29 @@ class Navigation:
         position = self._context.position
         return ReadingPlace(position.place, position.read, self.jumps.behind[-_REMEMBERED:])
 
-    def jump(
-        self, offset: int, top: float = 0.0, *, series: str = "", return_to: Pane | None = None, look: bool = True
-    ) -> None:
+    def jump(self, offset: int, top: float = 0.0, *, series: str = "", return_to: Pane | None = None) -> None:
         """Show a place, `top` (0 to 1) down the screen. Jumps of one `series` count as one in the history.
 
-        With `look`, the reading place stays until the person reads on there.
+        The reading place stays until the user reads on there, and returns with `back`.
         """
         pane = self._context.book_pane
         self.jumps.leave(pane.place, offset, series)
-        self.show(offset, top, look=look)
+        self._before.setdefault(pane.place, self._context.position.snapshot)
+        self.show(offset, top)
         if series:
             pane.call_after_refresh(lambda: self.jumps.arrived(pane.place))
         self._return_to = return_to or self._return_to
 
-    def show(self, offset: int, top: float = 0.0, *, look: bool = True) -> None:
+    def show(self, offset: int, top: float = 0.0) -> None:
         """Show a place without adding to the history."""
-        self._context.position.jump(look=look)
+        self._context.position.jump()
         if self._book.paragraphs and offset <= self._book.paragraphs[0].start:
             self._context.book_pane.scroll_to_beginning()
         else:
             self._context.book_pane.scroll_to_offset(offset, top=top)
 
     def jump_to_share(self, share: float) -> None:
-        self.jump(round(len(self._book.text) * share), look=share in (0, 1))
+        self.jump(round(len(self._book.text) * share))
 
     def back(self) -> None:
         """Go to where the last jump began; after the earliest jump, to the reading place."""
@@ -122,11 +123,13 @@ class Navigation:
         if place is None:
             self._context.warn(problem)
         else:
+            if (before := self._before.pop(place, None)) is not None and move == self.jumps.back:
+                self._context.position.restore(before)
             self.show(place)
 
     def step_chapter(self, step: int) -> None:
         step *= self._context.take_count()
-        self.jump(chapter_step(self._book, self._context.place, step), series="chapters", look=False)
+        self.jump(chapter_step(self._book, self._context.place, step), series="chapters")
 
     def step_paragraph(self, step: int) -> None:
         offset = paragraph_step(self._book, self._context.place, step * self._context.take_count())
@@ -141,7 +144,7 @@ class Navigation:
             self._contents.fold_all_but(self._book.chapter_index(context.place))
 
         def go(chapter: int) -> None:
-            self.jump(self._book.chapters[chapter].start, look=False)
+            self.jump(self._book.chapters[chapter].start)
             context.panes.show(Pane.BOOK)
 
         seen_by_model = context.answers_pane.shown_places
@@ -149,8 +152,8 @@ class Navigation:
         context.push(ContentsScreen(self._contents, context.place, speed, context.position, seen_by_model), go)
 
 
-class GoTo(PromptClient):
-    """The prompt for a place: `40%`, `page 12`, a chapter."""
+class GoTo(InputLineClient):
+    """The input line for a place: `40%`, `page 12`, a chapter."""
 
     def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
         self._context = context
@@ -160,7 +163,7 @@ class GoTo(PromptClient):
     def ask(self) -> None:
         count = self._context.book_pane.count.take()
         words = "" if count is None else str(count)
-        self._context.prompt.ask(self, "go to", HINT, words)
+        self._context.input_line.ask(self, "go to", HINT, words)
         self.typed(words)
 
     def percent(self) -> None:
@@ -178,16 +181,13 @@ class GoTo(PromptClient):
         page_starts = [entry.page.start for entry in memory.entries] if memory else []
         found = destinations_of(words, self._context.book, self._context.place, page_starts)
         self._destinations = found.destinations
-        self._context.prompt.choose_from([one.words for one in found.destinations])
-        self._context.prompt.say(found.problem, problem=bool(found.problem))
+        self._context.input_line.choose_from([one.words for one in found.destinations])
+        self._context.input_line.say(found.problem, problem=bool(found.problem))
 
     def accepted(self, words: str, choice: int | None) -> None:
         if choice is not None and choice < len(self._destinations):
-            self.cancelled()
-            self._navigation.jump(self._destinations[choice].offset, look=False)
+            self._context.input_line.close()
+            self._context.panes.show(Pane.BOOK)
+            self._navigation.jump(self._destinations[choice].offset)
         elif not words.strip():
-            self.cancelled()
-
-    def cancelled(self) -> None:
-        self._context.prompt.close()
-        self._context.panes.show(Pane.BOOK)
+            self._context.input_line.close()

@@ -5,6 +5,7 @@ from textual.widget import Widget
 
 from gistread.tui.commands import run
 from gistread.tui.layout import PANE_TITLES, WIDE_COLUMNS, Pane
+from gistread.tui.services import AppServices
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.inputs import QuestionInput
@@ -12,20 +13,29 @@ from gistread.tui.widgets.memory_pane import MemoryPane
 
 FOCUS_MODE = "-focus-mode"
 _ANSWERS = "-answers"
+_NO_MEMORY = "-no-memory"
 _USUAL_HEIGHT, _LARGEST_HEIGHT = 0.3, 0.48  # maximum height of the answers, as a share of the screen's
 _LEAST_ROWS = 3
 
 
 class PaneSwitcher:
     def __init__(
-        self, screen: Screen[None], book: BookPane, memory: MemoryPane, answers: AnswersPane, question: QuestionInput
+        self,
+        screen: Screen[None],
+        services: AppServices,
+        book: BookPane,
+        memory: MemoryPane,
+        answers: AnswersPane,
+        question: QuestionInput,
     ) -> None:
         self._screen = screen
         self._book = book
         self._memory = memory
         self._answers = answers
         self._question = question
+        self._services = services
         self.current = Pane.BOOK
+        self._memory_wanted: bool | None = None  # as chosen since the book was opened
         self.unseen_answer = False  # whether an answer has not been shown yet, on a narrow screen
 
     @property
@@ -47,6 +57,8 @@ class PaneSwitcher:
         pane = Pane(pane)
         if pane is not Pane.BOOK:
             self.leave_focus_mode()
+        if pane is Pane.MEMORY and not self.narrow:
+            self.hide_memory(False)
         self._set_classes(pane)
         shown = self._answers.exchanges and (self.narrow or self.answers_shown)
         answers = self._answers if shown else self._question
@@ -62,8 +74,35 @@ class PaneSwitcher:
         self._screen.set_focus(widget)
 
     def step(self, step: int) -> None:
-        panes = list(Pane)
+        panes = [pane for pane in Pane if pane is not Pane.MEMORY or not self.memory_hidden]
         self.show(panes[(panes.index(self.current) + step) % len(panes)])
+
+    @property
+    def memory_hidden(self) -> bool:
+        """Whether the memory is hidden where there is room for it."""
+        return not self.narrow and self._screen.has_class(_NO_MEMORY)
+
+    def toggle_memory(self) -> None:
+        """Show or hide the memory, also in later books; on a narrow screen, show it or the book."""
+        if self.narrow:
+            self.show(Pane.BOOK if self.current is Pane.MEMORY else Pane.MEMORY)
+            return
+        hide = not self.memory_hidden
+        self.hide_memory(hide)
+        self._services.settings.set("memory", not hide)
+        if hide and self.current is Pane.MEMORY:
+            self.show(Pane.BOOK)
+
+    def hide_memory(self, hide: bool) -> None:
+        self._memory_wanted = not hide
+        self._screen.set_class(hide, _NO_MEMORY)
+
+    def fit_memory(self, *, can_grow: bool) -> None:
+        """Hide the memory if so set, or if it is empty and no model can fill it, unless the user chose otherwise."""
+        wanted = self._memory_wanted
+        empty = self._memory.memory is None or not self._memory.memory.entries
+        shown = (self._services.config.memory and (can_grow or not empty)) if wanted is None else wanted
+        self._screen.set_class(not shown, _NO_MEMORY)
 
     def focused(self, widget_id: str | None) -> None:
         match widget_id:
@@ -89,7 +128,7 @@ class PaneSwitcher:
         if self.narrow:
             self._answers.styles.clear_rule("height")
         else:
-            large = self._answers.works or self._screen.has_class("-roomy")
+            large = self._answers.shows_steps or self._screen.has_class("-roomy")
             most = int((_LARGEST_HEIGHT if large else _USUAL_HEIGHT) * self._screen.size.height)
             self._answers.styles.height = max(_LEAST_ROWS, min(self._answers.last_rows, most))
 

@@ -1,10 +1,11 @@
-"""The reading place (not where the person only looks), the parts that were read, and the model's place."""
+"""The reading place (not where the user only looks), the parts that were read, and the model's place."""
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from gistread.book.model import Book
-from gistread.user_data import ReadingPlace
+from gistread.store.model import ReadingPlace
 
 Range = tuple[int, int]
 STAYED_S = 20.0  # Time in another chapter after which the model reads there next
@@ -21,8 +22,25 @@ def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
     return tuple(whole)
 
 
+def _share_kept(view: Range) -> int:
+    """What a turned screen may still show of the one before."""
+    return (view[1] - view[0]) // 5
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A reading place and what was read until then."""
+
+    place: int
+    end: int
+    read: tuple[Range, ...]
+
+
 class ReadingPosition:
-    """Follows the view of the book. After a jump to a source, hit or page the person only looks, until they read on."""
+    """Follows the view of the book. Reading moves the reading place; a jump only looks, until the user reads on there.
+
+    Reading on is turning a whole screen, or `settle`.
+    """
 
     def __init__(self, saved: ReadingPlace, length: int) -> None:
         self.place = saved.offset
@@ -30,46 +48,60 @@ class ReadingPosition:
         self.read: tuple[Range, ...] = saved.read
         self._length = length
         self._view: Range | None = None
-        self._jumped = True  # Whether the next move of the view is a jump
-        # Where the person looks, if that is not where they read; -1 until the view is there.
-        self._looking_from: int | None = None
+        self._jumped = False  # Whether the next move of the view is a jump
+        self._looking_from: Range | None = None  # The view where a look began; None at the reading place
 
     @property
     def looking(self) -> bool:
         """Whether the view shows another place than the reading place."""
-        return self._looking_from is not None and self._looking_from >= 0
+        return self._looking_from is not None
 
     @property
     def furthest(self) -> int:
         """End of the furthest part that was read, including the view there."""
         return max([self.end, *(end for _, end in self.read)])
 
-    def jump(self, *, look: bool) -> None:
-        """The next move of the view is a jump; with `look`, the reading place stays."""
+    @property
+    def snapshot(self) -> Snapshot:
+        return Snapshot(self.place, self.end, self.read)
+
+    def restore(self, before: Snapshot) -> None:
+        """Forget all reading since then; the next move of the view goes back there."""
+        self.place, self.end, self.read = before.place, before.end, before.read
         self._jumped = True
-        if look and self._looking_from is None:
-            self._looking_from = -1
-        elif not look:
+
+    def jump(self) -> None:
+        """The next move of the view is a jump."""
+        self._jumped = True
+
+    def settle(self) -> None:
+        """Read on from where the view is."""
+        if self._looking_from is not None and self._view is not None:
             self._looking_from = None
+            self.place, self.end = self._view
 
     def moved(self, start: int, end: int) -> None:
         """`[start, end)` of the book is in view."""
         before, self._view = self._view, (start, end)
-        jumped, self._jumped = self._jumped, False
-        if before is not None and not jumped:
-            if before[0] <= start <= before[1]:
-                self.read = merged((*self.read, (before[0], self._length if end >= self._length else start)))
-            jumped = start > before[1]
-        if self._looking_from is not None:
-            if jumped:
-                self._looking_from = start
-            if start <= self.place < end:
-                self._looking_from = None
-                return
-            if start - self._looking_from >= end - start > 0:  # A hidden book shows nothing
-                self._looking_from = None
-        if self._looking_from is None:
-            self.place, self.end = start, end if jumped else max(end, self.end)
+        skipped = before is not None and start - before[1] > end - start  # more than a screen was passed over
+        jumped, self._jumped = self._jumped or skipped, False
+        if self._looking_from is None and not (jumped and before is not None):
+            if before is not None and before[0] <= start:
+                self._add_read(before[0])
+            self.place, self.end = start, max(end, self.end)
+        elif start <= self.place < end:
+            self._looking_from = None
+        elif jumped or self._looking_from is None:
+            self._looking_from = start, end
+        elif end > start and start >= self._looking_from[1] - _share_kept(self._looking_from):
+            self._add_read(self._looking_from[0])
+            self.settle()
+
+    def _add_read(self, since: int) -> None:
+        """The book was read from there to the top of the view, or to its end."""
+        assert self._view is not None
+        start, end = self._view
+        self.read = merged((*self.read, (since, self._length if end >= self._length else start)))
 
     def share_read(self, start: int, end: int) -> float:
         """Share (0 to 1) of a part of the book that has been read."""
@@ -78,7 +110,7 @@ class ReadingPosition:
 
 
 class ModelPlace:
-    """The place where the model should read: the reading place, once the person has stayed in its chapter."""
+    """The place where the model should read: the reading place, once the user has stayed in its chapter."""
 
     def __init__(self, position: ReadingPosition, book: Book, now: Callable[[], float] = time.monotonic) -> None:
         self._position = position
@@ -86,16 +118,16 @@ class ModelPlace:
         self._now = now
         self._place = position.place
         self._chapter = book.chapter_index(position.place)
-        self._came_s: float | None = None  # When the person came to another chapter
+        self._came_s: float | None = None  # When the user came to another chapter
 
     def moved(self) -> None:
-        """The person may have moved."""
+        """The user may have moved."""
         chapter = self._book.chapter_index(self._position.place)
         if chapter != self._chapter:
             self._chapter, self._came_s = chapter, self._now()
 
     def set(self, place: int) -> None:
-        """The person wants this place read now."""
+        """The user wants this place read now."""
         self._place, self._came_s = place, None
 
     @property

@@ -1,11 +1,20 @@
-"""Lets the model read along, or pauses it; remembered for each book."""
+"""Reading along: started and paused, remembered for each book; and which memory the model writes or shows."""
 
+import asyncio
+import time
 from typing import TYPE_CHECKING
 
+from gistread.errors import GistreadError, StorageError
+from gistread.presets import read_presets
+from gistread.session.estimate import seconds_to_read_all
 from gistread.tui.reading.context import ReadingContext
+from gistread.units import format_duration
 
 if TYPE_CHECKING:
+    from gistread.memory.focus import GistFocus
     from gistread.session.session import Session
+
+_UNDER_WAY = "\0"  # id of the row for a memory without pages
 
 
 class ReadingAlong:
@@ -42,6 +51,89 @@ class ReadingAlong:
             await self._context.session.use_model(model)
             self._keep(self._context.session, bool(model))
 
+    async def choose_preset(self) -> None:
+        from gistread.memory.preset_detection import detect_preset
+        from gistread.tui.screens.listing import ListScreen, Row
+
+        session = self._session_with_model()
+        if session is None:
+            return
+        presets, problems = await asyncio.to_thread(read_presets, self._context.services.paths.presets)
+        suggested = await asyncio.to_thread(detect_preset, session.book)
+        for problem in problems:
+            self._context.warn(problem)
+        focus = session.memory.focus if session.memory is not None else None
+
+        async def use(name: str) -> None:
+            from gistread.memory.focus import GistFocus
+
+            if focus is None or presets[name] != focus.preset:
+                await self._read_for(session, GistFocus(presets[name], focus.task if focus is not None else ""))
+
+        note = f"A different preset creates a second memory; this one is kept.{_time(session)}"
+        current = focus.preset.name if focus else ""
+        rows = []
+        for preset in presets.values():
+            mark = "● " if preset.name == current else ""
+            hint = "   suggested" if preset.name == suggested else ""
+            rows.append(Row(preset.name, f"{mark}{preset.title}{hint}", preset.summary))
+        self._context.push(ListScreen("Read this book as …", note, rows, current or suggested), use)
+
+    async def choose_memory(self) -> None:
+        from gistread.library.text import describe_memory
+        from gistread.tui.screens.listing import AskScreen, Row
+
+        session = self._context.session
+        if session is None:
+            return
+        try:
+            headers = {str(header.path): header for header in await asyncio.to_thread(session.reading.choice.memories)}
+        except StorageError as error:
+            self._context.warn(str(error))
+            return
+
+        async def use(chosen: str) -> None:
+            if chosen == _UNDER_WAY:
+                return
+            if (header := headers.get(chosen)) is None:
+                await self._read_for_task(session, chosen)
+            elif session.memory is None or not header.describes(session.memory):
+                await session.use_memory(header)
+
+        note = (
+            "Gists made for a question keep what bears on it. The model reads the book again; "
+            f"existing memories are kept.{_time(session)}"
+        )
+        rows, at, now_s = [], "", time.time()
+        if session.memory is not None and not session.memory.entries:
+            what = f"● {session.memory.model_name}, {session.memory.focus.description}"
+            rows.append(Row(_UNDER_WAY, what, "under way; no section has been read yet"))
+        for path, header in headers.items():
+            if shown := session.memory is not None and header.describes(session.memory):
+                at = at or path
+            who, facts = describe_memory(header, session.book, now_s)
+            rows.append(Row(path, ("● " if shown else "") + who, facts))
+        prompt = "or what you look for, to have it read for that"
+        self._context.push(AskScreen("Memories of this book", note, rows, at, placeholder=prompt), use)
+
+    async def _read_for_task(self, session: "Session", text: str) -> None:
+        from gistread.memory.focus import DEFAULT_FOCUS, GistFocus, parse_task
+
+        if self._session_with_model() is None:
+            return
+        try:
+            task = parse_task(text)
+        except GistreadError as error:
+            self._context.warn(str(error))
+            return
+        focus = session.memory.focus if session.memory is not None else DEFAULT_FOCUS
+        await self._read_for(session, GistFocus(focus.preset, task))
+
+    async def _read_for(self, session: "Session", focus: "GistFocus") -> None:
+        await session.use_memory(focus)
+        key = self._context.key_hint("choose-memory")
+        self._context.notify(f"The book is being read {focus.description}. {key} shows its other memories.")
+
     def _session_with_model(self) -> "Session | None":
         """The session, if a model can read; otherwise offer the choice of one."""
         session = self._context.session
@@ -51,4 +143,10 @@ class ReadingAlong:
         return session
 
     def _keep(self, session: "Session", along: bool) -> None:
-        self._context.user_data.save_reading_along(session.reading_model, along)
+        model = session.models.reading.spec
+        self._context.user_data.save(lambda data, sha256: data.set_reading_along(sha256, model, along))
+
+
+def _time(session: "Session") -> str:
+    seconds = seconds_to_read_all(session)
+    return f" The whole book takes {format_duration(seconds)}." if seconds is not None else ""

@@ -1,8 +1,9 @@
-"""The story so far: sentences of the gists up to the reading place, each linked to its page."""
+"""The story so far: sentences of the gists up to the reading place, in a paragraph for each chapter."""
 
 import asyncio
 import time
 from collections.abc import Callable
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gistread.memory.model import GistMemory
@@ -36,31 +37,33 @@ class RecapController:
 
     @property
     def offer(self) -> str:
-        """A line that offers the story so far after a day or more, until the person has read on."""
+        """A line that offers the story so far after a day or more, until the user has read on."""
         if not self._away or abs(self._context.place - self._came_to) > _READ_ON:
             return ""
         return f"Away for {self._away}: {self._context.key_hint('recap')} for the story so far"
 
     async def show(self) -> None:
-        from gistread.tui.screens.listing import ListScreen
+        from gistread.tui.screens.listing import StoryScreen
 
         self._away = ""
         known = self._known()
         story = await asyncio.to_thread(recap, known, self._context.corrections)
         is_bounded = len(known.book.text) < len(self._context.book.text)
-        source = describe_sources(story)
         people = f"\nPeople here: {', '.join(story.people)}" if story.people else ""
-        screen = ListScreen("The story so far", f"{source}{people}", self._rows(story, ends_here=is_bounded))
-        self._context.push(screen, lambda row: self._navigation.jump(int(row.partition(" ")[2])))
+        rows = self._rows(story, ends_here=is_bounded)
+        screen = StoryScreen("The story so far", f"{describe_sources(story)}{people}", rows)
+        self._context.push(screen, self._navigation.jump)
 
-    def _rows(self, story: Recap, *, ends_here: bool) -> "list[Row]":
-        from gistread.tui.screens.listing import Row, place_in
+    def _rows(self, story: Recap, *, ends_here: bool) -> "list[Row[int]]":
+        """A paragraph for each chapter; with the sentence at which the user stopped."""
+        from gistread.tui.screens.listing import Row
 
-        book = self._context.book
-        rows = []
-        for number, told in enumerate((*story.before, *story.chapter)):
-            rows.append(Row(f"{number} {told.start}", told.text, place_in(book, told.start)))
+        book, rows = self._context.book, list[Row[int]]()
+        for title, told in groupby((*story.before, *story.chapter), key=lambda one: book.chapter_title(one.start)):
+            sentences = list(told)
+            rows += [Row(None, title)] if title else []
+            rows.append(Row(sentences[0].start, " ".join(one.text for one in sentences)))
         if story.stopped and ends_here:
             start, end = story.stopped
-            rows.append(Row(f"stopped {start}", f"You stopped at: {' '.join(book.text[start:end].split())}"))
+            rows += [Row(None, "You stopped at"), Row(start, " ".join(book.text[start:end].split()))]
         return rows

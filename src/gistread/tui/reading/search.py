@@ -1,4 +1,4 @@
-"""Searches the book in a thread as the person types; hits are marked on the page, stepped through, and listed."""
+"""Searches the book in a thread as the user types; hits are marked on the page, stepped through, and listed."""
 
 import asyncio
 import threading
@@ -12,7 +12,7 @@ from gistread.tui.layout import Pane
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.text import Mark
-from gistread.tui.widgets.prompt import PromptClient
+from gistread.tui.widgets.input_line import InputLineClient
 
 _GROUP = "search"
 _AROUND = 20_000  # characters around the view whose hits are marked: one letter can have 300,000 hits
@@ -21,21 +21,20 @@ _HIT_TOP = 0.3  # where a hit from outside the view is shown, from 0 (top) to 1
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The state before the prompt was opened, which Escape restores."""
+    """The state before the input line was opened, which Escape restores."""
 
     place: int
     hits: SearchHits
     current: int | None
 
 
-class SearchController(PromptClient):
+class SearchController(InputLineClient):
     def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
         self._context = context
         self._navigation = navigation
         self.hits = SearchHits()
         self._current: int | None = None
         self._mode = SearchMode.EXACT
-        self._backward = False
         self._before = _Before(0, SearchHits(), None)
         self._search = BookSearch(context.book)
         self._stop = threading.Event()
@@ -43,37 +42,31 @@ class SearchController(PromptClient):
         self._marked: tuple[int, int] | None = None
         self.note = ""  # the last search and its hits for the status line; empty once cleared
 
-    def find(self, backward: bool = False) -> None:
+    def find(self) -> None:
         context = self._context
         context.book_pane.count.drop()
         context.panes.show(Pane.BOOK)
         self._before = _Before(context.place, self.hits, self._current)
-        self._backward = backward
-        context.prompt.ask(self, self._sign, "words of the book; Enter alone repeats the last search")
+        context.input_line.ask(self, "/", "words of the book; Enter alone repeats the last search")
         self._say("")
         # Prepared while the first key is being typed.
         prepare = asyncio.to_thread(self._search.prepare, self._mode)
         context.screen.run_worker(prepare, group="prepare a search")
 
-    @property
-    def _sign(self) -> str:
-        return "?" if self._backward else "/"
-
     def switched(self) -> None:
         self._mode = self._mode.next
         self._say("")
-        self.typed(self._context.prompt.words)
+        self.typed(self._context.input_line.words)
 
     def cancelled(self) -> None:
         self._cancel()
-        self._close_prompt()
         self._set_hits(self._before.hits, self._before.current)
         self._navigation.show(self._before.place)
 
     def accepted(self, words: str, choice: int | None) -> None:
         """Stay at the hit; without words, repeat the last search."""
         if not words.strip():
-            self._close_prompt()
+            self._context.input_line.close()
             self._set_hits(self._before.hits, self._before.current)
             self._step(1)
         elif (self.hits.words, self.hits.mode) == (words, self._mode) and not self._busy:
@@ -83,19 +76,15 @@ class SearchController(PromptClient):
 
     def _stay(self) -> None:
         if not len(self.hits):
-            return  # the prompt says so and stays open
-        self._close_prompt()
+            return  # the input line says so and stays open
+        self._context.input_line.close()
         before = self._before.place
         self._context.screen.call_after_refresh(lambda: self._arrived(before))
-
-    def _close_prompt(self) -> None:
-        self._context.prompt.close()
-        self._context.panes.show(Pane.BOOK)
 
     def _say(self, words: str, *, problem: bool = False) -> None:
         mode = f"{self._mode}, Tab: {self._mode.next}" if self._context.screen.size.width >= 70 else f"{self._mode}"
         note = words if problem and len(words) > 30 else f"{words} · {mode}" if words else mode
-        self._context.prompt.say(note, problem=problem)
+        self._context.input_line.say(note, problem=problem)
 
     @property
     def _busy(self) -> bool:
@@ -140,7 +129,7 @@ class SearchController(PromptClient):
             return
         at = 0
         if hits.mode is not SearchMode.RANKED:
-            at = (hits.index_at(before) - (1 if self._backward else 0)) % len(hits)
+            at = hits.index_at(before) % len(hits)
         self._set_hits(hits, at)
         self._bring_into_view(at)
         self._say(self._position())
@@ -152,9 +141,8 @@ class SearchController(PromptClient):
         return f"{self._current + 1:,} of {count}"
 
     def step(self, step: int) -> None:
-        """Move `step` hits further in the direction of the search."""
-        step *= self._context.take_count()
-        self._step(-step if self._backward else step)
+        """Move `step` hits further, times the count typed before."""
+        self._step(step * self._context.take_count())
 
     def _step(self, step: int) -> None:
         hits, context = self.hits, self._context
@@ -186,10 +174,14 @@ class SearchController(PromptClient):
         if view is None or not (view[0] <= start and end <= view[1]):
             self._navigation.show(start, top=_HIT_TOP)
 
-    def list_hits(self) -> None:
-        from gistread.tui.screens.hits import Chosen, HitsScreen
+    def look(self, words: str, place: tuple[int, int]) -> None:
+        """Look at a hit that was found in the library."""
+        self._go(SearchHits(words, SearchMode.RANKED, (place[0],), (place[1],)), 0)
 
-        def go(chosen: Chosen) -> None:
+    def list_hits(self) -> None:
+        from gistread.tui.screens.hits import ChosenHit, HitsScreen
+
+        def go(chosen: ChosenHit) -> None:
             self._mode = chosen.hits.mode
             self._go(chosen.hits, chosen.index)
             self._context.panes.show(Pane.BOOK)
@@ -207,7 +199,7 @@ class SearchController(PromptClient):
 
     def _set_hits(self, hits: SearchHits, current: int | None, note: str = "") -> None:
         self.hits, self._current, self._marked = hits, current, None
-        self.note = f"{self._sign}{hits.words}  {self._position()}{note}" if len(hits) else ""
+        self.note = f"/{hits.words}  {self._position()}{note}" if len(hits) else ""
         self.mark_hits()
         self._context.refresh()
 

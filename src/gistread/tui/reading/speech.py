@@ -43,7 +43,7 @@ class Voice:
 
     @property
     def name(self) -> str:
-        return os.path.basename(self.argv[0])  # noqa: PTH119  # the command as the person wrote it, not a path
+        return os.path.basename(self.argv[0])  # noqa: PTH119  # the command as the user wrote it, not a path
 
 
 _VOICES = (

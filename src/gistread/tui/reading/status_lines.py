@@ -1,5 +1,6 @@
 """The lines around the panes: header, memory header, the agent's steps, status and keys."""
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gistread.presets import FICTION
+from gistread.readers.registry import DEFAULT_READER
 from gistread.session.events import Activity, AskingState, ReadingState
 from gistread.tui.answer_blocks import strip_lines
 from gistread.tui.commands import BOUND_KEY, THREAD_KEY, display_key, run
@@ -15,17 +17,24 @@ from gistread.tui.layout import STRIP_ROWS, Pane
 from gistread.tui.memory_blocks import levels_of
 from gistread.tui.reading.controllers import Controllers
 from gistread.tui.reading.pane_switcher import PaneSwitcher
-from gistread.tui.reading.position import merged
+from gistread.tui.screens.choosing import title_of
 from gistread.tui.services import AppServices
 from gistread.tui.status import Status, status_of
 from gistread.tui.text import clean
-from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, MemoryBar, StatusLine, fitted
+from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, StatusLine, fitted
 from gistread.units import counted
 
 _FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all hits"), ("cancel", "clear"))
-_ABOUT_MEMORY = (
-    "A model reads along and writes here, page by page, what each page says. {open-page} opens the page behind a note."
+_READING = (
+    ("page-down", "on"),
+    ("ask", "ask"),
+    ("contents", "contents"),
+    ("people", "people"),
+    ("recap", "story"),
+    ("find", "search"),
 )
+_PAUSE = [("resume", "pause")]
+_ABOUT_MEMORY = "A model reads along and writes here what each section of the book says. {open-page} opens its text."
 _HEADER_ACTIONS = run("navigation.contents"), run("go_to.ask")  # of the chapter and the progress
 TRYING_OUT = "Small model, for trying out"
 _CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
@@ -63,6 +72,8 @@ class StatusLines:
         self.show_place(controllers)
         self.show_status(controllers)
         if controllers is not None:
+            session = controllers.context.session
+            self._panes.fit_memory(can_grow=session is None or session.has_model)
             controllers.context.memory_pane.set_guide(self._guide(controllers.context.session))
             self._show_memory_header(controllers)
             self._show_strip(controllers)
@@ -77,24 +88,26 @@ class StatusLines:
         words = context.progress.place(context.place, context.book_pane.share_read(context.book))
         chapter = "" if words.title.startswith(words.chapter) else words.chapter  # a paper's first is its title
         header.show_place(words.title, chapter, words.progress, self._panes.tabs, _HEADER_ACTIONS)
-        context.memory_pane.set_bound(None if controllers.pages.shows_ahead else controllers.questions.bound)
-        self._show_bar(controllers)
+        context.memory_pane.set_bound(None if controllers.pages.shows_ahead else controllers.line.bound)
         self.show_question(controllers)
 
     def show_question(self, controllers: Controllers) -> None:
         """Show the thread that the question being typed continues, and how much of the book it may use."""
-        questions = controllers.questions
-        bound = (display_key(BOUND_KEY), questions.bound_words, run("questions.switch_bound"))
-        thread = (display_key(THREAD_KEY), "following on", run("questions.drop_or_switch"))
+        asking = controllers.line
+        bound = (display_key(BOUND_KEY), asking.bound_words, run("line.choose_bound"))
+        thread = (display_key(THREAD_KEY), "following on", run("line.drop_or_switch"))
         submit = (display_key("enter"), "ask", run("questions.submit"))
         chips = self._screen.query_one("#question-chips", Actions)
         typed = bool(self._screen.query_one("#question", Input).value.strip())
         by_key = self._services.key_hint("switch-steps"), controllers.steps.chip, run("steps.switch")
+        reader = controllers.context.session.reader if controllers.context.session else DEFAULT_READER
+        method = self._services.key_hint("choose-reader"), title_of(reader), "app.choose_reader"
         chips.show_actions(
             *([submit] if typed else []),
             bound,
             *([by_key] if controllers.steps.chip else []),
-            *([thread] if questions.follows else []),
+            *([thread] if asking.follows else []),
+            *([method] if reader != DEFAULT_READER else []),
         )
 
     def show_status(self, controllers: Controllers | None) -> None:
@@ -106,10 +119,17 @@ class StatusLines:
             status = Status(("Opening the memory …",), " ")
             if context.session is not None:
                 status = status_of(context.session.activity, key("resume"), key("choose-model"))
-            if controllers.search.note and not context.prompt.is_open:
+                if is_starter(context.session.models.reading.spec):
+                    status = replace(
+                        status, parts=(*status.parts, f"a small model: {key('choose-model')} has better ones")
+                    )
+                if self._panes.memory_hidden and not context.session.has_model:
+                    status = replace(status, parts=(*status.parts, f"{key('memory')} shows the memory"))
+            if controllers.search.note and not context.input_line.is_open:
                 note = controllers.search.note
             elif not note and context.position.looking:
-                note, action = f"{key('back')}: back to your place", run("navigation.back")
+                note = f"Looking · {key('back')}: back · {key('open-page')}: read on"
+                action = run("navigation.back")
             elif not note and (note := controllers.recap.offer):
                 action = run("recap.show")
         self._screen.query_one("#status", StatusLine).show_status(status, note, action)
@@ -138,11 +158,11 @@ class StatusLines:
             elif activity.reading in (ReadingState.IDLE, ReadingState.PAUSED):
                 steps.append((f"{{resume}} lets {activity.model} read along.", "resume"))
             elif activity.reading is ReadingState.RUNNING:
-                steps.append(("The first page is being read …", ""))
-            if is_starter(session.reading_model):
-                better = f"{TRYING_OUT}: its notes and answers are often wrong. {{choose-model}} offers better ones."
+                steps.append(("The first section is being read …", ""))
+            if is_starter(session.models.reading.spec):
+                better = f"{TRYING_OUT}: its gists and answers are often wrong. {{choose-model}} offers better ones."
                 steps.append((better, "choose-model"))
-        steps.append(("{ask} asks about the book, also before a page is read.", "ask"))
+        steps.append(("{ask} asks about the book, also before a section is read.", "ask"))
         return tuple((self._services.with_keys(text), command) for text, command in steps)
 
     def _show_memory_header(self, controllers: Controllers) -> None:
@@ -151,25 +171,23 @@ class StatusLines:
         parts = []
         if memory is not None and memory.entries:
             total = "" if memory.complete else f" of ~{memory.estimated_pages}"
-            parts.append(f"{len(memory.entries)}{total} pages")
-            parts.append(f"{memory.compression_rate():.0f}% shorter")
+            parts.append(f"{len(memory.entries)}{total}" if total else counted(len(memory.entries), "section"))
         if view.ahead:
-            parts.append(f"{counted(len(view.ahead), 'page')} read ahead")
+            parts.append(f"{len(view.ahead)} read ahead")
         if not controllers.pages.following:
             parts.append("not following")
-        content = Content.assemble(("MEMORY", "bold"), ("   " + " · ".join(parts), "$gr-muted"))
-        self._screen.query_one("#memory-header", Line).show(parts, content)
-        self._screen.set_class(bool(memory and memory.entries), "-zoom")
-        if memory is not None:
+        header = self._screen.query_one("#memory-header", Choices)
+        if memory is None or not memory.entries:
+            header.show_choices((), 0, (), "Memory", parts)
+        else:
             zooms = levels_of(memory.book)
             levels = [(zoom.said(memory.book), run("zoom.to", zoom.value)) for zoom in zooms]
             out, into = self._services.key_hint("zoom-out"), self._services.key_hint("zoom-in")
             steps = ((out, run("zoom.step", -1)), (into, run("zoom.step", 1)))
-            self._screen.query_one("#memory-zoom", Choices).show_choices(levels, zooms.index(view.zoom), steps)
+            header.show_choices(levels, zooms.index(view.zoom), steps, "Memory", parts)
         origin = []
-        if memory is not None and memory.entries and context.session and is_starter(context.session.reading_model):
-            origin.append(self._services.with_keys("For trying out · {choose-model}: better models"))
-        if context.session is not None and (reader := context.session.read_by):
+        session = context.session
+        if session is not None and (reader := session.activity.read_by):
             origin.append(f"read by {reader}")
         if memory is not None and memory.focus.preset != FICTION:
             origin.append(f"as {memory.focus.preset.title}")
@@ -177,14 +195,6 @@ class StatusLines:
             origin.append(f"to find out: {memory.focus.task}")
         self._screen.set_class(bool(origin), "-origin")
         self._screen.query_one("#memory-origin", Line).show(origin, Content(clean(" · ".join(origin))))
-
-    def _show_bar(self, controllers: Controllers) -> None:
-        context = controllers.context
-        memory, length = context.memory_pane.memory, max(1, len(context.book.text))
-        ahead = ((entry.page.start, entry.page.end) for entry in context.memory_pane.view.ahead)
-        pages = merged([(0, memory.read_until if memory is not None else 0), *ahead])
-        shares = tuple((start / length, end / length) for start, end in pages)
-        self._screen.query_one(MemoryBar).show_shares(shares, context.place / length)
 
     def _show_strip(self, controllers: Controllers) -> None:
         answers, panes = controllers.context.answers_pane, self._panes
@@ -203,7 +213,9 @@ def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]
     """(command id, word) of the keys that matter most now."""
     context, speech = controllers.context, controllers.speech
     if typing:
-        return [("cancel", "back")] if context.prompt.is_open else [("cancel", "to the book"), ("next-pane", "pane")]
+        return (
+            [("cancel", "back")] if context.input_line.is_open else [("cancel", "to the book"), ("next-pane", "pane")]
+        )
     if speech.active:
         return [
             ("read-aloud", "stop" if speech.paused else "stop reading"),
@@ -213,17 +225,22 @@ def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]
         return [*_CARET, *_SELECTED]
     if context.book_pane.selected_range is not None:
         return list(_SELECTED)
-    if controllers.passage.offers_note:
+    if controllers.answers.offers_note:
         return [("keep-answer", "keep as a note")]
     session = context.session
     of_session = _of_session(session.activity, bool(controllers.questions.opened_pages)) if session else []
-    searched = controllers.search.note and context.panes.current is Pane.BOOK
-    return [*_FOUND, *of_session] if searched else of_session
+    if context.panes.current is not Pane.BOOK:
+        return of_session
+    if controllers.search.note:
+        return [*_FOUND, *of_session]
+    return [*_READING, *of_session] if of_session in ([], _PAUSE) else [*of_session, *_READING]
 
 
 def _of_session(activity: Activity, opened_pages: bool) -> list[tuple[str, str]]:
+    if activity.asking is AskingState.PERSON:
+        return [("cancel", "cancel")]  # The line of the proposal has the other keys.
     if activity.asking is not AskingState.IDLE:
-        refuse = [("refuse", "refuse page")] if opened_pages else []
+        refuse = [("refuse", "refuse")] if opened_pages else []
         return [("cancel", "cancel"), ("stop-lookups", "answer now"), *refuse]
     if activity.reading is ReadingState.OFFERED:
         return [("resume", "read again")]
@@ -237,4 +254,4 @@ def _of_session(activity: Activity, opened_pages: bool) -> list[tuple[str, str]]
         return [("resume", "try again"), ("choose-model", "model")]
     if (making and making.paused) or activity.reading in (ReadingState.PAUSED, ReadingState.FAILED):
         return [("resume", "resume")]
-    return [("resume", "pause")] if making or activity.reading is not ReadingState.DONE else []
+    return _PAUSE if making or activity.reading is not ReadingState.DONE else []

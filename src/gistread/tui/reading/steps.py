@@ -1,36 +1,36 @@
-"""Lets the person decide each look-up: shows the reader's proposal, and handles the commands that answer it."""
+"""Lets the user decide each look-up: shows the reader's proposal, and handles the commands that answer it."""
 
 from typing import TYPE_CHECKING
 
 from gistread.readers.steering import Decision, Steps, parse_decision
-from gistread.readers.text import describe_proposed
+from gistread.readers.trace import describe_proposed
 from gistread.tui.commands import run
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.questions import QuestionController
+from gistread.tui.widgets.input_line import InputLineClient
 from gistread.tui.widgets.lines import Actions
-from gistread.tui.widgets.prompt import PromptClient
 
 if TYPE_CHECKING:
     from gistread.readers.events import Proposed
     from gistread.readers.steering import Steering
 
 _CHIPS = {
-    Steps.ALONE: "pages: automatic",
-    Steps.ANNOUNCE: "pages: announced",
-    Steps.ASK: "pages: ask me",
+    Steps.ALONE: "sections: automatic",
+    Steps.ANNOUNCE: "sections: announced",
+    Steps.ASK: "sections: ask me",
 }
 _MEANINGS = {
-    Steps.ALONE: "The model opens pages without asking.",
-    Steps.ANNOUNCE: "The model announces each page; you have a second to object.",
-    Steps.ASK: "The model asks before it opens a page.",
+    Steps.ALONE: "The model opens sections without asking.",
+    Steps.ANNOUNCE: "The model announces each section; you have a second to object.",
+    Steps.ASK: "The model asks before it opens a section.",
 }
 
 
-class StepController(PromptClient):
+class StepController(InputLineClient):
     def __init__(self, context: ReadingContext, questions: QuestionController) -> None:
         self._context = context
         self._questions = questions
-        self._switched = False  # by the person, since the book was opened
+        self._switched = False  # by the user, since the book was opened
 
     @property
     def _steering(self) -> "Steering | None":
@@ -64,7 +64,6 @@ class StepController(PromptClient):
         if proposal.may_go_back:
             actions.append((hint("step-back"), "back", run("steps.back")))
         line.show_actions((describe_proposed(proposal, len(self._context.book.text)), "", ""), *actions)
-        line.refresh(layout=True)  # it may take more rows than the last one
 
     def accept(self) -> bool:
         """Accept the proposal. Returns False without one."""
@@ -97,34 +96,30 @@ class StepController(PromptClient):
     def other(self) -> None:
         """Ask for the pages to open instead."""
         if (steering := self._steering) is None or self.proposal is None:
-            self._context.warn("No page is proposed now.")
+            self._context.warn("No section is proposed now.")
             return
         proposal, length = self.proposal, len(self._context.book.text)
         examples = ["12", "3 5"] if proposal.last_page else []
         examples += [f"{50 * proposal.text_end // length}%"] if proposal.text_end else []
         steering.hold()
         self._context.refresh()
-        self._context.prompt.ask(self, "open", f"{', '.join(examples)} instead, or +{examples[0]} to open it too")
+        self._context.input_line.ask(self, "open", f"{', '.join(examples)} instead, or +{examples[0]} to open it too")
 
     def typed(self, words: str) -> None:
-        self._context.prompt.say("")
+        self._context.input_line.say("")
 
     def accepted(self, words: str, choice: int | None) -> None:
         """The pages have been typed."""
         try:
             decision = parse_decision(words, self.proposal, len(self._context.book.text))
         except ValueError as error:
-            self._context.prompt.say(str(error), problem=True)
+            self._context.input_line.say(str(error), problem=True)
             return
         if decision is None:
             self._questions.answer_now()
         else:
             self._decide(decision)
-        self.cancelled()
-
-    def cancelled(self) -> None:
-        self._context.prompt.close()
-        self._context.panes.show(self._context.panes.current)
+        self._context.input_line.close()
 
     def _decide(self, decision: Decision) -> bool:
         steering, proposed = self._steering, self.proposal is not None

@@ -1,27 +1,27 @@
 """Past questions: continues, names, copies, exports, deletes and restores a thread."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 from gistread.errors import StorageError
 from gistread.exporting.markdown import as_markdown
 from gistread.exporting.model import Export, ExportFormat
+from gistread.store.model import SavedQuestion, SavedThread
 from gistread.tui.reading.context import ReadingContext
-from gistread.tui.reading.open_thread import OpenThread
+from gistread.tui.reading.question_line import OpenThread, QuestionLine
 from gistread.tui.reading.questions import QuestionController
-from gistread.tui.widgets.prompt import PromptClient
-from gistread.user_data import SavedQuestion, SavedThread
+from gistread.tui.widgets.input_line import InputLineClient
 
 
-class ThreadController(PromptClient):
-    def __init__(self, context: ReadingContext, questions: QuestionController) -> None:
+class ThreadController(InputLineClient):
+    def __init__(self, context: ReadingContext, questions: QuestionController, line: QuestionLine) -> None:
         self._context = context
         self._questions = questions
+        self._line = line
         self._named: SavedThread | None = None  # The thread whose name is being typed
 
     async def list(self) -> None:
-        from gistread.tui.screens.threads import ThreadsScreen
+        from gistread.tui.screens.threads import ThreadChoice, ThreadsScreen, ThreadVerb
 
         context = self._context
         if context.session is not None and context.session.answering:
@@ -32,13 +32,20 @@ class ThreadController(PromptClient):
         except StorageError as error:
             context.warn(str(error))
             return
-        by_id = {repr(thread.id): thread for thread in threads}
 
-        def chosen(result: str) -> None:
-            verb, _, key = result.partition(" ")
-            {"open": self._open, "name": self._name, "copy": self._copy, "export": self._export}[verb](by_id[key])
+        def chosen(choice: ThreadChoice) -> None:
+            match choice.verb:
+                case ThreadVerb.OPEN:
+                    self._open(choice.thread)
+                case ThreadVerb.NAME:
+                    self._named = choice.thread
+                    context.input_line.ask(self, "name", "empty: the first question", choice.thread.name)
+                case ThreadVerb.COPY:
+                    self._to_clipboard(choice.thread.questions, "The thread was copied.")
+                case ThreadVerb.EXPORT:
+                    self._export(choice.thread)
 
-        context.push(ThreadsScreen(threads, self._questions.thread.id, self._delete, self._restore), chosen)
+        context.push(ThreadsScreen(threads, self._line.thread.id, self._delete, self._restore), chosen)
 
     def copy_answer(self) -> None:
         """Copy the question and answer under the cursor, or the last."""
@@ -52,17 +59,15 @@ class ThreadController(PromptClient):
     def _open(self, thread: SavedThread) -> None:
         """Show the thread last; the next question continues it."""
         pane = self._context.answers_pane
-        mine = [one for one in pane.exchanges if _is_in(one.record, thread)]
+        records = ((one, one.record) for one in pane.exchanges)
+        mine = [one for one, record in records if record and (record.thread or record.asked_at) == thread.id]
         pane.show_exchanges([*(one for one in pane.exchanges if one not in mine), *mine])
-        self._questions.thread = opened = OpenThread.of(thread)
+        self._line.thread = opened = OpenThread.of(thread)
         opened.follows = bool(opened.exchanges)
         self._context.panes.show_answers()
         self._context.panes.fit_answers()
         self._context.panes.show_question()
         self._context.refresh()
-
-    def _copy(self, thread: SavedThread) -> None:
-        self._to_clipboard(thread.questions, "The thread was copied.")
 
     def _to_clipboard(self, questions: tuple[SavedQuestion, ...], said: str) -> None:
         self._context.screen.app.copy_to_clipboard(as_markdown(Export(self._context.book, questions=questions)))
@@ -79,13 +84,13 @@ class ThreadController(PromptClient):
             what="the questions and answers of this thread",
             forms=(ExportFormat.MARKDOWN, ExportFormat.JSON, ExportFormat.OBSIDIAN),
         )
-        context.push(screen, context.notify)
+        context.push(screen)
 
     async def _delete(self, thread: SavedThread) -> None:
         user_data, sha256 = self._context.services.user_data, self._context.book.sha256
         await asyncio.to_thread(user_data.delete_thread, sha256, thread.id)
-        if self._questions.thread.id == thread.id:
-            self._questions.thread = OpenThread()
+        if self._line.thread.id == thread.id:
+            self._line.thread = OpenThread()
         await self._questions.show_saved()
 
     async def _restore(self, thread: SavedThread) -> None:
@@ -98,19 +103,8 @@ class ThreadController(PromptClient):
         await asyncio.to_thread(write)
         await self._questions.show_saved()
 
-    def _name(self, thread: SavedThread) -> None:
-        self._named = thread
-        self._context.prompt.ask(self, "name", "empty: the first question", thread.name)
-
     def accepted(self, words: str, choice: int | None) -> None:
-        self.cancelled()
+        self._context.input_line.close()
         if self._named is not None:
-            self._context.user_data.rename_thread(replace(self._named, name=words))
-
-    def cancelled(self) -> None:
-        self._context.prompt.close()
-        self._context.panes.show(self._context.panes.current)
-
-
-def _is_in(record: SavedQuestion | None, thread: SavedThread) -> bool:
-    return record is not None and (record.thread or record.asked_at) == thread.id
+            named = self._named.id
+            self._context.user_data.save(lambda data, sha256: data.rename_thread(sha256, named, words))

@@ -6,7 +6,8 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.pane_switcher import FOCUS_MODE
 from gistread.tui.text import Clicked, LongText
 from gistread.tui.text.columns import least_width
-from gistread.tui.widgets.typography_panel import LEAST_TEXT_WIDTH, MOST_TEXT_WIDTH, TypographyPanel
+
+_LEAST_TEXT_WIDTH, _MOST_TEXT_WIDTH = 20, 200
 
 
 class Typography:
@@ -17,7 +18,7 @@ class Typography:
         pane = self._context.book_pane
         # Beyond the edge of the pane a wider text looks the same, and takes long to undo.
         width = min(pane.row_width or pane.text_width, pane.text_width) + step
-        self.set("text_width", max(LEAST_TEXT_WIDTH, min(width, MOST_TEXT_WIDTH)))
+        self.set("text_width", max(_LEAST_TEXT_WIDTH, min(width, _MOST_TEXT_WIDTH)))
 
     def columns(self) -> None:
         pane = self._context.book_pane
@@ -43,18 +44,12 @@ class Typography:
             self.focus_mode()
         return leaves
 
-    def toggle_panel(self) -> None:
-        if self._context.screen.query(TypographyPanel):
-            self.close_panel()
-            return
-        self._context.panes.show(Pane.BOOK)
-        panel = TypographyPanel(self._context.services.config)
-        self._context.screen.mount(panel, after="#panes")
-        panel.focus()
+    def show_panel(self) -> None:
+        from gistread.tui.screens.typography import TypographyScreen
 
-    def close_panel(self) -> None:
-        self._context.screen.query(TypographyPanel).remove()
-        self._context.panes.show(Pane.BOOK)
+        context = self._context
+        context.panes.show(Pane.BOOK)
+        context.screen.app.push_screen(TypographyScreen(lambda: context.services.config, self.set))
 
     def set(self, key: str, value: Value) -> None:
         settings = self._context.services.settings
@@ -63,8 +58,7 @@ class Typography:
         settings.set(key, value)
         self._context.book_pane.set_typography(settings.config)
         self.apply_text_order()
-        for panel in self._context.screen.query(TypographyPanel):
-            panel.show_config(settings.config)
+        self._context.refresh()
 
     def apply_text_order(self) -> None:
         """Let all panes treat right-to-left text as the book pane does."""

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from gistread.book.model import DOCUMENTATION, Book
 from gistread.errors import StorageError
-from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import book_file_of
 from gistread.marking.model import quote_at
-from gistread.user_data import ReadingPlace, SavedQuestion, SavedThread, UserData
+from gistread.store.catalogue import Catalogue
+from gistread.store.model import ReadingPlace
+from gistread.store.user_data import UserData
 
 REST_S = 1.0  # how long a place must be at rest before it is written
 
@@ -49,7 +50,7 @@ class UserDataWriter:
             )
             if file is not None:
                 self._catalogue.add([file])
-            self._catalogue.restore_removed(f"text:{book.sha256}", f"file:{file.digest if file else ''}")
+            self._catalogue.restore(f"text:{book.sha256}", f"file:{file.digest if file else ''}")
 
         self._write(write)
 
@@ -60,24 +61,9 @@ class UserDataWriter:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(REST_S, self._write_place)
 
-    def save_zoom(self, level: str) -> None:
-        self._write(lambda: self._user_data.set_zoom(self._book.sha256, level))
-
-    def save_whole_book(self, whole: bool) -> None:
-        self._write(lambda: self._user_data.set_whole_book(self._book.sha256, whole))
-
-    def save_reading_along(self, model: str, along: bool) -> None:
-        self._write(lambda: self._user_data.set_reading_along(self._book.sha256, model, along))
-
-    def save_measured(self, keep: Callable[[], None]) -> None:
-        """Save measurements of the reading with `keep`, which may raise StorageError."""
-        self._write(keep)
-
-    def save_question(self, question: SavedQuestion) -> None:
-        self._write(lambda: self._user_data.add_question(self._book.sha256, question))
-
-    def rename_thread(self, thread: SavedThread) -> None:
-        self._write(lambda: self._user_data.rename_thread(self._book.sha256, thread.id, thread.name))
+    def save(self, write: Callable[[UserData, str], object]) -> None:
+        """Call `write` with the data and the SHA-256 of the book's text, in a thread and after earlier writes."""
+        self._write(lambda: write(self._user_data, self._book.sha256))
 
     async def close(self) -> None:
         if self._timer is not None:
@@ -89,15 +75,15 @@ class UserDataWriter:
         place, self._place, self._timer = self._place, None, None
         if place is not None:
             words = quote_at(self._book.text, place.offset)
-            save, sha256 = self._user_data.set_position, self._book.sha256
-            self._write(lambda: save(sha256, place.offset, words, read=place.read, behind=place.behind))
+            read, behind = place.read, place.behind
+            self.save(lambda data, sha256: data.set_position(sha256, place.offset, words, read=read, behind=behind))
 
-    def _write(self, write: Callable[[], None]) -> None:
+    def _write(self, write: Callable[[], object]) -> None:
         task = asyncio.create_task(self._in_thread(write))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _in_thread(self, write: Callable[[], None]) -> None:
+    async def _in_thread(self, write: Callable[[], object]) -> None:
         try:
             async with self._in_order:
                 await asyncio.to_thread(write)

@@ -1,12 +1,16 @@
 """The picture viewer: one picture as large as the screen allows, with its caption."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
+from textual.geometry import Size
 from textual.screen import ModalScreen
+from textual.strip import Strip
+from textual.widget import Widget
 from textual.widgets import Static
 
 from gistread.book.model import Book, Image
@@ -15,7 +19,6 @@ from gistread.tui.commands import own_keys
 from gistread.tui.drawing import Drawer, Picture, read_picture, unpack
 from gistread.tui.text import clean
 from gistread.tui.text.figure import Figure
-from gistread.tui.widgets.figure_view import FigureView
 from gistread.tui.widgets.lines import Actions, Line
 
 _OTHERS = ("←", "previous", "step(-1)"), ("→", "next", "step(1)")
@@ -95,3 +98,26 @@ class ImageScreen(ModalScreen[int | None]):
         """Called in a thread. Raises GistreadError."""
         picture = unpack(read_picture(self._path, image.source))
         return picture, self._drawer.enlarged(picture)
+
+
+class FigureView(Widget):
+    """A picture as large as its container allows."""
+
+    DEFAULT_CSS = "FigureView { width: auto; height: auto; }"
+
+    def __init__(self, figure: Figure, forget: Callable[[Figure], object]) -> None:
+        super().__init__()
+        self._figure = figure
+        self._forget = forget
+
+    def on_unmount(self) -> None:
+        self._forget(self._figure)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        return self._figure.limited(container.height).cells_in(container.width)[0]
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return self._figure.limited(container.height).cells_in(container.width)[1]
+
+    def render_line(self, y: int) -> Strip:
+        return Strip(self._figure.row(y, *self.size), self.size.width).apply_style(self.rich_style)

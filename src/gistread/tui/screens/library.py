@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import events, on, work
 from textual.app import ComposeResult
@@ -15,23 +16,27 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gistread.errors import GistreadError
-from gistread.library.entries import Order, filter_entries, sort_entries
+from gistread.library.entries import Order, sort_entries
 from gistread.library.model import LibraryEntry, absolute, is_file, is_folder
 from gistread.library.series import propose_series_path
 from gistread.library.text import count_books, describe_added
 from gistread.tui.commands import Scope, bindings
-from gistread.tui.library_work import BookAdder, Books
+from gistread.tui.library_work import BookAdder, Books, LibraryAsker
 from gistread.tui.screens.listing import ListScreen, Row
-from gistread.tui.services import AppServices
+from gistread.tui.services import AppServices, Opening
 from gistread.tui.widgets.book_details import BookDetails
 from gistread.tui.widgets.book_list import BookList
 from gistread.tui.widgets.book_rows import ONE_LINE, heading
 from gistread.tui.widgets.continue_reading import ContinueReading
-from gistread.tui.widgets.inputs import FilterInput, PathInput
+from gistread.tui.widgets.inputs import PathInput
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule
 from gistread.units import counted
 
+if TYPE_CHECKING:
+    from gistread.session.session import Session
+
 _KEY_LINE_ROWS = 12
+_INDEX_SHOWN_S = 1.0
 _LOW_ROWS = 30  # rows of the screen below which the current book is described in one line
 _HOW_TO_BEGIN = (
     "No books yet. {library-add} adds a folder of books, {library-path} opens one, {library-open} the sample story."
@@ -45,14 +50,19 @@ class _Asked(Enum):
     SERIES = "the last volume of which series? "
 
 
-class LibraryScreen(Screen[str | None]):
-    """Dismissed with a path, or with None."""
+class LibraryScreen(Screen[Opening | None]):
+    """Dismissed with what to open, or with None."""
 
     BINDINGS = bindings(Scope.LIBRARY)
     AUTO_FOCUS = "#books"
 
-    def __init__(self, books: Books, services: AppServices) -> None:
+    def __init__(
+        self, books: Books, services: AppServices, session: "Session | None" = None, back_to: Opening | None = None
+    ) -> None:
+        """`session`: that of the book open behind it. `back_to`: the hit or source to go back to in the list."""
         super().__init__()
+        self._session = session
+        self._back_to = back_to
         self._services = services
         self._books = books
         self._entries: list[LibraryEntry] = []
@@ -60,15 +70,14 @@ class LibraryScreen(Screen[str | None]):
         self._asked = _Asked.OPEN
         self._removed: list[LibraryEntry] = []  # removed in this session, for undo
         self._adder = BookAdder(books.catalogue)
+        self._asker = LibraryAsker(services, session)
+        self._indexing = ""  # Progress of the index; empty if it is up to date
         self._opening = False
         self._series: Path | None = None  # the series last added to
 
     def compose(self) -> ComposeResult:
         yield HeaderLine(id="header")
         yield Rule(id="header-rule")
-        with Horizontal(id="filter-line"):
-            yield Static(" / ", id="filter-mark", markup=False)
-            yield FilterInput(placeholder="title or author", compact=True, id="filter")
         yield ContinueReading(self._books.covers.of, id="continue")
         yield Line(id="columns")
         yield Static("", id="empty", markup=False)
@@ -87,13 +96,11 @@ class LibraryScreen(Screen[str | None]):
     def _panel(self) -> ContinueReading:
         return self.query_one("#continue", ContinueReading)
 
-    @property
-    def _typed(self) -> str:
-        return self.query_one("#filter", FilterInput).value
-
     def on_mount(self) -> None:
         self._set_view()
         self.reload()
+        if self._back_to is not None:
+            self._search_all(asking=False, at=self._back_to)
 
     def on_resize(self, event: events.Resize) -> None:
         height = event.size.height
@@ -124,20 +131,32 @@ class LibraryScreen(Screen[str | None]):
                 self._show_continue()
                 await asyncio.to_thread(self._books.load_progress)
                 self._show(self._list.current)
+            self._follow_index()
 
         self.run_worker(read(), group="read", exclusive=True)
 
+    @work(exclusive=True, group="index")
+    async def _follow_index(self) -> None:
+        """Index new books, and show how far that is."""
+        self._indexing = await asyncio.to_thread(self._books.start_indexing)
+        while self._indexing and self.is_mounted:
+            self._show_lines()
+            await asyncio.sleep(_INDEX_SHOWN_S)
+            self._indexing = await asyncio.to_thread(self._books.index_progress)
+        if self.is_mounted:
+            self._show_lines()
+
     def _show(self, at: LibraryEntry | None = None, index: int = 0) -> None:
-        shown = filter_entries(sort_entries(self._entries, self._order), self._typed)
-        shown.sort(key=lambda entry: not entry.ids)  # the sample after the person's own
+        shown = sort_entries(self._entries, self._order)
+        shown.sort(key=lambda entry: not entry.ids)  # the sample after the user's own
         self._list.show(shown, self._books.read_by, at=at, index=index)
         self._show_lines()
 
     @work(exclusive=True, group="continue")
     async def _show_continue(self) -> None:
-        """Show the unfinished book read last, unless the person is filtering."""
+        """Show the unfinished book read last."""
         begun = [one for one in self._entries if one.was_opened and one.path and not (one.finished or one.missing)]
-        entry = max(begun, key=lambda one: one.opened_at, default=None) if not self._typed else None
+        entry = max(begun, key=lambda one: one.opened_at, default=None)
         left_at = await asyncio.to_thread(self._books.left_at, entry) if entry is not None else ("", "")
         with suppress(NoMatches):  # The screen was closed meanwhile.
             self._panel.show(entry, left_at, self._list.now_s, self.size.height)
@@ -155,18 +174,12 @@ class LibraryScreen(Screen[str | None]):
             self.run_worker(self._books.covers.load(wanted, loaded), group="covers")
 
     def _show_lines(self) -> None:
-        shown, all_books = self._list.count, sum(bool(entry.ids) for entry in self._entries)
-        count = count_books(self._entries)
-        if self._adder.progress:
-            count = self._adder.progress
-        elif self._typed.strip():
-            count = f"{shown} of {all_books}"
+        count = self._adder.progress or self._indexing or count_books(self._entries)
         self.query_one("#header", HeaderLine).show_place("Library", count, (f"by {self._order}",))
         columns = heading(self._list.scrollable_content_region.width)
         self.query_one("#columns", Line).show(columns, Content.styled(columns, "$gr-muted"))
-        note = "" if all_books else self._services.with_keys(_HOW_TO_BEGIN)
-        if self._entries and not shown:
-            note = "No matching book. Esc shows all."
+        has_books = any(entry.ids for entry in self._entries)
+        note = "" if has_books else self._services.with_keys(_HOW_TO_BEGIN)
         empty = self.query_one("#empty", Static)
         empty.update(note)
         empty.display = bool(note)
@@ -180,6 +193,7 @@ class LibraryScreen(Screen[str | None]):
             leading = [("library-close", "back")]
         else:
             leading = [("library-close", "stop")] if self._adder.progress else []
+            leading += [] if self._session is not None else [("quit", "quit")]
             leading += [("library-undo", "undo")] if self._removed else []
         self.query_one("#keys", KeyLine).show_keys("library", self._services.keymap, leading, typing=typing)
 
@@ -187,7 +201,11 @@ class LibraryScreen(Screen[str | None]):
     def _show_about(self) -> None:
         self._load_covers()
         shown, entry = self._list, self._list.current
-        hint = f"{self._services.key_hint('library-find')} looks for it." if entry is not None and entry.missing else ""
+        hint = (
+            f"{self._services.key_hint('library-find')} says where it is now."
+            if entry is not None and entry.missing
+            else ""
+        )
         left = not (self._panel.display and self._panel.entry is entry)
         self.query_one(BookDetails).show(entry, shown.now_s, titled=shown.covers, left=left, hint=hint)
 
@@ -195,7 +213,6 @@ class LibraryScreen(Screen[str | None]):
         self.notify(text, severity="warning", timeout=8)
 
     @on(BookList.Chosen)
-    @on(Input.Submitted, "#filter")
     async def action_library_open(self) -> None:
         entry = self._list.current
         if entry is None or self._opening:
@@ -214,30 +231,33 @@ class LibraryScreen(Screen[str | None]):
 
     def _leave(self, path: Path | None) -> None:
         self._adder.stopped = True
-        self.dismiss(str(path) if path else None)
+        self.dismiss(Opening(path) if path else None)
 
     async def action_library_close(self) -> None:
-        """Close the path line, stop adding, clear the filter, or leave the library."""
+        """Close the path line, stop adding, or go back to the book."""
         if self.query_one("#path-line").display:
             self._close_path()
         elif self._adder.progress:
             self._adder.stopped = True
-        elif self._typed or self.focused is not self._list:
-            self.query_one("#filter", FilterInput).value = ""
-            self._list.focus()
-        else:
+        elif self._session is not None:
             self._leave(None)
+        else:
+            self.notify(f"{self._services.key_hint('quit')} quits.")
 
-    def action_library_filter(self) -> None:
-        self.set_focus(self.query_one("#filter"))
+    def action_library_search(self) -> None:
+        self._search_all(asking=False)
 
-    @on(Input.Changed, "#filter")
-    def _filter(self) -> None:
-        self._show_continue()
-        self._show(None if self._typed else self._list.current)
+    def action_library_ask(self) -> None:
+        self._search_all(asking=True)
 
-    def action_library_move(self, action: str) -> None:
-        getattr(self._list, f"action_{action}")()
+    @work
+    async def _search_all(self, *, asking: bool, at: Opening | None = None) -> None:
+        from gistread.tui.screens.all_books import AllBooksScreen
+
+        opening = await self.app.push_screen_wait(AllBooksScreen(self._books, self._asker, asking=asking, at=at))
+        if opening is not None:
+            self._adder.stopped = True
+            self.dismiss(opening)
 
     def action_library_sort(self) -> None:
         orders = list(Order)
@@ -301,8 +321,9 @@ class LibraryScreen(Screen[str | None]):
             title = f"{counted(len(rows), 'file')} could not be read"
             await self.app.push_screen(ListScreen(title, "The others were added.", rows))
 
-    def on_unmount(self) -> None:
+    async def on_unmount(self) -> None:
         self._adder.stopped = True
+        await self._asker.close()
 
     def action_library_series(self) -> None:
         """Ask for the series, proposing the last one or one named after the author."""
@@ -346,7 +367,7 @@ class LibraryScreen(Screen[str | None]):
             self._warn("No book has been removed.")
             return
         entry = self._removed[-1]
-        if await self._written(lambda: self._books.catalogue.restore(entry.ids)):
+        if await self._written(lambda: self._books.catalogue.restore(*entry.ids)):
             self._removed.pop()
             self._entries.append(entry)
             self._show(entry)
@@ -360,26 +381,14 @@ class LibraryScreen(Screen[str | None]):
         return True
 
     async def action_library_find(self) -> None:
-        """Look for the file of the current book; ask if it is not found."""
+        """Say where the file of the current book is, or ask for it."""
         entry = self._list.current
         if entry is None or entry.path is None:
             return
         if not entry.missing:
             self.notify(f"The file is at {entry.path}")
             return
-        self._opening = True
-        self.notify(f"Looking for {entry.title} …", timeout=3)
-        try:
-            found = await asyncio.to_thread(self._books.find, entry)
-        finally:
-            self._opening = False
-        if not self.is_current:
-            return
-        if found is not None:
-            self._leave(found)
-        else:
-            self._warn(f"It is not near {entry.path.parent} nor in a folder that you added.")
-            self._ask(_Asked.LOCATE, f"{entry.path.parent}/" if is_folder(entry.path.parent) else "")
+        self._ask(_Asked.LOCATE, f"{entry.path.parent}/" if is_folder(entry.path.parent) else "")
 
     async def _locate(self, entry: LibraryEntry, path: Path) -> None:
         try:

@@ -1,30 +1,24 @@
-"""Base classes of panels over a screen, and a panel with a list and an optional input line."""
+"""The panels over a screen: one frame, and one list with a filter, a cursor and the keys for its rows."""
 
-import textwrap
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
-from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Input, Static
 
 from gistread.book.model import Book
-from gistread.tui.commands import own_keys
-from gistread.tui.text import LongText, clean
+from gistread.search.tokens import folded
+from gistread.tui.commands import display_key, own_keys
+from gistread.tui.text import Block, Clicked, Span, clean
 from gistread.tui.widgets.lines import Actions
+from gistread.tui.widgets.row_list import RowList
 
-PANEL_CELLS = 88
-AROUND_CELLS = 7  # border, padding and scroll bar of a panel
-_LEAST_CELLS = 12  # of a row
-
-
-def indented(text: str, cells: int) -> str:
-    """The text in rows of at most `cells` columns, each indented by two cells."""
-    return textwrap.fill(clean(text), max(_LEAST_CELLS, cells), initial_indent="  ", subsequent_indent="  ")
+T = TypeVar("T")
 
 
 def place_in(book: Book, offset: int, length: int = 0) -> str:
@@ -35,16 +29,31 @@ def place_in(book: Book, offset: int, length: int = 0) -> str:
 class Panel(ModalScreen[ScreenResultType]):
     """A panel over a screen. A click outside or on the words in its border closes it without a result."""
 
-    CLOSE = "[@click=screen.close_panel]Esc close[/]"  # In the border
+    BINDINGS = own_keys(("escape", "leave", "Close"), priority=True)
+    CLOSE = "[@click=screen.leave]Esc close[/]"  # In the border
+    TALL = False  # Whether it takes the whole height, so that nothing moves while it is filled or filtered
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - Textual declares no class variable
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (18, "-middle"), (30, "-high")]  # noqa: RUF012
 
-    def on_mount(self) -> None:
-        self.query_one(".panel").border_subtitle = self.CLOSE
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes=f"panel{' -tall' * self.TALL}") as frame:
+            frame.border_title = Content(clean(self._title))
+            frame.border_subtitle = self.CLOSE
+            yield from self.compose_panel()
+
+    def compose_panel(self) -> ComposeResult:
+        """What is in the frame."""
+        raise NotImplementedError
 
     def on_click(self, event: events.Click) -> None:
         if not self.query_one(".panel").region.contains_point(event.screen_offset):
-            self.action_close_panel()
+            self.action_leave()
 
-    def action_close_panel(self) -> None:
+    def action_leave(self) -> None:
         self.dismiss(None)
 
     async def action_dismiss(self, result: ScreenResultType | None = None) -> None:
@@ -52,147 +61,208 @@ class Panel(ModalScreen[ScreenResultType]):
         if self.is_mounted:
             await super().action_dismiss(result)
         else:
-            self.call_later(self._close, result)
-
-    def _close(self, result: ScreenResultType | None) -> None:
-        self.dismiss(result)
-
-    def action_leave(self) -> None:
-        """Clear the filter first, then close."""
-        filter_line = self.query_one(Input)
-        if filter_line.value:
-            filter_line.value = ""
-        else:
-            self.dismiss(None)
+            self.call_later(self.call_later, self.action_dismiss, result)
 
 
-class RowsPanel(Panel[ScreenResultType]):
-    """A panel with an input line and rows (`#rows`) with a cursor for the arrow keys."""
+@dataclass(frozen=True, slots=True)
+class Row(Generic[T]):
+    """One choice. A row without a key is a heading."""
 
-    BINDINGS = own_keys(
-        ("down", "move(1)", "Next"),
-        ("up", "move(-1)", "Previous"),
-        ("pagedown", "move(8)", "Eight on"),
-        ("pageup", "move(-8)", "Eight back"),
-        priority=True,
-    )
-    AUTO_FOCUS = "Input"
+    key: T | None
+    text: str
+    about: str = ""  # Below it, muted
+    tail: str = ""  # Muted, at the right
+    spans: tuple[Span, ...] = ()
+    indent: int = 0
+    hanging: str = ""
 
-    @property
-    def rows(self) -> LongText:
-        return self.query_one("#rows", LongText)
+    def blocks(self, number: int, *, spaced: bool) -> list[Block]:
+        above = int(number > 0 and (spaced or self.key is None))
+        if self.key is None:
+            return [Block(self.text, style="heading", level=4, blank_before=above)]
+        text = Block(
+            self.text,
+            key=number,
+            spans=self.spans,
+            tail=self.tail,
+            indent=self.indent,
+            hanging=self.hanging,
+            blank_before=above,
+        )
+        about = [line for line in self.about.split("\n") if line]
+        return [text, *(Block(line, key=number, style="muted", indent=2, blank_before=0) for line in about)]
 
-    @property
-    def wanted(self) -> str:
-        return self.query_one(Input).value
-
-    def on_mount(self) -> None:
-        self.rows.can_focus = False
-
-    def action_move(self, step: int) -> None:
-        self.rows.move_cursor(step)
-
-
-class Row(NamedTuple):
-    """One choice. `about` is shown below it, muted."""
-
-    id: str
-    text: str | Content
-    about: str = ""
-
-
-class ListPanel(Panel[str | None]):
-    """A panel with a list (`#rows`) and paging keys. Dismissed with the id of the chosen row."""
-
-    BINDINGS = own_keys(
-        ("j", "list('cursor_down')", "Next"),
-        ("k", "list('cursor_up')", "Previous"),
-        ("space,ctrl+d", "list('page_down')", "Next screen"),
-        ("b,ctrl+u", "list('page_up')", "Previous screen"),
-        ("g", "list('first')", "To the first"),
-        ("G", "list('last')", "To the last"),
-    )
-    AUTO_FOCUS = "OptionList"
-
-    @property
-    def options(self) -> OptionList:
-        return self.query_one("#rows", OptionList)
-
-    @property
-    def chosen(self) -> str:
-        option = self.options.highlighted_option
-        return option.id or "" if option else ""
-
-    def action_choose(self) -> None:
-        self.options.action_select()
-
-    def action_list(self, action: str) -> None:
-        getattr(self.options, f"action_{action}")()
-
-    @on(OptionList.OptionSelected)
-    def _selected(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(event.option.id)
+    def holds(self, words: Sequence[str]) -> bool:
+        """Whether every one of these folded words is in it."""
+        text = folded(f"{self.text} {self.about}".casefold())
+        return all(word in text for word in words)
 
 
-class ListScreen(ListPanel):
-    """Dismissed with the id of the row, with the typed text, or with None."""
+class ListScreen(Panel[T | None]):
+    """A list, with a line to filter it if it has a placeholder. Dismissed with the key of the chosen row, or None.
 
-    BINDINGS = own_keys(("escape,q", "dismiss(None)", "Close"))
+    Letters filter, unless they are keys of the list (`LETTERS`); then `/` goes to the line.
+    """
+
+    BINDINGS = [  # noqa: RUF012
+        *own_keys(
+            ("down", "move('line_down')"),
+            ("up", "move('line_up')"),
+            ("pagedown", "move('page_down')"),
+            ("pageup", "move('page_up')"),
+            ("ctrl+home", "move('top')"),
+            ("ctrl+end", "move('bottom')"),
+            ("enter", "choose"),
+            priority=True,
+        ),
+        *own_keys(("q", "leave"), ("slash", "filter")),
+    ]
+    AUTO_FOCUS = ""
+    ENTER = ""  # What Enter does, in a word; empty: it is plain
+    KEYS: ClassVar[tuple[tuple[str, str, str], ...]] = ()  # Keys of the list, as for `own_keys`, shown below it
+    LETTERS = False
+    SPACED = False  # Whether empty rows stand between the rows
 
     def __init__(
         self,
         title: str,
         note: str = "",
-        rows: Sequence[Row] = (),
-        at: str = "",
+        rows: Sequence[Row[T]] = (),
+        at: T | None = None,
         *,
-        prompt: str = "",
-        actions: Sequence[tuple[str, str, str]] = (),
+        placeholder: str = "",
+        typed: str = "",
     ) -> None:
-        """`at`: id of the row for the cursor; `prompt`: placeholder of an input line; `actions`: as in `Actions`."""
-        super().__init__()
-        self._title = title
-        self._note = note
-        self._rows = rows
-        self._at = at
-        self._prompt = prompt
-        self._actions = actions
-        self._cells = 0  # width of the panel for which the rows were wrapped
+        """`at`: key of the row for the cursor; `typed`: what stands in the line at first."""
+        super().__init__(title)
+        self.note = note
+        self.rows = rows
+        self.at = at
+        self.shown: Sequence[Row[T]] = ()
+        self._placeholder = placeholder
+        self._first_typed = typed
+        self._pressed_on: Hashable = None  # The row of the cursor when the mouse was pressed
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="panel"):
-            yield Static(clean(self._title), classes="panel-title", markup=False)
-            yield Static(self._note, classes="panel-note", id="note", markup=False)
-            yield OptionList(id="rows", markup=False)
-            if self._prompt:
-                yield Input(placeholder=self._prompt, compact=True, id="typed")
-            if self._actions:
-                yield Actions(*self._actions)
+    def compose_panel(self) -> ComposeResult:
+        yield Static(self.note, classes="panel-note", id="note", markup=False)
+        if self._placeholder:
+            yield Input(self._first_typed, placeholder=self._placeholder, compact=True, id="typed")
+        rows = RowList(cursor=True, side_margin=0, id="rows")
+        rows.can_focus = self.LETTERS or not self._placeholder
+        yield rows
+        yield Actions(id="row-keys")
 
     def on_mount(self) -> None:
-        self.show_rows(self._rows, self._at)
-        if self._prompt and not self._rows:
+        self.set_focus(self.list if self.list.can_focus else self.query_one("#typed"))
+        self.show_rows(self.at)
+        if self.list.cursor_key != self._first_key:
+            self.list.scroll_to_key(self.list.cursor_key, top=0.4)
+
+    @property
+    def list(self) -> RowList:
+        return self.query_one("#rows", RowList)
+
+    @property
+    def typed(self) -> str:
+        return self.query_one("#typed", Input).value.strip() if self._placeholder else ""
+
+    @property
+    def chosen(self) -> T | None:
+        """Key of the row under the cursor."""
+        number = self.list.cursor_key
+        return self.shown[number].key if isinstance(number, int) and number < len(self.shown) else None
+
+    def rows_for(self, typed: str) -> Sequence[Row[T]]:
+        """The rows to show for what is typed in the line."""
+        words = folded(typed.casefold()).split()
+        return [row for row in self.rows if row.key is not None and row.holds(words)] if words else self.rows
+
+    @property
+    def nothing(self) -> str:
+        """What to say without any row."""
+        return "Nothing in the list has these words." if self.typed else ""
+
+    @property
+    def _first_key(self) -> int | None:
+        return next((number for number, row in enumerate(self.shown) if row.key is not None), None)
+
+    def show_rows(self, at: T | None) -> None:
+        """Draw the rows for what is typed, with the cursor on this key, else on the first."""
+        self.shown = self.rows_for(self.typed)
+        blocks = [block for number, row in enumerate(self.shown) for block in row.blocks(number, spaced=self.SPACED)]
+        self.list.show(blocks or [Block(self.nothing, style="muted", blank_before=0)])
+        number = next((number for number, row in enumerate(self.shown) if row.key is not None and row.key == at), None)
+        if number in (None, self._first_key):
+            self.list.scroll_to(y=0, animate=False)  # with its heading, if both fit
+        self.list.set_cursor(self._first_key if number is None else number)
+        self.say(self.note)
+        keys = [(display_key(keys.split(",")[0]), word, action) for keys, action, word in self.KEYS]
+        search = [("/", "filter", "filter")] if self.LETTERS and self._placeholder else []
+        enter = [("Enter", self.ENTER, "choose")] if self.ENTER else []
+        self.query_one("#row-keys", Actions).show_actions(
+            *(enter + keys + search if self.shown else () if self.LETTERS else keys)
+        )
+
+    def say(self, note: str) -> None:
+        self.note = note
+        line = self.query_one("#note", Static)
+        line.update(clean(note))
+        line.display = bool(note)
+
+    @on(Input.Changed, "#typed")
+    def _line_changed(self) -> None:
+        self.filtered()
+
+    def filtered(self) -> None:
+        """The line has changed."""
+        self.show_rows(None if self.typed else self.at)
+
+    def action_move(self, action: str) -> None:
+        getattr(self.list, f"action_{action}")()
+
+    def action_filter(self) -> None:
+        if self._placeholder:
             self.set_focus(self.query_one("#typed"))
 
-    def on_resize(self, event: events.Resize) -> None:
-        if self.options.option_count and min(PANEL_CELLS, event.size.width) != self._cells:
-            self.show_rows(self._rows, self.chosen)
+    def action_choose(self) -> None:
+        if (key := self.chosen) is not None:
+            self.choose(key)
 
-    def show_rows(self, rows: Sequence[Row], at: str) -> None:
-        self._rows, self._cells = rows, min(PANEL_CELLS, self.app.size.width)
-        self.options.clear_options()
-        room = self._cells - AROUND_CELLS
-        for row in rows:
-            text = row.text if isinstance(row.text, Content) else indented(row.text, room).removeprefix("  ")
-            content = Content.assemble(text)
-            if row.about:
-                content = Content.assemble(content, "\n", (indented(row.about, room), "$gr-muted not bold"))
-            self.options.add_option(Option(content, id=row.id))
-        self.options.display = bool(rows)
-        if rows:
-            self.options.highlighted = next((index for index, row in enumerate(rows) if row.id == at), 0)
+    def choose(self, key: T) -> None:
+        self.dismiss(key)
 
-    @on(Input.Submitted)
-    def _typed(self, event: Input.Submitted) -> None:
-        if event.value.strip():
-            self.dismiss(event.value.strip())
+    def action_leave(self) -> None:
+        """Restore the line and go back to the list first, then close."""
+        if self._placeholder and self.query_one("#typed", Input).value != self._first_typed:
+            self.query_one("#typed", Input).value = self._first_typed
+        elif self.list.can_focus and not self.list.has_focus:
+            self.set_focus(self.list)
+        else:
+            self.dismiss(None)
+
+    def on_mouse_down(self) -> None:
+        self._pressed_on = self.list.cursor_key
+
+    @on(Clicked, "#rows")
+    def _clicked(self, event: Clicked) -> None:
+        """Choose the row; in a list with keys of its own, a first click only moves the cursor."""
+        if event.block_key is not None and not (self.LETTERS and event.block_key != self._pressed_on):
+            self.action_choose()
+
+
+class AskScreen(ListScreen[str]):
+    """A list with a line for an answer of one's own. Dismissed with what is typed, or the key of the chosen row."""
+
+    def rows_for(self, typed: str) -> Sequence[Row[str]]:
+        return self.rows
+
+    def action_choose(self) -> None:
+        if answer := self.typed or self.chosen:
+            self.dismiss(answer)
+
+
+class StoryScreen(ListScreen[int]):
+    """Paragraphs. Dismissed with the offset in the book of the chosen one."""
+
+    ENTER = "go there"
+    TALL = True

@@ -1,82 +1,126 @@
-"""The people and places of the book, those near the reading place first, with a filter."""
+"""The people and places of the book, the card of one with corrections of its name, and the timeline."""
 
+import asyncio
 from collections.abc import Sequence
+from enum import Enum, auto
 
-from textual import on
-from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.widgets import Input, Static
-
+from gistread.people.index import Card, Index
 from gistread.people.joining import Entity
+from gistread.people.timeline import Timeline, format_table
+from gistread.readers.introductions import introducing_sentences
 from gistread.tui.commands import own_keys
-from gistread.tui.screens.listing import RowsPanel
-from gistread.tui.text import Block, Clicked, LongText, Span
-from gistread.tui.widgets.lines import Actions
-from gistread.units import counted
+from gistread.tui.screens.listing import ListScreen, Row, place_in
+from gistread.tui.text import Span
+from gistread.units import bars, counted
+
+_MOST_BARS = 56
+_TIMELINE_CELLS, _AROUND_CELLS = 140, 9  # Widest timeline; border, padding, cursor and scroll bar
 
 
-class PeopleScreen(RowsPanel[str | None]):
-    """Dismissed with a form of the chosen name, with `undo` or `timeline`, or with None."""
+class PeopleVerb(Enum):
+    """What the user wants besides a row."""
 
-    BINDINGS = own_keys(
-        ("escape", "leave", "Close"),
-        ("tab", "dismiss('timeline')", "Timeline"),
-        ("ctrl+z", "dismiss('undo')", "Undo the last correction"),
-        priority=True,
-    )
+    PEOPLE = auto()
+    TIMELINE = auto()
+    MERGE = auto()
+    HIDE = auto()
+    UNDO = auto()
+
+
+Choice = Entity | int | PeopleVerb  # A name, an offset of the book, or a verb
+
+
+class _NamesScreen(ListScreen[Choice]):
+    def action_leave_with(self, verb: str) -> None:
+        self.dismiss(PeopleVerb[verb])
+
+
+class PeopleScreen(_NamesScreen):
+    """The names, those near the reading place first."""
+
+    KEYS = (("tab", "leave_with('TIMELINE')", "timeline"), ("ctrl+u", "leave_with('UNDO')", "undo"))
+    BINDINGS = own_keys(*KEYS, priority=True)
+    ENTER = "card"
+    TALL = True
 
     def __init__(self, entities: Sequence[Entity], length: int, note: str) -> None:
         """`length` of the book in characters; `note`: how much of the book is covered."""
-        super().__init__()
-        self._entities = entities
-        self._length = length
-        self._note = note
+        rows = [_row(entity, length) for entity in entities]
+        super().__init__("People and places", rows=rows, placeholder="a name")
+        self._covered = note
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="panel", id="people-panel"):
-            yield Static("People and places", classes="panel-title", markup=False)
-            yield Input(placeholder="a name", compact=True)
-            yield Static("", classes="panel-note", id="note", markup=False)
-            yield LongText(cursor=True, side_margin=0, id="rows")
-            yield Actions(
-                ("Enter", "card", "choose"),
-                ("Tab", "timeline", "dismiss('timeline')"),
-                ("Ctrl+Z", "undo", "dismiss('undo')"),
-            )
+    def show_rows(self, at: Choice | None) -> None:
+        found = len(self.rows_for(self.typed))
+        said = counted(found, "name") if found else "no such name" if self.typed else "no names"
+        self.note = " ".join(filter(None, (said, self._covered)))
+        super().show_rows(at)
+
+
+def _row(entity: Entity, length: int) -> Row[Choice]:
+    others = f"  {', '.join(entity.others)}" if entity.others else ""
+    spans = (Span(len(entity.name), len(entity.name) + len(others), "muted"),)
+    tail = f"{counted(entity.count, 'mention')} · first at {entity.first / max(1, length):.0%}"
+    return Row(entity, f"{entity.name}{others}", tail=tail, spans=spans)
+
+
+class CardScreen(_NamesScreen):
+    """What the book says about a name, up to a place."""
+
+    KEYS = (
+        ("m", "leave_with('MERGE')", "same as …"),
+        ("x,delete", "leave_with('HIDE')", "hide"),
+        ("U", "leave_with('UNDO')", "undo"),
+    )
+    BINDINGS = own_keys(*KEYS)
+    ENTER = "go there"
+    LETTERS = True
+
+    def __init__(self, card: Card, view: Index, length: int) -> None:
+        """`length` of the whole book in characters."""
+        entity = card.entity
+        also = f"also {', '.join(entity.others)}\n" if entity.others else ""
+        chapters = sum(1 for count in card.chapters if count)
+        in_chapters = f" in {chapters} of {counted(len(card.chapters), 'chapter')}" if len(card.chapters) > 1 else ""
+        super().__init__(
+            entity.name, f"{also}{counted(entity.count, 'mention')}{in_chapters}\n{bars(card.strip, _MOST_BARS)}"
+        )
+        self._card, self._view, self._length = card, view, length
 
     def on_mount(self) -> None:
-        self._show()
+        super().on_mount()
+        self.run_worker(self._fill())
 
-    @on(Input.Changed)
-    def _show(self) -> None:
-        wanted = self.wanted.casefold().strip()
-        numbers = [number for number, one in enumerate(self._entities) if _has(one, wanted)]
-        self.rows.show([self._block(number, first=not at) for at, number in enumerate(numbers)], keep_position=False)
-        self.rows.action_top()
-        found = counted(len(numbers), "name") if numbers else "no such name" if wanted else "no names"
-        self.query_one("#note", Static).update(" ".join(filter(None, (found, self._note))))
-
-    def _block(self, number: int, *, first: bool) -> Block:
-        entity = self._entities[number]
-        others = f"  {', '.join(entity.others)}" if entity.others else ""
-        return Block(
-            f"{entity.name}{others}",
-            key=number,
-            spans=(Span(0, len(entity.name), "strong"),),
-            tail=f"{counted(entity.count, 'mention')} · first at {entity.first / max(1, self._length):.0%}",
-            blank_before=0 if first else 1,
-        )
-
-    @on(Input.Submitted)
-    def action_choose(self) -> None:
-        if isinstance(key := self.rows.cursor_key, int):
-            self.dismiss(self._entities[key].forms[0].text)
-
-    @on(Clicked, "#rows")
-    def _clicked(self, event: Clicked) -> None:
-        if isinstance(event.block_key, int):
-            self.dismiss(self._entities[event.block_key].forms[0].text)
+    async def _fill(self) -> None:
+        self.rows = await asyncio.to_thread(card_rows, self._card, self._view, self._length)
+        self.show_rows(None)
 
 
-def _has(entity: Entity, wanted: str) -> bool:
-    return any(wanted in name.casefold() for name in (entity.name, *entity.others))
+def card_rows(card: Card, view: Index, length: int) -> list[Row[Choice]]:
+    """Introductions, last mention, neighbours. `length` of the whole book in characters. Slow for a long book."""
+    book, rows = view.book, list[Row[Choice]]()
+    for start, end in introducing_sentences(card.entity, book):
+        rows.append(Row(start, " ".join(book.text[start:end].split()), place_in(book, start, length)))
+    rows.append(Row(card.last, f"Last seen at {place_in(book, card.last, length)}"))
+    return rows + [Row(other, f"With {other.name}, {counted(count, 'time')}") for other, count in card.together]
+
+
+class TimelineScreen(_NamesScreen):
+    """Chapters with dates, and for each person a bar for each part of a chapter."""
+
+    KEYS = (("tab", "leave_with('PEOPLE')", "people"),)
+    BINDINGS = own_keys(*KEYS, priority=True)
+    ENTER = "go there"
+    TALL = True
+
+    def __init__(self, line: Timeline, place: int) -> None:
+        """`place`: the reading place."""
+        super().__init__("Timeline", at=max((one.date_at for one in line.chapters if one.start <= place), default=None))
+        self._line = line
+
+    def on_mount(self) -> None:
+        heading, rows = format_table(self._line, min(_TIMELINE_CELLS, self.app.size.width) - _AROUND_CELLS)
+        self.note = f" {heading}"
+        for chapter, row in zip(self._line.chapters, rows, strict=True):
+            bars_at = next((at for at, one in enumerate(row) if one == "·" or "▁" <= one <= "█"), len(row))
+            self.rows = [*self.rows, Row(chapter.date_at, row, spans=(Span(bars_at, len(row), "sign"),))]
+        super().on_mount()

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import inspect
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,11 @@ from textual.widgets import Input, Static
 
 from gistread.book.model import Book
 from gistread.errors import GistreadError
-from gistread.library.catalogue import Catalogue
-from gistread.reading_speed import ReadingSpeedFile
+from gistread.library.indexing import index_new_books
+from gistread.memory.front_matter import front_matter_end
+from gistread.readers.trace import Places
+from gistread.store.catalogue import Catalogue
+from gistread.store.pace import ReadingSpeed
 from gistread.tui.commands import READING, bindings
 from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, ROOMY_COLUMNS, WIDE_COLUMNS, Pane
 from gistread.tui.marking.caret import SelectableText
@@ -30,17 +34,15 @@ from gistread.tui.reading.pane_switcher import PaneSwitcher
 from gistread.tui.reading.position import ModelPlace, ReadingPosition
 from gistread.tui.reading.status_lines import StatusLines
 from gistread.tui.reading.user_data_writer import UserDataWriter
-from gistread.tui.services import AppServices
+from gistread.tui.services import AppServices, Opening
 from gistread.tui.text import Block, Clicked, OffsetChanged
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
+from gistread.tui.widgets.input_line import InputLine
 from gistread.tui.widgets.inputs import QuestionInput
-from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, MemoryBar, Rule, StatusLine
+from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
-from gistread.tui.widgets.prompt import Prompt
 from gistread.tui.widgets.tour import Tour
-from gistread.tui.widgets.typography_panel import TypographyPanel
-from gistread.tui.work.lines import Places
 from gistread.units import counted
 
 if TYPE_CHECKING:
@@ -53,12 +55,17 @@ class ReadingScreen(Screen[None]):
     BINDINGS = bindings(*READING)
     AUTO_FOCUS = "#book"
 
-    def __init__(self, book: Book | Path, services: AppServices, *, path: Path | None, tour: bool) -> None:
+    def __init__(
+        self, book: Book | Path, services: AppServices, *, path: Path | None, tour: bool, look_at: Opening | None = None
+    ) -> None:
+        """`look_at`: the place in the book that the library leads to; Escape leads back."""
         super().__init__(classes=f"-{Pane.BOOK}-pane")
         self._source = book
         self._services = services
         self._path = book if isinstance(book, Path) else path
         self._tour = tour
+        self._look_at = look_at
+        self._looked = False
         self._left = threading.Event()  # set when the screen is closed, also before the book is open
         self.controllers: Controllers | None = None  # None until the book is open
         self.unsaved = ""  # after `close`: what could not be saved, in words
@@ -78,10 +85,8 @@ class ReadingScreen(Screen[None]):
         with Grid(id="panes"):
             yield BookPane(self._services.config, id="book")
             with Vertical(id="memory-side"):
-                yield Line(id="memory-header")
-                yield MemoryBar(id="memory-bar")
+                yield Choices(id="memory-header")
                 yield Line(id="memory-origin")
-                yield Choices(id="memory-zoom")
                 yield MemoryPane(id="memory")
             with Vertical(id="question-side"):
                 yield Rule(id="question-rule")
@@ -94,7 +99,7 @@ class ReadingScreen(Screen[None]):
                 yield Actions(id="question-chips")
         yield Static("", id="strip", markup=False)
         yield Actions(id="step")
-        yield Prompt(id="prompt")
+        yield InputLine(id="input-line")
         yield StatusLine(id="status")
         yield KeyLine(id="keys")
 
@@ -104,8 +109,10 @@ class ReadingScreen(Screen[None]):
         self.memory_pane = self.query_one("#memory", MemoryPane)
         self.answers_pane = self.query_one("#answers", AnswersPane)
         self.question = self.query_one("#question", QuestionInput)
-        self.prompt = self.query_one("#prompt", Prompt)
-        self.panes = PaneSwitcher(self, self.book_pane, self.memory_pane, self.answers_pane, self.question)
+        self.input_line = self.query_one("#input-line", InputLine)
+        self.panes = PaneSwitcher(
+            self, self._services, self.book_pane, self.memory_pane, self.answers_pane, self.question
+        )
         self.lines = StatusLines(self, self._services, self.panes)
         if isinstance(self._source, Path):
             self.book_pane.show((Block(f"Opening {self._source.name} …", style="muted"),))
@@ -116,7 +123,12 @@ class ReadingScreen(Screen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         self._set_size_classes(event.size)
-        self.call_after_refresh(self.redraw_lines)
+        self.call_after_refresh(self._resized)
+
+    def _resized(self) -> None:
+        self.redraw_lines()
+        if self.controllers is not None:
+            self.controllers.pages.book_moved()
 
     def _set_size_classes(self, size: Size, *, update: bool = True) -> None:
         classes = {
@@ -130,8 +142,17 @@ class ReadingScreen(Screen[None]):
     def redraw_lines(self) -> None:
         self.panes.fit_answers()
         self.lines.show(self.controllers)
+        self.call_after_refresh(self._stress_focused)  # once the panes have their new places
         if self.controllers is not None:
             self.controllers.pictures.update()
+
+    def _stress_focused(self) -> None:
+        """Draw the rule above the pane that has the focus heavier, which is seen without colours too."""
+        current, memory = self.panes.current, self.query_one("#memory-side").region
+        above = {Pane.BOOK: self.book_pane.region, Pane.MEMORY: memory}.get(current)
+        self.query_one("#header-rule", Rule).stress(range(above.x, above.right) if above else range(0))
+        below = self.query_one("#question-rule", Rule)
+        below.stress(range(below.size.width) if current is Pane.ANSWERS else range(0))
 
     async def _open(self) -> None:
         services = self._services
@@ -140,6 +161,8 @@ class ReadingScreen(Screen[None]):
         except GistreadError as error:
             services.cannot_open(error)
             return
+        if not (saved.offset or saved.read):
+            saved = replace(saved, offset=front_matter_end(book))  # a new book opens at its first chapter
         self.book_pane.show_book(book, saved.offset)
         self.answers_pane.places = Places(len(book.text), book=book)
         warn = self._warn
@@ -153,18 +176,18 @@ class ReadingScreen(Screen[None]):
             memory_pane=self.memory_pane,
             answers_pane=self.answers_pane,
             question=self.question,
-            prompt=self.prompt,
+            input_line=self.input_line,
             panes=self.panes,
             layers=MarkLayers(self.book_pane, self.memory_pane),
             position=position,
             model_place=ModelPlace(position, book),
             progress=Progress(
                 book,
-                ReadingSpeedFile(services.paths.reading_speed),
+                ReadingSpeed(services.paths),
                 services.user_data,
                 services.config.progress.split(),
             ),
-            user_data=UserDataWriter(services.user_data, Catalogue(services.paths.library), book, self._path, warn),
+            user_data=UserDataWriter(services.user_data, Catalogue(services.paths), book, self._path, warn),
             refresh=self.redraw_lines,
         )
         self.controllers = controllers = Controllers(context)
@@ -188,8 +211,7 @@ class ReadingScreen(Screen[None]):
         session = await asyncio.to_thread(make_session, book, services, listener, lambda: context.model_place.offset)
         context.session = session
         self.redraw_lines()
-        await asyncio.to_thread(controllers.questions.load_bound)
-        await asyncio.to_thread(controllers.questions.load_thread)
+        await asyncio.to_thread(controllers.line.load)
         await asyncio.to_thread(controllers.people.load_corrections)
         await controllers.questions.show_saved()
         asked = self.answers_pane.exchanges
@@ -199,6 +221,8 @@ class ReadingScreen(Screen[None]):
             if not (self.panes.answers_shown or self.panes.narrow):
                 shows = services.key_hint("answers")
                 self.question.placeholder = f"Ask the book · {shows} shows {counted(len(asked), 'earlier question')}"
+        with contextlib.suppress(GistreadError, OSError):  # The library says so.
+            await asyncio.to_thread(index_new_books, services.paths)
         await session.show_saved_memory()
         controllers.zoom.restore(await asyncio.to_thread(saved_zoom, book, services.user_data))
         if services.config.asking_model:
@@ -206,6 +230,9 @@ class ReadingScreen(Screen[None]):
         model, along = await asyncio.to_thread(model_of, book, services)
         if model:
             await session.use_model(model, read=along)
+        if model == "starter" and not (services.named_model or services.config.model):
+            key = services.key_hint("choose-model")
+            self.notify(f"Using the starter, a small model for trying out. {key} chooses another.")
         self.redraw_lines()
 
     async def close(self) -> None:
@@ -231,10 +258,9 @@ class ReadingScreen(Screen[None]):
         self.notify(text, severity="warning", timeout=6)
 
     async def action_run(self, path: str, *arguments: object) -> None:
-        """Call the method of a controller: `search.step`. Commands do nothing until the book is open."""
+        """Run one of `Controllers.actions`. Commands do nothing until the book is open."""
         if self.controllers is not None:
-            name, _, method = path.partition(".")
-            result = getattr(getattr(self.controllers, name), method)(*arguments)
+            result = self.controllers.actions[path](*arguments)
             if inspect.isawaitable(result):
                 await result
 
@@ -242,7 +268,7 @@ class ReadingScreen(Screen[None]):
         for tour in self.query_children(Tour) if self.focused is self.book_pane else ():
             tour.key(event)
         if self.controllers is not None:
-            self.controllers.sources.key(event)
+            self.controllers.answers.key(event)
             self.lines.show_keys(self.controllers)
 
     async def action_cancel(self) -> None:
@@ -251,13 +277,13 @@ class ReadingScreen(Screen[None]):
         if controllers is None:
             return
         session, count = controllers.context.session, self.book_pane.count
-        if self.prompt.is_open:
-            self.prompt.cancel()
+        if self.input_line.is_open:
+            self.input_line.cancel()
             return
         if count.pending:
             count.drop()
         elif self.focused is self.question:
-            controllers.questions.drop_passage()
+            controllers.line.drop_selection()
             panes.show(Pane.BOOK)
         elif controllers.speech.active:
             await controllers.speech.stop()
@@ -265,6 +291,8 @@ class ReadingScreen(Screen[None]):
             await session.cancel_question()
         elif panes.current is not Pane.BOOK:
             panes.show(Pane.BOOK)
+        elif self._look_at is not None and controllers.context.position.looking:
+            self._services.back_to_library(self._look_at)
         elif controllers.search.clear() or controllers.links.close_last_note():
             pass
         else:
@@ -288,7 +316,12 @@ class ReadingScreen(Screen[None]):
         if self.panes.current is Pane.ANSWERS:
             if not self.answers_pane.follow_line():
                 self._warn("This line has no target.")
-        elif self.panes.current is Pane.MEMORY or not self.controllers.links.follow_chosen():
+        elif self.panes.current is Pane.BOOK and self.controllers.links.follow_chosen():
+            return
+        elif self.panes.current is Pane.BOOK and self.controllers.context.position.looking:
+            self.controllers.context.position.settle()
+            self.redraw_lines()
+        else:
             self.controllers.pages.open()
 
     def action_copy_text(self) -> None:
@@ -306,8 +339,6 @@ class ReadingScreen(Screen[None]):
     @on(MemoryPane.PageChosen)
     @on(AnswersPane.Followed)
     @on(QuestionInput.Asked)
-    @on(TypographyPanel.Changed)
-    @on(TypographyPanel.Closed)
     def _pass_on(self, event: Message) -> None:
         if self.controllers is not None:
             self.controllers.on_message(event)
@@ -320,7 +351,7 @@ class ReadingScreen(Screen[None]):
     @on(events.Click, "#memory-header, #memory-origin")
     async def _header_clicked(self) -> None:
         if self.controllers is not None:
-            await self.controllers.memories.choose_memory()
+            await self.controllers.reading_along.choose_memory()
 
     @on(OffsetChanged, "#book")
     def _book_moved(self, event: OffsetChanged) -> None:
@@ -332,20 +363,22 @@ class ReadingScreen(Screen[None]):
         if view is not None:
             context.position.moved(*view)
             context.model_place.moved()
+            if self._look_at is not None and not self._looked:  # The view is at the reading place first.
+                self._looked = True
+                controllers.search.look(self._look_at.words, self._look_at.place or view)
         if context.position.looking is not looked:
             self.lines.show_status(controllers)
         if view is not None and self.panes.current is Pane.BOOK and not controllers.speech.running:
             context.progress.meter.moved(*view)
             if context.progress.is_due:
-                context.user_data.save_measured(context.progress.keep)
+                context.user_data.save(lambda *_: context.progress.keep())
         else:
             context.progress.meter.interrupt()
         self.lines.show_place(controllers)
         context.user_data.save_place(controllers.navigation.saved_place)
-        controllers.pages.book_moved(event.offset)
+        controllers.pages.book_moved()
         controllers.pictures.update()
         controllers.search.mark_hits()
-        controllers.people.mark_names()
 
     @on(MemoryPane.Changed)
     @on(SelectableText.CaretMoved)
@@ -353,9 +386,9 @@ class ReadingScreen(Screen[None]):
         self.redraw_lines()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Update the current pane. Leaving the prompt closes it."""
-        if self.prompt.is_open and not self.prompt.has_focus_within:
-            self.prompt.close()
+        """Update the current pane. Leaving the input line closes it."""
+        if self.input_line.is_open and not self.input_line.has_focus_within:
+            self.input_line.close(back=False)
         if event.widget is self.book_pane and self.controllers is not None:
             self.controllers.pages.book_focused()
         self.panes.focused(event.widget.id)

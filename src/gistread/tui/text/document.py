@@ -71,7 +71,8 @@ class Mark(NamedTuple):
     start: int
     end: int
     style: str = "mark"
-    sign: str = ""  # One cell, drawn in the margin of the row where the mark begins
+    sign: str = ""  # Drawn in the margin of the row where the mark begins, if there is room
+    sign_style: str = "sign"
 
 
 class MarkIndex:

@@ -3,7 +3,6 @@
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from gistread.tui.text import bidi, tables
 from gistread.tui.text.cells import cell_len, clean, crop, is_narrow
@@ -12,19 +11,12 @@ from gistread.tui.text.hyphenation import breaker
 from gistread.tui.text.wrap import Hyphens, is_ideographic, wrap
 
 _LEAST_TEXT = 12  # minimum cells that rail and indent leave for the text
+_JUSTIFIED = 60  # minimum cells of a row that is justified; in a narrower one the gaps would be wide
 _WIDEST_GAP = 2  # maximum average cells added to a space; a row with few words stays ragged instead
 _NARROW = 46  # cells below which words are hyphenated even in ragged text
 _SLACK = 12  # a word is hyphenated if more than one twelfth of the row would stay empty
 _UNPARTED: frozenset[int] = frozenset()
 _GAP = re.compile(r"(?<=[^ ]) +(?=[^ ])")
-
-
-class LayoutOptions(NamedTuple):
-    spacing: int = 0  # Empty rows above each row of text, in addition to those above the block
-    reorder: bool = True  # Whether right-to-left text is ordered here rather than by the terminal
-
-
-PLAIN = LayoutOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +31,7 @@ class Layout:
     first: int  # Additional cells before the first row of text
     turnover: int
     tail_apart: bool  # Whether the tail has a row of its own
-    options: LayoutOptions = PLAIN
+    reorder: bool = True  # Whether right-to-left text is ordered here rather than by the terminal
     parted: frozenset[int] = frozenset()  # Ends of rows that are drawn with a hyphen
     columns: tuple[int, ...] = ()  # Widths of a table's columns, negative if right-aligned; empty if they do not fit
     right_to_left: bool = False  # Whether the block's script runs from right to left
@@ -60,13 +52,12 @@ class Layout:
 
     @property
     def above(self) -> int:
-        return self.block.blank_before + self._pictured + self.options.spacing
+        return self.block.blank_before + self._pictured
 
     @property
     def rows(self) -> int:
-        """All rows: empty ones above and between, picture, text, tail."""
-        lines = len(self.spans) * (1 + self.options.spacing)
-        return self.block.blank_before + self._pictured + lines + self.tail_apart
+        """All rows: empty ones above, picture, text, tail."""
+        return self.above + len(self.spans) + self.tail_apart
 
     @property
     def _pictured(self) -> int:
@@ -77,22 +68,19 @@ class Layout:
     def row_of(self, offset: int) -> int:
         """The row that shows the block's character at `offset`; for a space dropped at a break, the row before it."""
         found = bisect_right(self.spans, (offset, len(self.shown) + 1)) - 1
-        return self.row_of_line(max(0, found))
-
-    def row_of_line(self, line: int) -> int:
-        return self.above + line * (1 + self.options.spacing)
+        return self.above + max(0, found)
 
     def line_of(self, row: int) -> int:
         """The line of text in a row, or else the nearest above it, or else the first."""
-        return min(max(0, (row - self.above) // (1 + self.options.spacing)), len(self.spans) - 1)
+        return min(max(0, row - self.above), len(self.spans) - 1)
 
     def span(self, row: int) -> tuple[int, int] | None:
-        line, between = divmod(row - self.above, 1 + self.options.spacing)
-        return self.spans[line] if not between and 0 <= line < len(self.spans) else None
+        line = row - self.above
+        return self.spans[line] if 0 <= line < len(self.spans) else None
 
     def spare(self, row: int) -> int:
         """Cells to add to the spaces of a row in total, so that it ends at the right edge."""
-        if self.block.align != "justify":
+        if self.block.align != "justify" or self.room < _JUSTIFIED:
             return 0
         line = self.line_of(row)
         start, end = self.spans[line]
@@ -152,7 +140,7 @@ def text_cells(block: Block, width: int, left: int) -> int:
     return min(room, block.max_width) if block.max_width > 0 else room
 
 
-def lay_out(block: Block, width: int, options: LayoutOptions = PLAIN) -> Layout:
+def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
     width = max(1, width)
     narrow = is_narrow(block.text)
     shown = block.text if narrow else clean(block.text)
@@ -185,5 +173,5 @@ def lay_out(block: Block, width: int, options: LayoutOptions = PLAIN) -> Layout:
         tail_apart = used + 2 + cell_len(block.tail) > width or block.align == "center" or right_to_left
     parted = frozenset(hyphens.parted) if hyphens is not None else _UNPARTED
     return Layout(
-        block, shown, spans, width, left, first, turnover, tail_apart, options, parted, columns, right_to_left
+        block, shown, spans, width, left, first, turnover, tail_apart, reorder, parted, columns, right_to_left
     )

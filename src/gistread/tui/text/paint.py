@@ -16,10 +16,23 @@ from gistread.tui.text.typesetting import set_row
 STYLES = (
     *("text", "heading", "heading-1", "heading-2", "heading-3", "heading-4"),
     *("verse", "quote", "list", "table", "note", "break", "code", "image"),
-    *("page", "opened", "gist", "own-words", "answer", "question", "step", "unread", "muted", "error", "warning"),
+    *(
+        "page",
+        "opened",
+        "current",
+        "gist",
+        "own-words",
+        "answer",
+        "question",
+        "step",
+        "unread",
+        "muted",
+        "error",
+        "warning",
+    ),
     *("label", "rail", "tail", "cursor", "sign"),
     *("strong", "emphasis", "underline", "strike", "superscript", "subscript", "small-capitals", "inline-code"),
-    *("link", "note-link", "current-link", "mark", "hit", "current-hit", "cited", "noted", "spoken", "name"),
+    *("link", "note-link", "current-link", "mark", "hit", "current-hit", "cited", "noted", "spoken"),
     *("highlight-yellow", "highlight-green", "highlight-blue", "highlight-red"),
 )
 
@@ -29,7 +42,7 @@ _OPENING, _OPENING_ROWS = "─" * 9, 3
 _LOWEST_LEVEL = 4  # lower headings look like this level
 
 
-class Palette:
+class TextStyles:
     def __init__(self, widget: Widget) -> None:
         self._widget = widget
         self.ground: Style = widget.rich_style  # of cells without text
@@ -57,7 +70,8 @@ class Palette:
 
     def on_ground(self, style: Style, ground: str) -> Style:
         """A style on the background of another one."""
-        return style + Style(bgcolor=self.block(ground).bgcolor) if ground else style
+        own = self.block(ground) if ground else Style.null()
+        return style + Style(bgcolor=own.bgcolor, reverse=own.reverse or None)
 
     def layer(self, style: str) -> Style:
         """The changes that a span or mark makes to the style below it."""
@@ -79,44 +93,46 @@ def _layer(widget: Widget, name: str) -> Style:
 def paint_row(
     layout: Layout,
     row: int,
-    palette: Palette,
+    palette: TextStyles,
     marked: Sequence[Span],
     selected: tuple[int, int] | None,
     joined: bool,
     *,
+    ground: str,
     at: int,
 ) -> list[Segment]:
     """The segments of a row, from the rail to the end of the text or tail, with `marked` over the block's own style.
 
     `selected`: the selected part of the block's text. `joined`: whether the block continues the one before and their
-    rail runs through. `at`: the row's number in the document, for Textual's selections.
+    rail runs through. `ground`: a style whose background fills the row. `at`: the row's number in the document, for
+    Textual's selections.
     """
     block = layout.block
     base = palette.block(block.style, block.level)
-    base, ground = palette.on_ground(base, block.ground), palette.on_ground(palette.ground, block.ground)
+    base, bare = palette.on_ground(base, ground), palette.on_ground(palette.ground, ground)
     segments: list[Segment] = []
     used = 0
     rail = crop(clean(block.rail), layout.left)
     if rail and (joined or row >= layout.above):
-        segments.append(before_text(rail, palette.on_ground(palette.block("rail"), block.ground), at))
+        segments.append(before_text(rail, palette.on_ground(palette.block("rail"), ground), at))
         used = cell_len(rail)
     if block.figure is not None and 0 <= (inner := row - block.blank_before) < (size := layout.figure_cells)[1]:
         gap = max(0, layout.left + (layout.room - size[0]) // 2 - used)
         return [
             *segments,
-            before_text(" " * gap, ground, at),
-            *Segment.apply_style(block.figure.row(inner, *size), ground),
+            before_text(" " * gap, bare, at),
+            *Segment.apply_style(block.figure.row(inner, *size), bare),
         ]
     span = layout.span(row)
     if block.opens and layout.above >= _OPENING_ROWS and row == layout.above // 2:
         gap = max(0, (layout.width - len(_OPENING)) // 2 - used)
-        return [*segments, before_text(" " * gap, ground, at), before_text(_OPENING, palette.block("rail"), at)]
+        return [*segments, before_text(" " * gap, bare, at), before_text(_OPENING, palette.block("rail"), at)]
     if span is not None:
         if row == layout.above and (label := layout.label):
-            segments.append(before_text(label, palette.on_ground(palette.block("label"), block.ground), at))
+            segments.append(before_text(label, palette.on_ground(palette.block("label"), ground), at))
             used += cell_len(label)
         if (gap := layout.text_cell(row) - used) > 0:
-            segments.append(before_text(" " * gap, ground, at))
+            segments.append(before_text(" " * gap, bare, at))
             used += gap
         segments.extend(_pieces(layout, row, base, palette, marked, selected, at))
         used += layout.row_cells(row)
@@ -125,8 +141,8 @@ def paint_row(
         length = span[1] - span[0] if span is not None else 0
         between = layout.width - used - cell_len(tail)
         line = f" {'─' * (between - 1 - bool(tail))} "[:between] if block.rule else " " * between
-        segments.append(located(line, palette.block("rail") if block.rule else ground, length, at))
-        segments.append(located(tail, palette.on_ground(palette.block("tail"), block.ground), length, at))
+        segments.append(located(line, palette.block("rail") if block.rule else bare, length, at))
+        segments.append(located(tail, palette.on_ground(palette.block("tail"), ground), length, at))
     return segments
 
 
@@ -143,7 +159,7 @@ def _pieces(
     layout: Layout,
     row: int,
     base: Style,
-    palette: Palette,
+    palette: TextStyles,
     marked: Sequence[Span],
     selected: tuple[int, int] | None,
     at: int,

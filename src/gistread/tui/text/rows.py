@@ -10,7 +10,7 @@ from typing import NamedTuple
 from textual.cache import LRUCache
 
 from gistread.tui.text.document import Block, BlockSource, CountableSource
-from gistread.tui.text.layout import PLAIN, Layout, LayoutOptions, lay_out
+from gistread.tui.text.layout import Layout, lay_out
 
 _NO_OFFSET = -1
 _LAYOUTS_KEPT = 512
@@ -36,12 +36,12 @@ class Landmark(NamedTuple):
 class RowIndex:
     """The rows of `source`, each `width` cells wide. Counted when first needed."""
 
-    def __init__(self, source: BlockSource, width: int, options: LayoutOptions = PLAIN) -> None:
+    def __init__(self, source: BlockSource, width: int, reorder: bool = True) -> None:
         # The owner may change a list before it calls `splice`.
         self.source: BlockSource = tuple(source) if isinstance(source, list) else source
         self._own: list[Block] | None = None
         self.width = width  # cells of a row
-        self.options = options
+        self.reorder = reorder
         self._layouts: LRUCache[int, Layout] = LRUCache(_LAYOUTS_KEPT)
         self._table: _Table | None = None
         self._by_offset: list[tuple[int, int]] | None = None
@@ -58,7 +58,7 @@ class RowIndex:
         bare = blocks.bare if isinstance(blocks, CountableSource) else blocks.__getitem__
         for number in range(len(blocks)):
             block = bare(number)
-            layout = lay_out(block, self.width, self.options)
+            layout = lay_out(block, self.width, self.reorder)
             if len(block.text) > _COSTLY:
                 self._layouts[at + number] = replace(layout, block=blocks[number])
             counts.append(layout.rows)
@@ -78,7 +78,7 @@ class RowIndex:
     def layout(self, index: int) -> Layout:
         layout = self._layouts.get(index)
         if layout is None:
-            layout = self._layouts[index] = lay_out(self.source[index], self.width, self.options)
+            layout = self._layouts[index] = lay_out(self.source[index], self.width, self.reorder)
         return layout
 
     def first_row(self, index: int) -> int:
@@ -99,7 +99,7 @@ class RowIndex:
         index, inner = self.locate(row)
         layout = self.layout(index)
         line = layout.line_of(inner)
-        return RowPlace(index, layout.spans[line][0] if line else 0, inner - layout.row_of_line(line))
+        return RowPlace(index, layout.spans[line][0] if line else 0, inner - layout.above - line)
 
     def row_of(self, place: RowPlace) -> int:
         if not len(self):
@@ -190,10 +190,9 @@ class RowIndex:
             self._table.counts[index] = self.layout(index).rows
             self._table = _Table(self._table.counts, self._table.offsets)
 
-    def resize(self, width: int, options: LayoutOptions | None = None) -> None:
-        options = self.options if options is None else options
-        if (width, options) != (self.width, self.options):
-            self.width, self.options = width, options
+    def resize(self, width: int, reorder: bool = True) -> None:
+        if (width, reorder) != (self.width, self.reorder):
+            self.width, self.reorder = width, reorder
             self._layouts.clear()
             self._table = None
 

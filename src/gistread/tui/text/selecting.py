@@ -1,6 +1,5 @@
 """Selections as ranges of the blocks' text, without margins, labels and line breaks, and what is under the mouse."""
 
-import re
 from typing import NamedTuple
 
 from textual.geometry import Offset
@@ -10,8 +9,7 @@ from textual.widget import Widget
 from gistread.tui.text.cells import cell_len
 from gistread.tui.text.rows import RowIndex
 from gistread.tui.text.typesetting import offset_at, set_row
-
-_WORD = re.compile(r"\w+(?:['’‑-]\w+)*")
+from gistread.words import HYPHENATED
 
 
 class Point(NamedTuple):
@@ -78,7 +76,7 @@ def text_between(index: RowIndex, first: Point, last: Point) -> str:
 
 
 def word_around(text: str, offset: int) -> tuple[int, int]:
-    for match in _WORD.finditer(text, max(0, offset - 64), offset + 64):
+    for match in HYPHENATED.finditer(text, max(0, offset - 64), offset + 64):
         if match.start() <= offset < match.end():
             return match.span()
     return offset, min(offset + 1, len(text))

@@ -41,7 +41,7 @@ def set_row(layout: Layout, row: int) -> list[Run]:
         runs = [Run(text[start:end], start, end)]
     if end in layout.parted:
         runs.append(Run(HYPHEN, end, end))
-    if layout.options.reorder and bidi.runs_right_to_left(text[start:end]):
+    if layout.reorder and bidi.runs_right_to_left(text[start:end]):
         runs = _ordered(runs, text, start, end, int(layout.right_to_left))
     return runs
 

@@ -10,7 +10,6 @@ from textual.selection import Selection
 from gistread.tui.text import selecting
 from gistread.tui.text.columns import Columns, fit_columns
 from gistread.tui.text.document import Block, BlockSource, OffsetChanged
-from gistread.tui.text.layout import LayoutOptions
 from gistread.tui.text.rows import RowIndex, RowPlace
 
 _BEGINNING = RowPlace(0, 0, -(1 << 30))
@@ -22,7 +21,6 @@ class TextView(ScrollView, inherit_bindings=False):
     # Maximum cells of a row; the text is centred. 0: as wide as the widget.
     text_width: reactive[int] = reactive(0, init=False)
     side_margin: reactive[int] = reactive(2, init=False)  # Empty cells at each side, if the widget is wide enough
-    line_spacing: reactive[int] = reactive(0, init=False)  # Empty rows above each row of text
     # Columns side by side, if there is room; rows continue from one column in the next.
     columns: reactive[int] = reactive(1, init=False)
     # Whether right-to-left text is ordered here rather than by the terminal.
@@ -34,7 +32,7 @@ class TextView(ScrollView, inherit_bindings=False):
     def __init__(self, source: BlockSource, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._index = RowIndex(source, 0)
-        self._anchor = _BEGINNING  # the place a person scrolled to the top, kept exact across resizes
+        self._anchor = _BEGINNING  # the place the user scrolled to the top, kept exact across resizes
         self._columns = Columns()
         self._fitted: tuple[object, ...] = ()  # what the rows were last fitted to
         self._fitted_height = 0  # height of the widget, in rows, at the last fit
@@ -47,7 +45,7 @@ class TextView(ScrollView, inherit_bindings=False):
         """Show another document. The position is kept by the book's offset at the top, or else by the block's key."""
         keep = keep_position and self._ready and len(self._index) > 0
         landmark = self._index.landmark(self._anchor) if keep else None
-        self._index = RowIndex(source, self._index.width, self._index.options)
+        self._index = RowIndex(source, self._index.width, self._index.reorder)
         place = self._index.recall(landmark, range(len(self._index))) if landmark else None
         self._anchor = place or _BEGINNING
         if not keep_position:
@@ -160,20 +158,25 @@ class TextView(ScrollView, inherit_bindings=False):
             self._anchor = place
             self._announce_soon()
 
-    def scroll_to_key(self, key: Hashable, *, top: float | None = None) -> bool:
-        """Scroll as little as possible to these blocks, or to `top` (0 to 1). Returns whether the key is known."""
+    def scroll_to_key(self, key: Hashable, *, top: float | None = None, row: int | None = None) -> bool:
+        """Scroll as little as possible to these blocks, to `top` (0 to 1), or to a row of the view.
+
+        Returns whether the key is known.
+        """
         found = self._index.find_key(key)
         if found is None:
             return False
         if not self._ready:
-            self._later = lambda: self.scroll_to_key(key, top=top)
+            self._later = lambda: self.scroll_to_key(key, top=top, row=row)
             return True
         start, end = self._index.run_of(found)
         first = self._index.first_row(start) + self._index.layout(start).above
         last = self._index.first_row(end) - 1
         height = self.rows_shown
         y = self.scroll_offset.y
-        if top is not None:
+        if row is not None:
+            y = first - row
+        elif top is not None:
             y = first - int(top * max(0, self.size.height - 1))
         else:
             y = min(max(y, last - height + 1), first)
@@ -188,6 +191,11 @@ class TextView(ScrollView, inherit_bindings=False):
         row, height = self._index.row_of(place), self.rows_shown
         spare = 1 if height > 2 else 0
         self._scroll_row(min(max(self.scroll_offset.y, row - height + 1 + spare), row - spare))
+
+    def row_in_view(self, offset: int) -> int:
+        """The row of the view that shows the book's character at `offset`; 0 if it is above."""
+        place = self._index.find_offset(offset) if self._ready else None
+        return 0 if place is None else max(0, self._index.row_of(place) - self.scroll_offset.y)
 
     def offset_below(self, offset: int, rows: int) -> int | None:
         """The offset `rows` rows below `offset` (negative: above); None if there is none."""
@@ -227,7 +235,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._scroll_row(self.max_scroll_y)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Remember the place at the top, if a person scrolled."""
+        """Remember the place at the top, if the user scrolled."""
         super().watch_scroll_y(old_value, new_value)
         if self._settling or not self._ready or round(old_value) == round(new_value):
             return
@@ -267,9 +275,9 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         column = self._columns_in(width - self.scrollbar_size_vertical).width
-        if (column, self._options) == (self._index.width, self._index.options):
+        if (column, self.reorder) == (self._index.width, self._index.reorder):
             return self._index.height
-        return RowIndex(self._index.source, column, self._options).height
+        return RowIndex(self._index.source, column, self.reorder).height
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
         # Textual clips the scroll position to the new size before a Resize event. The rows are fitted here, so that
@@ -287,7 +295,7 @@ class TextView(ScrollView, inherit_bindings=False):
         if not width:
             return
         columns = self._columns_in(width)
-        fitted = (width, self.size.height if columns.count > 1 else 0, columns, self._options)
+        fitted = (width, self.size.height if columns.count > 1 else 0, columns, self.reorder)
         self._fitted_height = self.size.height
         if fitted == self._fitted:
             self._settle()
@@ -295,7 +303,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._fitted = fitted
         selected = self._selected()
         self._columns = columns
-        self._index.resize(columns.width, self._options)
+        self._index.resize(columns.width, self.reorder)
         self._refit()
         if selected is not None:
             selecting.select(self, self._index, *selected)
@@ -333,14 +341,7 @@ class TextView(ScrollView, inherit_bindings=False):
         """Redraw these rows only."""
         self._refit()
 
-    def _layout_changed(self) -> None:
-        self._fit()
-
-    watch_text_width = watch_side_margin = watch_line_spacing = watch_columns = watch_reorder = _layout_changed
-
-    @property
-    def _options(self) -> LayoutOptions:
-        return LayoutOptions(self.line_spacing, self.reorder)
+    watch_text_width = watch_side_margin = watch_columns = watch_reorder = _fit
 
     @property
     def selected_range(self) -> tuple[int, int] | None:

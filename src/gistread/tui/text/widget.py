@@ -14,10 +14,10 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from gistread.tui.text import selecting
-from gistread.tui.text.cells import clean, crop
+from gistread.tui.text.cells import cell_len, clean
 from gistread.tui.text.document import Block, BlockSource, Clicked, Mark, MarkIndex, Span
 from gistread.tui.text.layout import Layout
-from gistread.tui.text.paint import Palette, before_text, located, paint_row
+from gistread.tui.text.paint import TextStyles, before_text, located, paint_row
 from gistread.tui.text.selecting import character_at
 from gistread.tui.text.view import TextView
 
@@ -30,6 +30,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
 
     DEFAULT_CSS = Path(__file__).with_name("long_text.tcss").read_text("utf-8")
 
+    CURSOR_GROUND = ""  # A style whose background fills the rows under the cursor; empty: only the bar marks them
     # Whether a block cursor marks one block, or a run of blocks with one key, at the left.
     cursor: reactive[bool] = reactive(False, init=False)
     marks: reactive[tuple[Mark, ...]] = reactive((), init=False)  # Ranges of the book drawn in a style of their own
@@ -48,7 +49,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         self._cursor_index: int | None = None
         self._mark_index = MarkIndex()
         self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(_STRIPS_KEPT)
-        self._palette: Palette | None = None
+        self._palette: TextStyles | None = None
         self._pressed: Offset | None = None
         self.set_reactive(LongText.text_width, text_width)
         self.set_reactive(LongText.side_margin, side_margin)
@@ -191,7 +192,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         """The strip `y` rows below the top of the view, across all columns."""
         if self._palette is None:
-            self._palette = Palette(self)
+            self._palette = TextStyles(self)
         selected = self._selected()
         strips = []
         for column in range(self._columns.count):
@@ -217,38 +218,39 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
             self._strips[row, margin] = strip
         return strip
 
-    def _paint(self, row: int, margin: int, width: int, palette: Palette, selected: tuple[int, int] | None) -> Strip:
+    def _paint(self, row: int, margin: int, width: int, palette: TextStyles, selected: tuple[int, int] | None) -> Strip:
         index, inner = self._index.locate(row)
         layout = self._index.layout(index)
         block = layout.block
         joined = index > 0 and block.key is not None and self._index.block(index - 1).key == block.key
         fill = block.ground if joined or inner >= layout.above else ""
+        marked = bool(self.gutter_cells) and (joined or inner >= layout.above) and self._is_current(index)
+        fill = self.CURSOR_GROUND if marked and self.CURSOR_GROUND else fill
         line = self._paint_margin(layout, inner, margin, palette, row)
         if self.gutter_cells:
-            marked = (joined or inner >= layout.above) and self._is_current(index)
             cursor = palette.on_ground(palette.block("cursor"), fill)
             line.append(before_text(_CURSOR if marked else " ", cursor, row))
-        line += paint_row(layout, inner, palette, self._marked(block), selected, joined, at=row)
+        line += paint_row(layout, inner, palette, self._marked(block), selected, joined, ground=fill, at=row)
         if (rest := width - sum(segment.cell_length for segment in line)) > 0:
             span = layout.span(inner) or (0, 0)
             ground = palette.on_ground(palette.ground, fill)
             line.append(located(" " * rest, ground, span[1] - span[0], row))
         return Strip(line).adjust_cell_length(width, palette.ground)
 
-    def _paint_margin(self, layout: Layout, row: int, margin: int, palette: Palette, at: int) -> list[Segment]:
+    def _paint_margin(self, layout: Layout, row: int, margin: int, palette: TextStyles, at: int) -> list[Segment]:
         if not margin:
             return []
-        sign, start, span = "", layout.block.start, layout.span(row)
+        sign, style, start, span = "", "sign", layout.block.start, layout.span(row)
         if start is not None and span is not None:
             following = layout.spans[layout.line_of(row) + 1 :][:1]
             first, end = start + span[0], start + (following[0][0] if following else len(layout.block.text))
-            signs = [mark.sign for mark in self._mark_index.between(first, end) if mark.sign and mark.start >= first]
-            sign = crop(clean(signs[-1]), 1) if signs else ""
-        if not sign:
-            return [before_text(" " * margin, palette.ground, at)]
-        after = min(1, margin - 1)
-        line = [before_text(" " * (margin - 1 - after), palette.ground, at)]
-        return [*line, before_text(sign, palette.block("sign"), at), before_text(" " * after, palette.ground, at)]
+            signed = [mark for mark in self._mark_index.between(first, end) if mark.sign and mark.start >= first]
+            if signed and cell_len(text := clean(signed[-1].sign)) <= margin:
+                sign, style = text, signed[-1].sign_style
+        after = " " * min(1, margin - cell_len(sign))
+        before = " " * (margin - len(after) - cell_len(sign))
+        parts = ((before, palette.ground), (sign, palette.block(style)), (after, palette.ground))
+        return [before_text(part, ground, at) for part, ground in parts if part]
 
     def _marked(self, block: Block) -> list[Span]:
         if (start := block.start) is None or not self.marks:
@@ -282,7 +284,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
                 self._report(index, block, None)
             return
         offset = character_at(self._index, row, cell)
-        if event.chain == 1:
+        if event.chain == 1 or not self.ALLOW_SELECT:
             self._report(index, block, offset)
         elif offset is not None:
             whole = 0, len(block.text)

@@ -1,16 +1,17 @@
-"""The answers pane: questions, steps and answers. Follows the newest unless the person has scrolled away."""
+"""The answers pane: questions, steps and answers. Follows the newest unless the user has scrolled away."""
 
 from collections.abc import Hashable
 from dataclasses import replace
 
+from textual.geometry import Size
 from textual.message import Message
 
-from gistread.readers.events import ReaderEvent
+from gistread.readers.events import ReaderEvent, Shown
+from gistread.readers.trace import Places
+from gistread.store.model import SavedQuestion
 from gistread.tui.answer_blocks import AnswerTarget, Exchange, Unfold, exchange_blocks, line_key, with_event
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.text import Block, Clicked, LongText
-from gistread.tui.work.lines import Places
-from gistread.user_data import SavedQuestion
 
 _EMPTY = (Block("No questions yet. Type one below; the answer names its sources.", style="muted"),)
 
@@ -34,15 +35,23 @@ class AnswersPane(LongText):
         self._targets: dict[Hashable, AnswerTarget] = {}
         self._last_start = 0
         self._drawn_width = 0
-        self._left_at = -1  # row of the last automatic scroll; at another row, the person has scrolled
+        self._left_at = -1  # row of the last automatic scroll; at another row, the user has scrolled
+        self._followed = True  # before the last resize
+
+    @property
+    def _following(self) -> bool:
+        return self.scroll_offset.y >= self.max_scroll_y or self.scroll_offset.y == self._left_at
+
+    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        self._followed = self._following  # before Textual clips the position to the new size
+        return super()._size_updated(size, virtual_size, container_size, layout)
 
     def on_resize(self) -> None:
-        """Redraw, since each source is cut to one row."""
+        """Redraw, since each source is cut to one row, and keep the newest answer in view."""
         if self.exchanges and self.size.width != self._drawn_width:
-            following = self.scroll_offset.y == self._left_at
             self._draw_all()
-            if following:
-                self._scroll_to_newest()
+        if self._followed:
+            self._scroll_to_newest()
 
     def show_exchanges(self, exchanges: list[Exchange]) -> None:
         self.exchanges = list(exchanges)
@@ -71,11 +80,11 @@ class AnswersPane(LongText):
         self._set_last(exchange)
 
     def end(self, problem: str) -> None:
-        self._set_last(replace(self.exchanges[-1], running=False, making=None, problem=problem))
+        self._set_last(replace(self.exchanges[-1], running=False, problem=problem))
 
     @property
-    def works(self) -> bool:
-        return bool(self.exchanges) and self.exchanges[-1].shows_work
+    def shows_steps(self) -> bool:
+        return bool(self.exchanges) and self.exchanges[-1].shows_steps
 
     @property
     def last_rows(self) -> int:
@@ -85,21 +94,21 @@ class AnswersPane(LongText):
     @property
     def shown_places(self) -> tuple[tuple[int, int], ...]:
         """Places of the book given to the model for the last question, as reported by its reader."""
-        passages = self.exchanges[-1].work.passages if self.exchanges else None
-        return passages.places if passages else ()
+        trace = self.exchanges[-1].trace if self.exchanges else ()
+        return next((event.places for event in reversed(trace) if isinstance(event, Shown)), ())
 
     def unfold(self, number: int) -> bool:
         """Show or hide the steps of an exchange. Returns whether it has any."""
         exchange = self.exchanges[number]
-        if not exchange.work:
+        if not exchange.steps(self.places):
             return False
-        self.exchanges[number] = replace(exchange, unfolded=not exchange.shows_work)
+        self.exchanges[number] = replace(exchange, unfolded=not exchange.shows_steps)
         on_it = self.cursor_key
         self._draw_all()
         if on_it is not None and self._index.find_key(on_it) is None:
-            on_it = ("work", number)
-        self.set_cursor(on_it if on_it is not None else ("work", number), scroll=False)
-        self.call_after_refresh(lambda: self.scroll_to_key(("work", number)))
+            on_it = ("steps", number)
+        self.set_cursor(on_it if on_it is not None else ("steps", number), scroll=False)
+        self.call_after_refresh(lambda: self.scroll_to_key(("steps", number)))
         return True
 
     def mark_kept(self, number: int) -> None:
@@ -118,7 +127,7 @@ class AnswersPane(LongText):
         self.show(self._blocks or _EMPTY)
 
     def _set_last(self, exchange: Exchange) -> None:
-        following = self.scroll_offset.y >= self.max_scroll_y or self.scroll_offset.y == self._left_at
+        following = self._following
         self.exchanges[-1] = exchange
         drawn = exchange_blocks(exchange, len(self.exchanges) - 1, self.places, self.size.width)
         self._targets |= drawn.targets
@@ -131,11 +140,13 @@ class AnswersPane(LongText):
         self.call_after_refresh(self._show_newest)
 
     def _show_newest(self) -> None:
-        exchange = self.exchanges[-1] if self.exchanges else None
-        current = exchange.work.current if exchange and self.works and not exchange.answer else None
+        """Scroll to the end of the last exchange; to its beginning if it is longer than the pane and answered."""
+        exchange, last = self.exchanges[-1] if self.exchanges else None, len(self.exchanges) - 1
         self.action_bottom()
-        if current is not None:
-            self.scroll_to_key(line_key(len(self.exchanges) - 1, current))
+        if exchange and exchange.answer and self.last_rows > self.rows_shown:
+            self.scroll_to_key(("question", last), row=0)
+        elif exchange and exchange.running and exchange.shows_steps and not exchange.answer:
+            self.scroll_to_key(line_key(last, len(exchange.steps(self.places)) - 1))
         self._left_at = self.scroll_offset.y
 
     def _is_current(self, index: int) -> bool:

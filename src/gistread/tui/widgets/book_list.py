@@ -219,7 +219,7 @@ class BookList(ScrollView, can_focus=True):
         if line == size.rows:
             cell = Cell(entry.title, "title")
         elif line == size.rows + 1:
-            author = ", ".join(entry.authors) if entry.ids else "half an hour"
+            author = ", ".join(entry.authors) if entry.ids else "15 minutes"
             cell = last_read(entry, self.now_s) if entry.missing else Cell(author, "muted")
             if entry.was_opened and not entry.missing:
                 cell = Cell(progress(entry, room - 8), "accent")

@@ -7,13 +7,14 @@ from textual.message import Message
 
 from gistread.book.model import Book
 from gistread.config import Config
-from gistread.tui.book_blocks import BookBlocks, PageStyle
+from gistread.tui.book_blocks import BookBlocks, PageStyle, is_story
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.marking.caret import SelectableText
 from gistread.tui.text.bidi import reorders
 from gistread.tui.text.figure import Figure
 
 _MOST_DIGITS = 7
+_NUMBERS = 2  # cells beside the margin for the numbers of sections
 
 
 class Count:
@@ -48,7 +49,7 @@ class Count:
 
 
 class BookPane(SelectableText):
-    """The book's text. Nothing moves unless the person moves it."""
+    """The book's text. Nothing moves unless the user moves it."""
 
     BINDINGS = bindings(Scope.MOVING)
 
@@ -64,7 +65,7 @@ class BookPane(SelectableText):
         self._page_style = PageStyle()
         self.set_typography(config)
         self.count = Count()
-        self._half_page = 0  # rows of half a page, if the person typed a number; 0: half of the height
+        self._half_page = 0  # rows of half a page, if the user typed a number; 0: half of the height
 
     @property
     def place(self) -> int:
@@ -79,18 +80,25 @@ class BookPane(SelectableText):
         return 1.0 if view[1] >= len(book.text) else view[0] / len(book.text)
 
     def set_typography(self, config: Config) -> None:
-        style = PageStyle(config.paragraphs == "indent", config.justify, config.hyphenate)
+        self._config = config
+        style = self._style()
         if style != self._page_style:
             self._page_style = style
             if self.book is not None:
                 self.show(BookBlocks(self.book, style, self._figures))
-        self.text_width, self.side_margin = config.text_width, config.side_margin
-        self.line_spacing, self.columns = config.line_spacing, config.columns
+        self.text_width, self.side_margin = config.text_width, config.side_margin + _NUMBERS
+        self.columns = config.columns
         self.reorder = reorders(config.bidi, os.environ)
+
+    def _style(self) -> PageStyle:
+        config = self._config
+        story = config.paragraphs == "auto" and self.book is not None and is_story(self.book)
+        return PageStyle(story or config.paragraphs == "indent", config.justify, config.hyphenate)
 
     def show_book(self, book: Book, offset: int) -> None:
         self.book = book
         self._figures = {}
+        self._page_style = self._style()
         self.show(BookBlocks(book, self._page_style, self._figures), keep_position=False)
         if offset:
             self.scroll_to_offset(offset)
@@ -111,6 +119,11 @@ class BookPane(SelectableText):
     def blocks_of(self, key: Hashable) -> range:
         found = self._index.find_key(key)
         return range(0) if found is None else range(*self._index.run_of(found))
+
+    def shows_key(self, key: Hashable) -> bool:
+        """Whether a row of these blocks is in view."""
+        found = self._index.find_key(key)
+        return found is not None and self._in_view(found, self.rows_shown)
 
     def scroll_to_beginning(self) -> None:
         """Scroll to the empty rows above the first line."""

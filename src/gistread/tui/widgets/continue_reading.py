@@ -36,7 +36,7 @@ class ContinueReading(Widget):
     """
 
     class Chosen(Message):
-        """The person opens the book."""
+        """The user opens the book."""
 
     def __init__(self, cover_of: Callable[[LibraryEntry], Figure | None], *, id: str | None = None) -> None:
         """`cover_of`: the cover, if it is loaded."""

@@ -12,15 +12,6 @@ from textual.widgets import Input
 from gistread.tui.commands import BOUND_KEY, THREAD_KEY, own_keys, run
 
 
-class FilterInput(Input):
-    BINDINGS = own_keys(
-        ("down", "screen.library_move('line_down')"),
-        ("up", "screen.library_move('line_up')"),
-        ("pagedown", "screen.library_move('page_down')"),
-        ("pageup", "screen.library_move('page_up')"),
-    )
-
-
 class HistoryInput(Input):
     """An input with a history of what was entered, and the current draft."""
 
@@ -57,7 +48,7 @@ class QuestionInput(HistoryInput):
         ("up", "step(-1)", "Earlier question"),
         ("down", "step(1)", "Later question"),
         (THREAD_KEY, "delete_or_switch", "In the empty line: drop the passage; ask on its own, or go on from the last"),
-        (BOUND_KEY, f"screen.{run('questions.switch_bound')}", "The whole book, or up to your place"),
+        (BOUND_KEY, f"screen.{run('line.choose_bound')}", "Set where answers stop: your place, any other, the end"),
     )
 
     class Asked(Message):
@@ -83,7 +74,7 @@ class QuestionInput(HistoryInput):
         if self.value:
             self.action_delete_left()
         else:
-            await self.run_action(f"screen.{run('questions.drop_or_switch')}")
+            await self.run_action(f"screen.{run('line.drop_or_switch')}")
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
@@ -108,10 +99,10 @@ class PathInput(Input):
 
 class _Paths(Suggester):
     async def get_suggestion(self, value: str) -> str | None:
-        return await asyncio.to_thread(_proposal, value) if value else None
+        return await asyncio.to_thread(_completion, value) if value else None
 
 
-def _proposal(typed: str) -> str | None:
+def _completion(typed: str) -> str | None:
     """The path of the first matching file or folder; a folder ends with a separator."""
     folder, _, name = typed.rpartition("/")
     try:

@@ -19,15 +19,6 @@ _ACTION = "gistread-action"  # not `@click`, which Textual draws as a link
 _GAP = 2  # minimum columns between the parts of the header
 _LEAST_NAME = 20  # Cells of the title that make room for progress
 
-# Commands that take a number, shown while one is pending.
-_COUNTED = (
-    ("cancel", "drop it"),
-    ("percent", "of the book"),
-    ("line-down", "lines"),
-    ("page-down", "screens"),
-    ("next-chapter", "chapters"),
-    ("next-paragraph", "paragraphs"),
-)
 _LAST = ("help", "quit", "library-close")  # Commands always in the key line
 _LEAST_REASON = 24  # Minimum columns of an error
 
@@ -44,11 +35,11 @@ class Line(Static):
         if self._fit is not None:
             self._fit()
 
-    def show(self, parts: object, content: Content, *, layout: bool = False) -> None:
+    def show(self, parts: object, content: Content) -> None:
         """Draw the content, unless `parts` are unchanged."""
         if not self.shows(parts):
             self._parts = parts
-            self.update(content, layout=layout)  # most have a fixed size
+            self.update(content, layout=False)
 
     def shows(self, parts: object) -> bool:
         return parts == self._parts
@@ -56,32 +47,6 @@ class Line(Static):
     @property
     def room(self) -> int:
         return max(0, self.size.width - 2)
-
-
-class MemoryBar(Line):
-    """A bar as wide as the pane: the parts of the book in the memory, and where the person is."""
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._pages: tuple[tuple[float, float], ...] = ()
-        self._here = 0.0
-
-    def show_shares(self, pages: tuple[tuple[float, float], ...], here: float) -> None:
-        """`pages` and `here` are parts of the book, from 0 to 1."""
-        if (pages, here) != (self._pages, self._here):
-            self._pages, self._here = pages, here
-            self.refresh()
-
-    def render(self) -> Content:
-        cells = self.room
-        read = (any(start * cells < at + 0.5 < end * cells for start, end in self._pages) for at in range(cells))
-        here = min(cells - 1, int(self._here * cells))
-        return Content.assemble(
-            *(
-                ("┃", "bold $gr-text") if at == here else ("━", "$gr-accent") if is_read else ("─", "$gr-rule")
-                for at, is_read in enumerate(read)
-            )
-        )
 
 
 class Clickable(Line):
@@ -121,7 +86,7 @@ class HeaderLine(Clickable):
         before = max(0, min(beside // 2, beside - right.cell_length - _GAP))  # In the middle, if both sides have room
         left_room = max(0, before - _GAP) if middle.plain else room - right.cell_length - _GAP
         name = Content.styled(fitted(chapter if panes and chapter else title, left_room - 2), "bold")
-        menu = _clickable(Content.styled("≡ ", "$gr-accent"), "app.command_palette")
+        menu = _clickable(Content.styled("≡ ", "$gr-accent"), "app.help")
         left = Content.assemble(menu, _clickable(name, actions[0] if panes else ""))
         to_middle = before - left.cell_length if middle.plain else 0
         to_right = room - left.cell_length - to_middle - middle.cell_length - right.cell_length
@@ -152,7 +117,7 @@ class StatusLine(Clickable):
 class Actions(Clickable):
     """Actions with their keys, on one or more lines."""
 
-    DEFAULT_CSS = "Actions { height: auto; padding: 0; margin-top: 1; text-wrap: wrap; text-overflow: fold; }"
+    DEFAULT_CSS = "Actions { height: 1; padding: 0; margin-top: 1; text-wrap: wrap; text-overflow: fold; }"
 
     def __init__(self, *actions: tuple[str, str, str], id: str | None = None) -> None:
         """(key as it is displayed, word, action of the screen) of each."""
@@ -175,19 +140,32 @@ class Actions(Clickable):
             rows[-1].append(part)
             left -= part.cell_length + 3
         content = Content("\n").join(Content("   ").join(row) for row in rows)
-        self.show((self._actions, [len(row) for row in rows]), content, layout=True)
+        self.styles.height = len(rows)  # not `auto`, which a grid measures at the width of one of its columns
+        self.show((self._actions, [len(row) for row in rows]), content)
 
 
 class Choices(Clickable):
-    """A choice between a few words, with keys to step through them."""
+    """A choice between a few words, with keys to step through them; with a title, at the right end."""
 
     def show_choices(
-        self, choices: Sequence[tuple[str, str]], chosen: int, steps: tuple[tuple[str, str], tuple[str, str]]
+        self,
+        choices: Sequence[tuple[str, str]],
+        chosen: int,
+        steps: tuple[tuple[str, str], ...],
+        title: str = "",
+        counters: Sequence[str] = (),
     ) -> None:
-        """(word, action) of each choice; (key, action) of the steps left and right."""
+        """(word, action) of each choice; (key, action) of each step. Without room, only the chosen word is shown."""
+        self._fit = partial(self.show_choices, choices, chosen, steps, title, counters)
         words = [_clickable(_tab(word, index == chosen), action) for index, (word, action) in enumerate(choices)]
-        left, right = (_clickable(Content.styled(f" {key} ", "$gr-accent"), action) for key, action in steps)
-        self.show((tuple(choices), chosen, steps), Content.assemble(left, *words, right))
+        keys = [_clickable(Content.styled(f" {key} ", "$gr-accent"), action) for key, action in steps]
+        left = Content.assemble((title, "bold"), ("   " + " · ".join(counters), "$gr-muted")) if title else Content("")
+        for shown in (words, words[chosen : chosen + 1]):
+            right = Content.assemble(*keys[:1], *shown, *keys[1:])
+            if (gap := self.room - left.cell_length - right.cell_length) >= _GAP:
+                break
+        content = Content.assemble(left, " " * gap if title else "", right)
+        self.show((tuple(choices), chosen, steps, title, tuple(counters), self.room), content)
 
 
 class KeyLine(Clickable):
@@ -217,9 +195,7 @@ class KeyLine(Clickable):
         rows: list[list[Content]] = [[]]
         used = 0
         if count:
-            wanted = [(BY_ID[identifier], word) for identifier, word in _COUNTED]
-            times = " time, or to …" if count == "1" else " times, or to …"
-            rows[0].append(Content.assemble((f" {count} ", "bold reverse"), (times, "$gr-muted")))
+            rows[0].append(Content.styled(f" {count} ", "bold reverse"))
             used = rows[0][0].cell_length + 2
         # The keys of the help and of leaving are always shown.
         last = sum(_width(command, word, keymap) for command, word in wanted if command.id in _LAST)
@@ -252,8 +228,16 @@ def _width(command: Command, word: str, keymap: Mapping[str, str]) -> int:
 class Rule(Widget):
     DEFAULT_CSS = "Rule { height: 1; width: 1fr; color: $gr-rule; }"
 
+    _stressed = range(0)
+
+    def stress(self, cells: range) -> None:
+        """Draw these cells heavier."""
+        if cells != self._stressed:
+            self._stressed = cells
+            self.refresh()
+
     def render(self) -> Content:
-        return Content("─" * self.size.width)
+        return Content("".join("━" if at in self._stressed else "─" for at in range(self.size.width)))
 
 
 def fitted(text: str, room: int) -> str:

@@ -1,12 +1,13 @@
-"""The gist memory as a list of pages that open inline; zoomed out, of chapters or the book; zoomed in, of text."""
+"""The gist memory as a list of pages that open inline; zoomed out, of chapters or the book."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory, MemoryEntry, Page
 from gistread.readers.events import OpenedBy
 from gistread.tui import memory_blocks
@@ -18,16 +19,13 @@ if TYPE_CHECKING:
     from gistread.memory.tree import Node
 
 
-_FEW = 8  # Pages that are redrawn one by one when the bound moves
-
-
 class MemoryPane(LongText):
-    """`_sizes`: number of blocks of each page or part, in the order of the book."""
+    """`_sizes`: number of blocks of each page or part that is shown, in the order of the book."""
 
     BINDINGS = bindings(Scope.MOVING, Scope.MEMORY)
 
     class PageChosen(Message):
-        """The person moved to a page, or goes to it in the book (`go`)."""
+        """The user moved to a page, or goes to it in the book (`go`)."""
 
         def __init__(self, page: Page, go: bool) -> None:
             super().__init__()
@@ -45,13 +43,15 @@ class MemoryPane(LongText):
         self._rest: list[Block] = []
         self._parts: Sequence[Node] = ()  # nodes shown when zoomed out
         self._lead: list[Block] = []
-        self._ahead_here: int | None = None  # Start of the page read ahead at the place of the person
+        self.begins = 0  # Offset at which the front matter ends
+        self._ahead_here: int | None = None  # Start of the page read ahead at the place of the user
         self._begun_rows: tuple[Hashable, int] = None, 0  # (key, width) of the page under way, and its most rows so far
 
     def show_memory(self, memory: GistMemory | None) -> None:
         same = memory is not None and self.memory is not None and memory.size == self.memory.size
         pinned = self.view.pinned if same else set()
         self.memory = memory
+        self.begins = front_matter_end(memory.book) if memory is not None else 0
         self.view = replace(
             self.view, opened={}, pinned=pinned, refused=set(), unread_at=None, begun=None, draft="", ahead=()
         )
@@ -79,16 +79,39 @@ class MemoryPane(LongText):
         if self.memory is None:
             return
         self.view.begun, self.view.draft = None, ""
-        if self.view.zoom.coarse:
+        at = self._shown
+        if entry.page.number == len(self._sizes) + 1 <= at and not self.view.zoom.coarse:
+            self._extend(at)
+        else:
             self._redraw_rest()
-        elif entry.page.number == len(self._sizes) + 1:
-            blocks = memory_blocks.entry_blocks(self.memory, entry, self.view)
-            rest = self._rest_blocks(self.memory)
-            self.splice(sum(self._sizes), len(self._rest), [*blocks, *rest])
-            self._sizes.append(len(blocks))
-            self._rest = rest
-            if len(self._sizes) == 1:
-                self.set_cursor(("page", 1), scroll=False)
+
+    def _extend(self, shown: int) -> None:
+        """Show the pages up to `shown`, which is after the last one."""
+        assert self.memory is not None
+        before = len(self._sizes)
+        items = [self._entry_blocks(self.memory, self.memory.entry(number)) for number in range(before + 1, shown + 1)]
+        at, old = sum(self._sizes), self._rest
+        self._sizes += [len(blocks) for blocks in items]
+        self._rest = self._rest_blocks(self.memory)
+        self.splice(at, len(old), [*(block for item in items for block in item), *self._rest])
+        if not before:
+            self.set_cursor(("page", 1), scroll=False)
+
+    @property
+    def _shown(self) -> int:
+        """Number of pages or parts that are shown."""
+        if self.memory is None:
+            return 0
+        pages = memory_blocks.shown_count(self.memory, self.view)
+        bound, entries = self.view.bound, self.memory.entries
+        if not self.view.zoom.coarse:
+            return pages
+        if bound is None:
+            return len(self._parts)
+        return bisect_left(self._parts, bound, key=lambda part: entries[part.first - 1].page.start)
+
+    def _entry_blocks(self, memory: GistMemory, entry: MemoryEntry) -> list[Block]:
+        return memory_blocks.entry_blocks(memory, entry, self.view, self.begins)
 
     def set_draft(self, text: str) -> None:
         """Show the beginning of the gist being written; only its card is redrawn."""
@@ -116,43 +139,17 @@ class MemoryPane(LongText):
             self._redraw_rest()
 
     def set_bound(self, bound: int | None) -> None:
-        """Blur the gists of text beyond this offset."""
+        """Show the gists of text up to this offset; None: all."""
         before, self.view.bound = self.view.bound, bound
         if self.memory is None or bound == before:
             return
-        changed = self._shown_until(before), self._shown_until(bound)
-        if 0 <= changed[1] - changed[0] <= _FEW:
-            for number in range(changed[0] + 1, changed[1] + 1):
-                self._redraw(number)
-            if self.view.ahead or self.view.begun:
-                self._redraw_rest()
-        else:
+        shown = self._shown
+        if shown > len(self._sizes) and not self.view.zoom.coarse:
+            self._extend(shown)
+        elif shown != len(self._sizes):
             self._draw(keep_position=True)
-
-    def _shown_until(self, bound: int | None) -> int:
-        """Number of the last page that is not blurred, 0 for none; zoomed out, of the last page of such a part."""
-        entries = self.memory.entries if self.memory else []
-        at = float("inf") if bound is None else bound
-        if not self.view.zoom.coarse:
-            return bisect_right(entries, at, key=lambda entry: memory_blocks.half_of(entry.page))
-        seen = bisect_right(self._parts, at, key=lambda part: entries[part.last - 1].page.end)
-        return self._parts[seen - 1].last if seen else 0
-
-    def reveal(self) -> bool:
-        """Show what the chosen card says of the text ahead. Returns whether it was blurred."""
-        page, memory, view = self._chosen_page(), self.memory, self.view
-        if page is None or memory is None or view.zoom is memory_blocks.Zoom.TEXT or page.number in view.opened:
-            return False
-        end, blurred = page.end, view.blurs_page(page)
-        if view.zoom.coarse and self._parts and page.number:
-            end = memory.entry(self._parts[self._part_of(page.number)].last).page.end
-            blurred = view.blurs(page.start, end)
-        if not blurred:
-            return False
-        view.revealed.add((page.start, end))
-        self._redraw(page.number)
-        self._redraw_rest()
-        return True
+        else:
+            self._redraw_rest()
 
     def set_guide(self, guide: tuple[tuple[str, str], ...]) -> None:
         if guide != self.view.guide:
@@ -162,8 +159,8 @@ class MemoryPane(LongText):
             else:
                 self._redraw_rest()
 
-    def set_here(self, offset: int, *, scroll: bool) -> None:
-        """Mark the page the person is reading; with `scroll`, scroll to it."""
+    def set_here(self, offset: int, *, scroll: bool, level: int = 0) -> None:
+        """Mark the page the user is reading; with `scroll`, scroll it to `level`, a row of the pane."""
         page = self.memory.page_at(offset) if self.memory else None
         before, self.view.here = self.view.here, page.number if page else None
         if page is None or self.view.unread_at is not None:
@@ -176,12 +173,17 @@ class MemoryPane(LongText):
             if scroll and here not in (None, self._ahead_here):
                 self.scroll_to_key(("ahead", here))
             self._ahead_here = here
-        if self.view.here == before:
+        if self.view.here != before:
+            self._redraw(before)
+            self._redraw(self.view.here)
+        if not scroll or page is None:
             return
-        self._redraw(before)
-        self._redraw(self.view.here)
-        if scroll and page is not None:
-            self.bring_into_view(page.number)
+        if self.view.zoom.coarse:
+            self.scroll_to_key(self._key_of(page.number))
+        elif page.number <= len(self._sizes):
+            self.scroll_to_key(self._key_of(page.number), row=level)
+        elif self._rest:
+            self.scroll_to_key(self._rest[0].key)
 
     def _ahead_at(self, offset: int | None) -> int:
         """Index of the page read ahead that contains this offset; -1 if none does."""
@@ -208,10 +210,7 @@ class MemoryPane(LongText):
             self.post_message(self.Changed())
 
     def toggle_page(self, number: int) -> None:
-        """Open or close a page; if all pages show their text, go to it in the book."""
-        if self.view.zoom is memory_blocks.Zoom.TEXT:
-            self.action_go_to_page()
-            return
+        """Open or close a page."""
         if number in self.view.opened:
             self.close_page(number)
         else:
@@ -250,16 +249,20 @@ class MemoryPane(LongText):
             self._sizes, self._rest = [], memory_blocks.guide_blocks(self.view)
             self.show(self._rest, keep_position=keep_position)
             return
+        shown = self._shown
         if self.view.zoom.coarse:
-            items = [memory_blocks.part_blocks(memory, part, self.view) for part in self._parts]
+            items = [memory_blocks.part_blocks(memory, part, self.view) for part in self._parts[:shown]]
         else:
-            items = [memory_blocks.entry_blocks(memory, entry, self.view) for entry in memory.entries]
+            items = [self._entry_blocks(memory, entry) for entry in memory.entries[:shown]]
         self._sizes = [len(blocks) for blocks in items]
         self._rest = self._rest_blocks(memory)
         self.show([*self._lead, *(block for item in items for block in item), *self._rest], keep_position=keep_position)
 
     def _rest_blocks(self, memory: GistMemory) -> list[Block]:
-        blocks = memory_blocks.rest_blocks(memory, self.view)
+        shown = len(self._sizes)
+        if self.view.zoom.coarse and self._parts:
+            shown = self._parts[shown - 1].last if shown else 0
+        blocks = memory_blocks.rest_blocks(memory, self.view, shown)
         return [self._keep_height(block) if _is_begun(block) else block for block in blocks]
 
     def _part_of(self, number: int) -> int:
@@ -276,11 +279,12 @@ class MemoryPane(LongText):
         coarse = self.view.zoom.coarse
         at = self._part_of(number) if coarse else number - 1
         if at >= len(self._sizes):
+            self._redraw_rest()
             return
         if coarse:
             blocks = memory_blocks.part_blocks(self.memory, self._parts[at], self.view)
         else:
-            blocks = memory_blocks.entry_blocks(self.memory, self.memory.entry(number), self.view)
+            blocks = self._entry_blocks(self.memory, self.memory.entry(number))
         self.splice(len(self._lead) + sum(self._sizes[:at]), self._sizes[at], blocks)
         self._sizes[at] = len(blocks)
 
@@ -289,6 +293,9 @@ class MemoryPane(LongText):
             return
         old, self._rest = self._rest, self._rest_blocks(self.memory)
         self.replace_blocks(len(self._lead) + sum(self._sizes), old, self._rest)
+
+    def _is_current(self, index: int) -> bool:
+        return self.has_focus and super()._is_current(index)
 
     def action_go_to_page(self) -> None:
         if (page := self._chosen_page()) is not None:

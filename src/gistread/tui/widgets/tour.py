@@ -17,8 +17,8 @@ STEPS = (
     ),
     (
         "The memory",
-        "A model reads along and writes what each page says. {next-pane} goes there; "
-        "{open-page} opens the page behind a note.",
+        "A model reads along and writes a gist of each section. {next-pane} goes there, {open-page} opens "
+        "the text of one, {memory} hides the memory.",
     ),
     (
         "Questions",

@@ -1,4 +1,4 @@
-"""Pictures in the book's text, the cover above its first line: loaded in a thread when they come near the view."""
+"""Pictures: drawn in the text, loaded in a thread when they come near the view; and shown alone, by key or click."""
 
 import asyncio
 from collections.abc import Mapping
@@ -8,6 +8,8 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.errors import GistreadError
 from gistread.tui.drawing import ImageMode, read_picture
 from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.navigation import Navigation
+from gistread.tui.text import Clicked
 from gistread.tui.text.figure import Figure
 
 _NEAR_CHARACTERS = 2000  # Before and after the view
@@ -15,9 +17,10 @@ _FIRST_PARAGRAPHS = 5  # Among which a cover in the text is looked for
 _ROWS_AROUND = 4  # Rows of the screen without text
 
 
-class InlinePictures:
-    def __init__(self, context: ReadingContext) -> None:
+class Pictures:
+    def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
         self._context = context
+        self._navigation = navigation
         self._sources = _sources(context.book)
         self._figures: dict[int, Figure | None] = {}  # By paragraph; None if the picture cannot be drawn
         self._most_rows = 0
@@ -38,6 +41,30 @@ class InlinePictures:
         if shown and not self._loading and self._wanted() is not None:
             self._loading = True
             context.screen.run_worker(self._load(), group="pictures")
+
+    def show_next(self) -> None:
+        view, images = self._context.book_pane.visible_range, self._context.book.images
+        if not images or view is None:
+            self._context.warn("This book has no pictures.")
+            return
+        self._open(next((index for index, image in enumerate(images) if image.end > view[0]), len(images) - 1))
+
+    def clicked(self, event: Clicked) -> bool:
+        if event.book_offset is None:
+            return False
+        book = self._context.book
+        image = next(iter(book.images_between(event.book_offset, event.book_offset + 1)), None)
+        if image is not None:
+            self._open(book.images.index(image))
+        return image is not None
+
+    def _open(self, index: int) -> None:
+        # Imported when the first picture is shown: the book's text comes first.
+        from gistread.tui.screens.image import ImageScreen
+
+        context = self._context
+        screen = ImageScreen(context.book, context.path, index, context.services.drawer)
+        context.push(screen, lambda offset: self._navigation.jump(offset, top=0.2))
 
     def _show(self, figures: Mapping[int, Figure | None]) -> None:
         drawn = {index: figure.limited(self._most_rows) for index, figure in figures.items() if figure is not None}

@@ -1,28 +1,34 @@
-"""Follows an answer's sources, pages and reader steps. A digit is the number of a source, or a count."""
+"""What can be done with an answer: follow its sources and steps, or keep it. A digit is a source, or a count."""
 
 from textual import events
 from textual.timer import Timer
 
-from gistread.readers.events import Citation, OpenedBy
-from gistread.tui.answer_blocks import ToSource, Unfold
+from gistread.readers.events import OpenedBy
+from gistread.readers.trace import ToPage, ToPlace
+from gistread.store.evidence import Citation
+from gistread.tui.answer_blocks import Exchange, ToSource, Unfold
 from gistread.tui.layout import Pane
+from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.text import Mark
 from gistread.tui.widgets.answers_pane import AnswersPane
-from gistread.tui.work.lines import ToPage, ToPlace
+from gistread.units import in_quotes
 
 _CITATION_TOP = 0.2
 # A digit with an answer in view is the number of a source, unless another key follows within this time.
 CITATION_PAUSE_S = 0.6
 
 
-class SourceFollower:
-    def __init__(self, context: ReadingContext, navigation: Navigation, pages: MemoryPages) -> None:
+class AnswerController:
+    def __init__(
+        self, context: ReadingContext, navigation: Navigation, pages: MemoryPages, marks: MarkController
+    ) -> None:
         self._context = context
         self._navigation = navigation
         self._pages = pages
+        self._marks = marks
         self._timer: Timer | None = None
 
     def followed(self, event: AnswersPane.Followed) -> None:
@@ -45,22 +51,42 @@ class SourceFollower:
         else:
             self._context.warn(f"The last answer has no source {number}.")
 
-    def toggle_work(self) -> None:
+    def toggle_steps(self) -> None:
         """Show every step the reader took for a question, or only one line."""
         panes, answers = self._context.panes, self._context.answers_pane
         number = self._context.chosen_exchange
         if number < 0 or not answers.unfold(number):
-            self._context.warn("No steps to show: this reader only opened pages, or the question is from another day.")
+            self._context.warn(
+                "No steps to show: this reader only opened sections, or the question is from another day."
+            )
             return
         panes.show_answers()
         panes.fit_answers()
         if panes.narrow:
             panes.show(Pane.ANSWERS)
 
+    @property
+    def offers_note(self) -> bool:
+        """Whether the last answer can be kept as a note."""
+        last = self._context.answers_pane.exchanges[-1:]
+        return bool(last) and self._context.panes.answers_shown and last[0].offers_note
+
+    def keep(self, number: int | None = None) -> None:
+        """Keep the answer of this exchange, else the chosen or last one, as a note on its passage."""
+        answers = self._context.answers_pane
+        number = self._context.chosen_exchange if number is None else number
+        exchange = answers.exchanges[number] if number >= 0 else Exchange("")
+        if exchange.passage is None or not exchange.offers_note:
+            self._context.warn("No answer about a passage here.")
+        else:
+            quotes = [in_quotes(one.quote) for one in exchange.citations if exchange.ends_in_quotes]
+            self._marks.add_note(exchange.passage, "\n".join([exchange.answer.strip(), *quotes]))
+            answers.mark_kept(number)
+
     def _go_to_page(self, number: int) -> None:
         memory = self._context.memory_pane.memory
         if memory is None or not 1 <= number <= len(memory.entries):
-            self._context.warn(f"Page {number} has not been read.")
+            self._context.warn(f"Section {number} has not been read.")
             return
         self._context.memory_pane.bring_into_view(number)
         self._jump(memory.entry(number).page.start)

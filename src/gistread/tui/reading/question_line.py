@@ -1,0 +1,218 @@
+"""What the question being typed is about: the selection, how much of the book it may use, the thread it continues."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+
+from gistread.errors import StorageError
+from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage
+from gistread.memory.sizes import unread_memory
+from gistread.memory.spoilers import has_plot
+from gistread.readers.selection import CHOICES, extend_bound
+from gistread.readers.suggestions import suggestions
+from gistread.readers.thread import QuestionAnswer, Thread, is_follow_up, within_bound
+from gistread.session.answer import thread_of
+from gistread.store.model import BoundChoice, SavedThread
+from gistread.tui.commands import THREAD_KEY, display_key, run
+from gistread.tui.marking.caret import whole_words
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.destination import HINT, destinations_of
+from gistread.tui.widgets.input_line import InputLineClient
+from gistread.tui.widgets.lines import Actions
+from gistread.units import in_quotes, short
+
+_QUOTED = 36  # maximum characters quoted
+
+
+@dataclass(slots=True)
+class OpenThread:
+    """The thread of questions that the next question may continue."""
+
+    id: float = 0.0  # When its first question was asked, in seconds since the epoch
+    exchanges: Thread = ()
+    follows: bool | None = None  # Whether the next question continues it; None: if it reads like a follow-up
+
+    @classmethod
+    def of(cls, saved: SavedThread) -> "OpenThread":
+        return cls(saved.id, thread_of(saved.questions))
+
+    def takes(self, question: str) -> bool:
+        """Whether a question continues the thread; an empty one counts as if it did."""
+        if not self.exchanges or self.follows is not None:
+            return bool(self.exchanges and self.follows)
+        return not question.strip() or is_follow_up(question)
+
+    def begin(self, question: str) -> float:
+        """Continue the thread with a question, or start a new one. Returns the thread's id; 0 for a new thread."""
+        if not self.takes(question):
+            self.id, self.exchanges = 0.0, ()
+        self.follows = None
+        return self.id
+
+    def add(self, answered: QuestionAnswer, asked_at: float) -> None:
+        self.id = self.id or asked_at
+        self.exchanges = (*self.exchanges, answered)
+
+
+class BoundLine(InputLineClient):
+    """The input line that sets where answers stop: where the user has read to, any place, or the end of the book."""
+
+    def __init__(self, context: ReadingContext, line: "QuestionLine") -> None:
+        self._context = context
+        self._line = line
+        self._choices: list[BoundChoice] = []
+
+    def ask(self) -> None:
+        self._context.input_line.ask(self, "answers stop at", HINT)
+        self.typed("")
+
+    def typed(self, words: str) -> None:
+        context = self._context
+        found = destinations_of(words, context.book, context.place)
+        offered = [(one.words, BoundChoice(at=one.offset)) for one in found.destinations] or self._usual()
+        self._choices = [choice for _, choice in offered]
+        context.input_line.choose_from([label for label, _ in offered])
+        context.input_line.say(found.problem, problem=bool(found.problem))
+
+    def _usual(self) -> list[tuple[str, BoundChoice]]:
+        """What is not chosen now comes first, so that the key and Enter switch."""
+        book, line = self._context.book, self._line
+        whole = ("the end: answers use the whole book", BoundChoice(whole=True))
+        read = (f"where you have read to, {line.place_read / max(1, len(book.text)):.0%}", BoundChoice())
+        chapter = book.chapters[book.chapter_index(self._context.place)]
+        here = (f"the end of this chapter, {chapter.end / max(1, len(book.text)):.0%}", BoundChoice(at=chapter.end))
+        return [whole, read, here] if line.bound is not None else [read, whole, here]
+
+    def accepted(self, words: str, choice: int | None) -> None:
+        self._context.input_line.close()
+        if choice is not None and choice < len(self._choices):
+            self._line.choose_bound(self._choices[choice])
+
+
+class QuestionLine:
+    def __init__(self, context: ReadingContext) -> None:
+        self._context = context
+        self.selection: Passage | None = None  # The selected text that the next question is about
+        self._translation = CHOICES[-1][1]  # with the language of the last translation
+        self._chosen = BoundChoice()  # Where answers stop
+        self.thread = OpenThread()
+        self.bound_line = BoundLine(context, self)
+
+    def load(self) -> None:
+        """Load the bound chosen for this book, and the thread asked last. Call it in a thread."""
+        book, user_data = self._context.book, self._context.services.user_data
+        with suppress(StorageError):
+            self._chosen = user_data.bound_choice(book.sha256) or BoundChoice(whole=not has_plot(book))
+            if threads := user_data.threads(book.sha256):
+                self.thread = OpenThread.of(threads[-1])
+
+    async def open(self) -> None:
+        """Quote the selection and offer questions about it; without one, about the book before the first question."""
+        self.take_selection()
+        if self.selection:
+            self.offer(*self.choices)
+            return
+        asked = bool(self._context.answers_pane.exchanges)
+        suggested = () if asked else await asyncio.to_thread(self._suggestions)
+        self.offer(*((question, question) for question in suggested))
+
+    def offer(self, *questions: tuple[str, str]) -> None:
+        """Offer these questions, each with its label."""
+        self._context.question.suggested = tuple(question for _, question in questions)
+        line = self._context.screen.query_one("#suggestions", Actions)
+        line.show_actions(
+            *((str(n), label, run("questions.ask_suggested", n)) for n, (label, _) in enumerate(questions, start=1))
+        )
+        line.set_class(bool(questions), "-some")
+
+    def _suggestions(self) -> tuple[str, ...]:
+        known, view = self.known(), self._context.book_pane.visible_range
+        if view is not None and view[1] < len(known.book.text):
+            known = known.upto(view[1])
+        return suggestions(known, self._context.corrections, plot=has_plot(self._context.book))
+
+    # The selection
+
+    def take_selection(self) -> None:
+        """Take the selection in the book; without one, drop it."""
+        selected = self._context.book_pane.selected_range
+        self._show(whole_words(self._context.book, selected) if selected else None)
+
+    def drop_selection(self) -> None:
+        """Ask about the book again."""
+        self._show(None)
+        self.offer()
+        self._context.refresh()
+
+    def selection_asked(self, question: str) -> None:
+        """A question about the selection has been asked."""
+        if question.startswith(CHOICES[-1][1]):
+            self._translation = question
+        self._show(None)
+        self._context.book_pane.drop_selection()
+
+    @property
+    def choices(self) -> tuple[tuple[str, str], ...]:
+        """(label, question) of each offered question. In the first translation the language is left to be typed."""
+        return (*CHOICES[:-1], (CHOICES[-1][0], self._translation))
+
+    def _show(self, place: Passage | None) -> None:
+        self.selection = place
+        line = self._context.screen.query_one("#passage", Actions)
+        if place is not None:
+            quote = in_quotes(short(self._context.book.text[slice(*place)], _QUOTED))
+            drop = run("line.drop_selection")
+            line.show_actions(("¶", quote, drop), (display_key(THREAD_KEY), "drop", drop))
+        line.set_class(place is not None, "-some")
+
+    # How much of the book it may use
+
+    @property
+    def bound(self) -> int | None:
+        """End of the text that a question may use. None: the whole book."""
+        end = self.place_read if self._chosen.at is None else self._chosen.at
+        return None if self._chosen.whole or end >= len(self._context.book.text) else end
+
+    @property
+    def place_read(self) -> int:
+        """End of all that the user has read and sees."""
+        position, view = self._context.position, self._context.book_pane.visible_range
+        return max(position.furthest, view[1] if view is not None and not position.looking else 0)
+
+    @property
+    def bound_words(self) -> str:
+        """What the question being typed may use: `answers stop at 12%`, `answers use the whole book`."""
+        if (bound := extend_bound(self.selection, self.bound, self._context.book)) is None:
+            return "answers use the whole book"
+        share = bound / len(self._context.book.text)
+        return f"answers stop at {share:.0%}" if share >= 0.01 else "answers stop here"
+
+    def choose_bound(self, choice: BoundChoice) -> None:
+        """Let answers stop there; remembered for this book."""
+        self._chosen = choice
+        self._context.user_data.save(lambda data, sha256: data.choose_bound(sha256, choice))
+        self._context.refresh()
+
+    def known(self) -> GistMemory:
+        """The memory that a question may use: up to the bound."""
+        memory = self._context.memory_pane.memory or unread_memory(self._context.book)
+        bound = self.bound
+        return memory if bound is None else memory.upto(bound)
+
+    # The thread
+
+    @property
+    def follows(self) -> bool:
+        """Whether the question being typed continues the one before it; about a selection, only if that was chosen."""
+        if self.selection:
+            return bool(self.thread.follows)
+        return self.thread.takes(self._context.question.value) and bool(within_bound(self.thread.exchanges, self.bound))
+
+    def drop_or_switch(self) -> None:
+        """Drop the selection; without one, toggle whether the next question continues the last one."""
+        if self.selection:
+            self.drop_selection()
+        elif self.thread.exchanges:
+            self.thread.follows = not self.follows
+            self._context.refresh()

@@ -1,0 +1,241 @@
+"""Searches and asks all books: titles and passages as one types, or an answer with the books it is from."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from textual.css.query import NoMatches
+from textual.worker import Worker
+
+from gistread.errors import GistreadError
+from gistread.library.entries import filter_entries
+from gistread.library.model import LibraryEntry
+from gistread.library.shelf import LibraryHit, LibraryHits, Shelf, ShelfBook
+from gistread.readers.events import AnswerDelta, Answered, Restarted
+from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
+from gistread.store.evidence import with_messages
+from gistread.tui.commands import BOUND_KEY, own_keys
+from gistread.tui.library_work import Books, LibraryAsker
+from gistread.tui.screens.hits import quote_around
+from gistread.tui.screens.listing import ListScreen, Row
+from gistread.tui.services import Opening
+from gistread.tui.text import Block
+from gistread.units import counted, in_quotes
+
+_MOST_TITLES = 5
+_MOST_HITS = 40
+_WAIT_S = 1.0  # Between two looks at an index that is being made
+
+
+@dataclass(frozen=True, slots=True)
+class _Said(Row[Opening]):
+    """The answer, which cannot be chosen."""
+
+    def blocks(self, number: int, *, spaced: bool) -> list[Block]:
+        return [Block(self.text, style="answer", blank_before=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """The list as it was left for a book."""
+
+    asking: bool
+    unread: bool
+    asked: str
+    searched: str | None
+    rows: Sequence[Row[Opening]]
+    note: str
+
+
+class AllBooksScreen(ListScreen[Opening]):
+    """Dismissed with what to open."""
+
+    KEYS = (("tab", "switch", "search or ask"), (BOUND_KEY, "unread", "also ask books not begun, or not"))
+    BINDINGS = own_keys(*KEYS, priority=True)
+    ENTER = "go there"
+    TALL = True
+    SPACED = True
+
+    def __init__(self, books: Books, asker: LibraryAsker, *, asking: bool, at: Opening | None = None) -> None:
+        """`at`: what was chosen in this list before, which is shown again."""
+        super().__init__("All books", at=at, placeholder="words, or a question", typed=at.words if at else "")
+        self._books = books
+        self._asker = asker
+        self._asking = asking
+        self._unread = False
+        self._shelf: Shelf | None = None
+        self._entries: Sequence[LibraryEntry] = ()
+        self._asked = ""  # The question that the rows answer, or that is being answered
+        self._worker: Worker[None] | None = None
+        self._searched: str | None = None  # The words that the rows were found for; None for an answer
+        if at is not None and isinstance(left := at.came_from, _Left):
+            self._asking, self._unread, self._asked, self._searched = (
+                left.asking,
+                left.unread,
+                left.asked,
+                left.searched,
+            )
+            self.rows, self.note = left.rows, left.note
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.run_worker(self._open(), group="shelf")
+
+    async def _open(self) -> None:
+        """Read the list of books, again while some are being indexed."""
+        try:
+            self._entries = (await asyncio.to_thread(self._books.entries))[0]
+            self._shelf = await asyncio.to_thread(self._books.shelf)
+            if not self.rows:
+                self._begin()
+            while self._shelf.pending and self.is_mounted:
+                await asyncio.sleep(_WAIT_S)
+                self._shelf = await asyncio.to_thread(self._books.shelf)
+                if not self._asking:
+                    self._begin()
+        except GistreadError as error:
+            self.say(str(error))
+
+    def filtered(self) -> None:
+        if not self._asking and self.typed != self._searched:
+            self._begin()
+
+    def action_switch(self) -> None:
+        self._asking = not self._asking
+        self._begin()
+
+    def action_unread(self) -> None:
+        self._unread = not self._unread
+        self._asked = ""
+        self._begin()
+
+    def action_choose(self) -> None:
+        if self._asking and self.typed and self.typed != self._asked:
+            self._asked = self.typed
+            self._run(self._answer(self.typed))
+        else:
+            super().action_choose()
+
+    def choose(self, key: Opening) -> None:
+        left = _Left(self._asking, self._unread, self._asked, self._searched, self.rows, self.note)
+        self.dismiss(replace(key, words=self.typed, came_from=left))
+
+    def action_leave(self) -> None:
+        """Stop an answer first."""
+        if self._worker is not None and self._worker.is_running and self._asking:
+            self._worker.cancel()
+            self._asked = ""
+            self.say("Stopped.")
+        else:
+            self.dismiss(None)
+
+    def _begin(self) -> None:
+        """Search for what is typed; before a question, say what it is about."""
+        if self._shelf is None:
+            return
+        if not self._asking:
+            self._run(self._search(self.typed))
+        else:
+            self._show([], self._scope)
+
+    def _run(self, job: Coroutine[None, None, None]) -> None:
+        self._worker = self.run_worker(job, group="find", exclusive=True)
+
+    async def _search(self, words: str) -> None:
+        assert self._shelf is not None
+        self._searched = words
+        titled = [one for one in filter_entries(self._entries, words) if one.path and not one.missing]
+        rows: list[Row[Opening]] = [
+            Row(Opening(one.path, words=words), one.title, tail=", ".join(one.authors))
+            for one in titled[: _MOST_TITLES if words else 0]
+            if one.path
+        ]
+        found = LibraryHits((), 0, {})
+        if words:
+            try:
+                found = await asyncio.to_thread(self._shelf.search, words, _MOST_HITS)
+            except GistreadError as error:
+                self.say(str(error))
+                return
+        hits = f"{counted(found.total, 'passage')}, the best first" if found.hits else "no passage" if words else ""
+        self._show([*rows, *map(self._hit_row, found.hits)], self._note(hits, found.left_out))
+
+    def _hit_row(self, hit: LibraryHit) -> Row[Opening]:
+        start = hit.start - len(hit.before)
+        text, spans = quote_around(hit.before + hit.text + hit.after, start, hit.core, hit.words)
+        opening = Opening(hit.book.path, (hit.start, hit.end), self.typed)
+        return Row(opening, text, tail=_place(hit.book, hit.start), spans=spans)
+
+    def _named_row(self, one: NamedBook, question: str) -> Row[Opening]:
+        opening = Opening(one.book.path, (one.best.start, one.best.end), question)
+        quote = in_quotes(" ".join(one.best.text.split()))
+        return Row(opening, one.book.entry.title, f"{one.reason}\n{quote}", tail=_place(one.book, one.best.start))
+
+    async def _answer(self, text: str) -> None:
+        assert self._shelf is not None
+        self._searched = None
+        named: list[Row[Opening]] = []
+        said = ""
+        try:
+            question = LibraryQuestion(text, self._shelf, self._asker.config, unread=self._unread)
+            self._show([], self._note("looking for the books …"))
+            async for event in self._asker.stream(question):
+                match event:
+                    case BooksNamed(books=books):
+                        named = [Row(None, "From"), *(self._named_row(one, text) for one in books)]
+                        self._show(named, self._note("asking …"))
+                    case AnswerDelta(text=part):
+                        said += part
+                        self._show([_Said(None, said), *named], self._note("answering …"))
+                    case Restarted():
+                        said = ""
+                    case Answered():
+                        marked = with_messages(event.answer, event.marks).text
+                        sources: list[Row[Opening]] = []
+                        for number, citation in enumerate(event.citations, start=1):
+                            book, place = question.source(citation)
+                            opening = Opening(book.path, place, text)
+                            quote = in_quotes(" ".join(citation.quote.split()))
+                            sources.append(
+                                Row(opening, quote, tail=_place(book, place[0]), hanging=f"{number} ", indent=3)
+                            )
+                        self._show([_Said(None, marked), *sources, *named], self._scope, anew=True)
+        except GistreadError as error:
+            self._asked = ""
+            self._show(named, self._note(error.message))
+
+    def _show(self, rows: Sequence[Row[Opening]], note: str, *, anew: bool = False) -> None:
+        """Show these rows; the cursor stays unless they are shown `anew`."""
+        with suppress(NoMatches):  # The screen was closed meanwhile.
+            before = self.chosen if self._asking and not anew else None
+            self.rows, self.note = rows, note
+            self.show_rows(before or self.at)
+
+    def rows_for(self, typed: str) -> Sequence[Row[Opening]]:
+        return self.rows
+
+    @property
+    def nothing(self) -> str:
+        return ""
+
+    @property
+    def _scope(self) -> str:
+        """What a question is about."""
+        books = self._shelf.books if self._shelf else ()
+        begun = sum(book.begun for book in books)
+        if self._unread:
+            return self._note(f"asks all {counted(len(books), 'book')}, also those not begun")
+        left_out = f", {len(books) - begun} not begun left out" if begun < len(books) else ""
+        return self._note(f"asks {counted(begun, 'book')}{left_out}")
+
+    def _note(self, *facts: str) -> str:
+        mode = "ask" if self._asking else "search"
+        progress = self._shelf.progress if self._shelf else ""
+        return " · ".join(filter(None, (mode, *facts, progress)))
+
+
+def _place(book: ShelfBook, start: int) -> str:
+    chapter = book.indexed.chapter_title(start)[:30]
+    share = f"{start / max(1, book.indexed.length):.0%}"
+    return " · ".join(filter(None, (book.entry.title[:40], share, chapter)))

@@ -1,0 +1,154 @@
+"""Lists of the app: how questions are answered, the themes, and the reading figures."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import date
+from typing import TYPE_CHECKING
+
+from textual import on
+
+from gistread.engine.protocol import EngineInfo
+from gistread.library.entries import list_entries
+from gistread.library.figures import Figures, reading_figures
+from gistread.library.text import describe_book_figures, describe_figures
+from gistread.memory.model import GistMemory
+from gistread.readers.cost import WHOLE_BOOK
+from gistread.readers.registry import DEFAULT_READER, METHODS, Method
+from gistread.session.estimate import artifacts_left, seconds_to_answer
+from gistread.store.catalogue import Catalogue
+from gistread.tui.screens.listing import ListScreen, Row
+from gistread.tui.services import AppServices
+from gistread.tui.themes import Palette
+from gistread.tui.widgets.row_list import RowList
+from gistread.units import format_duration
+
+if TYPE_CHECKING:
+    from gistread.memory.estimate import RemainingWork
+    from gistread.session.session import Session
+
+
+def need_words(name: str, left: "RemainingWork | None", info: EngineInfo | None) -> str:
+    """`needs facts: about 12 min`, `facts are ready`; empty if the artifact is not needed."""
+    if left is not None and left.needless:
+        return ""
+    if left is None or (not left.total and not left.done):
+        return f"needs {name}"
+    if left.complete:
+        return f"{name} are ready"
+    seconds = left.seconds(info) if info is not None else None
+    time = "" if seconds is None else f"about {format_duration(seconds)}"
+    if left.done:
+        return f"{name}: {left.done} of {left.total} ready" + (f", {time} more" if time else "")
+    return f"needs {name}" + (f": {time}" if time else "")
+
+
+def title_of(reader: str) -> str:
+    """Its plain name; of a method of the papers, its own."""
+    return USUAL[reader][0] if reader in USUAL else reader
+
+
+def cost_words(reader: str, memory: GistMemory, seconds: float | None) -> str:
+    """`Thorough reads ~120 sections: about 14 min`. `memory`: what a question may use."""
+    title = title_of(reader)
+    if seconds is None:
+        return f"{title} reads ~{memory.estimated_pages} sections. This model's speed is not known yet."
+    does = f"reads ~{memory.estimated_pages} sections: " if reader in WHOLE_BOOK else "takes "
+    return f"{title} {does}about {format_duration(seconds)}."
+
+
+def cost_panel(reader: str, cost: str, quick: tuple[str, float | None] | None) -> ListScreen[str]:
+    """Confirms a costly question; dismissed with the name of a reader.
+
+    `cost`: what the answer takes, in words; `quick`: a quicker reader and its seconds, None if unknown.
+    """
+    rows = [Row(reader, "Ask all the same")]
+    if quick is not None:
+        name, seconds = quick
+        rows.append(Row(name, f"Quick: about {format_duration(seconds)}" if seconds else "Quick"))
+    return ListScreen(cost, rows=rows)
+
+
+_MORE = "\0more"  # id of the row that lists every method
+USUAL = {  # Three readers by their plain names: (name, what it does)
+    "gistread": ("Quick", "Reads a short text whole, else the passages that fit the question best."),
+    "auto": ("Careful", "Reads what suits the question: all of it, sections, gists or passages."),
+    "notes": ("Thorough", "Reads the whole book for the question and takes notes."),
+}
+_NAME_CELLS = 12
+
+
+class ReaderScreen(ListScreen[str]):
+    """Dismissed with the name of a reader. The methods of the papers are listed on request."""
+
+    def __init__(self, current: str, session: "Session | None") -> None:
+        self._current = current or DEFAULT_READER
+        self._session = session
+        self._left: dict[str, RemainingWork] = {}
+        self._times: dict[str, float | None] = {}  # Rough estimates; None before the model's rates are known
+        self._whole = self._current not in USUAL
+        note = "How the next question is answered. Every answer names its sources."
+        super().__init__("How thoroughly to answer", note, at=self._current)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        if self._session is not None:
+            self.run_worker(self._measure(self._session))
+
+    async def _measure(self, session: "Session") -> None:
+        """Add times to the rows. Measuring takes a moment for a long book."""
+        self._left = await artifacts_left(session)
+        self._times = {name: await seconds_to_answer(session, name) for name in USUAL}
+        self.show_rows(self.chosen)
+
+    def rows_for(self, typed: str) -> Sequence[Row[str]]:
+        rows = [self._row(name, *words, seconds=self._times.get(name)) for name, words in USUAL.items()]
+        if not self._whole:
+            return [*rows, Row(_MORE, "  Methods …", "Those of the research papers, by name.")]
+        return rows + [self._method(method) for method in METHODS.values() if method.name not in USUAL]
+
+    def _row(self, name: str, title: str, about: str, *, seconds: float | None = None) -> Row[str]:
+        time = f"{title:<{_NAME_CELLS}}about {format_duration(seconds)}" if seconds else title
+        return Row(name, ("● " if name == self._current else "  ") + time, about)
+
+    def _method(self, method: Method) -> Row[str]:
+        info = self._session.models.reading.info if self._session is not None else None
+        about = [method.summary, *([] if method.needs_memory else ["needs no memory"])]
+        about += filter(None, (need_words(name, self._left.get(name), info) for name in method.artifacts))
+        return self._row(method.name, method.name, " · ".join(about))
+
+    def choose(self, key: str) -> None:
+        if key != _MORE:
+            self.dismiss(key)
+            return
+        self._whole = True
+        self.show_rows(next(name for name in METHODS if name not in USUAL))
+
+
+class ThemeScreen(ListScreen[str]):
+    """Dismissed with the name of a theme. The screen behind shows each as the cursor moves."""
+
+    def __init__(self, palettes: Sequence[Palette], current: str, problems: Sequence[str]) -> None:
+        """`problems`: one line for each invalid theme file."""
+        grounds = ("own" if one.terminal else "dark" if one.dark else "light" for one in palettes)
+        rows = [Row(one.name, one.title, tail=ground) for one, ground in zip(palettes, grounds, strict=True)]
+        note = "\n".join((*problems, "Enter keeps it, Esc keeps the one before."))
+        super().__init__("Choose a theme", note, rows, current)
+
+    @on(RowList.Moved)
+    def _preview(self) -> None:
+        if self.chosen is not None:
+            self.app.theme = self.chosen
+
+
+async def figures_panel(services: AppServices) -> ListScreen[str]:
+    """Reading figures: today, the last seven days, and a row for each book. Reads the disk in a thread."""
+
+    def read() -> Figures:
+        entries, _ = list_entries(services.user_data, Catalogue(services.paths))
+        return reading_figures(services.user_data, entries, date.today())
+
+    figures = await asyncio.to_thread(read)
+    lines = describe_figures(figures)
+    note = "\n".join((*lines, *([] if figures.books else ["Time is counted while you read on in a book."])))
+    rows = [Row(book.sha256, book.title, describe_book_figures(book)) for book in figures.books]
+    return ListScreen("Reading figures", note, rows)

@@ -1,0 +1,57 @@
+"""The list of every panel and of the input line."""
+
+from collections.abc import Hashable
+
+from textual.message import Message
+
+from gistread.tui.commands import Scope, bindings
+from gistread.tui.text import LongText
+
+
+class RowList(LongText):
+    """Rows with a cursor, which letters move as they move the book."""
+
+    BINDINGS = bindings(Scope.MOVING)
+    ALLOW_SELECT = False
+    CURSOR_GROUND = "current"
+
+    class Moved(Message):
+        """The cursor is on another row."""
+
+    def set_cursor(self, key: Hashable, *, scroll: bool = True) -> bool:
+        before = self._cursor_index
+        found = super().set_cursor(key, scroll=scroll)
+        if self._cursor_index != before:
+            self.post_message(self.Moved())
+        return found
+
+    def action_line_down(self, count: int = 1) -> None:
+        self.move_cursor(count)
+
+    def action_page_down(self) -> None:
+        self._turn(1.0)
+
+    def action_page_up(self) -> None:
+        self._turn(-1.0)
+
+    def action_half_page_down(self) -> None:
+        self._turn(0.5)
+
+    def action_half_page_up(self) -> None:
+        self._turn(-0.5)
+
+    def _turn(self, screens: float) -> None:
+        """Scroll by this part of a screen, and move the cursor by as many rows, less one for orientation."""
+        first, last = (self._index.locate(row)[0] for row in self.rows_in_view)
+        keys = {self._index.block(number).key for number in range(first, last + 1)} - {None}
+        top = self.scroll_offset.y
+        self.move_cursor(round(screens * max(1, len(keys) - 1)) or round(2 * screens))
+        self._scroll_row(top + round(screens * self._page))
+        self.scroll_to_key(self.cursor_key)
+
+    def action_top(self) -> None:
+        self.move_cursor(-len(self._index))
+        self._scroll_row(0)
+
+    def action_bottom(self) -> None:
+        self.move_cursor(len(self._index))

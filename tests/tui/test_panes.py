@@ -1,0 +1,89 @@
+"""Panes: which one has the focus, hiding the memory, and Escape."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.config import load_config
+from gistread.engine.protocol import NO_USAGE
+from gistread.readers.events import Answered, Started
+from gistread.tui.layout import Pane
+from tests.tui.books import long_book, small_book
+from tests.tui.scripted import (
+    ScriptedReader,
+    SteppedEngine,
+    app_on,
+    lines,
+    opened,
+    paths_in,
+    read_whole,
+    text_of,
+    until,
+)
+
+WIDE = (130, 40)
+
+
+def says(text: str) -> str:
+    return "The lamp and the boy are spoken of."
+
+
+async def test_a_heavier_rule_shows_the_focus_and_the_typography_panel_gives_it_back(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await until(pilot, lambda: lines(app)[1].startswith("━") and lines(app)[1].rstrip().endswith("─"))
+        await pilot.press("tab")
+        await until(pilot, lambda: lines(app)[1].startswith("─") and "━" in lines(app)[1])
+        await pilot.press("equals_sign", "escape")
+        await until(pilot, lambda: app.focused is screen.book_pane)
+        await pilot.pause(0.1)
+        assert screen.panes.current is Pane.BOOK
+        await pilot.press("tab")
+        await until(pilot, lambda: screen.panes.current is Pane.MEMORY)
+
+
+async def test_a_key_hides_the_memory_for_later_books_too(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await pilot.press("M")
+        await until(pilot, lambda: "Memory" not in text_of(app))
+        await pilot.press("tab")
+        await until(pilot, lambda: screen.panes.current is Pane.ANSWERS)
+        await pilot.press("escape", "<")
+        await until(pilot, lambda: not load_config(paths_in(tmp_path).config_file).memory)
+        await pilot.press("M")
+        await until(pilot, lambda: "Memory" in text_of(app))
+        await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).memory)
+
+
+async def test_without_a_model_the_memory_is_closed_and_a_line_says_how_to_open_it(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        await opened(pilot)
+        await until(pilot, lambda: "M shows the memory" in text_of(app))
+        assert "Memory" not in text_of(app)
+        await pilot.press("M")
+        await until(pilot, lambda: "Memory" in text_of(app) and "asks about the book" in text_of(app))
+
+
+@pytest.mark.parametrize("sizes", [((80, 24), (100, 30)), ((160, 50), (80, 24)), ((130, 44), (100, 20))])
+async def test_the_newest_answer_is_in_view_at_its_beginning_after_a_resize(
+    tmp_path: Path, reader: ScriptedReader, sizes: tuple[tuple[int, int], ...]
+) -> None:
+    app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=sizes[0]) as pilot:
+        await read_whole(pilot)
+        await pilot.press("a", *"who", "enter")
+        await until(pilot, lambda: reader.questions)
+        words = " ".join(f"Ferrand did it {number} times." for number in range(80))
+        reader.say(Started("auto", 9, 9, True), Answered(words, True, (), (), (), 50.0, NO_USAGE))
+        if sizes[0][0] < 100:
+            app.reading.panes.show(Pane.ANSWERS)
+        await until(pilot, lambda: "Ferrand did it 0 times." in text_of(app))
+        for size in sizes:
+            await pilot.resize_terminal(*size)
+            if size[0] < 100:
+                app.reading.panes.show(Pane.ANSWERS)
+            await until(pilot, lambda: "Ferrand did it 0 times." in text_of(app))
