@@ -77,7 +77,10 @@ Run = Callable[..., Ran]
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
     """Run one command line in this process."""
+    return running(main, capsys)
 
+
+def running(main: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str]) -> Run:
     def run_command(*words: str | Path) -> Ran:
         status = main([str(word) for word in words])
         out, err = capsys.readouterr()

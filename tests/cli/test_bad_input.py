@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from gistread.cli.output import write_json
 from gistread.errors import ExitStatus
-from gistread.journal import Journal, read_records
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
+from gistread.store.journal import Journal, read_records
 from tests.cli.conftest import Ran, Run
 from tests.fake_engine import FakeEngine
 from tests.permissions import obey_permissions
@@ -94,18 +95,6 @@ def test_an_unreadable_book_is_status_3_and_at_most_two_lines(run: Run, tmp_path
         assert "Traceback" not in ran.err
 
 
-def test_a_file_without_permission_is_status_3(book: Path) -> None:
-    book.chmod(0o000)
-    ran = gistread("pages", book)
-    assert ran.status == ExitStatus.BOOK
-
-
-def test_an_empty_standard_input_is_status_3(tmp_path: Path) -> None:
-    ran = gistread("index", "-")
-    assert (ran.status, ran.out) == (ExitStatus.BOOK, "")
-    assert "standard input" in ran.err
-
-
 def test_escape_sequences_of_names_books_and_models_never_reach_the_terminal(
     run: Run, tmp_path: Path, engine: FakeEngine
 ) -> None:
@@ -117,7 +106,7 @@ def test_escape_sequences_of_names_books_and_models_never_reach_the_terminal(
     for command in (
         ["index", book, *SIZE],
         ["pages", book],
-        ["ask", book, f"Why {evil}?", "--expand", "1"],
+        ["ask", book, f"Why {evil}?", "--max-pages", "1"],
     ):
         ran = run(*command)
         assert ran.status == ExitStatus.DONE, ran.err
@@ -171,7 +160,7 @@ def test_damage_in_a_memory_costs_only_its_page(run: Run, book: Path, engine: Fa
     shown = run("pages", book, "--json")
     assert 0 < len(shown.json["pages"]) < first["pages"]
     assert "A memory of this book is damaged." in shown.err
-    assert "pages read so far" in shown.err
+    assert "sections read so far" in shown.err
     ran = run("index", book, *SIZE, "--json")
     assert "damaged" in ran.err
     assert ran.json["resumed_pages"] == first["pages"] - 1
@@ -185,9 +174,9 @@ def test_a_damaged_first_page_hides_no_memory_and_keeps_its_task(run: Run, book:
     whole = path.read_bytes()
     at = whole.index(b"\n") + 20
     path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-    for words in (["pages", book], ["memory", "export", book], ["ask", book, "Who?", *task]):
+    for words in (["pages", book], ["ask", book, "Who?", *task]):
         assert "A memory of this book is damaged." in run(*words).err
-    assert f"with {first['pages'] - 1} pages saved" in run("memory", "export", book).err
+    assert f"with {first['pages'] - 1} sections saved" in run("ask", book, "Who?", *task, "--reader", "readagent-s").err
     shown = run("pages", book, "--json").json
     assert (len(shown["pages"]), len(shown["pages_ahead"])) == (0, first["pages"] - 1)
     shown = run("pages", book)
@@ -203,16 +192,6 @@ def test_a_damaged_first_page_hides_no_memory_and_keeps_its_task(run: Run, book:
     assert run("index", book, *task, *SIZE, "--json").json["resumed_pages"] == first["pages"] - 1
     path.write_bytes(b"x" + whole[1:])
     assert "Unknown book" in run("memory", "list").out
-
-
-def test_a_cache_of_junk_is_read_again(run: Run, book: Path, engine: FakeEngine) -> None:
-    run("index", book, *SIZE)
-    pages = run("pages", book, "--json").json
-    for junk in (b"", b"junk\n" * 100, os.urandom(5000)):
-        memory_file().write_bytes(junk)
-        assert run("pages", book).status == ExitStatus.FAILED
-        assert run("index", book, *SIZE).status == ExitStatus.DONE
-        assert run("pages", book, "--json").json == pages
 
 
 def test_index_stops_if_it_cannot_save_but_ask_still_answers(book: Path, home: Path) -> None:
@@ -265,7 +244,7 @@ def test_stored_files_become_private_to_this_user(book: Path, home: Path) -> Non
     assert gistread("index", book, *SIZE).status == ExitStatus.DONE
     assert gistread("ask", book, "Who?", *SIZE).status == ExitStatus.DONE
     kept = [path for folder in home.iterdir() for path in folder.rglob("*")]
-    assert {path.suffix for path in kept} >= {".memory", ".jsonl", ".book"}
+    assert {path.suffix for path in kept} >= {".memory", ".db", ".book"}
     assert [path for path in kept if path.stat().st_mode & 0o077] == []
 
 
@@ -287,21 +266,6 @@ def test_a_full_disk_behind_standard_output_is_one_line(words: list[str]) -> Non
         )
     assert done.returncode == ExitStatus.FAILED
     assert done.stderr == "gistread: Cannot write to standard output: No space left on device.\n"
-
-
-def test_a_missing_book_is_reported_before_the_screen_opens(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEXTUAL_DRIVER", "stands for a terminal")
-    ran = run("no-such-book.txt")
-    assert (ran.status, ran.out) == (ExitStatus.BOOK, "")
-
-
-def test_a_dumb_terminal_gets_a_message_instead_of_the_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "dumb")
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    ran = run("sample")
-    assert ran.status == ExitStatus.USAGE
-    assert "TERM=dumb" in ran.err
 
 
 @pytest.mark.parametrize("words", [[], ["sample"], ["some.txt"], ["-"]])
@@ -333,7 +297,7 @@ def test_an_internal_error_is_two_lines_and_its_traceback_goes_to_the_log(
     logged = log.read_text()
     assert "Traceback" in logged
     assert "ValueError" in logged
-    assert "pages.py" in logged
+    assert "memory.py" in logged
     assert text not in logged
     assert said not in logged
     monkeypatch.setenv("GISTREAD_DEBUG", "1")
@@ -388,18 +352,24 @@ def test_json_is_utf8_in_every_locale(book: Path, home: Path) -> None:
     assert gistread("pages", book, **environment).status == ExitStatus.DONE
 
 
-@pytest.mark.parametrize("hidden", ["memories", "memory", "books", "library.jsonl"])
+def test_json_has_no_control_characters(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    write_json({"path": "two\x7f\x9b\u202e\udcff.txt"})
+    printed = capfdbinary.readouterr().out.decode()
+    assert printed.strip("\n").isprintable()
+    assert json.loads(printed)["path"] == "two\x7f\x9b\u202e\ufffd.txt"
+
+
+@pytest.mark.parametrize("hidden", ["memories", "memory", "store"])
 def test_what_cannot_be_read_is_called_so(run: Run, book: Path, engine: FakeEngine, hidden: str) -> None:
     run("index", book, *SIZE)
     run("books", "--add", book)
     paths = default_paths()
-    path = {"memories": paths.memories, "memory": memory_file(), "books": paths.books, "library.jsonl": paths.library}
+    path = {"memories": paths.memories, "memory": memory_file(), "store": paths.store}
     commands: list[list[str | Path]] = [["books"]]
     if hidden.startswith("memor"):
         commands += [["pages", book], ["memory", "list"], ["memory", "list", book], ["ask", book, "Who?"]]
     if hidden == "memories":
         commands += [["cache"]]
-    paths.books.mkdir(parents=True, exist_ok=True)
     mode = path[hidden].stat().st_mode
     path[hidden].chmod(0)
     try:
@@ -409,3 +379,9 @@ def test_what_cannot_be_read_is_called_so(run: Run, book: Path, engine: FakeEngi
             assert "Traceback" not in ran.err
     finally:
         path[hidden].chmod(mode)
+
+
+def test_a_closed_standard_output_is_one_message(home: Path) -> None:
+    command = [sys.executable, "-m", "gistread", "books", "--json"]
+    ran = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *command], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (ExitStatus.FAILED, "gistread: Standard output is closed.\n")

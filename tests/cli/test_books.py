@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from gistread.book.open import open_book
 from gistread.errors import ExitStatus
+from gistread.sample import story_path
 from tests.cli.conftest import Run
 
 
@@ -19,34 +21,16 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_title_cannot_reverse_the_terminals_text(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "evil \u202etxt.epub.txt").write_text("One. " * 50)
-    run("books", "--add", tmp_path / "evil \u202etxt.epub.txt")
-    assert "evil" in (shown := run("books").out)
-    assert "\u202e" not in shown
-
-
-def test_an_empty_library_says_how_to_fill_it(run: Run) -> None:
-    ran = run("books")
-    assert (ran.status, ran.out) == (ExitStatus.DONE, "")
-    assert "gistread books --add FOLDER" in ran.err
-
-
 def test_a_folder_is_added_and_its_broken_files_are_named(run: Run, folder: Path) -> None:
     (folder / "broken.epub").write_bytes(b"PK\x03\x04")
     ran = run("books", "--add", folder)
     assert (ran.status, ran.out) == (ExitStatus.DONE, "")
-    assert "2 new" in ran.err
+    assert "2 books added" in ran.err
     assert "broken.epub" in ran.err
     listed = run("books").out
     assert "not opened yet" in listed
     assert "A Tale of One City" in listed
     assert str(folder) in listed
-
-
-def test_words_filter_the_library(run: Run, folder: Path) -> None:
-    run("books", "--add", folder)
-    assert [book["title"] for book in run("books", "tale", "dogs", "--json").json["books"]] == ["A Tale of Two Dogs"]
 
 
 def test_json_has_every_field(run: Run, folder: Path) -> None:
@@ -73,19 +57,56 @@ def test_a_book_is_removed_by_path_or_title_and_its_file_stays(run: Run, folder:
     assert len(list(folder.iterdir())) == 2
 
 
-def test_an_ambiguous_or_unknown_name_removes_nothing(run: Run, folder: Path) -> None:
+def test_a_book_is_called_by_number_title_or_words(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accented = folder / "Émile.txt"
+    accented.write_text("Émile\n\n" + "He walked in the garden with his tutor. " * 50)
     run("books", "--add", folder)
-    several = run("books", "--remove", "tale")
-    assert several.status == ExitStatus.USAGE
-    assert str(folder / "A Tale of Two Dogs.txt") in several.err
-    assert run("books", "--remove", "moby dick").status == ExitStatus.USAGE
+    numbers = {one["title"]: one["number"] for one in run("books", "--json").json["books"]}
+    assert sorted(numbers.values()) == [1, 2, 3]
+    for name in (*run("completion", "--names", "books").out.split()[:1], "EMILE.txt", str(numbers["Émile"]), "émil"):
+        assert run("toc", name, "--json").json["title"] == "Émile", name
+    assert run("toc", "sample", "--json").json["title"] == open_book(story_path()).title
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "emile").write_text("Another text, in the folder where the user stands.")
+    assert run("toc", "emile", "--json").json["title"] == "emile"
+
+
+@pytest.mark.parametrize("command", [["toc"], ["books", "--remove"], ["people"], ["export"], ["serve"], []])
+def test_an_ambiguous_name_is_listed_and_an_unknown_one_gets_a_suggestion(
+    run: Run, folder: Path, command: list[str]
+) -> None:
+    run("books", "--add", folder)
+    several = run(*command, "tale")
+    assert (several.status, several.out) == (ExitStatus.USAGE, "")
+    heading, *listed = several.err.splitlines()
+    assert heading == "gistread: 2 books match 'tale'. Name one by its number:"
+    titles = [f"{one['number']:>4}  {one['title']} · unknown author" for one in run("books", "--json").json["books"]]
+    assert sorted(listed) == sorted(titles)
+    unknown = run(*command, "a tale of two digs")
+    assert unknown.status == ExitStatus.USAGE
+    assert "Did you mean “A Tale of Two Dogs”" in unknown.err
+    assert unknown.err.count("\n") == 2
     assert len(run("books", "--json").json["books"]) == 2
 
 
-def test_an_unreadable_book_cannot_be_added(run: Run, folder: Path) -> None:
-    assert run("books", "--add", folder / "nothing.txt").status == ExitStatus.BOOK
-    (folder / "empty.txt").touch()
-    assert run("books", "--add", folder / "empty.txt").status == ExitStatus.BOOK
+def test_a_tag_stands_for_its_books_until_it_is_taken_away(run: Run, folder: Path, book: Path) -> None:
+    run("books", "--add", folder)
+    assert run("books", "tag", "dogs", book, "animals", "--json").json["books"] == ["A Tale of Two Dogs", "The Lamp"]
+
+    def titles() -> set[str]:
+        return {one["title"] for one in run("books", "--tag", "ANIMALS", "--json").json["books"]}
+
+    assert titles() == {"A Tale of Two Dogs", "The Lamp"}
+    assert run("books", "untag", "lamp", "Animals").status == ExitStatus.DONE
+    assert run("books", "untag", "lamp", "animals").status == ExitStatus.USAGE
+    assert titles() == {"A Tale of Two Dogs"}
+    (tags,) = {tuple(one["tags"]) for one in run("books", "dogs", "--json").json["books"]}
+    assert tags == ("animals",)
+    misspelt = run("books", "--tag", "animal")
+    assert (misspelt.status, misspelt.err.count("\n")) == (ExitStatus.USAGE, 2)
+    assert "Did you mean 'animals'?" in misspelt.err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names are Unicode there")

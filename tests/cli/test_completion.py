@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 
 from gistread.cli.completion import completion_script
-from gistread.errors import ExitStatus
-from tests.cli.conftest import Run
-from tests.engine.test_models import gguf
 
 _BASH = """
 source ./completion
@@ -20,6 +17,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 _GISTREAD = """#!/bin/sh
 case "$*" in
     "completion --names models") echo tiny ;;
+    "completion --names books") printf 'emma\\nkim\\n' ;;
     "completion --names presets") printf 'auto\\nfiction\\n' ;;
     "completion --names catalogue") echo qwen3-4b-instruct ;;
 esac
@@ -63,7 +61,7 @@ def completed(shell: str, folder: Path, *words: str) -> list[str]:
         (("bo",), ["books"]),
         (("index", "--rea"), ["--reading"]),
         (("index", "--reading", ""), ["careful", "single-pass"]),
-        (("models", ""), ["catalogue", "check", "convert", "get", "list", "rm", "use"]),
+        (("models", ""), ["catalogue", "check", "get", "list", "rm", "use"]),
         (("index", "--model", "tin"), ["tiny"]),
         (("index", "--preset", "fic"), ["fiction"]),
         (("models", "get", "qwen3-4b"), ["qwen3-4b-instruct"]),
@@ -72,6 +70,9 @@ def completed(shell: str, folder: Path, *words: str) -> list[str]:
         (("docs", "me"), ["methods"]),
         (("completion", ""), ["bash", "fish", "powershell", "tcsh", "zsh"]),
         (("index", "fra"), ["frankenstein.epub"]),
+        (("index", "ki"), ["kim"]),
+        (("help", "ind"), ["index"]),
+        (("books", ""), ["list", "tag", "untag"]),
         (("frankenstein.epub", "--mod"), ["--model"]),
         (("serve", "--port", ""), []),
         (("keys", "--t"), ["--toml"]),
@@ -92,19 +93,3 @@ def test_the_shell_accepts_the_completion_script(shell: str, tmp_path: Path) -> 
     file.write_text(completion_script(shell))
     done = subprocess.run([program, "-n", str(file)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_the_scripts_ask_for_names(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    gguf(tmp_path / "models" / "tiny.gguf")
-    gguf(tmp_path / "models" / "with a space.gguf")
-    assert "tiny" in run("completion", "--names", "models").out.splitlines()
-    assert "space" not in run("completion", "--names", "models").out
-    assert run("completion", "--names", "presets").out.splitlines()[:2] == ["auto", "fiction"]
-    assert "qwen3-4b-instruct" in run("completion", "--names", "catalogue").out.splitlines()
-
-
-def test_an_unknown_shell_lists_those_there_are(run: Run) -> None:
-    ran = run("completion", "ksh")
-    assert ran.status == ExitStatus.USAGE
-    assert "fish" in ran.err

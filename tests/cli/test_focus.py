@@ -4,13 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book.open import open_book
 from gistread.errors import ExitStatus
-from gistread.library.catalogue import Catalogue
-from gistread.library.metadata import book_file_of
-from gistread.paths import default_paths
 from gistread.presets import built_in_presets
-from gistread.user_data import UserData
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 
@@ -43,11 +38,6 @@ def test_a_meeting_is_detected_and_reported(run: Run, minutes: Path, engine: Fak
     assert run("index", minutes, *SIZE, "--json").json["preset"] == "meeting"
 
 
-def test_a_story_is_read_as_fiction(run: Run, book: Path, engine: FakeEngine) -> None:
-    assert "as fiction or other prose" in run("index", book, *SIZE).err
-    assert run("index", book, *SIZE, "--json").json["task"] is None
-
-
 def test_another_preset_is_another_memory_and_the_old_one_stays(run: Run, book: Path, engine: FakeEngine) -> None:
     run("index", book, *SIZE)
     before = len(engine.calls)
@@ -63,28 +53,6 @@ def test_another_preset_is_another_memory_and_the_old_one_stays(run: Run, book: 
         ("fiction", None, True),
         ("paper", None, True),
     }
-
-
-def test_auto_continues_with_the_preset_chosen_for_the_book(run: Run, book: Path, engine: FakeEngine) -> None:
-    run("index", book, *SIZE, "--preset", "code")
-    assert run("index", book, *SIZE, "--json").json["preset"] == "code"
-
-
-def test_the_settings_can_name_the_preset(run: Run, book: Path, engine: FakeEngine, home: Path) -> None:
-    with (home / "XDG_CONFIG_HOME/gistread/config.toml").open("a") as config:
-        config.write('preset = "manual"\n')
-    assert run("index", book, *SIZE, "--json").json["preset"] == "manual"
-    assert run("index", book, *SIZE, "--preset", "paper", "--json").json["preset"] == "paper"
-
-
-def test_an_own_preset_is_used(run: Run, book: Path, engine: FakeEngine, home: Path) -> None:
-    own = home / "XDG_CONFIG_HOME/gistread/presets/trial.toml"
-    own.parent.mkdir()
-    own.write_text('title = "a trial"\nkeep = "Keep who testifies to what"\nask = "Who testifies to what?"\n')
-    assert "as a trial" in run("index", book, *SIZE, "--preset", "trial").err
-    assert "Keep who testifies to what" in asked(engine)
-    own.unlink()  # the memory holds all that it needs
-    assert "as a trial" in run("index", book, *SIZE).err
 
 
 @pytest.mark.parametrize(
@@ -115,55 +83,3 @@ def test_a_task_makes_a_second_memory(run: Run, book: Path, engine: FakeEngine) 
     assert f"to find out: {TASK}" in ran.err
     assert TASK in asked(engine)
     assert run("index", book, *SIZE, "--task", TASK, "--json").json["task"] == TASK
-
-
-def test_of_equal_memories_the_one_without_a_task_is_used(run: Run, book: Path, engine: FakeEngine) -> None:
-    run("index", book, *SIZE, "--task", TASK)
-    ran = run("ask", book, "Who came up?", "--reader", "gists")
-    assert f"The book was read as fiction or other prose, to find out: {TASK}." in ran.err
-    assert f"to find out: {TASK}" in run("pages", book).err
-    run("index", book, *SIZE)
-    assert "to find out" not in run("ask", book, "Who came up?", "--reader", "gists").err
-    assert "to find out" not in run("pages", book).err
-    assert "This book has 1 other memory" in run("pages", book).err
-    assert f"to find out: {TASK}" in run("ask", book, "Who came up?", "--reader", "gists", "--task", TASK).err
-    assert run("pages", book, "--task", TASK, "--json").json["task"] == TASK
-
-
-def test_a_question_can_be_the_task(run: Run, book: Path, engine: FakeEngine) -> None:
-    question = "Who came up the stairs that night?"
-    assert "ask --index" in run("ask", book, question, "--for-question", "--reader", "gists").err
-    ran = run("ask", book, question, *SIZE, "--index", "--for-question", "--reader", "gists")
-    assert ran.status == ExitStatus.DONE
-    assert run("pages", book, "--json").json["task"] == question
-    loaded = len(engine.calls)
-    run("ask", book, question, "--for-question", "--reader", "gists")
-    assert len(engine.calls) == loaded + 1
-
-
-def test_a_missing_memory_names_the_command_that_builds_it(run: Run, book: Path, engine: FakeEngine) -> None:
-    run("index", book, *SIZE)
-    ran = run("pages", book, "--task", "What is it?", "--preset", "paper")
-    assert ran.status == ExitStatus.FAILED
-    assert "with the preset 'paper' for the task 'What is it?'" in ran.err
-    assert "--preset paper --task 'What is it?'" in ran.err
-    assert "gistread memory list" in ran.err
-
-
-def test_the_list_of_memories_shows_model_method_and_task(run: Run, book: Path, engine: FakeEngine) -> None:
-    assert "No memories of this book yet." in run("memory", "list", book).err
-    run("index", book, *SIZE, "--task", TASK, "--preset", "meeting")
-    head, facts = run("memory", "list", book).out.splitlines()
-    assert head == f"fake, as a meeting, to find out: {TASK}"
-    assert "60 to 200 words a page · single-pass · just now" in facts
-
-
-def test_the_library_shows_the_task_of_a_memory(run: Run, book: Path, engine: FakeEngine) -> None:
-    text, paths = open_book(book), default_paths()
-    UserData(paths.books).record_opening(text.sha256, title=text.title, authors=(), length=len(text.text), path=book)
-    Catalogue(paths.library).add([book_file_of(book, text)])
-    run("index", book, *SIZE, "--task", TASK)
-    assert f"fake has read all of it as fiction or other prose, to find out: {TASK}" in run("books").out
-    assert run("books", "--json").json["books"][0]["memory"]["task"] == TASK
-    run("index", book, *SIZE)
-    assert "to find out" not in run("books").out

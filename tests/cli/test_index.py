@@ -1,16 +1,11 @@
 """`gistread index`: its output, what it saves, and how it resumes."""
 
-import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gistread.book.open import open_book
-from gistread.config import load_config
-from gistread.engine.protocol import Rates
 from gistread.errors import EngineError, ExitStatus
-from gistread.paths import default_paths
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 
@@ -37,14 +32,6 @@ def test_json_is_one_document_with_the_shape_of_the_design(run: Run, book: Path,
     assert set(document["usage"]) == {"book_tokens", "prefilled", "reused", "generated", "seconds"}
     assert document["usage"]["book_tokens"] > 1000
     assert document["usage"]["prefilled"] > document["usage"]["book_tokens"]
-
-
-def test_without_json_a_summary_goes_to_stderr(run: Run, book: Path, engine: FakeEngine) -> None:
-    ran = run("index", book, *SIZE)
-    assert (ran.status, ran.out) == (ExitStatus.DONE, "")
-    assert ran.err.startswith("Read ")
-    assert "% shorter" in ran.err
-    assert "\x1b" not in ran.err, "no progress where there is no terminal"
 
 
 def test_indexing_again_asks_the_model_nothing(run: Run, book: Path, engine: FakeEngine) -> None:
@@ -91,17 +78,6 @@ def test_events_are_lines_of_json_as_they_happen(run: Run, book: Path, engine: F
     assert run("index", book, *SIZE, "--events").events[0] == {"event": "resumed", "pages": len(gisted)}
 
 
-def test_the_page_size_of_the_command_line_overrides_the_settings(
-    run: Run, book: Path, engine: FakeEngine, home: Path
-) -> None:
-    small = run("index", book, *SIZE, "--json").json["pages"]
-    config = home / "XDG_CONFIG_HOME" / "gistread" / "config.toml"
-    config.write_text(config.read_text() + "min_words = 60\nmax_words = 200\n")
-    again = run("index", book, "--json").json
-    assert (again["pages"], again["resumed_pages"]) == (small, small)
-    assert run("index", book, "--min-words", "150", "--json").json["pages"] < small
-
-
 def test_a_book_comes_from_standard_input(
     run: Run, book: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,25 +85,3 @@ def test_a_book_comes_from_standard_input(
         monkeypatch.setattr("sys.stdin", stream)
         document = run("index", "-", *SIZE, "--json").json
     assert document["book"]["sha256"] == open_book(book).sha256
-
-
-def test_impossible_page_sizes_are_a_usage_error(run: Run, book: Path, engine: FakeEngine) -> None:
-    ran = run("index", book, "--min-words", "300", "--max-words", "200")
-    assert ran.status == ExitStatus.USAGE
-    assert "--min-words 300" in ran.err
-
-
-def test_index_estimates_its_time_first(run: Run, book: Path, engine: FakeEngine) -> None:
-    engine._info = replace(engine.info, parallel=2, rates=Rates(100.0, ((1, 10.0), (2, 15.0))))
-    first, *_ = run("index", book, *SIZE).err.splitlines()
-    assert re.fullmatch(r"The Lamp: about \d+ (s|min) with fake on this machine\.", first)
-    assert "about" not in run("index", book, *SIZE).err, "nothing is left to be read"
-
-
-def test_a_model_that_was_not_chosen_is_named(
-    run: Run, book: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = load_config(default_paths().config_file).model
-    default_paths().config_file.write_text("")
-    monkeypatch.setattr("gistread.engine.models.default_model", lambda: Path(model))
-    assert "Model: fake, the only one on this machine." in run("index", book).err

@@ -54,7 +54,7 @@ def test_an_interrupted_index_resumes_with_the_same_pages(
     process.send_signal(number)
     _, errors = process.communicate(timeout=10)
     assert process.returncode == ExitStatus.INTERRUPTED
-    assert "every page is saved" in errors
+    assert "every section is saved" in errors
     assert f"Run `gistread index '{book}'` to resume" in errors
     assert "Traceback" not in errors
     kept = run("pages", book, "--json").json["pages"]
@@ -101,8 +101,20 @@ def test_a_second_ctrl_c_ends_at_once(book: Path) -> None:
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     assert process.stdout.readline() == "no\n"
+    time.sleep(0.6)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=5) == ExitStatus.INTERRUPTED
+
+
+def test_a_bouncing_ctrl_c_keeps_the_closing_message(book: Path) -> None:
+    process = start("index", book, *SIZE, "--events", pause_s=0.2)
+    wait_for_page(process, 2)
+    for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
+        process.send_signal(number)
+        time.sleep(0.02)
+    _, errors = process.communicate(timeout=10)
+    assert process.returncode == ExitStatus.INTERRUPTED
+    assert errors.count("every section is saved") == 1
 
 
 @pytest.mark.slow

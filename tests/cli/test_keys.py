@@ -1,8 +1,5 @@
 """`gistread keys`, with the configured keys."""
 
-import tomllib
-
-from gistread.config import load_config
 from gistread.paths import default_paths
 from gistread.tui.commands import COMMANDS
 from tests.cli.conftest import Run
@@ -28,18 +25,3 @@ def test_changed_keys_are_shown_and_invalid_ones_reported(run: Run) -> None:
     assert (ask["keys"], ask["default"]) == (["ctrl+t"], ["a"])
     assert not any("{" in one["help"] for one in ran.json["keys"])
     assert "no-such-thing" in ran.err
-
-
-def test_the_toml_is_valid_commented_out_or_not(run: Run) -> None:
-    configure("")
-    skeleton = run("keys", "--toml").out
-    assert tomllib.loads(skeleton) == {"keys": {}}
-    lines = [line.removeprefix("# ") if " = " in line else line for line in skeleton.splitlines()]
-    configure("\n".join(lines))
-    keys = load_config(default_paths().config_file).keys
-    assert keys == {command.id: command.keys for command in COMMANDS}
-
-
-def test_changed_keys_stay_changed_in_the_toml(run: Run) -> None:
-    configure('[keys]\nask = "ctrl+t"\n')
-    assert tomllib.loads(run("keys", "--toml").out) == {"keys": {"ask": "ctrl+t"}}

@@ -8,11 +8,11 @@ import pytest
 from gistread.book.open import open_book
 from gistread.cli import read as screens
 from gistread.config import Config
-from gistread.errors import BookError, ExitStatus
-from gistread.library.catalogue import Catalogue
+from gistread.errors import ExitStatus
 from gistread.library.metadata import book_file_of
 from gistread.paths import default_paths
-from gistread.user_data import UserData
+from gistread.store.catalogue import Catalogue
+from gistread.store.user_data import UserData
 from tests.cli.conftest import Run
 
 
@@ -32,8 +32,8 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def read(path: Path) -> None:
     paths = default_paths()
     book = open_book(path)
-    UserData(paths.books).record_opening(book.sha256, title=book.title, authors=(), length=len(book.text), path=path)
-    Catalogue(paths.library).add([book_file_of(path, book)])
+    UserData(paths).record_opening(book.sha256, title=book.title, authors=(), length=len(book.text), path=path)
+    Catalogue(paths).add([book_file_of(path, book)])
     time.sleep(0.01)
 
 
@@ -44,22 +44,3 @@ def test_the_book_that_was_opened_last_is_shown(run: Run, shown: list[Path], boo
     read(book)
     assert run("last").status == ExitStatus.DONE
     assert shown == [book]
-
-
-def test_last_finds_a_renamed_book(run: Run, shown: list[Path], book: Path) -> None:
-    read(book)
-    moved = book.rename(book.with_name("renamed.txt"))
-    ran = run("last")
-    assert shown == [moved]
-    assert str(moved) in ran.err
-
-
-def test_last_reports_a_missing_book(run: Run, shown: list[Path], book: Path) -> None:
-    assert run("last").status == BookError.exit_status
-    book.write_text(f"No other file says this: {book}.")  # other tests' folders are beside this one
-    read(book)
-    book.unlink()
-    ran = run("last")
-    assert ran.status == BookError.exit_status
-    assert str(book) in ran.err
-    assert shown == []

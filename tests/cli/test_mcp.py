@@ -1,4 +1,4 @@
-"""`gistread mcp`, spoken to by the SDK's own client: what it serves, and what it keeps behind the person's bound."""
+"""`gistread mcp`, spoken to by the SDK's own client: what it serves, and what it keeps behind the user's bound."""
 
 import asyncio
 import json
@@ -19,11 +19,15 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from gistread.book.open import open_book
-from gistread.cli.mcp_server import LibraryServer, make_server
+from gistread.cli.mcp import Library, make_server
 from gistread.config import Config, load_config
 from gistread.errors import ExitStatus
+from gistread.library.indexing import update_index
+from gistread.library.metadata import book_file_of
 from gistread.paths import default_paths
-from gistread.user_data import UserData
+from gistread.store.catalogue import Catalogue
+from gistread.store.model import BoundChoice
+from gistread.store.user_data import UserData
 from tests.cli.conftest import XDG, Run
 from tests.fake_engine import FakeEngine
 from tests.models import starter_path
@@ -33,8 +37,9 @@ TOOLS = {"books", "toc", "search", "read", "who_is", "recap", "ask"}
 
 
 @pytest.fixture
-def novel(run: Run, engine: FakeEngine, tmp_path: Path) -> Path:
+def novel(run: Run, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A novel of two chapters that the model has read; its second chapter, and only that, has the sentinel."""
+    monkeypatch.setattr("gistread.library.indexing.start_indexing", update_index)  # not in the background
     chapters = []
     for number, (name, word) in enumerate((("The Keeper", "lamp"), (SENTINEL, SENTINEL)), 1):
         lines = [
@@ -53,8 +58,9 @@ def novel(run: Run, engine: FakeEngine, tmp_path: Path) -> Path:
 
 
 def read_to(path: Path, share: float) -> int:
-    """Open the book as a person who has read this share of it."""
-    book, user_data = open_book(path), UserData(default_paths().books)
+    """Open the book as a user who has read this share of it."""
+    book, user_data = open_book(path), UserData(default_paths())
+    Catalogue(default_paths()).add([book_file_of(path, book)])
     user_data.record_opening(book.sha256, title=book.title, authors=(), length=len(book.text), path=path)
     offset = int(len(book.text) * share)
     user_data.set_position(book.sha256, offset, read=[(0, offset)])
@@ -63,7 +69,7 @@ def read_to(path: Path, share: float) -> int:
 
 def with_client(talk: Callable[[Client], Awaitable[None]], config: Config | None = None) -> None:
     async def serve() -> None:
-        library = LibraryServer(config or load_config(default_paths().config_file), "")
+        library = Library(config or load_config(default_paths().config_file), "")
         try:
             async with Client(make_server(library)) as client:
                 await talk(client)
@@ -90,45 +96,49 @@ def test_nothing_behind_the_bound_reaches_the_client_or_the_model(
 ) -> None:
     unloaded = asyncio.Event()
     monkeypatch.setattr(engine, "close", lambda: asyncio.sleep(0, unloaded.set()))
-    monkeypatch.setattr("gistread.cli.mcp_server._IDLE_S", 0)
+    monkeypatch.setattr("gistread.cli.mcp_asking._IDLE_S", 0)
     bound = read_to(novel, 0.48)
     assert SENTINEL not in open_book(novel).text[:bound]
     before = len(engine.calls)
 
     async def walk(client: Client) -> None:
-        (book,) = (await call(client, "books"))["books"]
+        (book,) = (await call(client, "books"))["result"]
         own = {"book": book["id"]}
         replies = [
             await call(client, "toc", **own),
             await call(client, "search", **own, words=SENTINEL),
             await call(client, "search", **own, words=SENTINEL, exact=True, limit=10**6),
             await call(client, "search", **own, words="Martha", limit=10**6),
+            await call(client, "search", words=SENTINEL),
+            (all_books := await call(client, "search", words="Martha")),
             await call(client, "who_is", **own, name=SENTINEL),
             await call(client, "who_is", **own, name="Martha"),
             await call(client, "recap", **own),
             await call(client, "ask", **own, question=f"Who is {SENTINEL[:-2]}?"),
+            (of_all := await call(client, "ask", question="Where did Martha wept for the lamp?")),
             await call(client, "read", **own, start=bound - 10, length=10**9),
             await call(client, "read", **own, start=10**9),
-            await call(client, "read", **own, start=-5, length=-5),
+            await call(client, "read", **own, start=0, length=1),
         ]
         await unloaded.wait()
-        toc, read = replies[0], replies[8]
+        toc, read = replies[0], replies[11]
         assert (toc["readable"], toc["bounded"], len(toc["chapters"])) == (bound, True, 1)
         assert (read["end"], read["next"]) == (bound, None)
-        assert replies[5]["found"][0]["name"].startswith("Martha")
-        assert replies[5]["found"][0]["told"]
-        for page in range(1, toc["pages"] + 1):
+        assert all_books["hits"][0]["book"] == book["id"]
+        assert of_all["steps"][0].startswith("The Keeper: ")
+        assert replies[7]["result"][0]["name"].startswith("Martha")
+        for page in range(1, toc["sections"] + 1):
             resource = await client.read_resource(f"gistread://books/{book['id']}/pages/{page}")
             replies.append(resource.contents[0].text)  # type: ignore[union-attr]
-        for page in (-1, 0, toc["pages"] + 1, 10**9):
-            with pytest.raises(MCPError, match="There is no page"):
-                await client.read_resource(f"gistread://books/{book['id']}/pages/{page}")
+        for wrong in ("-1", "0", str(toc["sections"] + 1), "abc", "%20", "²", "9" * 5000):
+            with pytest.raises(MCPError, match="There is no section"):
+                await client.read_resource(f"gistread://books/{book['id']}/pages/{wrong}")
         assert SENTINEL not in json.dumps(replies)
-        # Arguments of its own lift nothing.
-        for tool in sorted(TOOLS - {"books", "ask"}):
-            more = {"search": {"words": "Martha"}, "who_is": {"name": "Martha"}}.get(tool, {})
-            result = await client.call_tool(tool, own | more | {"upto": "all", "whole": True, "bound": None})
-            assert SENTINEL not in str(result)
+        for tool in sorted(TOOLS - {"books"}):
+            more = {"search": {"words": "Martha"}, "who_is": {"name": "Martha"}, "ask": {"question": "Who?"}}
+            assert "upto: Extra inputs are not permitted" in await refused(
+                client, tool, **own, **more.get(tool, {}), upto="all"
+            )
 
     with_client(walk)
     asked = engine.calls[before:]
@@ -143,14 +153,86 @@ def test_only_books_of_the_library_are_read(novel: Path, tmp_path: Path) -> None
     async def try_others(client: Client) -> None:
         assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
         for name in (str(other), "other", f"../{other.name}", "nobody"):
-            assert "No books match" in await refused(client, "read", book=name)
-        assert SENTINEL in (await call(client, "read", book="keeper", length=16_000))["text"]  # not begun: all of it
+            assert "No book is called" in await refused(client, "read", book=name)
+        assert SENTINEL not in (await call(client, "read", book="keeper", length=16_000))["text"]  # not begun
+        assert (await call(client, "search", words=SENTINEL))["hits"] == []
+        assert (await call(client, "read", book="keeper", start=4000))["text"] == ""
+        UserData(default_paths()).choose_bound(open_book(novel).sha256, BoundChoice(whole=True))
+        assert SENTINEL in (await call(client, "read", book="keeper", length=16_000))["text"]
+        assert (await call(client, "search", words=SENTINEL))["hits"]
         novel.write_text(other.read_text())
         assert "has changed" in await refused(client, "read", book="keeper")
         novel.unlink()
         assert str(tmp_path) not in await refused(client, "read", book="keeper")
 
     with_client(try_others)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        (
+            "search",
+            {"book": "keeper", "words": "lamp", "limit": -1},
+            "limit: Input should be greater than or equal to 1",
+        ),
+        ("search", {"book": "keeper", "words": " "}, "words: String should have at least 1 character"),
+        ("ask", {"book": "keeper", "question": "  "}, "question: String should have at least 1 character"),
+        ("read", {"book": ""}, "book: String should have at least 1 character"),
+        (
+            "read",
+            {"book": "keeper", "start": -1, "upto": "all"},
+            "start: Input should be greater than or equal to 0; upto: ",
+        ),
+        ("read", {}, "book: Field required"),
+    ],
+)
+def test_wrong_arguments_are_refused_in_words(novel: Path, tool: str, arguments: dict[str, Any], message: str) -> None:
+    async def talk(client: Client) -> None:
+        reply = await refused(client, tool, **arguments)
+        assert f"{tool}: {message}" in reply
+        assert "pydantic" not in reply
+
+    with_client(talk)
+
+
+def test_tools_say_what_they_take_and_return() -> None:
+    def loose(schema: Any) -> bool:
+        """Whether part of a schema allows anything."""
+        if isinstance(schema, list):
+            return any(map(loose, schema))
+        if not isinstance(schema, dict):
+            return False
+        anything = schema.get("type") == "object" and not (schema.keys() & {"properties", "additionalProperties"})
+        return anything or schema.get("items") == {} or any(map(loose, schema.values()))
+
+    async def talk(client: Client) -> None:
+        for tool in (await client.list_tools()).tools:
+            assert tool.input_schema["additionalProperties"] is False
+            assert tool.output_schema is not None
+            assert tool.output_schema["properties"]
+            assert not loose(tool.output_schema), tool.name
+
+    with_client(talk)
+
+
+def test_a_link_to_another_file_is_not_served(novel: Path, run: Run, tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere" / "diary.txt"
+    other.parent.mkdir()
+    other.write_text("A secret diary. " * 40)
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    (shelf / "diary.txt").symlink_to(other)
+    run("books", "--add", shelf)
+
+    async def talk(client: Client) -> None:
+        assert [one["title"] for one in (await call(client, "books"))["result"]] == ["The Keeper"]
+        assert "No book is called" in await refused(client, "read", book="diary")
+        novel.unlink()
+        novel.symlink_to(other)
+        assert "has changed" in await refused(client, "read", book="keeper")
+
+    with_client(talk)
 
 
 def test_a_client_over_stdio_lists_searches_and_asks(novel: Path) -> None:
@@ -169,12 +251,11 @@ def test_a_client_over_stdio_lists_searches_and_asks(novel: Path) -> None:
             assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
             (pages,) = (await client.list_resource_templates()).resource_templates
             assert pages.uri_template == "gistread://books/{book}/pages/{page}"
-            (book,) = (await call(client, "books"))["books"]
+            (book,) = (await call(client, "books"))["result"]
             assert book["title"] == "The Keeper"
             assert (await call(client, "search", book=book["id"], words="lamp"))["hits"]
             answer = await call(client, "ask", book=book["id"], question="Who wept?")
             assert answer["answer"]
-            assert answer["upto"] > 0
 
     asyncio.run(talk())
 
@@ -207,11 +288,11 @@ def test_the_starter_answers_a_client_from_the_book(tmp_path: Path) -> None:
 
     async def talk() -> None:
         async with Client(server) as client:
-            (book,) = (await call(client, "books"))["books"]
-            answer = await call(client, "ask", book=book["id"], question="Who is paid to establish what is level?")
+            (book,) = (await call(client, "books"))["result"]
+            answer = await call(client, "ask", book=book["id"], question="How old is Nora Vell?")
             text = (await call(client, "read", book=book["id"], length=16_000))["text"]
             assert answer["answer"]
             assert answer["citations"]
-            assert all(text[one["start"] : one["end"]] == one["quote"] for one in answer["citations"])
+            assert all(text[one["start"] : one["end"]] == one["text"] for one in answer["citations"])
 
     asyncio.run(talk())

@@ -1,6 +1,5 @@
 """`gistread models check`, and its results in `models list`, `doctor` and `index`."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from gistread.errors import ExitStatus
 from gistread.memory import model_check
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
-from tests.memory.test_model_check import good, rightly
+from tests.memory.test_model_check import good
 from tests.tiny_gguf import write_tiny_gguf
 
 
@@ -44,23 +43,20 @@ class GoodEngine(FakeEngine):
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> GoodEngine:
-    engine = GoodEngine(says=good, chooses=lambda text, options: rightly(text, options) if "A. " in text else 0)
+    engine = GoodEngine(says=good)
     for module in ("cli.loading", "session.models"):
         monkeypatch.setattr(f"gistread.{module}.new_engine", lambda *_, **__: engine)
     return engine
 
 
-Known = Callable[[], str]
-
-
 def test_a_real_model_is_checked_and_the_result_saved(run: Run, tiny: Path) -> None:
     ran = run("models", "check", tiny)
     assert ran.out.startswith("tiny: gists will be extractive; ")
-    assert "choices" in ran.out
+    assert "answers  0 of 12 right about a text" in ran.out
     assert "gists    0 of 2 in its own words" in ran.out
     assert "checked  in" in ran.out
     assert "checked: gists will be extractive" in run("models", "list").out
-    assert run("doctor", "--model", tiny, "--json").json["verdict"]["worth"] == "extractive"
+    assert run("doctor", "--model", tiny, "--json").json["verdict"]["trust"] == "failed"
     again = run("models", "check", tiny)
     assert "checked  before; use --again to check it again" in again.out
 
@@ -68,27 +64,12 @@ def test_a_real_model_is_checked_and_the_result_saved(run: Run, tiny: Path) -> N
 def test_json_has_the_result_of_the_check(run: Run, tiny: Path, fake: GoodEngine) -> None:
     document = run("models", "check", tiny, "--json").json
     assert document["model"]["name"] == "good"
-    assert (document["worth"], document["verdict"]) == ("reading", "good for reading")
-    assert (document["right"], document["choices"], document["gists"], document["passages"]) == (12, 12, 2, 2)
+    assert (document["trust"], document["verdict"]) == ("passed", "good for reading")
+    assert (document["right"], document["asked"], document["gists"], document["passages"]) == (12, 12, 2, 2)
     assert set(document) == {
-        *("model", "worth", "verdict", "choices", "right", "right_by_words", "by_place"),
+        *("model", "trust", "verdict", "usable", "asked", "right"),
         *("ends_turns", "questions", "answered_rightly", "passages", "gists", "faults", "seconds"),
     }
-
-
-def test_the_list_shows_no_result_for_unchecked_models(run: Run, tiny: Path) -> None:
-    (model,) = run("models", "list", "--json").json["models"]
-    assert (model["worth"], model["verdict"]) == (None, None)
-
-
-def test_a_model_that_cannot_be_loaded_cannot_be_used(run: Run, tiny: Path) -> None:
-    unknown = write_tiny_gguf(tiny.with_name("odd.gguf"), general__architecture="oddlama")
-    ran = run("models", "check", unknown)
-    assert ran.status == ExitStatus.ENGINE
-    assert "architecture “oddlama”" in ran.err
-    document = run("models", "check", unknown, "--json").json
-    assert document["worth"] == "none"
-    assert document["verdict"].startswith("cannot be used: ")
 
 
 def test_reading_a_book_checks_its_model_once(

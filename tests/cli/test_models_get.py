@@ -1,7 +1,6 @@
 """`gistread models catalogue` and `gistread models get`."""
 
 import hashlib
-import json
 import random
 import re
 import signal
@@ -9,35 +8,38 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gistread.config import load_config
+from gistread.engine.catalogue import CatalogueEntry, read_catalogue
 from gistread.engine.recommendation import Machine
 from gistread.errors import ExitStatus
 from gistread.paths import default_paths
 from tests.cli.conftest import Run
 from tests.engine.fetching.server import (
     FaultyServer,
-    cut_after,
     faulty_server,
     serve_repository,
     sha256,
-    status,
     throttled,
     without_environment,
 )
-from tests.tiny_bert import write_tiny_bert
 from tests.tiny_gguf import write_tiny_gguf
 
 GB = 10**9
+_OWN: list[CatalogueEntry] = []
 
 
 @pytest.fixture
 def hub(home: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
-    """The hub of this test, with one model that the person's own catalogue knows."""
+    """The hub of this test, with one model that the catalogue knows."""
     without_environment(monkeypatch)
+    known = read_catalogue()
+    monkeypatch.setattr(
+        "gistread.cli.model_download.read_catalogue", lambda: replace(known, entries=(*known.entries, *_OWN))
+    )
     with faulty_server() as server:
         serve_repository(server, "owner/tiny-GGUF", {"tiny.gguf": gguf}, licence="cc0-1.0")
         monkeypatch.setenv("HF_ENDPOINT", server.url)
@@ -55,8 +57,7 @@ def write_catalogue(gguf: bytes, **changes: object) -> None:
         "sha256": sha256(gguf),
         "parameters": 10,
     } | changes
-    lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
-    default_paths().own_models.write_text("\n".join(["[[model]]", *lines]))
+    _OWN[:] = [CatalogueEntry(**values)]  # type: ignore[arg-type]
 
 
 def machine(monkeypatch: pytest.MonkeyPatch, free_gb: float, gpu_gb: float = 0, cores: int = 4) -> None:
@@ -75,7 +76,7 @@ def test_the_recommended_model_is_listed_first_with_the_reason(
     machine(monkeypatch, 6)
     lines = run("models", "catalogue").out.splitlines()
     assert re.match(r"qwen3-4b-instruct +recommended: the largest that fits 6\.0 GB", lines[0])
-    assert "too large for now: needs" in "\n".join(lines)
+    assert "too large for now: it needs" in "\n".join(lines)
 
 
 def test_the_catalogue_as_json(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,18 +91,6 @@ def test_the_catalogue_as_json(run: Run, home: Path, monkeypatch: pytest.MonkeyP
     assert first["here"] is False
     assert not any(other["recommended"] for other in others)
     assert {False, True} == {other["fits"] for other in others}
-
-
-def test_where_nothing_fits_the_starter_is_named(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    machine(monkeypatch, 0.5)
-    assert "models get starter" in run("models", "catalogue").err
-
-
-def test_an_error_in_the_own_catalogue_is_reported(run: Run, home: Path) -> None:
-    default_paths().own_models.write_text("[[model]]\nname = 3")
-    ran = run("models", "catalogue")
-    assert ran.status == ExitStatus.USAGE
-    assert "models.toml, model 1" in ran.err
 
 
 def test_get_shows_the_plan_and_stores_the_model(run: Run, hub: FaultyServer, gguf: bytes) -> None:
@@ -128,20 +117,6 @@ def test_get_as_json(run: Run, hub: FaultyServer, gguf: bytes) -> None:
         "was_here": False,
         "used": False,
     }
-
-
-def test_get_with_use_sets_the_default_model(run: Run, hub: FaultyServer) -> None:
-    run("models", "get", "tiny", "--yes", "--use")
-    assert load_config(default_paths().config_file).model == str(default_paths().models / "tiny.gguf")
-
-
-def test_an_embedding_model_becomes_the_embedding_model(run: Run, hub: FaultyServer, tmp_path: Path) -> None:
-    data = write_tiny_bert(tmp_path / "bert.gguf").read_bytes()
-    serve_repository(hub, "owner/bert-GGUF", {"bert.gguf": data})
-    run("models", "get", "hf:owner/bert-GGUF", "--yes", "--use")
-    config = load_config(default_paths().config_file)
-    assert config.embedding_model == str(default_paths().models / "bert.gguf")
-    assert config.model.endswith("fake.gguf")
 
 
 def test_nothing_is_fetched_without_a_terminal_or_yes(run: Run, hub: FaultyServer, nobody_asked: None) -> None:
@@ -172,51 +147,6 @@ def test_the_licence_is_asked_about(
     assert bool(hub.requests) is fetched
 
 
-def test_get_without_a_name_fetches_the_recommended_model(
-    run: Run, hub: FaultyServer, gguf: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine(monkeypatch, 1)
-    ran = run("models", "get", "--yes")
-    assert "the largest that fits 1.0 GB" in ran.err
-    assert (default_paths().models / "tiny.gguf").exists()
-
-
-def test_a_wrong_checksum_discards_the_file(run: Run, hub: FaultyServer, gguf: bytes) -> None:
-    hub.files["/owner/tiny-GGUF/resolve/main/tiny.gguf"].data = gguf[:-1] + b"!"
-    hub.files["/owner/tiny-GGUF/resolve/main/tiny.gguf"].headers.clear()
-    ran = run("models", "get", "tiny", "--yes")
-    assert ran.status == ExitStatus.FAILED
-    assert "wrong SHA-256" in ran.err
-    assert not (default_paths().models / "tiny.gguf").exists()
-
-
-def test_disk_space_is_checked_before_the_question(
-    run: Run, hub: FaultyServer, gguf: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_catalogue(gguf, size_bytes=10**15)
-    ran = run("models", "get", "tiny")
-    assert ran.status == ExitStatus.FAILED
-    assert "GB more on disk" in ran.err
-    assert not hub.requests
-
-
-def test_a_gated_repository_names_its_page(run: Run, hub: FaultyServer) -> None:
-    hub.always = status(403, X_Error_Code="GatedRepo")
-    ran = run("models", "get", "hf:owner/tiny-GGUF", "--yes")
-    assert ran.status == ExitStatus.FAILED
-    assert f"{hub.url}/owner/tiny-GGUF" in ran.err
-
-
-def test_the_token_is_never_shown(run: Run, hub: FaultyServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_TOKEN", "hf_secret")
-    hub.faults = [cut_after(1000), status(500)]
-    ran = run("models", "get", "tiny", "--yes")
-    assert ran.status == ExitStatus.DONE
-    assert hub.gets()[0].headers["Authorization"] == "Bearer hf_secret"
-    assert "hf_secret" not in ran.out + ran.err
-    assert not [path for path in home.rglob("*") if path.is_file() and b"hf_secret" in path.read_bytes()]
-
-
 def test_no_other_command_imports_the_network() -> None:
     code = (
         "import sys; from gistread.cli import main; main(['models', 'list']); main(['paths']); main(['--help']);"
@@ -239,16 +169,15 @@ def some_bytes_more(before: int, running: subprocess.Popen[str]) -> None:
 
 def test_ctrl_c_names_the_command_that_resumes(run: Run, hub: FaultyServer, gguf: bytes) -> None:
     hub.always = throttled(200_000)
-    running = process("tiny", "--yes")
+    running = process("hf:owner/tiny-GGUF", "--yes")
     some_bytes_more(20_000, running)
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=30)
     assert running.returncode == ExitStatus.INTERRUPTED
-    assert "Run `gistread models get tiny` to resume" in err
+    assert "Run `gistread models get hf:owner/tiny-GGUF` to resume" in err
     here = (default_paths().models / "tiny.gguf.part").stat().st_size
     assert 20_000 < here < len(gguf)
     hub.always = None
-    assert "resume with `gistread models get tiny`" in run("models").err
     assert "of which" in run("models", "get", "tiny", "--yes").err
     assert hub.gets()[-1].first == here
 
@@ -258,7 +187,7 @@ def killed_again_and_again(hub: FaultyServer, data: bytes, kills: int, bytes_per
     source = random.Random(1)
     part = default_paths().models / "tiny.gguf.part"
     for kill in range(kills):
-        running = process("tiny", "--yes")
+        running = process("hf:owner/tiny-GGUF", "--yes")
         here = part.stat().st_size if part.exists() else 0
         # Evenly spread, each at a random byte of its stretch: before the first byte, and in the middle of a block, too.
         until = max(here, round(len(data) * (kill + source.random()) / (kills + 1)))
@@ -267,7 +196,7 @@ def killed_again_and_again(hub: FaultyServer, data: bytes, kills: int, bytes_per
         time.sleep(source.random() * 0.02)
         running.kill()
         running.communicate()
-    running = process("tiny", "--yes")
+    running = process("hf:owner/tiny-GGUF", "--yes")
     _, err = running.communicate(timeout=60)
     assert running.returncode == ExitStatus.DONE, err
     assert hashlib.sha256((default_paths().models / "tiny.gguf").read_bytes()).hexdigest() == sha256(data)

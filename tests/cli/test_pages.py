@@ -5,9 +5,6 @@ from pathlib import Path
 import pytest
 
 from gistread.book.open import open_book
-from gistread.cli.memories import memory_query
-from gistread.cli.parser import parse
-from gistread.engine.model_search import starter_path
 from gistread.errors import ExitStatus
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -46,23 +43,6 @@ def test_text_shows_every_page_with_its_chapter_and_gist(run: Run, indexed: Path
     for page in pages:
         assert f"{page['page']}  {page['chapter']}" in ran.out
         assert page["gist"].split()[0] in ran.out
-
-
-def test_a_model_is_chosen_by_a_part_of_its_name(run: Run, indexed: Path) -> None:
-    assert run("pages", indexed, "--model", "FAK", "--json").json == run("pages", indexed, "--json").json
-    ran = run("pages", indexed, "--model", "gpt")
-    assert ran.status == ExitStatus.FAILED
-    assert "These have: fake." in ran.err
-
-
-@pytest.mark.parametrize("typed", ["starter", "SmolLM2-135M", str(starter_path())])
-def test_the_starter_has_one_name_for_all_memories(typed: str) -> None:
-    assert memory_query(parse(["pages", "book.txt"]), typed).model == "starter"
-
-
-def test_a_book_is_identified_by_its_text(run: Run, indexed: Path, tmp_path: Path) -> None:
-    moved = indexed.rename(tmp_path / "renamed")
-    assert run("pages", moved).status == ExitStatus.DONE
 
 
 def test_a_book_that_was_not_read_says_how_to(run: Run, book: Path) -> None:

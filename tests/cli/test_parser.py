@@ -1,7 +1,5 @@
 """Valid and invalid command lines."""
 
-from pathlib import Path
-
 import pytest
 
 from gistread.cli.parser import parse
@@ -38,8 +36,8 @@ def test_a_first_word_is_a_command_or_a_book(words: list[str], command: str, boo
         ("0", Bound("offset", 0)),
         ("40%", Bound("percent", 40)),
         ("12.5%", Bound("percent", 12.5)),
-        ("page:12", Bound("page", 12)),
-        ("chapter:3", Bound("chapter", 3)),
+        ("section:12", Bound("section", 12)),
+        ("chapter:3.1", Bound("chapter", "3.1")),
         ("chapter:The Storm", Bound("chapter", "The Storm")),
         ("here", Bound("here")),
         ("all", Bound("all")),
@@ -49,10 +47,6 @@ def test_upto_takes_an_offset_a_share_a_page_or_a_chapter(text: str, bound: Boun
     assert parse_bound(parse(["ask", "b", "q", "--upto", text]).upto) == bound
 
 
-def test_expand_takes_page_numbers() -> None:
-    assert parse(["ask", "b", "q", "--expand", "7, 3,7"]).expand == (3, 7)
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -60,12 +54,8 @@ def test_expand_takes_page_numbers() -> None:
         for bound in ("", "x", "-3", "101%", "%", "nan%", "inf%", "page:0", "page:x", "chapter:", "1.5", "12 %%")
     ]
     + [
-        (["ask", "b", "q", "--expand", pages], "not a list of page numbers")
-        for pages in ("", "0", "a", "3,,7", "-1", "²")
-    ]
-    + [
         (["index"], "required: BOOK"),
-        (["ask", "b"], "The question is empty."),
+        (["ask", "-"], "The question is empty."),
         (["index", "b", "--max-words", "1"], "'1' is not a whole number of at least 2"),
         (["index", "b", "--min-words", "many"], "'many' is not a whole number"),
         (["index", "b", "--context", "100"], "at least 256"),
@@ -75,7 +65,6 @@ def test_expand_takes_page_numbers() -> None:
         (["index", "b", "--max"], "Unrecognized arguments: --max"),
         (["models", "use"], "required: NAME"),
         (["models", "--jsonn"], "Unrecognized arguments: --jsonn"),
-        (["models", "--folder", "/no/such/folder"], "/no/such/folder is not a folder"),
         (["models", "fetch"], "invalid choice: 'fetch'"),
         (["indx", "b"], "Did you mean `gistread index`?"),
         (["help", "indx"], "Did you mean index?"),
@@ -90,14 +79,6 @@ def test_a_wrong_command_line_is_two_lines_and_status_2(run: Run, words: list[st
     assert said in ran.err
     assert ran.out == ""
     assert ran.err.count("\n") <= 2
-
-
-def test_a_book_named_almost_like_a_command_is_a_book(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("indx").write_text("A book.")
-    assert parse(["indx"]).book == "indx"
 
 
 @pytest.mark.parametrize(
@@ -135,50 +116,22 @@ def test_version(run: Run, word: str) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ["series", "saga.series", "a", "b", "--add"],
-        ["series", "saga.series", "--add", "a", "b"],
-        ["series", "--add", "saga.series", "a", "b"],
-        ["series", "saga.series", "a", "--add", "b"],
+        ["people", "b", "a", "c", "--all"],
+        ["people", "b", "--all", "a", "c"],
+        ["people", "--all", "b", "a", "c"],
+        ["people", "b", "a", "--all", "c"],
     ],
 )
 def test_options_may_stand_between_arguments(words: list[str]) -> None:
     arguments = parse(words)
-    assert (arguments.file, arguments.books, arguments.add) == ("saga.series", ["a", "b"], True)
-
-
-def test_options_may_stand_before_optional_arguments() -> None:
-    arguments = parse(["eval", "report", "--json", "chosen", "uniform"])
-    assert (arguments.task, [path.name for path in arguments.dirs], arguments.json) == (
-        "report",
-        ["chosen", "uniform"],
-        True,
-    )
-    arguments = parse(["books", "--sort", "title", "tolstoy"])
-    assert arguments.words == ["tolstoy"]
-
-
-def test_help_is_also_a_command(run: Run) -> None:
-    assert run("help", "models", "get").out == run("models", "get", "--help").out
-    assert run("help").out == run("--help").out
-
-
-def test_options_may_stand_before_the_command() -> None:
-    arguments = parse(["--model", "starter", "-m", "index", "index", "some.txt", "--json"])
-    assert (arguments.command, arguments.model, arguments.book, arguments.json) == ("index", "index", "some.txt", True)
-
-
-def test_names_after_two_dashes_may_begin_with_a_dash() -> None:
-    assert parse(["pages", "--", "-weird.txt"]).book == "./-weird.txt"
-    assert parse(["--", "-weird.txt"]).book == "./-weird.txt"
-    arguments = parse(["search", "--regex", "book.txt", "--", "-v"])
-    assert (arguments.book, arguments.words, arguments.regex) == ("book.txt", ["-v"], True)
+    assert (arguments.book, arguments.name, arguments.all) == ("b", ["a", "c"], True)
 
 
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
         (["pages", "a.txt", "--jsno"], "Did you mean --json?"),
-        (["models", "list", "--foldr", "x"], "Did you mean --folder?"),
+        (["books", "list", "--sotr", "x"], "Did you mean --sort?"),
         (["--modle", "starter", "a.txt"], "Did you mean --model?"),
         (["pages", "a.txt", "--colour"], "Put -- before a name"),
     ],

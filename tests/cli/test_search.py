@@ -1,11 +1,14 @@
 """`gistread search`: words in a book, without a model."""
 
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
 from gistread.book.open import open_book
 from gistread.errors import ExitStatus
+from gistread.library.indexing import update_index
+from gistread.paths import default_paths
 from tests.cli.conftest import Run
 
 
@@ -31,12 +34,6 @@ def test_search_words_need_no_quotes_and_hits_show_context(run: Run, book: Path)
     assert ran.err == "Showing 2 of 14 hits.\n"
 
 
-@pytest.mark.parametrize("option", ["--regex", "--ranked", "--whole-words"])
-def test_every_search_mode(run: Run, book: Path, option: str) -> None:
-    assert run("search", book, option, "stairs", "--json").json["hits"]
-    assert run("search", book, option, "zebras").status == ExitStatus.FAILED
-
-
 def test_ranked_search_finds_inflections_best_first(run: Run, book: Path) -> None:
     hits = run("search", book, "--ranked", "letters", "counted", "--limit", "3", "--json").json["hits"]
     assert len(hits) == 3
@@ -58,6 +55,18 @@ def test_an_invalid_expression_is_reported_in_one_line(run: Run, book: Path, exp
     assert ran.err.count("\n") == 1
 
 
-def test_a_hit_over_several_lines_is_shown_on_one(run: Run, book: Path) -> None:
-    ran = run("search", book, "was black. The Keeper", "--limit", "1")
-    assert "[was black. The Keeper]" in ran.out
+def test_all_books_are_searched_by_title_and_chapter(run: Run, book: Path, start_indexing: MagicMock) -> None:
+    assert "No books to search.\n" in run("search", "--all", "lamp").err
+    run("books", "--add", book)
+    start_indexing.assert_called_once()
+    ran = run("search", "--all", "lamp")
+    assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
+    assert "indexing 0 of 1 in the background" in ran.err
+    update_index(default_paths())
+    ran = run("search", "--all", "letters", "counted", "-n", "2", "--json")
+    hit = ran.json["hits"][0]
+    assert (hit["title"], hit["path"], hit["chapter"]) == ("The Lamp", str(book), "Chapter 3: The Letter")
+    assert open_book(book).text[hit["start"] : hit["end"]] == hit["text"]
+    assert "The Lamp  " in run("search", "--all", "letters").out
+    assert run("search", "--all", "zebra").status == ExitStatus.FAILED
+    assert run("search", "--all", "--regex", "z").status == ExitStatus.USAGE

@@ -1,4 +1,4 @@
-"""`gistread series`: several volumes as one book, for every command."""
+"""A series: a tag that is a file, with several volumes as one book for every command."""
 
 from pathlib import Path
 
@@ -23,34 +23,23 @@ def other(book: Path) -> Path:
 @pytest.fixture
 def saga(book: Path, other: Path, run: Run, home: Path) -> Path:
     """The two books as a series."""
-    path = book.with_name("saga.series")
-    assert run("series", path, book, other, "--title", "The Saga").status == ExitStatus.DONE
+    path = book.with_name("The Saga.series")
+    assert run("books", "tag", book, other, path).status == ExitStatus.DONE
     return path
 
 
-def test_a_written_series_opens_as_one_book(saga: Path, book: Path, other: Path, run: Run) -> None:
+def test_a_series_is_a_collection_of_its_volumes(saga: Path, run: Run) -> None:
+    (listed,) = run("books", "--tag", "the saga", "--json").json["books"]
+    assert listed["path"] == str(saga)
+    run("books", "--add", saga.with_name("The Storm.txt"))
+    assert len(run("books", "--tag", "the saga", "--json").json["books"]) == 2
     whole = open_book(saga)
-    assert (whole.title, [one.title for one in whole.volumes]) == ("The Saga", ["The Lamp", "The Storm"])
-    assert whole.text.endswith(open_book(other).text)
-    assert "The Lamp.txt" in saga.read_text()
-    assert str(saga.parent) not in saga.read_text()
-    assert run("books", "--json").json["books"][0]["title"] == "The Saga"
-
-
-def test_a_series_is_shown_with_its_volumes(saga: Path, run: Run, engine: FakeEngine, book: Path) -> None:
-    run("index", book, *SIZE)
-    shown = run("series", saga)
-    first, one, two = shown.out.splitlines()
-    assert first.startswith("The Saga · 2 volumes, ")
-    assert one.startswith("  1  The Lamp · ")
-    assert one.endswith(" words · fake has read all of it")
-    assert two.endswith(" words")
-    document = run("series", saga, "--json").json
-    whole = open_book(saga)
-    assert document["sha256"] == whole.sha256
-    starts = [(one["heading"], one["start"], one["end"]) for one in document["volumes"]]
-    assert starts == [(one.heading, one.start, one.end) for one in whole.volumes]
-    assert document["volumes"][0]["sha256"] == open_book(book).sha256
+    chapters = run("toc", "saga", "--json").json["chapters"]
+    volumes = [one for one in chapters if "." not in one["number"]]
+    assert [(one["title"], one["start"]) for one in volumes] == [(one.title, one.heading) for one in whole.volumes]
+    assert volumes[0]["end"] == volumes[1]["start"]
+    assert [one["number"] for one in chapters][:3] == ["1", "1.1", "1.2"]
+    assert run("books", "untag", "saga", saga).status == ExitStatus.USAGE
 
 
 def test_adding_volumes_keeps_edits_of_the_file(saga: Path, run: Run, tmp_path: Path) -> None:
@@ -58,57 +47,37 @@ def test_adding_volumes_keeps_edits_of_the_file(saga: Path, run: Run, tmp_path: 
     third = tmp_path / "deep" / "third.txt"
     third.parent.mkdir()
     third.write_text("A third book, of few words.")
-    assert run("series", saga, third, "--add", "--author", "A. Writer").status == ExitStatus.DONE
+    assert run("books", "tag", third, saga).status == ExitStatus.DONE
     assert saga.read_text().startswith("# mine\n")
     assert "deep/third.txt" in saga.read_text()
     whole = open_book(saga)
-    assert (whole.title, whole.authors, len(whole.volumes)) == ("The Saga", ("A. Writer",), 3)
+    assert (whole.title, len(whole.volumes)) == ("The Saga", 3)
 
 
-def test_a_volume_in_another_folder_has_its_full_path(
+def test_a_volume_that_is_not_beside_or_below_the_file_is_refused(
     book: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "deep" / "saga.series"
     path.parent.mkdir()
     monkeypatch.chdir(tmp_path)
-    assert run("series", path, book.name).status == ExitStatus.DONE
-    assert str(book) in path.read_text()
-    assert len(open_book(path).volumes) == 1
-
-
-def test_an_existing_series_is_replaced_only_by_force(saga: Path, run: Run, other: Path) -> None:
-    before = saga.read_text()
-    refused = run("series", saga, other)
+    refused = run("books", "tag", book.name, path)
     assert refused.status == ExitStatus.USAGE
-    assert "--add" in refused.err
-    assert saga.read_text() == before
-    assert run("series", saga, other, "--force").status == ExitStatus.DONE
-    assert len(open_book(saga).volumes) == 1
+    assert "is not beside or below saga.series" in refused.err
+    assert not path.exists()
 
 
 def test_an_invalid_series_is_not_written(saga: Path, run: Run, other: Path, tmp_path: Path) -> None:
     before = saga.read_text()
     (tmp_path / "broken.epub").write_bytes(b"PK\x03\x04 no archive")
-    for wrong in ("none.txt", "broken.epub", "saga.series", other.name):
-        refused = run("series", saga, tmp_path / wrong, "--add")
+    for wrong in ("none.txt", "broken.epub", saga.name, other.name):
+        refused = run("books", "tag", tmp_path / wrong, saga)
         assert refused.status == ExitStatus.BOOK, refused
         assert len(refused.err.splitlines()) <= 2
         assert saga.read_text() == before
-    assert run("series", tmp_path / "new.series", tmp_path / "none.txt").status == ExitStatus.BOOK
-    assert not (tmp_path / "new.series").exists()
-
-
-def test_an_invalid_series_name_is_reported(book: Path, other: Path, run: Run, tmp_path: Path) -> None:
-    assert run("series", book, other).status == ExitStatus.USAGE
-    assert run("series", tmp_path / "none.series").status == ExitStatus.BOOK
-    called = book.rename(tmp_path / "book.series")
-    assert run("series", called).status == ExitStatus.BOOK
-    wrong = tmp_path / "wrong.series"
-    wrong.write_text("volumes = 3")
-    for how in ((), ("--add",)):
-        assert run("series", wrong, other, *how).status != ExitStatus.DONE
-    wrong.write_text("volumes = [")
-    assert "cannot be added to" in run("series", wrong, other, "--add").err
+    wrong_file = tmp_path / "wrong.series"
+    for text in ("volumes = 3", "volumes = ["):
+        wrong_file.write_text(text)
+        assert run("books", "tag", other, wrong_file).status == ExitStatus.BOOK
 
 
 def test_a_series_works_with_every_command(saga: Path, run: Run, engine: FakeEngine, book: Path, other: Path) -> None:
@@ -132,16 +101,11 @@ def test_a_series_works_with_every_command(saga: Path, run: Run, engine: FakeEng
     assert "### The Storm · Chapter 3: The Letter" in export
 
     engine._says = lambda prompt: "Captain Marlowe buried the silver whistle."  # type: ignore[assignment]
-    asked = run("ask", saga, "Who buried the silver whistle?", "--reader", "bm25")
+    asked = run("ask", saga, "Who buried the silver whistle?", "--reader", "gistread")
     assert asked.status == ExitStatus.DONE
     quotes = [line for line in asked.out.splitlines() if "“" in line]
     assert quotes
-    assert all(line.startswith("[") and "· The Storm] “" in line for line in quotes)
-    assert "page " in (exported := run("export", saga).out)
+    assert all(line.startswith("[") for line in quotes)
+    assert "· The Storm: “" in quotes[0]
+    assert "section " in (exported := run("export", saga).out)
     assert "· The Storm · " in exported
-
-
-def test_only_the_file_is_required(run: Run) -> None:
-    failed = run("series")
-    assert failed.status == ExitStatus.USAGE
-    assert "required: FILE.\n" in failed.err

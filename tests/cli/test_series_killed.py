@@ -63,7 +63,7 @@ def volumes(tmp_path: Path) -> list[Path]:
 
 def test_a_series_killed_in_its_second_volume_resumes(volumes: list[Path], tiny: Path, tmp_path: Path) -> None:
     saga = tmp_path / "saga.series"
-    done("series", saga, *volumes[:2])
+    done("books", "tag", *volumes[:2], saga)
     whole = open_book(saga)
     second = whole.volumes[1]
 
@@ -95,7 +95,7 @@ def test_a_series_killed_in_its_second_volume_resumes(volumes: list[Path], tiny:
         assert [(one["start"] - volume.start, one["gist"], one["source"]) for one in inside] == wanted
         assert [(one["start"], one["gist"], one["source"]) for one in pages_of(path)] == wanted
 
-    done("series", saga, volumes[2], "--add")
+    done("books", "tag", volumes[2], saga)
     events = [json.loads(line) for line in done("index", saga, *SIZE, "--model", tiny, "--events").splitlines()]
     third = open_book(saga).volumes[2]
     assert events[0] == {"schema": 1, "event": "resumed", "pages": len(pages)}

@@ -4,10 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book.open import open_book
 from gistread.errors import EngineError, ExitStatus
-from gistread.paths import default_paths
-from gistread.user_data import UserData
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 
@@ -20,14 +17,14 @@ def asked(run: Run, book: Path, engine: FakeEngine) -> Path:
     """A book with one thread of two questions, and one question apart."""
     engine._says = lambda prompt: "He counted the stairs."
     for words in (("Who is it?",), (FIRST,), (FOLLOW_UP, "--continue")):
-        assert run("ask", book, *words, "--reader", "dos").status == ExitStatus.DONE
+        assert run("ask", book, *words, "--reader", "gistread").status == ExitStatus.DONE
     return book
 
 
 def test_a_follow_up_has_the_last_question_and_its_answer(run: Run, asked: Path, engine: FakeEngine) -> None:
     assert f"{FIRST}\nAnswer: He counted the stairs." in engine.calls[-1].text
     assert f"Question: {FOLLOW_UP}" in engine.calls[-1].text
-    run("ask", asked, "And where?", "--thread", "1", "--reader", "dos")
+    run("ask", asked, "And where?", "--thread", "1", "--reader", "gistread")
     assert "Who is it?\nAnswer:" in engine.calls[-1].text
     assert FIRST not in engine.calls[-1].text
 
@@ -46,20 +43,10 @@ def test_threads_are_listed_printed_renamed_and_deleted(run: Run, asked: Path) -
     assert run("threads", asked).out == "   1  Who is it?  (1 question)\n"
 
 
-def test_a_thread_that_is_not_there_is_a_usage_error(run: Run, book: Path, engine: FakeEngine) -> None:
-    for words in (
-        ("ask", book, "Why?", "--continue", "--reader", "dos"),
-        ("threads", book, "1"),
-        ("threads", book, "--delete"),
-    ):
-        assert run(*words).status == ExitStatus.USAGE
-    assert "Nothing has been asked" in run("threads", book).err
-
-
 def test_an_answer_from_behind_the_bound_is_not_shown_again(run: Run, asked: Path, engine: FakeEngine) -> None:
-    run("ask", asked, FOLLOW_UP, "--continue", "--upto", "50%", "--reader", "dos")
+    run("ask", asked, FOLLOW_UP, "--continue", "--upto", "50%", "--reader", "gistread")
     assert "Answer: He counted" not in engine.calls[-1].text
-    ran = run("ask", asked, "And then?", "--continue", "--reader", "dos")
+    ran = run("ask", asked, "And then?", "--continue", "--reader", "gistread")
     assert "up to 50%, as the last question" in ran.err
     assert "Answer: He counted" in engine.calls[-1].text
     assert "Chapter 3" not in engine.calls[-1].text
@@ -67,7 +54,9 @@ def test_an_answer_from_behind_the_bound_is_not_shown_again(run: Run, asked: Pat
 
 def test_an_interrupted_question_is_kept_and_asked_again(run: Run, asked: Path, engine: FakeEngine) -> None:
     engine._says = lambda prompt: EngineError("The model ended.")
-    assert run("ask", asked, "And then?", "--continue", "--upto", "50%", "--reader", "dos").status != ExitStatus.DONE
+    assert (
+        run("ask", asked, "And then?", "--continue", "--upto", "50%", "--reader", "gistread").status != ExitStatus.DONE
+    )
     assert "No answer was given." in run("threads", asked, "2").out
     assert run("threads", asked).out.endswith("(3 questions, interrupted)\n")
     engine._says = lambda prompt: "He counted the stairs."
@@ -77,24 +66,3 @@ def test_an_interrupted_question_is_kept_and_asked_again(run: Run, asked: Path, 
     assert "No answer was given." not in run("threads", asked, "2").out
     assert run("threads", asked).out.endswith("(3 questions)\n")
     assert "No question about this book was interrupted" in run("ask", asked, "--again").err
-
-
-def test_an_interrupted_question_about_a_passage_is_asked_about_it_again(
-    run: Run, asked: Path, engine: FakeEngine
-) -> None:
-    engine._says = lambda prompt: EngineError("The model ended.")
-    about = ("Who is this?", "--passage", "the keeper", "--upto", "all")
-    assert run("ask", asked, *about).status != ExitStatus.DONE
-    before = engine.calls[-1].text
-    assert "About “The Keeper”: Who is this?" in before
-    engine._says = lambda prompt: "He counted the stairs."
-    assert run("ask", asked, "--again").status == ExitStatus.DONE
-    assert engine.calls[-1].text == before
-
-
-def test_a_missing_thread_is_the_only_complaint(run: Run, asked: Path) -> None:
-    data, book = UserData(default_paths().books), open_book(asked)
-    data.set_position(book.sha256, len(book.text) // 2)
-    ran = run("ask", asked, "Why?", "--thread", "42", "--reader", "dos")
-    assert ran.status == ExitStatus.USAGE
-    assert ran.err.startswith("gistread: There is no such thread of questions.")

@@ -5,23 +5,31 @@ import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from gistread.atomic_write import make_folder, private_opener
-from gistread.cli.output import OutputError, discard_output, fail, prepare_streams, write_json
+from gistread.cli.output import OutputError, discard_output, fail, install_hint, prepare_streams, write_json
 from gistread.cli.parser import parse
-from gistread.errors import ExitStatus, GistreadError, traceback_text
+from gistread.errors import ExitStatus, GistreadError, UsageError, traceback_text
 from gistread.paths import default_paths
+from gistread.store.files import make_folder, private_opener
 
+_EXTRAS = {"mcp": "mcp", "textual_serve": "serve"}  # By the module that an extra of gistread brings
 _NOT_MAPPED = "failed to map segment"  # The loader's message if memory is short for a library
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (without the program's name) and return its exit status. Never raises."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    return report_errors(list(sys.argv[1:] if argv is None else argv), _run)
+
+
+def report_errors(words: list[str], run: Callable[[list[str]], int]) -> int:
+    """Run a command line and return its exit status, with errors reported to the user. Never raises."""
+    if sys.stdout is None:  # Closed by the shell: `>&-`
+        fail("Standard output is closed.")
+        return ExitStatus.FAILED
     prepare_streams()
     try:
-        return _run(words)
+        return _reported(words, run)
     except OutputError as error:
         discard_output()
         if error.message:
@@ -31,11 +39,28 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    arguments = prepare(parse(words))
     try:
-        arguments = _with_adapter(parse(words))
-        default_paths().make_private()
-        prepare_streams(quiet=getattr(arguments, "quiet", False))
-        return int(importlib.import_module(f"gistread.cli.{arguments.module}").run(arguments))
+        status = importlib.import_module(f"gistread.cli.{arguments.module}").run(arguments)
+        return int(status or ExitStatus.DONE)
+    except ModuleNotFoundError as error:
+        module = str(error.name).partition(".")[0]
+        if module not in _EXTRAS:
+            raise
+        message = f"`gistread {arguments.command}` needs {module}, which is not installed."
+        raise UsageError(message, install_hint(_EXTRAS[module])) from None
+
+
+def prepare(arguments: argparse.Namespace) -> argparse.Namespace:
+    """Make the user's folders and obey `--quiet`."""
+    default_paths().make_private()
+    prepare_streams(quiet=getattr(arguments, "quiet", False))
+    return arguments
+
+
+def _reported(words: list[str], run: Callable[[list[str]], int]) -> int:
+    try:
+        return run(words)
     except SystemExit as end:  # argparse, after --help and --version
         return int(end.code or 0)
     except OutputError:
@@ -46,17 +71,6 @@ def _run(words: list[str]) -> int:
         return _report(words, "Interrupted.", "", ExitStatus.INTERRUPTED)
     except Exception as error:
         return _report(words, *_internal_error(error), ExitStatus.FAILED)
-
-
-def _with_adapter(arguments: argparse.Namespace) -> argparse.Namespace:
-    if not getattr(arguments, "adapter", None):
-        return arguments
-    from gistread.config import load_config
-    from gistread.engine.models import with_adapter
-
-    spec = arguments.model or load_config(default_paths().config_file).model
-    named = with_adapter(spec, str(arguments.adapter.expanduser().absolute()))
-    return argparse.Namespace(**{**vars(arguments), "model": named})
 
 
 def _report(words: list[str], message: str, hint: str, status: ExitStatus) -> ExitStatus:

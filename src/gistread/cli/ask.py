@@ -5,26 +5,23 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing, nullcontext, suppress
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 
 from gistread.book.model import Book
 from gistread.cli import memories
-from gistread.cli.bound import resolve_bound
 from gistread.cli.decisions import check_terminal, format_prompt, read_decisions
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, ask_document, reader_document, step_document
-from gistread.cli.loading import choose_embedding_model
-from gistread.cli.opening import check_models, load_settings, open_named
-from gistread.cli.output import say, write, write_json
+from gistread.cli.opening import check_models, load_settings, open_named, resolve_bound
+from gistread.cli.output import say, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import new_session, read_to_end
+from gistread.cli.streamed_answer import StreamedAnswer
 from gistread.config import Config
-from gistread.engine.model_source import find_source, fingerprint_of
+from gistread.engine.model_source import find_chosen, fingerprint_of
 from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.front_matter import front_matter_end
-from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.memory.sizes import unread_memory
 from gistread.memory.writer import MemoryHeader
@@ -32,29 +29,34 @@ from gistread.paths import default_paths
 from gistread.readers import events as reader_events
 from gistread.readers.choices import with_options
 from gistread.readers.cost import QUICK
-from gistread.readers.passage import abbreviate, extend_bound, question_about, question_alone
-from gistread.readers.registry import DEFAULT_READER, METHODS
+from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
+from gistread.readers.selection import abbreviate, extend_bound, question_about, question_alone
 from gistread.readers.steering import Steps
-from gistread.readers.text import describe, in_quotes, unsupported_spans
+from gistread.readers.trace import Places, describe_scope, progress_of, step_of
 from gistread.search.exact import FoldedText
 from gistread.session.answer import AskOptions, thread_of, with_answer
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
 from gistread.session.session import Session
+from gistread.store.evidence import Citation
+from gistread.store.model import SavedQuestion, SavedThread
+from gistread.store.user_data import UserData
 from gistread.units import format_duration
-from gistread.user_data import SavedQuestion, SavedThread, UserData, mark_unsupported
 
 _UPTO_HERE = "Asked over the book up to your place; `--upto all` asks the whole book."
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
+    if arguments.all:
+        from gistread.cli.ask_all import ask_all  # imported here: it imports this module
+
+        return ask_all(arguments)
     again = _resume_interrupted(arguments) if arguments.again else None
     if not arguments.question.strip():
         raise UsageError("The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"')
     with_options(arguments.question, arguments.choice)  # Raises UsageError for unusable options.
     config = load_settings(arguments)
     reader = arguments.reader or config.reader or DEFAULT_READER
-    if reader not in METHODS:
-        raise UsageError(f"Unknown reader {reader!r} in config.toml.", f"Use one of {', '.join(METHODS)}.")
+    find_method(reader, "" if arguments.reader else " in config.toml")
     steps = Steps(arguments.steps or config.steps)
     if arguments.steps:
         check_terminal(steps)
@@ -62,7 +64,6 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         steps = Steps.ALONE  # The setting is for interactive use.
     memories.check_preset(config)
     check_models(arguments)
-    embedding_model = choose_embedding_model(arguments.embedding_model, config, [reader])
     query = memories.memory_query(arguments)
     book = open_named(arguments.book)
     config = replace(config, reader=reader, steps=steps.value)
@@ -70,7 +71,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if arguments.passage:
         passage = _passage(arguments.passage, book)
     header = None if arguments.index else _choose_memory(book, config, query, arguments, passage)
-    run_until_interrupted(_ask(book, config, query.task, arguments, header, embedding_model, passage, again))
+    run_until_interrupted(_ask(book, config, query.task, arguments, header, passage, again))
     return ExitStatus.DONE
 
 
@@ -85,7 +86,7 @@ def _choose_memory(
     fingerprint = ""
     if config.asking_model:  # `--model` names the model that has read.
         try:
-            fingerprint = fingerprint_of(find_source(arguments.model or config.model))
+            fingerprint = fingerprint_of(find_chosen(arguments.model, config))
         except EngineError:
             if arguments.model:
                 raise
@@ -103,12 +104,11 @@ async def _ask(
     task: str,
     arguments: argparse.Namespace,
     header: MemoryHeader | None,
-    embedding_model: Path | None,
     passage: Passage | None,
     again: SavedQuestion | None,
 ) -> None:
     with ProgressLine() as line:
-        async with new_session(book, config, line, arguments, task, embedding_model) as session:
+        async with new_session(book, config, line, arguments, task) as session:
             if arguments.index:
                 await read_to_end(session, line, arguments.book, events=arguments.events)
                 if session.activity.asking_model:
@@ -116,7 +116,7 @@ async def _ask(
             elif header is not None:
                 await session.use_memory(header)
             memory = session.memory or unread_memory(book)
-            pinned = _existing(arguments.expand, memory)
+            pinned = again.pinned if again else ()
             before = _thread(book, arguments)
             upto = resolve_bound(arguments.upto, memory, _UPTO_HERE)
             if before and upto is None and not arguments.upto and (upto := before.questions[-1].upto) is not None:
@@ -144,13 +144,16 @@ async def _ask(
                 pinned=tuple(pinned),
                 passage=passage,
             )
+            stream = session.stream_answer(arguments.question, **options)  # Raises UsageError
             _save(book, asked)
             decisions = read_decisions(lambda: session.steering, line, len(book.text))
-            async with aclosing(session.stream_answer(arguments.question, **options)) as events:
+            async with aclosing(stream) as events:
                 shown_events = events if passage else _with_estimate(events, session, upto)
                 with nullcontext() if config.steps == "alone" else decisions:
-                    reader, steps, answered = await _show_events(shown_events, book, config.reader, arguments, line)
-            info = session.asking_info
+                    reader, steps, answered = await _show_events(
+                        shown_events, book, Places(len(book.text), memory), config.reader, arguments, line
+                    )
+            info = session.models.answering.info
             assert info is not None
             if upto is not None:
                 memory = memory.upto(upto)
@@ -162,7 +165,7 @@ async def _ask(
 
 def _save(book: Book, question: SavedQuestion) -> None:
     try:
-        UserData(default_paths().books).add_question(book.sha256, question)
+        UserData(default_paths()).add_question(book.sha256, question)
     except StorageError as error:
         say(f"Note: the question could not be saved: {error.message}")
 
@@ -170,14 +173,13 @@ def _save(book: Book, question: SavedQuestion) -> None:
 def _resume_interrupted(arguments: argparse.Namespace) -> SavedQuestion:
     """Set the arguments to those of the last interrupted question. Raises GistreadError."""
     book = open_named(arguments.book)
-    user_data = UserData(default_paths().books)
+    user_data = UserData(default_paths())
     interrupted = [one for one in user_data.questions(book.sha256) if not one.answer]
     if not interrupted or arguments.question:
         what = "--again takes no question" if interrupted else "No question about this book was interrupted"
         raise UsageError(f"{what}.", "`gistread threads BOOK` lists the questions.")
     last = interrupted[-1]
     arguments.question = question_alone(last.passage, last.question, book)
-    arguments.expand = tuple(sorted({*arguments.expand, *last.pinned}))
     arguments.upto = arguments.upto or ("all" if last.upto is None else str(last.upto))
     arguments.reader = arguments.reader or last.reader
     if last.thread and not (arguments.thread or arguments.continues):
@@ -193,7 +195,7 @@ def _passage(words: str, book: Book) -> Passage:
         raise UsageError(f"The book does not have {abbreviate(words)}.", "`gistread search` finds similar ones.")
     here = 0
     with suppress(StorageError):
-        here = UserData(default_paths().books).reading_place(book.sha256).offset
+        here = UserData(default_paths()).reading_place(book.sha256).offset
     nearest = min(places, key=lambda place: abs(place[0] - here))
     if len(places) > 1:
         which = f"the {'one nearest to your place' if here else 'first'}, in {book.chapter_title(nearest[0])}"
@@ -205,21 +207,11 @@ def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:
     """The thread that the question continues. Raises UsageError, StorageError."""
     if not arguments.continues and not arguments.thread:
         return None
-    threads = UserData(default_paths().books).threads(book.sha256)
+    threads = UserData(default_paths()).threads(book.sha256)
     number = arguments.thread or len(threads)
     if not 1 <= number <= len(threads):
         raise UsageError("There is no such thread of questions.", "`gistread threads BOOK` lists them.")
     return threads[number - 1]
-
-
-def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:
-    for number in numbers:
-        if number > len(memory.entries):
-            raise UsageError(
-                f"There is no page {number}: the model has read {len(memory.entries)} pages.",
-                "`gistread pages BOOK` shows them.",
-            )
-    return set(numbers)
 
 
 async def _with_estimate(
@@ -242,8 +234,8 @@ async def _say_estimate(session: Session, upto: int | None) -> None:
     if not is_long(session.reader, seconds, known):
         return
     if seconds is None:
-        pages = f"{session.reader} reads ~{known.estimated_pages} pages; this model's speed is not known yet."
-        say(f"{pages} `--reader {QUICK[0]}` is quicker.")
+        pages = f"{session.reader} reads ~{known.estimated_pages} sections; this model's speed is not known yet."
+        say(f"{pages} `--reader {QUICK}` is quicker.")
     else:
         quick = await find_cheaper(session, seconds, upto)
         other = f" `--reader {quick[0]}` takes about {format_duration(quick[1])}." if quick and quick[1] else ""
@@ -253,6 +245,7 @@ async def _say_estimate(session: Session, upto: int | None) -> None:
 async def _show_events(
     events: AsyncIterator[reader_events.ReaderEvent],
     book: Book,
+    places: Places,
     reader: str,
     arguments: argparse.Namespace,
     line: ProgressLine,
@@ -260,29 +253,26 @@ async def _show_events(
     as_json = arguments.json or arguments.events
     steps: list[Json] = []
     answered: reader_events.Answered | None = None
-    members = reported = 0
-    answer = _StreamedAnswer(live=not as_json and sys.stdout.isatty())
+    trace: list[reader_events.ReaderEvent] = []
+    answer = StreamedAnswer(live=not as_json and sys.stdout.isatty())
     async for event in events:
-        if step := step_document(event):
-            steps.append(step)
+        if document := step_document(event):
+            steps.append(document)
         if arguments.events:
             write_json(reader_document(event))
-        if text := describe(event):
-            line.say(text)
+        if step := step_of(event, places):
+            line.say(f"  {step}")
+        if not isinstance(event, reader_events.AnswerDelta):
+            trace.append(event)
+            if under_way := progress_of(trace):
+                line.show("{}: {} of {}".format(*under_way))
         match event:
             case reader_events.Proposed():
                 line.say(format_prompt(event, len(book.text)))
             case reader_events.Started(reader=name):
                 reader = name
-            case reader_events.Prepared(what=what, done=done, total=total):
-                line.show(f"{what}: {done} of {total}")
-            case reader_events.PartRead(number=number, total=total):
-                line.show(f"part {number} of {total}")
-            case reader_events.TeamFormed(parts=parts):
-                members = len(parts)
-            case reader_events.Reported():
-                reported = reported % members + 1
-                line.show(f"{reported} of {members} members have read their parts")
+                if scope := describe_scope(event):
+                    line.say(scope)
             case reader_events.AnswerDelta(text=text):
                 line.clear()
                 answer.add(text)
@@ -293,33 +283,10 @@ async def _show_events(
     line.clear()
     assert answered is not None, "a reader ends with Answered"
     if not as_json:
-        answer.finish(answered, book)
+        answer.finish(answered, lambda citation: _place(citation, book))
     return reader, steps, answered
 
 
-@dataclass(slots=True)
-class _StreamedAnswer:
-    live: bool
-    _streamed: list[str] = field(default_factory=list)
-
-    def add(self, text: str) -> None:
-        if self.live:
-            self._streamed.append(text)
-            write(text, end="")
-
-    def restart(self) -> None:
-        if self._streamed:
-            write("")
-            self._streamed.clear()
-
-    def finish(self, answered: reader_events.Answered, book: Book) -> None:
-        streamed = "".join(self._streamed)
-        if streamed:
-            write("")
-        answer, _ = mark_unsupported(answered.answer, unsupported_spans(answered.statements))
-        if streamed.strip() != answer.strip():
-            write(answer)
-        for citation in answered.citations:
-            place = str(citation.page) if citation.page else f"{citation.start / len(book.text):.0%}"
-            where = " · ".join(filter(None, (place, book.volume_title(citation.start))))
-            write(f"[{where}] {in_quotes(' '.join(citation.quote.split()))}")
+def _place(citation: Citation, book: Book) -> str:
+    place = f"section {citation.page}" if citation.page else f"{citation.start / len(book.text):.0%}"
+    return " · ".join(filter(None, (place, book.volume_title(citation.start))))

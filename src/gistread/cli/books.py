@@ -1,76 +1,130 @@
-"""`gistread books`: lists the library, adds and removes books."""
+"""`gistread books` lists the library, adds, removes and tags books; `gistread figures` tells the reading time."""
 
 import argparse
+import contextlib
 import time
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
+from gistread.book.sniff import SERIES_SUFFIX
 from gistread.cli.json_output import Json
-from gistread.cli.output import one_line, say, write, write_json
+from gistread.cli.opening import book_path, library_entries
+from gistread.cli.output import one_line, report, say, write_json
 from gistread.cli.progress import ProgressLine
-from gistread.errors import ExitStatus, StorageError, UsageError
-from gistread.library.adding import AddResult, add
-from gistread.library.catalogue import Catalogue
-from gistread.library.entries import Order, filter_entries, list_entries, sort_entries
-from gistread.library.model import LibraryEntry, absolute
-from gistread.library.text import format_percent, furthest_reader, relative_time
+from gistread.errors import StorageError, UsageError
+from gistread.library import indexing
+from gistread.library.adding import AddResult, add, add_file
+from gistread.library.entries import Order, filter_entries, sort_entries
+from gistread.library.figures import reading_figures
+from gistread.library.model import LibraryEntry, folded
+from gistread.library.names import UnknownBookError, find_book, tagged
+from gistread.library.series import add_volumes
+from gistread.library.text import (
+    describe_added,
+    describe_book_figures,
+    describe_figures,
+    format_percent,
+    furthest_reader,
+    relative_time,
+)
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.progress import BookProgress, all_memories, furthest_memories
 from gistread.paths import default_paths
-from gistread.reading_speed import ReadingSpeedFile
+from gistread.store.catalogue import Catalogue
+from gistread.store.user_data import UserData
 from gistread.units import iso_time, progress_bar
-from gistread.user_data import UserData
 
 _BAR_COLUMNS = 12
 _MOST_LISTED = 10
 
 
-def run(arguments: argparse.Namespace) -> ExitStatus:
-    paths = default_paths()
-    user_data, catalogue = UserData(paths.books), Catalogue(paths.library)
-    if arguments.add or arguments.remove:
-        _change(user_data, catalogue, arguments.add, arguments.remove, json=arguments.json)
-        return ExitStatus.DONE
-    entries, problem = list_entries(user_data, catalogue, ReadingSpeedFile(paths.reading_speed).words_per_minute)
-    if problem:
-        say(problem)
-    shown = filter_entries(sort_entries(entries, Order(arguments.sort.replace("-", " "))), " ".join(arguments.words))
+def run(arguments: argparse.Namespace) -> None:
+    catalogue = Catalogue(default_paths())
+    if arguments.command == "figures":
+        _figures(arguments)
+    elif arguments.action != "list":
+        _tag(catalogue, arguments)
+    elif arguments.add or arguments.remove:
+        _change(catalogue, arguments.add, arguments.remove, json=arguments.json)
+    else:
+        _list(catalogue, arguments)
+
+
+def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> None:
+    entries = library_entries()
+    ordered = sort_entries(entries, Order(arguments.sort.replace("-", " ")))
+    shown = filter_entries(tagged(ordered, arguments.tag) if arguments.tag else ordered, " ".join(arguments.words))
     memories: list[BookProgress] = []
     try:
-        memories += all_memories(paths.memories)
+        memories += all_memories(default_paths().memories)
     except StorageError as error:
         say(error.message)
     for memory in memories:
         if memory.problem:
             say(memory.problem)
     read = furthest_memories(memories)
-    if arguments.json:
-        folders = [] if problem else [str(folder) for folder in catalogue.read().folders]
-        write_json({"books": [_document(entry, furthest_reader(entry, read)) for entry in shown], "folders": folders})
-        return ExitStatus.DONE
-    for entry in shown:
-        write(_lines(entry, furthest_reader(entry, read), time.time(), "" if problem else "not opened yet"))
-    if not entries and not problem:
+    furthest = [furthest_reader(entry, read) for entry in shown]
+    folders: list[str] | None = None
+    with contextlib.suppress(StorageError):  # Told with the list
+        folders = list(map(str, catalogue.read().folders))
+    document = {"books": list(map(_document, shown, furthest)), "folders": folders or []}
+    report(arguments, document, (_lines(entry, by, time.time()) for entry, by in zip(shown, furthest, strict=True)))
+    if not entries and folders is not None:
         say("No books yet. Open one with `gistread BOOK`, or add a folder with `gistread books --add FOLDER`.")
     elif entries and not shown:
         say(f"None of the {len(entries)} books matches.")
-    return ExitStatus.DONE
 
 
-def _change(
-    user_data: UserData, catalogue: Catalogue, add_paths: Sequence[str], remove_names: Sequence[str], *, json: bool
-) -> None:
+def _tag(catalogue: Catalogue, arguments: argparse.Namespace) -> None:
+    """Put books into a collection, or take them out. Raises GistreadError."""
+    removes, tag = arguments.action == "untag", arguments.tag.strip()
+    if Path(tag).suffix == SERIES_SUFFIX:
+        if removes:
+            raise UsageError(f"{tag} is a text file.", "Take the volumes out of its list with an editor.")
+        paths = [book_path(name) for name in arguments.books]
+        book = add_volumes(Path(tag), paths, default_paths().texts)
+        add_file(catalogue, Path(tag))
+        message, titles = f"Wrote {tag}, which opens like any book", [volume.title for volume in book.volumes]
+    else:
+        if not tag:
+            raise UsageError("The tag is empty.", "Example: gistread books tag emma persuasion austen")
+        found = [_entry(catalogue, name) for name in arguments.books]
+        for entry in found:
+            known = [one for one in entry.tags if folded(one) == folded(tag)]
+            if removes and not known:
+                raise UsageError(f"{entry.title} does not have the tag {tag!r}.", "`gistread books` shows the tags.")
+            for one in known or [tag]:
+                catalogue.tag(entry.ids, one, remove=removes)
+        message, titles = f"{'No longer tagged' if removes else 'Tagged'} {tag!r}", [entry.title for entry in found]
+    report(arguments, {"tag": tag, "books": titles}, ())
+    say(f"{message}: {', '.join(titles)}.")
+
+
+def _entry(catalogue: Catalogue, name: str) -> LibraryEntry:
+    """A book by name; a file that the library does not have yet is added. Raises GistreadError."""
+    try:
+        return find_book(library_entries(), name)
+    except UnknownBookError:
+        path = book_path(name)
+        add_file(catalogue, path)
+        return find_book(library_entries(), str(path))
+
+
+def _change(catalogue: Catalogue, add_paths: Sequence[str], remove_names: Sequence[str], *, json: bool) -> None:
     added = []
     for name in add_paths:
         result = _add(catalogue, Path(name))
         added.append(result)
         if not json:
             _show_added(name, result)
-    removed = []
-    for name in remove_names:
-        entry = _find(list_entries(user_data, catalogue)[0], name)
+    if added:
+        with contextlib.suppress(OSError):  # `search --all` tries again.
+            indexing.start_indexing(default_paths())
+    entries = library_entries()
+    removed = [find_book(entries, name) for name in remove_names]
+    for entry in removed:
         catalogue.remove(entry.ids)
-        removed.append(entry)
         if not json:
             how = f"`gistread books --add {one_line(entry.path)}`" if entry.path else "open it again"
             say(f"Removed {entry.title} from the list; its file and your notes are kept. To undo: {how}.")
@@ -97,42 +151,25 @@ def _add(catalogue: Catalogue, path: Path) -> AddResult:
 
 
 def _show_added(name: str, added: AddResult) -> None:
-    parts = [f"{added.new} new", f"{added.known} already known"]
-    if added.removed:
-        parts.append(f"{added.removed} skipped because you removed them before")
-    if added.failed:
-        parts.append(f"{len(added.failed)} unreadable")
-    say(f"{name}: {', '.join(parts)}")
+    unreadable = f" {len(added.failed)} cannot be read:" if added.failed else ""
+    say(f"{name}: {describe_added(added)}{unreadable}")
     for failed in added.failed[:_MOST_LISTED]:
-        say(f"  {failed.reason}  {one_line(failed.path.parent)}")
+        say(f"  {one_line(failed.reason)}  {one_line(failed.path.parent)}")
     if len(added.failed) > _MOST_LISTED:
         say(f"  and {len(added.failed) - _MOST_LISTED} more; --json lists them all")
-    if added.cut:
-        say(added.cut)
 
 
-def _find(entries: list[LibraryEntry], name: str) -> LibraryEntry:
-    """The book with this path or these words in its title. Raises UsageError unless there is exactly one."""
-    path = absolute(Path(name))
-    found = [entry for entry in entries if entry.path == path] or filter_entries(entries, name)
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise UsageError(f"No book in the library matches {name!r}.", "`gistread books` lists them.")
-    titles = "\n".join(f"  {entry.title}  {one_line(entry.path or '')}" for entry in found[:_MOST_LISTED])
-    raise UsageError(f"{len(found)} books match {name!r}. Name one by its path:", titles)
-
-
-def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float, unopened: str) -> str:
-    title = " · ".join((entry.title, ", ".join(entry.authors) or "unknown author"))
+def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
     if entry.was_opened:
         bar, opened = progress_bar(entry.share, _BAR_COLUMNS), relative_time(entry.opened_at, now_s)
         progress = f"{format_percent(entry.share):>4} {bar}  {opened:12}"
     else:
-        progress = f"{unopened:{_BAR_COLUMNS + 19}}"
+        progress = f"{'not opened yet':{_BAR_COLUMNS + 19}}"
     path = f"{one_line(entry.path)}{' (missing)' if entry.missing else ''}" if entry.path else "standard input"
-    facts = (entry.format, f"{entry.time_left} left" if entry.time_left else "", _read_by(entry, read), path)
-    return f"{progress}  {one_line(title)}\n{'':{_BAR_COLUMNS + 21}}{' · '.join(filter(None, facts))}"
+    left = f"{entry.time_left} left" if entry.time_left else ""
+    facts = (entry.format, left, _read_by(entry, read), ", ".join(entry.tags), path)
+    heading = f"{entry.number:>3}  {progress}  "
+    return f"{heading}{one_line(entry.label)}\n{'':{len(heading)}}{' · '.join(filter(None, map(one_line, facts)))}"
 
 
 def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:
@@ -145,6 +182,7 @@ def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:
 
 def _document(entry: LibraryEntry, read: BookProgress | None) -> Json:
     return {
+        "number": entry.number,
         "title": entry.title,
         "authors": list(entry.authors),
         "path": str(entry.path) if entry.path else None,
@@ -156,6 +194,7 @@ def _document(entry: LibraryEntry, read: BookProgress | None) -> Json:
         "length": entry.length or None,
         "position": entry.position,
         "progress": round(entry.share, 4),
+        "tags": list(entry.tags),
         "opened_at": iso_time(entry.opened_at) or None,
         "memory": read
         and {
@@ -166,3 +205,27 @@ def _document(entry: LibraryEntry, read: BookProgress | None) -> Json:
             "task": read.focus.task or None,
         },
     }
+
+
+def _figures(arguments: argparse.Namespace) -> None:
+    figures = reading_figures(UserData(default_paths()), library_entries(), date.today())
+    lines = [*describe_figures(figures)]
+    documents = []
+    for book in figures.books:
+        lines.append(f"\n{one_line(book.title)}\n  {describe_book_figures(book)}")
+        documents.append(
+            {
+                "title": book.title,
+                "sha256": book.sha256,
+                "seconds": round(book.seconds),
+                "words": round(book.words),
+                "words_per_minute": round(book.words_per_minute, 1),
+                "progress": round(book.share, 4),
+                "last_day": book.last_day.isoformat(),
+                "finished_on": book.finished_on.isoformat() if book.finished_on else None,
+            }
+        )
+    week = [round(seconds) for seconds in figures.week]
+    report(arguments, {"today_seconds": round(figures.today_s), "week_seconds": week, "books": documents}, lines)
+    if not figures.books:
+        say("Time is counted while you read on in a book.")

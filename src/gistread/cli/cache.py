@@ -1,61 +1,61 @@
-"""`gistread cache …`: shows how much disk space the cache takes, and clears it."""
+"""`gistread paths` shows where gistread keeps its files; `gistread cache …` how much the cache takes, and clears it."""
 
 import argparse
 import contextlib
 import os
 from pathlib import Path
 
-from gistread.cli.output import say, write, write_json
-from gistread.errors import ExitStatus, StorageError
+from gistread.cli.output import report, say
+from gistread.errors import StorageError
 from gistread.memory.store import MemoryStore
-from gistread.paths import default_paths
+from gistread.paths import Paths, PathWithin, default_paths
 from gistread.units import counted, format_size
 
 MEMORIES = "memories"
 PARTS = {
     MEMORIES: "gists and facts; a model needs hours to make them again",
     "texts": "text extracted from books",
+    "index": "the words of all books, for searching the library",
     "covers": "pictures of covers",
     "weights": "faster copies of models",
     "snapshots": "prompts that a model has evaluated",
 }
 
 
-def run(arguments: argparse.Namespace) -> ExitStatus:
-    if arguments.action == "list":
-        _list(json=arguments.json)
+def run(arguments: argparse.Namespace) -> None:
+    if arguments.command == "paths":
+        places = {name: _path(name) for name, member in vars(Paths).items() if isinstance(member, PathWithin)}
+        width = max(map(len, places)) + 2
+        document = {name: str(place) for name, place in places.items()}
+        report(arguments, document, (f"{name:{width}}{place}" for name, place in places.items()))
+    elif arguments.action == "list":
+        _list(arguments)
     else:
-        _clear(arguments.parts or [name for name in PARTS if name != MEMORIES], json=arguments.json)
-    return ExitStatus.DONE
-
-
-def _list(*, json: bool) -> None:
-    found = {name: _sizes(_folder(name)) for name in PARTS}
-    if json:
-        parts = [
-            {"name": name, "path": str(_folder(name)), "files": len(sizes), "size": sum(sizes)}
-            for name, sizes in found.items()
-        ]
-        write_json({"parts": parts, "size": sum(map(sum, found.values()))})
-        return
-    for name, sizes in found.items():
-        write(f"{name:11}{format_size(sum(sizes)):>8}  {counted(len(sizes), 'file'):>12}  {PARTS[name]}")
-    say("`gistread cache clear` deletes all but the memories; models are listed by `gistread models`.")
-
-
-def _clear(names: list[str], *, json: bool) -> None:
-    freed = sum(map(_delete, names))
-    if json:
-        write_json({"cleared": names, "size": freed})
-    else:
+        names = arguments.parts or [name for name in PARTS if name != MEMORIES]
+        freed = sum(map(_delete, names))
+        report(arguments, {"cleared": names, "size": freed}, ())
         say(f"Cleared {', '.join(names)}: {format_size(freed)}.")
+
+
+def _list(arguments: argparse.Namespace) -> None:
+    found = {name: _sizes(_path(name)) for name in PARTS}
+    parts = [
+        {"name": name, "path": str(_path(name)), "files": len(sizes), "size": sum(sizes)}
+        for name, sizes in found.items()
+    ]
+    lines = (
+        f"{name:11}{format_size(sum(sizes)):>8}  {counted(len(sizes), 'file'):>12}  {PARTS[name]}"
+        for name, sizes in found.items()
+    )
+    report(arguments, {"parts": parts, "size": sum(map(sum, found.values()))}, lines)
+    say("`gistread cache clear` deletes all but the memories; models are listed by `gistread models`.")
 
 
 def _delete(name: str) -> int:
     """Delete a part and return the bytes freed. Keeps memories in use by another process."""
-    folder = _folder(name)
+    folder = _path(name)
     if name == MEMORIES:
-        return MemoryStore(folder).trim(0)
+        return MemoryStore(folder).clear()
     freed = sum(_sizes(folder))
     for path in _files(folder):
         with contextlib.suppress(OSError):
@@ -63,9 +63,9 @@ def _delete(name: str) -> int:
     return freed - sum(_sizes(folder))
 
 
-def _folder(name: str) -> Path:
-    folder: Path = getattr(default_paths(), name)
-    return folder
+def _path(name: str) -> Path:
+    path: Path = getattr(default_paths(), name)
+    return path
 
 
 def _files(folder: Path) -> list[Path]:

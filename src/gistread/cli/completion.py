@@ -12,8 +12,8 @@ from gistread.errors import ExitStatus, UsageError
 from gistread.paths import default_paths
 from gistread.readers.registry import METHODS
 
-_PATHS = {"BOOK": shtab.FILE, "PATH": shtab.FILE, "FILE": shtab.FILE, "DIR": shtab.DIRECTORY}
-_MODELS = {"model", "asking_model", "embedding_model", "judge"}
+_PATHS = {"PATH": shtab.FILE, "FILE": shtab.FILE, "DIR": shtab.DIRECTORY}
+_MODELS = {"model", "asking_model"}
 _Words = dict[str, Any]
 _CHOICES = {"readers": METHODS, "parts": PARTS}
 
@@ -40,8 +40,13 @@ def completion_names(kind: str) -> list[str]:
     elif kind == "catalogue":
         from gistread.engine.catalogue import read_catalogue
 
-        catalogue = read_catalogue(paths.own_models)
+        catalogue = read_catalogue()
         found = [entry.name for entry in (*catalogue.entries, catalogue.starter)]
+    elif kind == "books":
+        from gistread.cli.opening import library_entries
+        from gistread.library.names import words_of
+
+        found = ["-".join(words_of(entry.title)) for entry in library_entries()]
     else:
         from gistread.engine.model_search import found_models, starter_path
         from gistread.engine.models import STARTER
@@ -64,8 +69,10 @@ def _add_completions(parser: argparse.ArgumentParser) -> None:
     # argparse has no public list of a parser's actions.
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for command in action.choices.values():
+            for command in list(action.choices.values()):
                 _add_completions(command)
+            if "docs" in action.choices:  # `help COMMAND`, which the parser turns around
+                action.add_parser("help").add_argument("name", choices=[*action.choices])
         elif action.dest in _CHOICES:
             action.choices = list(_CHOICES[action.dest])
         elif not action.choices and (words := _completion(action, parser.prog)):
@@ -78,17 +85,21 @@ def _completion(action: argparse.Action, program: str) -> _Words | None:
     if action.dest in _MODELS:
         if program.endswith(" get"):
             return _from_command("catalogue")
-        # A model may also be a file. bash itself offers files if no name matches.
-        models = _from_command("models")
-        return {**models, "fish": f"{models['fish']} {shtab.FILE['fish']}", "tcsh": shtab.FILE["tcsh"]}
+        return _from_command("models", or_file=True)
+    if action.metavar == "BOOK":
+        return _from_command("books", or_file=True)
     words: _Words | None = _PATHS.get(str(action.metavar))
     return words
 
 
-def _from_command(kind: str) -> _Words:
+def _from_command(kind: str, *, or_file: bool = False) -> _Words:
     command = f"gistread completion --names {kind}"
     words: _Words = shtab.cmd(command)
     # shtab's own code would run the command for every option at once.
-    function, files = f"_gistread_{kind}", "; _files" if kind == "models" else ""
+    function, files = f"_gistread_{kind}", "; _files" if or_file else ""
     preamble = {**words["preamble"], "zsh": f'{function}() {{ compadd -- ${{(f)"$({command})"}}{files} }}'}
-    return {**words, "zsh": function, "preamble": preamble}
+    words |= {"zsh": function, "preamble": preamble}
+    if or_file:
+        preamble["bash"] = preamble["bash"].replace("\n}", "\n  compgen -f -- $1\n}")
+        words |= {"fish": f"{words['fish']} {shtab.FILE['fish']}", "tcsh": shtab.FILE["tcsh"]}
+    return words

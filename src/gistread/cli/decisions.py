@@ -9,7 +9,7 @@ from gistread.cli.progress import ProgressLine
 from gistread.errors import UsageError
 from gistread.readers.events import Proposed
 from gistread.readers.steering import Steering, Steps, describe_choices, parse_decision
-from gistread.readers.text import describe_proposed
+from gistread.readers.trace import describe_proposed
 
 
 def check_terminal(steps: Steps) -> None:
@@ -19,7 +19,7 @@ def check_terminal(steps: Steps) -> None:
 
 
 def format_prompt(proposed: Proposed, length: int) -> str:
-    """`Wants page 11: it tells of the key [Enter: open, a page number, no, answer]`"""
+    """`Wants section 11: it tells of the key [Enter: open, a section's number, no, answer]`"""
     opens = bool(proposed.pages or proposed.places)
     first = f"Enter: {'open' if opens else 'answer'}"
     choices = [first, *describe_choices(proposed, length), "no", *["answer"] * opens]

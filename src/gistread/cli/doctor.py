@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 
 import psutil
@@ -12,18 +13,16 @@ from gistread.cli.json_output import Json
 from gistread.cli.loading import load_info
 from gistread.cli.model_check import check_results, result_document
 from gistread.cli.opening import load_settings
-from gistread.cli.output import fail, write, write_json
-from gistread.cli.tuning import forget_tuning, tune_settings
+from gistread.cli.output import fail, report
 from gistread.config import Config
+from gistread.engine.llama.fast_copy import lacks_kernels
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.library import Advice, Library, ask_library, build_advice
 from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, physical_cores
-from gistread.engine.llama.measurements import Measurements
-from gistread.engine.llama.requantized_copy import FAST, copy_obstacle, may_lack_kernels
-from gistread.engine.llama.tuning import TUNED
-from gistread.engine.model_source import ModelSource, find_source, header_of
-from gistread.engine.protocol import EngineInfo, Placement
+from gistread.engine.llama.rates import forget_rates
+from gistread.engine.model_source import ModelSource, find_chosen, header_of
+from gistread.engine.protocol import EngineInfo
 from gistread.errors import EngineError, ExitStatus
 from gistread.memory.check_results import CheckResult
 from gistread.memory.estimate import expected_pace
@@ -53,22 +52,9 @@ class _Findings:
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     config = load_settings(arguments)
-    if arguments.untune:
-        forget_tuning()
-        write(f"{', '.join(TUNED)} are chosen by gistread again.")
-        return ExitStatus.DONE
-    if arguments.tune:
-        tuned = run_until_interrupted(tune_settings(arguments.model or "", config, quiet=arguments.json))
-        if arguments.json:
-            write_json(tuned)
-        return ExitStatus.DONE
     found = run_until_interrupted(_examine(arguments.model or "", config, measure=arguments.measure))
-    if arguments.json:
-        write_json(_document(found))
-    else:
-        for name, value in _rows(found):
-            write(f"{name:18}{value}")
-        write(_advice_text(found))
+    rows = (f"{name:18}{value}" for name, value in _rows(found))
+    report(arguments, _document(found), (*rows, _advice_text(found)))
     if found.problem is not None:
         fail(str(found.problem))
         return ExitStatus.ENGINE
@@ -81,11 +67,10 @@ async def _examine(model_name: str, config: Config, *, measure: bool) -> _Findin
     try:
         found.library = await asyncio.to_thread(ask_library)
         found.advice += build_advice(found.library, cpu_flags(), found.gpu)
-        name = model_name or config.model
         try:
-            model = find_source(name)
+            model = find_chosen(model_name, config)
         except EngineError as error:
-            if name:
+            if model_name or config.model:
                 raise
             found.no_model = error
         else:
@@ -101,112 +86,70 @@ async def _examine_model(model: ModelSource, config: Config, found: _Findings, *
         found.info = await load_info(model, config)
         return
     found.header = header = await asyncio.to_thread(header_of, model)
-    measurements = Measurements(default_paths().measurements)
     if measure:
-        measurements.forget(header.fingerprint)
+        forget_rates(default_paths().measurements, header.fingerprint)
     found.info = info = await load_info(model, config)
     found.check = check_results().get(header.fingerprint)
     on_gpu = bool(info.placement and info.placement.gpu_layers)
-    if may_lack_kernels(header) and not on_gpu:
-        compared = any(setup.variant == FAST for setup in measurements.of_model(header.fingerprint))
-        found.advice += _quantization_advice(header, config, compared=compared)
-    found.advice += _load_advice(found, info)
+    if lacks_kernels(header) and not on_gpu and info.weights == header.quantization:
+        what = f"Weights in {header.quantization} may be slow on this processor."
+        found.advice.append(Advice(what, "Download this model as Q4_0, Q4_K_M or Q8_0."))
+    if info.placement and info.placement.notice:
+        how = "Use a smaller model or quantisation, close other programs, or set context_tokens or kv_cache."
+        found.advice.append(Advice(info.placement.notice, how))
     if (config.threads or 0) > found.cores:
         what = f"The settings use {config.threads} threads on {counted(found.cores, 'core')}: too many."
         found.advice.append(Advice(what, "Remove threads from your settings."))
 
 
-def _quantization_advice(header: GgufHeader, config: Config, *, compared: bool) -> list[Advice]:
-    if compared and config.fast_weights != "never":
-        return []
-    what = f"Weights in {header.quantization} may be slow on this processor"
-    if config.fast_weights == "never":
-        return [Advice(f"{what}, and your settings do not allow a faster copy.", 'Set fast_weights = "ask".')]
-    folder = default_paths().weights
-    if why := copy_obstacle(header, folder, allow_large=True):
-        return [Advice(f"{what}; {why}.", "Download this model as Q4_0, Q4_K_M or Q8_0.")]
-    why = copy_obstacle(header, folder, allow_large=False)
-    how = f"Make a faster copy: gistread models convert {header.path.stem}"
-    return [Advice(f"{what}; {why}." if why else f"{what}.", how)]
-
-
-def _load_advice(found: _Findings, info: EngineInfo) -> list[Advice]:
-    advice: list[Advice] = []
-    if info.placement and info.placement.notice:
-        how = "Use a smaller model or quantisation, close other programs, or set context_tokens or kv_cache."
-        advice.append(Advice(info.placement.notice, how))
-    if info.rates is None:
-        what = f"The machine is too busy to measure its speed (load {found.load:.1f}, {counted(found.cores, 'core')})."
-        advice.append(Advice(what, "Run it again when other programs are idle."))
-    return advice
-
-
-def _rows(found: _Findings) -> list[tuple[str, str]]:
-    rows = [("gistread", __version__)]
+def _rows(found: _Findings) -> Iterator[tuple[str, str]]:
+    yield "gistread", __version__
     if library := found.library:
         built = f"built for {', '.join(library.backends)}"
         card = ", ".join(map(_card, library.gpus)) or found.gpu or "none"
-        rows += [
-            ("llama-cpp-python", library.version),
-            ("kernels", " ".join(library.kernels)),
-            ("GPU", f"{card}; {built if library.has_gpu_support else 'support not in this build'}"),
-        ]
-    rows += [("cores", f"{found.cores} physical"), ("memory free", format_size(found.memory_free))]
+        yield "llama-cpp-python", library.version
+        yield "kernels", " ".join(library.kernels)
+        yield "GPU", f"{card}; {built if library.has_gpu_support else 'support not in this build'}"
+    yield "cores", f"{found.cores} physical"
+    yield "memory free", format_size(found.memory_free)
     header, info = found.header, found.info
-    if header is None and info is not None:
-        rows += [
-            ("model", info.name),
-            ("device", info.device),
-            ("window", f"{info.context_tokens:,} tokens"),
-            ("parallel", f"{info.parallel} requests at first; more while that is faster"),
-        ]
     if header is not None:
-        rows.append(("model", f"{header.path.stem} · {header.quantization} · {format_size(header.file_bytes)}"))
+        yield "model", f"{header.path.stem} · {header.quantization} · {format_size(header.file_bytes)}"
         if header.adapter:
-            rows.append(("adapter", f"{header.adapter} · {format_size(header.adapter.stat().st_size)}"))
-    if header is not None and info is not None:
-        cell_kib = header.memory.kv_bytes_per_token / 1024
-        rows += [
-            ("weights in use", info.weights),
-            ("device", info.device),
-            ("window", f"{info.context_tokens:,} tokens · KV cache {cell_kib:.1f} KiB a token"),
-            *(_placement_rows(info.placement, has_card=bool(library and library.gpus)) if info.placement else []),
-            ("check", found.check.line if found.check else f"not yet: gistread models check {header.path.stem}"),
-        ]
-        rows += _rates_rows(info)
-    return rows
-
-
-def _placement_rows(placement: Placement, *, has_card: bool) -> list[tuple[str, str]]:
-    attention = f"flash attention {'on' if placement.flash_attention else 'off'}"
-    return [
-        *([("layers", f"{placement.gpu_layers} of {placement.layers} on a graphics card")] if has_card else []),
-        ("KV cache", f"{placement.kv_tokens:,} tokens, as {placement.kv_type}"),
-        ("work", f"{counted(placement.threads, 'thread')} · batches of {placement.batch_tokens} tokens · {attention}"),
-    ]
+            yield "adapter", f"{header.adapter} · {format_size(header.adapter.stat().st_size)}"
+    if info is None:
+        return
+    if header is None:
+        yield "model", info.name
+        yield "device", info.device
+        yield "window", f"{info.context_tokens:,} tokens"
+        yield "parallel", f"{info.parallel} requests"
+        return
+    yield "weights in use", info.weights
+    yield "device", info.device
+    cell_kib = header.memory.kv_bytes_per_token / 1024
+    yield "window", f"{info.context_tokens:,} tokens · KV cache {cell_kib:.1f} KiB a token"
+    if fit := info.placement:
+        if found.library and found.library.gpus:
+            yield "layers", f"{fit.gpu_layers} of {fit.layers} on a graphics card"
+        yield "KV cache", f"{fit.kv_tokens:,} tokens, as {fit.kv_type}"
+        yield "work", f"{counted(fit.threads, 'thread')} · batches of {fit.batch_tokens} tokens"
+    yield "check", found.check.line if found.check else f"not yet: gistread models check {header.path.stem}"
+    if info.rates is None:
+        yield "rates", "could not be measured"
+        return
+    yield "prefill", f"{info.rates.prefill:.0f} tok/s"
+    yield "decode", f"{info.rates.decode:.0f} tok/s"
+    yield "parallel", f"up to {info.parallel} requests"
+    for reading in ReadingMode:
+        if speed := expected_pace(info, reading).words_per_s:
+            yield reading.value, f"{_NOVEL_WORDS:,} words in about {format_duration(_NOVEL_WORDS / speed)}"
 
 
 def _card(gpu: Gpu) -> str:
     """`NVIDIA H100 (80.6 GB of 85.5 GB free)`"""
     room = f" ({format_size(gpu.free_bytes)} of {format_size(gpu.total_bytes)} free)" if gpu.total_bytes else ""
     return f"{gpu.name}{room}"
-
-
-def _rates_rows(info: EngineInfo) -> list[tuple[str, str]]:
-    if info.rates is None:
-        return [("rates", "could not be measured")]
-    decode = " · ".join(f"{sequences}: {rate:.0f}" for sequences, rate in info.rates.decode)
-    rows = [
-        ("prefill", f"{info.rates.prefill:.0f} tok/s"),
-        ("decode", f"{decode} tok/s, by parallel sequences"),
-        ("parallel", f"up to {info.parallel} requests"),
-    ]
-    novel = {reading: expected_pace(info, reading).words_per_s for reading in ReadingMode}
-    return rows + [
-        (reading.value, f"{_NOVEL_WORDS:,} words in about {format_duration(_NOVEL_WORDS / speed)}")
-        for reading, speed in novel.items()
-        if speed
-    ]
 
 
 def _advice_text(found: _Findings) -> str:
@@ -245,11 +188,7 @@ def _document(found: _Findings) -> Json:
             "fit": asdict(info.placement) if info.placement else None,
         },
         "verdict": result_document(found.check) if found.check else None,
-        "rates": rates
-        and {
-            "prefill": rates.prefill,
-            "decode": [{"sequences": sequences, "tokens_per_s": rate} for sequences, rate in rates.decode],
-        },
+        "rates": rates and asdict(rates),
         "advice": [asdict(advice) for advice in found.advice],
         "problem": str(found.problem or found.no_model or "") or None,
     }

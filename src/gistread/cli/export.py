@@ -8,19 +8,19 @@ from pathlib import Path
 from gistread.book.cache import file_digest
 from gistread.book.model import Book
 from gistread.cli.memories import memory_store, saved_memories
-from gistread.cli.opening import STANDARD_INPUT, open_named
+from gistread.cli.opening import STANDARD_INPUT, book_path, open_named
 from gistread.cli.output import say, write, write_bytes, write_json
 from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
-from gistread.export_files import ExistsError
 from gistread.exporting.documents import render_export, write_export
 from gistread.exporting.json_document import as_json
 from gistread.exporting.model import Export, ExportFormat, format_for
-from gistread.marking.store import MarkStore
 from gistread.memory.model import GistMemory
-from gistread.migration import migrate_user_data
 from gistread.paths import default_paths
 from gistread.readers.introductions import names_to_learn
-from gistread.user_data import UserData
+from gistread.store.files import ExistsError
+from gistread.store.marks import MarkStore
+from gistread.store.moving import migrate_user_data
+from gistread.store.user_data import UserData
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     book = open_named(arguments.book)
     export = Export(book) if form is ExportFormat.TEXT else _user_data(book, arguments.book)
     if form is ExportFormat.ANKI:
-        export = replace(export, names=names_to_learn(book, UserData(default_paths().books)))
+        export = replace(export, names=names_to_learn(book, UserData(default_paths())))
     if arguments.json and output is None:
         write_json(as_json(export))
         return ExitStatus.DONE
@@ -62,8 +62,8 @@ def _format(chosen: str | None, output: Path | None) -> ExportFormat:
 def _user_data(book: Book, name: str) -> Export:
     """Marks, questions and gists, including those of an earlier version of the file. Raises StorageError."""
     paths = default_paths()
-    user_data, store = UserData(paths.books), MarkStore(paths.marks)
-    path = Path(name) if name != STANDARD_INPUT else None
+    user_data, store = UserData(paths), MarkStore(paths)
+    path = book_path(name) if name != STANDARD_INPUT else None
     if not user_data.opened_at(book.sha256):
         try:
             migrate_user_data(book, user_data, store, file=file_digest(path) if path else "", path=path)

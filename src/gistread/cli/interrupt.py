@@ -1,14 +1,19 @@
-"""Handles Ctrl+C and SIGTERM: the first signal cancels the work, closing engine and memory; the second exits."""
+"""Handles Ctrl+C and SIGTERM: the first signal cancels the work, closing engine and memory; a later one exits."""
 
 import asyncio
 import os
+import signal
+import time
 from collections.abc import Coroutine
+from types import FrameType
 from typing import Any, TypeVar
 
+from gistread.cli.output import fail
 from gistread.errors import ExitStatus, GistreadError
-from gistread.system import on_signal
 
 T = TypeVar("T")
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_REPEATED_S = 0.5  # Signals this soon after the first are the same wish: a key that bounces, a shell that passes it on
 
 
 class InterruptError(GistreadError):
@@ -19,20 +24,30 @@ class InterruptError(GistreadError):
 
 def run_until_interrupted(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine. Raises KeyboardInterrupt if a signal cancelled it."""
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    stopped_at: float | None = None
+
+    async def watched() -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            nonlocal stopped_at
+            if stopped_at is None:
+                stopped_at = time.monotonic()
+                loop.call_soon_threadsafe(task.cancel)
+            elif time.monotonic() - stopped_at > _REPEATED_S:
+                fail("Interrupted.")
+                os._exit(ExitStatus.INTERRUPTED)
+
+        for number in _SIGNALS:
+            signal.signal(number, stop)
+        return await task
+
     try:
-        return asyncio.run(_watched(work))
+        return asyncio.run(watched())
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
-
-
-async def _watched(work: Coroutine[Any, Any, T]) -> T:
-    task = asyncio.ensure_future(work)
-
-    def stop() -> None:
-        if task.cancelling():
-            os._exit(ExitStatus.INTERRUPTED)
-        task.cancel()
-
-    for name in ("SIGINT", "SIGTERM"):
-        on_signal(name, stop)
-    return await task
+    finally:
+        # After a stop only its message is left to print, and Python ends with its own status if no signal is handled.
+        for number, handler in before.items():
+            signal.signal(number, handler if stopped_at is None else signal.SIG_IGN)

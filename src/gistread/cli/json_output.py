@@ -42,7 +42,7 @@ def ask_document(
         "choice": answered.choice,
         "found": answered.found,
         "quoted": answered.quoted,
-        "statements": [asdict(statement) for statement in answered.statements],
+        "marks": [asdict(mark) for mark in answered.marks],
         "citations": [asdict(citation) for citation in answered.citations],
         "lookups": answered.lookups,
         "steps": steps,
@@ -57,26 +57,8 @@ def ask_document(
     }
 
 
-def step_document(event: events.ReaderEvent) -> Json | None:
-    """The step of an answer; None if the event is no step."""
-    match event:
-        case _ if action := _STEPS.get(type(event)):
-            return {"action": action, **asdict(event)}
-        case events.SteppedBack(pages=pages):
-            return {"action": "step_back", "pages": pages}
-        case events.LookedUp(page=page, reason=reason):
-            return {"action": "look_up", "page": page, "reason": reason, **_on(event.path)}
-        case events.Expanded(page=page, by=events.OpenedBy.PERSON):
-            return {"action": "expand", "page": page}
-        case events.Unfit(page=page, shown=shown):
-            return {"action": "unfit", "page": page, "shown": round(shown, 3)}
-        case events.Noted(text=text, start=start, end=end):
-            return {"action": "note", "text": text, "start": start, "end": end, **_on(event.path)}
-    return None
-
-
-# The events that become steps with all their fields.
-_STEPS: Mapping[type, str] = {
+# The action of each event that is a step.
+_ACTIONS: Mapping[type, str] = {
     events.Walked: "walk",
     events.TurnedBack: "turn_back",
     events.Shown: "show",
@@ -86,13 +68,20 @@ _STEPS: Mapping[type, str] = {
     events.Reported: "report",
     events.Agreed: "agree",
     events.Shared: "share",
+    events.LookedUp: "look_up",
     events.Refused: "refuse",
+    events.SteppedBack: "step_back",
+    events.Unfit: "unfit",
+    events.Noted: "note",
     events.Stopped: "stop",
 }
 
 
-def _on(path: int) -> Json:
-    return {"path": path} if path else {}
+def step_document(event: events.ReaderEvent) -> Json | None:
+    """The step of an answer; None if the event is no step."""
+    opened = isinstance(event, events.Expanded) and event.by is events.OpenedBy.PERSON
+    action = "expand" if opened else _ACTIONS.get(type(event))
+    return {"action": action, **asdict(event)} if action else None
 
 
 def pages_document(memory: GistMemory, fingerprint: str, ahead: Iterable[MemoryEntry]) -> Json:
@@ -123,7 +112,7 @@ def memories_document(headers: Iterable[MemoryHeader]) -> Json:
         "memories": [
             {
                 "model": {"name": header.model_name, "fingerprint": header.fingerprint},
-                "reading": header.method.mode,
+                "reading": header.mode,
                 "min_words": header.size.min_words,
                 "max_words": header.size.max_words,
                 **_focus(header.focus),
@@ -160,14 +149,9 @@ def reading_document(event: ReadingEvent) -> Json | None:
     return None
 
 
-def artifact_document(what: str, done: int, total: int) -> Json:
-    """Progress of an artifact, in the form of the readers' `prepared` event."""
-    return {"event": "prepared", "what": what, "done": done, "total": total}
-
-
 def reader_document(event: events.ReaderEvent) -> Json:
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
-    return {"event": name, **{key: value for key, value in asdict(event).items() if key != "kept"}}
+    return {"event": name, **asdict(event)}
 
 
 def _page(page: Page) -> Json:

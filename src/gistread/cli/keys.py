@@ -1,20 +1,20 @@
 """`gistread keys`: every key and where it works, with the settings applied."""
 
 import argparse
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from gistread.cli.output import say, write, write_json
+from gistread.cli.output import report, say
 from gistread.config import load_config
-from gistread.errors import ExitStatus
 from gistread.paths import default_paths
 
 if TYPE_CHECKING:
     from gistread.tui.commands import Command
 
 
-def run(arguments: argparse.Namespace) -> ExitStatus:
+def run(arguments: argparse.Namespace) -> None:
     from gistread.tui.commands import COMMANDS, Scope, check_keys, with_keys  # Imports Textual: slow.
 
     keymap, problems = check_keys(load_config(default_paths().config_file).keys)
@@ -22,26 +22,18 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         say(problem)
     scopes = list(Scope)
     commands = sorted(COMMANDS, key=lambda command: scopes.index(command.scope))
-    if arguments.json:
-        write_json(
-            {
-                "keys": [
-                    {
-                        "command": command.id,
-                        "keys": [key.strip() for key in keymap.get(command.id, command.keys).split(",")],
-                        "default": [key.strip() for key in command.keys.split(",")],
-                        "place": command.scope,
-                        "title": command.title,
-                        "help": with_keys(command.help, keymap),
-                    }
-                    for command in commands
-                ]
-            }
-        )
-        return ExitStatus.DONE
-    for line in _toml(commands, keymap) if arguments.toml else _table(commands, keymap):
-        write(line)
-    return ExitStatus.DONE
+    documents = [
+        {
+            "command": command.id,
+            "keys": [key.strip() for key in keymap.get(command.id, command.keys).split(",")],
+            "default": [key.strip() for key in command.keys.split(",")],
+            "place": command.scope,
+            "title": command.title,
+            "help": with_keys(command.help, keymap),
+        }
+        for command in commands
+    ]
+    report(arguments, {"keys": documents}, (_toml if arguments.toml else _table)(commands, keymap))
 
 
 def _table(commands: Sequence["Command"], keymap: Mapping[str, str]) -> Iterator[str]:
@@ -65,5 +57,5 @@ def _toml(commands: Sequence["Command"], keymap: Mapping[str, str]) -> Iterator[
         for command in group:
             keys = keymap.get(command.id, command.keys)
             sign = "" if command.id in keymap else "# "
-            quoted = keys.replace("\\", "\\\\").replace('"', '\\"')
-            yield f'{sign}{command.id} = "{quoted}"'.ljust(40) + (f"  # {command.title}" if command.title else "")
+            setting = f"{sign}{command.id} = {json.dumps(keys, ensure_ascii=False)}"
+            yield f"{setting:40}  # {command.title}" if command.title else setting

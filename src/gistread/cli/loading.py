@@ -1,30 +1,22 @@
 """Chooses and loads the models of a command."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.config import Config
 from gistread.engine.model_source import ModelSource, new_engine
-from gistread.engine.models import find_embedding_model, resolve_embedding_model
-from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase
-from gistread.errors import NoEmbeddingModelError
-from gistread.memory.artifacts import VECTORS
+from gistread.engine.protocol import Engine, EngineInfo, EngineState, Message, Phase, Sampling
 from gistread.paths import default_paths
-from gistread.readers.registry import METHODS
+from gistread.sample import story_path
 
-if TYPE_CHECKING:
-    from gistread.engine.llama.embedder import LlamaEmbedder
+_TRIAL_CHARACTERS, _TRIAL_TOKENS = 1200, 16  # A prompt and an answer that show how fast a model is
 
 
 @asynccontextmanager
-async def open_engine(
-    model: ModelSource, config: Config, line: ProgressLine, *, measure: bool = False
-) -> AsyncIterator[Engine]:
-    """An engine with this model loaded; `measure` measures it at once. Raises EngineError."""
-    engine = new_engine(model, config, default_paths(), measure=measure)
+async def open_engine(model: ModelSource, config: Config, line: ProgressLine) -> AsyncIterator[Engine]:
+    """An engine with this model loaded. Raises EngineError."""
+    engine = new_engine(model, config, default_paths())
     notice = ""
 
     def show(state: EngineState) -> None:
@@ -46,9 +38,15 @@ async def open_engine(
 
 
 async def load_info(model: ModelSource, config: Config) -> EngineInfo:
-    """Load and measure a model with progress, and unload it. Raises EngineError."""
+    """Load a model with progress, and unload it. Raises EngineError.
+
+    A model on this machine whose speed is unknown is asked for a few words.
+    """
     with ProgressLine() as line:
-        async with open_engine(model, config, line, measure=True) as engine:
+        async with open_engine(model, config, line) as engine:
+            if engine.info.placement is not None and engine.info.rates is None:
+                text = story_path().read_text("utf-8")[:_TRIAL_CHARACTERS]
+                await engine.complete((Message("user", text),), Sampling(_TRIAL_TOKENS))
             return engine.info
 
 
@@ -62,34 +60,3 @@ def loading_notes(info: EngineInfo, state: EngineState, config: Config) -> list[
     if config.context_tokens and info.context_tokens < config.context_tokens:
         return [f"{info.name} was trained for {info.context_tokens:,} tokens; a longer context is not possible."]
     return []
-
-
-def choose_embedding_model(typed: str | None, config: Config, readers: Iterable[str]) -> Path | None:
-    """The embedding model `typed`, else that of the settings if a reader uses one. Raises EngineError."""
-    if typed:
-        return resolve_embedding_model(typed)
-    for name in readers:
-        if VECTORS not in METHODS[name].artifacts:
-            continue
-        try:
-            return find_embedding_model(config.embedding_model, name)
-        except NoEmbeddingModelError:
-            if METHODS[name].needs_embedder:
-                raise
-    return None
-
-
-def new_embedder(model: Path, line: ProgressLine) -> "LlamaEmbedder":
-    """An embedder that loads its model on first use, with progress on the line."""
-    from gistread.engine.llama.embedder import LlamaEmbedder  # imports NumPy
-
-    embedder = LlamaEmbedder(model, log=default_paths().worker_log)
-
-    def show(state: EngineState) -> None:
-        if state.phase is Phase.LOADING:
-            line.show(f"loading {model.stem}")
-        elif state.notice and state.phase is Phase.IDLE:
-            line.say(f"Note: {state.notice}")
-
-    embedder.watch(show)
-    return embedder

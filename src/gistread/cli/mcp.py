@@ -1,23 +1,271 @@
-"""`gistread mcp`: serves the library over the Model Context Protocol, on standard input and output."""
+"""`gistread mcp`: a read-only Model Context Protocol server of the library, each book up to the user's bound."""
 
 import argparse
+import asyncio
+import os
+import re
 import sys
-from importlib.util import find_spec
+from dataclasses import replace
+from functools import lru_cache
+from typing import Annotated, Any
 
-from gistread.cli.opening import check_models, load_settings
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
+from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import Field, StringConstraints, ValidationError
+
+from gistread import __version__
+from gistread.book.cache import file_digest, open_cached
+from gistread.cli import mcp_replies as replies
+from gistread.cli.all_books import indexed_shelf
+from gistread.cli.interrupt import run_until_interrupted
+from gistread.cli.json_output import Json
+from gistread.cli.mcp_asking import Questions, View
+from gistread.cli.opening import check_models, library_entries, load_settings
 from gistread.cli.output import say
-from gistread.errors import ExitStatus, UsageError
+from gistread.cli.search import hit_document
+from gistread.config import Config
+from gistread.errors import BookError, ExitStatus, GistreadError, StorageError
+from gistread.library.names import find_book, path_of
+from gistread.memory.spoilers import usual_bound
+from gistread.paths import default_paths
+from gistread.people.index import Index
+from gistread.people.mentions import supports_names
+from gistread.readers.introductions import introducing_sentences
+from gistread.readers.recap import recap
+from gistread.search.book_search import BookSearch, SearchMode
+from gistread.store.user_data import UserData
+from gistread.units import counted
+
+_INSTRUCTIONS = """\
+The books in the user's library, read-only. A book is given by its `id` or `number` from `books`, or by words of its
+title. Places are offsets in characters. A novel the user has not finished ends at the furthest place they have read:
+nothing after it can be reached, so do not guess at it. Quote the book with its offsets."""
+_SECTION_URI = "gistread://books/{book}/pages/{page}"
+_MOST_CHARACTERS = 16_000  # In one reply of `read`
+_MOST_HITS = 50
+_FIRST_SCREEN = 500  # Characters that the screen shows of a book at its beginning
+
+_Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_BookName = Annotated[_Words, Field(description="Its `id` or `number` from `books`, or words of its title")]
+_AnyBook = Annotated[_Words | None, Field(description="As `book` elsewhere; left out: every book")]
+_Tag = Annotated[str, Field(description="Without `book`: only the books of this collection")]
+_Offset = Annotated[int, Field(ge=0, description="In characters")]
+_Length = Annotated[int, Field(ge=1, description=f"In characters; at most {_MOST_CHARACTERS:,} are returned")]
+_Limit = Annotated[int, Field(ge=1, description=f"At most {_MOST_HITS} are returned")]
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    if find_spec("mcp") is None:
-        raise UsageError("`gistread mcp` needs mcp, which is not installed.", "python3 -m pip install 'gistread[mcp]'")
     config = load_settings(arguments)
     check_models(arguments)
     if sys.stdin.isatty():
         say("Waiting for a client on standard input. It starts this command itself: see `gistread docs scripting`.")
-    from gistread.cli.interrupt import run_until_interrupted
-    from gistread.cli.mcp_server import serve  # imports the SDK: a second and a half
-
-    run_until_interrupted(serve(config, arguments.model or ""))
+    run_until_interrupted(_serve(Library(config, arguments.model or "")))
     return ExitStatus.DONE
+
+
+async def _serve(library: "Library") -> None:
+    """Serve until the client closes standard input; ends the process when cancelled by a signal."""
+    serving = asyncio.create_task(make_server(library).run_stdio_async())
+    try:
+        await asyncio.shield(serving)
+    except asyncio.CancelledError:
+        await library.close()
+        os._exit(ExitStatus.INTERRUPTED)  # The SDK's thread waits for standard input and cannot be stopped.
+    finally:
+        await library.close()
+
+
+def make_server(library: "Library") -> MCPServer:
+    server = _Server("gistread", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
+    ArgModelBase.model_config["extra"] = "forbid"  # The SDK ignores unknown arguments.
+    read_only = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    for tool in (library.books, library.toc, library.search, library.read, library.who_is, library.recap, library.ask):
+        server.add_tool(tool, annotations=read_only)
+    server.resource(_SECTION_URI, name="section", mime_type="application/json")(library.section)
+    return server
+
+
+class _Server(MCPServer):
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if message := _in_words(error.__cause__):
+                raise ToolError(f"{name}: {message}") from None
+            raise
+
+
+def _in_words(error: BaseException | None) -> str:
+    """The message of an error for the client, without the paths of files; empty for a defect."""
+    match error:
+        case ValidationError():
+            return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        case BookError() | OSError():
+            return "The file of this book cannot be read. Opening it in gistread says why."
+        case StorageError():
+            return "gistread cannot read the user's data of this book. `gistread doctor` may say why."
+        case GistreadError():
+            return str(error)
+    return ""
+
+
+class Library:
+    """The tools. Each reads the user's bound anew; no argument changes it."""
+
+    def __init__(self, config: Config, model: str) -> None:
+        self._questions = Questions(config, model)
+        self._user_data = UserData(default_paths())
+        self._index = lru_cache(maxsize=4)(Index.from_book)
+        self._search = lru_cache(maxsize=4)(BookSearch)
+
+    def books(self) -> list[replies.BookListed]:
+        """List the books of the library, the last read first, with how far the user has read."""
+        return [
+            replies.BookListed(
+                id=entry.id,
+                number=entry.number,
+                title=entry.title,
+                authors=entry.authors,
+                tags=entry.tags,
+                words=entry.words or None,
+                progress=round(entry.share, 4),
+                available=entry.path is not None and not entry.missing,
+            )
+            for entry in library_entries()
+        ]
+
+    def toc(self, book: _BookName) -> replies.Contents:
+        """Chapters of a book with their numbers, where its readable text ends, and the number of its sections."""
+        view = self._view(book)
+        known = view.book
+        chapters = tuple(
+            replies.ChapterListed(number, known.chapter_title(one.start), one.start, known.chapter_end(index))
+            for index, (number, one) in enumerate(zip(known.chapter_numbers, known.chapters, strict=True))
+        )
+        sections = len(view.memory().entries)
+        is_bounded = view.bound is not None
+        return replies.Contents(view.entry.id, view.entry.title, len(known.text), is_bounded, chapters, sections)
+
+    def search(
+        self, words: _Words, book: _AnyBook = None, tag: _Tag = "", exact: bool = False, limit: _Limit = 10
+    ) -> replies.Found:
+        """Find passages about some words in one book or in all, the best first.
+
+        With `exact`, every place of a book with just these words.
+        """
+        limit = min(limit, _MOST_HITS)
+        if book is None:
+            if exact:
+                raise GistreadError("`exact` searches one book at a time.", "Name the book.")
+            return _search_all(words, tag, limit)
+        view = self._view(book)
+        hits = self._search(view.book).find(words, SearchMode.EXACT if exact else SearchMode.RANKED)
+        found = (hit_document(view.book, *hits.span(index)) for index in range(min(limit, len(hits))))
+        shown = tuple(replies.Passage(view.entry.id, view.entry.title, **hit) for hit in found)
+        return replies.Found(shown, len(hits))
+
+    def read(self, book: _BookName, start: _Offset = 0, length: _Length = 4000) -> replies.Excerpt:
+        """Read the text of a book from an offset, at most 16,000 characters; `next` is where to go on, or null."""
+        view = self._view(book)
+        last = len(view.book.text)
+        start = min(start, last)
+        end = min(last, start + min(length, _MOST_CHARACTERS))
+        return replies.Excerpt(**vars(view.passage(start, end)), next=end if end < last else None)
+
+    def who_is(self, book: _BookName, name: _Words) -> list[replies.NameFound]:
+        """Say who or what a name of an English book is: its forms, company and introductions."""
+        view = self._view(book)
+        if not supports_names(view.whole):
+            raise GistreadError("Names are found in English books only.")
+        end = len(view.whole.text) if view.bound is None else view.bound
+        names = self._index(view.whole).upto(end, view.corrections)
+        return [
+            replies.NameFound(
+                name=one.name,
+                kind=one.kind.value,
+                forms={form.text: len(form.starts) for form in one.forms},
+                mentions=one.count,
+                first=card.first,
+                last=card.last,
+                together={other.name: count for other, count in card.together},
+                introduced=tuple(view.passage(*span) for span in introducing_sentences(one, names.book)),
+            )
+            for one, card in ((one, names.card(one)) for one in names.find(name))
+        ]
+
+    def recap(self, book: _BookName) -> replies.StorySoFar:
+        """Tell the story so far, by sentences of the gists with their places; `sections` 0: by the chapter's own."""
+        view = self._view(book)
+        story = recap(view.memory(), view.corrections)
+        return replies.StorySoFar(story.before, story.title, story.chapter, story.people, story.pages)
+
+    def section(self, book: str, page: str) -> Json:
+        """A section of a book's gist memory: its text and gist."""
+        try:
+            memory = self._view(book).memory()
+        except Exception as error:
+            raise ResourceError(_in_words(error) or "Internal error.") from error
+        number = int(page) if re.fullmatch("[0-9]{1,9}", page) else 0
+        if not 1 <= number <= len(memory.entries):
+            known = counted(len(memory.entries), "section")
+            raise ResourceError(f"There is no section {page[:20]}; {known} can be read.")
+        entry = memory.entry(number)
+        return {
+            "section": number,
+            "start": entry.page.start,
+            "end": entry.page.end,
+            "chapter": memory.book.chapter_title(entry.page.start),
+            "gist": entry.gist.text,
+            "source": entry.gist.source.value,
+            "text": memory.text_of(entry.page),
+        }
+
+    async def ask(self, question: _Words, context: Context, book: _AnyBook = None, tag: _Tag = "") -> replies.Answer:
+        """Ask the local model about one book or all that the user has begun: the answer with checked quotes.
+
+        Takes from seconds to minutes.
+        """
+        view = None if book is None else await asyncio.to_thread(self._view, book)
+        return await self._questions.ask(question, view, tag, context)
+
+    async def close(self) -> None:
+        await self._questions.close()
+
+    def _view(self, name: str) -> View:
+        """A book of the library by name, up to its bound. Raises GistreadError, OSError."""
+        entry = find_book(library_entries(), name)
+        path = path_of(entry)
+        book = open_cached(path, default_paths().texts)
+        if book.sha256 != entry.sha256 if entry.sha256 else file_digest(path) != entry.digest:
+            raise GistreadError(f"The file of {entry.title} has changed.", "Open it once in gistread.")
+        # As on the screen: where the user lets answers stop, or else what of a novel they have read or first see.
+        here = max(self._user_data.reading_place(book.sha256).furthest, _FIRST_SCREEN)
+        bound = usual_bound(book, here, self._user_data.bound_choice(book.sha256))
+        return View(entry, book, bound, self._user_data.name_corrections(book.sha256))
+
+
+def _search_all(words: str, tag: str, limit: int) -> replies.Found:
+    """The best passages of all books that are indexed, of a novel not begun only its first screen."""
+    shelf = indexed_shelf(tag)
+    books = (replace(one, bound=_FIRST_SCREEN) if one.indexed.plot and not one.begun else one for one in shelf.books)
+    found = replace(shelf, books=tuple(books)).search(words, limit)
+    return replies.Found(
+        tuple(
+            replies.Passage(
+                hit.book.entry.id,
+                hit.book.entry.title,
+                hit.chapter,
+                hit.start,
+                hit.end,
+                hit.text,
+                hit.before,
+                hit.after,
+            )
+            for hit in found.hits
+        ),
+        found.total,
+    )

@@ -38,7 +38,7 @@ def saved_memories(book: Book, name: str) -> list[MemoryHeader]:
     """The memories of a book that was typed as `name`; prints a message if one is damaged."""
     store = memory_store()
     if store.is_damaged(book):
-        say(f"A memory of this book is damaged. Run `gistread index {shlex.quote(name)}` to read its lost pages again.")
+        say(f"A memory of this book is damaged. `gistread index {shlex.quote(name)}` reads its lost sections again.")
     return store.find(book)
 
 
@@ -49,9 +49,8 @@ def check_preset(config: Config) -> None:
 
 
 def task_of(arguments: argparse.Namespace) -> str:
-    """The task of `--task` or `--for-question`, or empty. Raises UsageError."""
-    text = arguments.question if getattr(arguments, "for_question", False) else arguments.task
-    return "" if text is None else parse_task(text)
+    """The task of `--task`, or empty. Raises UsageError."""
+    return "" if arguments.task is None else parse_task(arguments.task)
 
 
 def memory_query(arguments: argparse.Namespace, model: str | None = None) -> MemoryQuery:
@@ -72,19 +71,15 @@ def find_memory(
 ) -> MemoryHeader:
     """The furthest matching memory; among equals, the one by the model `prefer`. Raises GistreadError.
 
-    `from_start`: only memories with the first page, which can be shown or asked.
+    `from_start`: only memories with the first section, which can be shown or asked.
     """
     read = [header for header in headers if header.pages and (header.read_until or not from_start)]
     book = shlex.quote(query.book)
-    if not read and (pages := sum(header.pages for header in headers)):
-        raise GistreadError(
-            f"The first page of this book is missing, with {counted(pages, 'page')} saved after it.",
-            f"Run `gistread index {book}` to read what is missing.",
-        )
     if not read:
-        raise GistreadError(
-            "Nothing of this book has been read yet.", f"Run `gistread index {book}` first, or use `ask --index`."
-        )
+        message = "Nothing of this book has been read yet."
+        if after := sum(header.pages for header in headers):
+            message = f"The first section of this book is missing, with {counted(after, 'section')} saved after it."
+        raise GistreadError(message, f"Run `gistread index {book}` first, or use `ask --index`.")
     by_model = [header for header in read if query.model.casefold() in header.model_name.casefold()]
     if not by_model:
         models = ", ".join(sorted({header.model_name for header in read}))
@@ -94,18 +89,14 @@ def find_memory(
         for header in by_model
         if query.preset in ("", header.focus.preset.name) and query.task in ("", header.focus.task)
     ]
-    if found:
-        best = found[0]
-        furthest = [one for one in found if (one.read_until, one.focus.task) == (best.read_until, best.focus.task)]
-        return next((header for header in furthest if header.fingerprint == prefer), best)
-    wanted = f" with the preset {query.preset!r}" * bool(query.preset)
-    wanted += f" for the task {query.task!r}" * bool(query.task)
-    options = f" --preset {shlex.quote(query.preset)}" * bool(query.preset)
-    options += f" --task {shlex.quote(query.task)}" * bool(query.task)
-    raise GistreadError(
-        f"This book has not been read{wanted}.",
-        f"Run `gistread index {book}{options}`. `gistread memory list {book}` shows the existing memories.",
-    )
+    if not found:
+        raise GistreadError(
+            "This book has not been read with this preset and task.",
+            f"`gistread memory list {book}` shows how, and `gistread index {book}` with the same options reads it so.",
+        )
+    best = found[0]
+    furthest = [one for one in found if (one.read_until, one.focus.task) == (best.read_until, best.focus.task)]
+    return next((header for header in furthest if header.fingerprint == prefer), best)
 
 
 def memories_by(fingerprint: str, model: str, headers: Sequence[MemoryHeader]) -> list[MemoryHeader]:

@@ -1,18 +1,18 @@
 """`gistread models check NAME`: whether a model is good enough for reading."""
 
-import contextlib
+import argparse
 
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json
 from gistread.cli.loading import open_engine
-from gistread.cli.output import fail, write, write_json
+from gistread.cli.output import fail, report
 from gistread.cli.progress import ProgressLine
-from gistread.config import Config
+from gistread.config import Config, load_config
 from gistread.engine.llama.library import installed_version
-from gistread.engine.model_source import ModelSource, fingerprint_of
-from gistread.engine.protocol import Engine, EngineInfo, Priority
+from gistread.engine.model_source import ModelSource, find_chosen, fingerprint_of
+from gistread.engine.protocol import EngineInfo, Priority, Trust
 from gistread.errors import EngineError, ExitStatus
-from gistread.memory.check_results import CheckResult, CheckResults, Worth
+from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.memory.estimate import expected_pace
 from gistread.memory.model import DEFAULT_READING_MODE
 from gistread.memory.model_check import TooSlowError, check_model
@@ -23,14 +23,15 @@ _NOVEL_WORDS = 100_000
 
 
 def check_results() -> CheckResults:
-    return CheckResults(default_paths().check_results, installed_version())
+    return CheckResults(default_paths(), installed_version())
 
 
-def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> ExitStatus:
-    """Print the result of a model's check; run it if needed or `again`. Raises TooSlowError."""
-    results = check_results()
-    fingerprint = fingerprint_of(model)
-    result = results.get(fingerprint) if fingerprint and not again else None
+def check(arguments: argparse.Namespace) -> ExitStatus:
+    """Print the result of a model's check; run it if needed or with `--again`. Raises EngineError."""
+    config = load_config(default_paths().config_file)
+    model, results = find_chosen(arguments.model, config), check_results()
+    name, fingerprint = model.name, fingerprint_of(model)
+    result = results.get(fingerprint) if fingerprint and not arguments.again else None
     info: EngineInfo | None = None
     if result is None:
         try:
@@ -38,31 +39,17 @@ def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> Exi
         except TooSlowError:
             raise
         except EngineError as error:
-            result = CheckResult(Worth.NONE, f"cannot be used: {error.message.rstrip('.')}")
-            if json:
-                write_json(_document(model.name, fingerprint, result))
+            if not arguments.json:
+                raise
             fail(str(error))
-            return ExitStatus.ENGINE
-        fingerprint = info.fingerprint
-        results.save(fingerprint, model.path, result)
-    name = info.name if info else model.name
-    if json:
-        write_json(_document(name, fingerprint, result))
-    else:
-        write(f"{name}: {result.line}.")
-        for label, value in _rows(result, info):
-            write(f"  {label:9}{value}")
-    return ExitStatus.ENGINE if result.worth is Worth.NONE else ExitStatus.DONE
-
-
-async def ensure_checked(engine: Engine, model: ModelSource, line: ProgressLine) -> CheckResult | None:
-    """The result of a loaded model's check, run if needed; None on a server or if too slow. Raises EngineError."""
-    results = check_results()
-    if engine.info.placement is not None and results.get(engine.info.fingerprint) is None:
-        line.show(f"checking {engine.info.name} …")
-        with contextlib.suppress(TooSlowError):
-            results.save(engine.info.fingerprint, model.path, await check_model(engine, Priority.INTERACTIVE))
-    return results.get(engine.info.fingerprint)
+            result = CheckResult(Trust.FAILED, f"cannot be used: {error.message.rstrip('.')}", is_usable=False)
+        else:
+            name, fingerprint = info.name, info.fingerprint
+            results.save(fingerprint, model.path, result)
+    document = {"model": {"name": name, "fingerprint": fingerprint or None}, **result_document(result)}
+    rows = (f"  {label:9}{value}" for label, value in _rows(result, info))
+    report(arguments, document, [f"{name}: {result.line}.", *rows])
+    return ExitStatus.DONE if result.is_usable else ExitStatus.ENGINE
 
 
 async def _check(model: ModelSource, config: Config) -> tuple[CheckResult, EngineInfo]:
@@ -73,13 +60,12 @@ async def _check(model: ModelSource, config: Config) -> tuple[CheckResult, Engin
 
 
 def _rows(result: CheckResult, info: EngineInfo | None) -> list[tuple[str, str]]:
-    if not result.choices:
+    if not result.asked:
         return []
     faults = f" ({'; '.join(result.faults)})" if result.faults else ""
-    by_words = f" by letter, {result.by_words} by the words of the options" if result.by_words else ""
     rows = [
-        ("choices", f"{result.chosen} of {result.choices} right{by_words}"),
-        ("answers", f"{result.answered} of {result.questions} where the text has one, and only there"),
+        ("answers", f"{result.right} of {result.asked} right about a text"),
+        ("limits", f"{result.answered} of {result.questions} answered if the text has an answer, and only then"),
         ("turns", "end by themselves" if result.ends_turns else "run on, or contain marks of the chat template"),
         ("gists", f"{result.gists} of {result.passages} in its own words{faults}"),
     ]
@@ -89,18 +75,13 @@ def _rows(result: CheckResult, info: EngineInfo | None) -> list[tuple[str, str]]
     return [*rows, ("checked", when)]
 
 
-def _document(name: str, fingerprint: str, result: CheckResult) -> Json:
-    return {"model": {"name": name, "fingerprint": fingerprint or None}, **result_document(result)}
-
-
 def result_document(result: CheckResult) -> Json:
     return {
-        "worth": result.worth.value,
+        "trust": result.trust.value,
         "verdict": result.line,
-        "choices": result.choices,
-        "right": result.chosen,
-        "by_place": result.by_place,
-        "right_by_words": result.by_words,
+        "usable": result.is_usable,
+        "asked": result.asked,
+        "right": result.right,
         "questions": result.questions,
         "answered_rightly": result.answered,
         "ends_turns": result.ends_turns,

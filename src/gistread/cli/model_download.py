@@ -1,5 +1,6 @@
 """`gistread models catalogue` and `get`: lists downloadable models, downloads one after asking."""
 
+import argparse
 import asyncio
 import shlex
 import sys
@@ -16,54 +17,63 @@ from gistread.engine.fetching.network import Network, network_of
 from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, get, make_plan, present_bytes
 from gistread.engine.fetching.progress import Progress
 from gistread.engine.fetching.text import entry_facts, fit_text, plan_lines, progress_text, share_of
-from gistread.engine.llama.gguf import read_header
-from gistread.engine.model_kinds import makes_vectors
-from gistread.engine.recommendation import Machine, Recommendation, estimate_fit, needed_bytes, recommend, this_machine
+from gistread.engine.recommendation import Machine, Recommendation, estimate_fit, recommend, this_machine
 from gistread.errors import UsageError
 from gistread.paths import default_paths
 from gistread.units import format_size, progress_bar
 
 
-def show_catalogue(*, json: bool) -> None:
+def show_catalogue(arguments: argparse.Namespace) -> None:
     paths = default_paths()
-    catalogue, machine = read_catalogue(paths.own_models), this_machine()
+    catalogue, machine = read_catalogue(), this_machine()
     best = recommend(catalogue.entries, machine)
     entries = sorted(catalogue.entries, key=lambda entry: best is None or entry != best.entry)
-    if json:
+    if arguments.json:
         models = [_entry_document(entry, machine, best, paths.models) for entry in entries]
         write_json({"dated": catalogue.dated.isoformat(), "models": models})
         return
     for entry in entries:
         write(_entry_text(entry, machine, best, paths.models))
-    say(f"As of {catalogue.dated}. `gistread models get NAME` downloads a model; add your own to {paths.own_models}.")
+    say(f"As of {catalogue.dated}. `gistread models get NAME` downloads a model.")
     if best is None:
         say("None of them fits in free memory. The starter does: gistread models get starter")
 
 
-def download(model: str | None, *, yes: bool, use: bool, json: bool) -> None:
-    """Download a model, or the recommended one, after asking unless `yes`. Raises GistreadError."""
+def download(arguments: argparse.Namespace) -> None:
+    """Download a model, or the recommended one, after asking unless `--yes`. Raises GistreadError."""
     paths, network = default_paths(), network_of()
-    catalogue = read_catalogue(paths.own_models)
-    plan = run_until_interrupted(make_plan(model or _recommended(catalogue), catalogue, network))
+    catalogue = read_catalogue()
+    plan = run_until_interrupted(make_plan(arguments.model or _recommended(catalogue), catalogue, network))
     check_disk(plan, paths.models)
-    _confirm(plan, paths.models, yes=yes)
+    _confirm(plan, paths.models, yes=arguments.yes)
     got = run_until_interrupted(_download(plan, paths.models, network))
-    setting = "embedding_model" if makes_vectors(read_header(got.path)) else "model"
-    if use:
-        save_setting(paths.config_file, setting, str(got.path))
-    if json:
-        write_json(_download_document(plan, got, used=use))
+    if arguments.use:
+        save_setting(paths.config_file, "model", str(got.path))
+    if arguments.json:
+        write_json(
+            {
+                "name": plan.name,
+                "path": str(got.path),
+                "size": got.size_bytes,
+                "sha256": list(got.sha256),
+                "checked_against": got.checksum_source or None,
+                "from": plan.host,
+                "licence": plan.licence or None,
+                "was_here": got.was_here,
+                "used": arguments.use,
+            }
+        )
         return
     say(f"{plan.name} is {'already here' if got.was_here else 'saved'}: {got.path}")
     if not got.was_here:
-        say(_checksum_text(got))
-    role = "embedding model" if setting == "embedding_model" else "model"
-    if use:
-        say(f"It is now the default {role}.")
+        sums = got.sha256[0] if len(got.sha256) == 1 else f"of {len(got.sha256)} files"
+        checked = {"catalogue": "matches the catalogue", "hub": "matches the hub", "": "nothing to compare it with"}
+        say(f"SHA-256 {sums}: {checked[got.checksum_source]}.")
+    if arguments.use:
+        say("It is now the default model.")
     else:
-        option = " --for embedding" if setting == "embedding_model" else ""
         name = shlex.quote(got.path.stem.partition("-00001-of-")[0])
-        say(f"To make it the default {role}: gistread models use{option} {name}")
+        say(f"To make it the default model: gistread models use {name}")
 
 
 def _recommended(catalogue: Catalogue) -> str:
@@ -114,12 +124,6 @@ async def _download(plan: Plan, folder: Path, network: Network) -> FetchedModel:
             ) from None
 
 
-def _checksum_text(got: FetchedModel) -> str:
-    sums = got.sha256[0] if len(got.sha256) == 1 else f"of {len(got.sha256)} files"
-    checked = {"catalogue": "matches the catalogue", "hub": "matches the hub", "": "nothing to compare it with"}
-    return f"SHA-256 {sums}: {checked[got.checksum_source]}."
-
-
 def _entry_text(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path) -> str:
     recommended = f"   recommended: {best.reason}" if best is not None and best.entry == entry else ""
     downloaded = "downloaded" if (folder / Path(entry.file).name).exists() else ""
@@ -129,29 +133,15 @@ def _entry_text(entry: CatalogueEntry, machine: Machine, best: Recommendation | 
 
 
 def _entry_document(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path) -> Json:
-    fit = estimate_fit(entry, machine)
+    place, fit = estimate_fit(entry, machine) or (None, None)
     recommended = best is not None and best.entry == entry
     return {
         **{name: value for name, value in asdict(entry).items() if value not in ("", 0)},
         "here": (folder / Path(entry.file).name).exists(),
-        "fits": None if fit is None else fit.place != "nowhere",
-        "place": fit and fit.place,
+        "fits": place and place != "nowhere",
+        "place": place,
         "window_tokens": fit and fit.context_tokens,
-        "needed_bytes": needed_bytes(entry) or None,
+        "needed_bytes": fit and fit.needed_bytes,
         "recommended": recommended,
         "reason": best.reason if best is not None and recommended else None,
-    }
-
-
-def _download_document(plan: Plan, got: FetchedModel, *, used: bool) -> Json:
-    return {
-        "name": plan.name,
-        "path": str(got.path),
-        "size": got.size_bytes,
-        "sha256": list(got.sha256),
-        "checked_against": got.checksum_source or None,
-        "from": plan.host,
-        "licence": plan.licence or None,
-        "was_here": got.was_here,
-        "used": used,
     }

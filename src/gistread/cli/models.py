@@ -2,21 +2,20 @@
 
 import argparse
 import contextlib
-import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from gistread.cli.json_output import Json
 from gistread.cli.output import one_line, say, wrap, write, write_json
 from gistread.config import load_config, save_setting
-from gistread.engine.fetching.partial_file import discard_download, unfinished_downloads
+from gistread.engine.fetching.partial_file import discard_download
+from gistread.engine.llama.fast_copy import remove_copy
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import installed_version
-from gistread.engine.llama.requantized_copy import remove_copy
-from gistread.engine.model_files import ModelFile, availability_of, memory_fit_of
-from gistread.engine.model_kinds import check_writes_text
-from gistread.engine.model_search import parts_of, whole_name
+from gistread.engine.model_files import ModelFile, availability_of, check_writes_text, memory_fit_of
+from gistread.engine.model_search import parts_of, starter_path, whole_name
 from gistread.engine.model_source import ModelSource, find_source, header_of, settings_name
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import (
@@ -24,10 +23,8 @@ from gistread.engine.models import (
     STARTER_BASE,
     find_any_model,
     find_models,
-    resolve_embedding_model,
     resolve_model,
     split_adapter,
-    with_adapter,
 )
 from gistread.engine.recommendation import free_for_models
 from gistread.engine.remote.address import is_address
@@ -39,46 +36,36 @@ from gistread.units import format_size
 _INDENT = "    "
 
 
-def run(arguments: argparse.Namespace) -> ExitStatus:
+def run(arguments: argparse.Namespace) -> ExitStatus | None:
     match arguments.action:
         case "list":
-            _list(arguments.folder, json=arguments.json)
+            _list(arguments)
         case "use":
-            _use(arguments.model, arguments.role, json=arguments.json)
+            _use(arguments)
         case "rm":
-            _remove(arguments.model, json=arguments.json)
-        case "catalogue":
-            from gistread.cli.model_download import show_catalogue
-
-            show_catalogue(json=arguments.json)
-        case "get":
-            from gistread.cli.model_download import download
-
-            download(arguments.model, yes=arguments.yes, use=arguments.use, json=arguments.json)
+            _remove(arguments)
         case "check":
             from gistread.cli.model_check import check
 
-            config = load_config(default_paths().config_file)
-            model = find_source(arguments.model or config.model)
-            return check(model, config, again=arguments.again, json=arguments.json)
-        case "convert":
-            from gistread.cli.model_convert import convert
+            return check(arguments)
+        case _:
+            from gistread.cli import model_download
 
-            return convert(find_source(arguments.model), load_config(default_paths().config_file), json=arguments.json)
-    return ExitStatus.DONE
+            (model_download.download if arguments.action == "get" else model_download.show_catalogue)(arguments)
+    return None
 
 
-def _list(folders: Sequence[Path], *, json: bool) -> None:
-    folders = tuple(map(_existing, folders))
+def _list(arguments: argparse.Namespace) -> None:
     with ThreadPoolExecutor(1) as pool:
         memory = pool.submit(free_for_models)  # A graphics card takes a second to answer.
-        models = find_models(folders)
+        models = find_models()
     free_bytes = memory.result()
-    path = default_paths().check_results
+    paths = default_paths()
     # Finding the version takes longer than reading a dozen headers.
-    result_of = CheckResults(path, installed_version()).by_file() if path.exists() else lambda _: None
-    if json:
-        write_json(models_document(models, free_bytes, result_of))
+    result_of = CheckResults(paths, installed_version()).by_file() if paths.store.exists() else lambda _: None
+    if arguments.json:
+        documents = [_document(model, free_bytes, result_of(model.path)) for model in models]
+        write_json({"models": documents, "memory_free": free_bytes})
         return
     chosen = _chosen()
     if chosen is not None and chosen.server is not None:
@@ -88,34 +75,17 @@ def _list(folders: Sequence[Path], *, json: bool) -> None:
     if models:
         say(f"{format_size(free_bytes)} of memory free.")
         if chosen is None:
-            say("`gistread models use NAME` sets the default model.")
+            used = "The starter is used until you choose a model: " if starter_path() is not None else "To choose one: "
+            say(f"{used}`gistread models use NAME`.")
     else:
         say(
             "No models yet. `gistread models get` downloads a suitable one after asking. Or the small starter: "
             "`gistread models get starter`."
         )
-    for download in unfinished_downloads(default_paths().models):
-        total = f" of {format_size(download.size_bytes)}" if download.size_bytes is not None else ""
-        command = f"`gistread models get {shlex.quote(download.spec)}`"
-        say(f"{download.name}: {format_size(download.done_bytes)}{total} downloaded; resume with {command}.")
 
 
-def _existing(folder: Path) -> Path:
-    folder = folder.expanduser().absolute()
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder.", "--folder needs a folder with GGUF files.")
-    return folder
-
-
-def models_document(
-    models: Sequence[ModelFile], free_bytes: int, result_of: Callable[[Path], CheckResult | None]
-) -> dict[str, object]:
-    """What `models list --json` prints. Sizes are in bytes; null means unknown."""
-    documents = [_document(model, free_bytes, result_of(model.path)) for model in models]
-    return {"models": documents, "memory_free": free_bytes}
-
-
-def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> dict[str, object]:
+def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> Json:
+    """A model of `models list --json`; null means unknown."""
     fit = memory_fit_of(model, free_bytes)
     return {
         "name": model.name,
@@ -128,7 +98,6 @@ def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> 
         "licence": model.licence or None,
         "usable": model.usable,
         "problem": model.problem or None,
-        "kind": model.kind.value,
         "chat_template": model.has_template,
         "memory": model.memory.value if model.memory else None,
         "files": model.parts,
@@ -138,7 +107,7 @@ def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> 
         "fits": fit.enough if fit else None,
         "fitting_context": fit.context_tokens if fit else None,
         "memory_needed": fit.needed_bytes if fit else None,
-        "worth": result.worth.value if result else None,
+        "trust": result.trust.value if result else None,
         "verdict": result.line if result else None,
     }
 
@@ -146,10 +115,9 @@ def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> 
 def _lines(model: ModelFile, free_bytes: int, chosen: ModelSource | None, result: CheckResult | None) -> Iterator[str]:
     is_chosen = chosen is not None and chosen.path is not None and model.path.resolve() == chosen.path.resolve()
     yield f"{'*' if is_chosen else ' '} {one_line(model.name)}"
-    if model.usable or model.embeds:
-        use = ["for --embedding-model"] if model.embeds else []
-        yield wrap(" · ".join([*facts(model), *use, *other_facts(model)]), _INDENT)
-        if fit := memory_fit_text(model, memory_fit_of(model, free_bytes)):
+    if model.usable:
+        yield wrap(" · ".join([*facts(model), *other_facts(model)]), _INDENT)
+        if fit := memory_fit_text(memory_fit_of(model, free_bytes), model.context_length):
             yield wrap(fit, _INDENT)
         if adapter := chosen.adapter if chosen and is_chosen else model.adapter:
             yield wrap(f"with the adapter {one_line(adapter)}", _INDENT)
@@ -169,32 +137,34 @@ def _chosen() -> ModelSource | None:
         return None
 
 
-def _use(model: str, role_name: str, *, json: bool) -> None:
-    role = _ROLES[role_name]
+def _use(arguments: argparse.Namespace) -> None:
+    model, role = arguments.model, _ROLES[arguments.role]
     path: Path | None = None
     if model == _NONE:
         setting, message = "", role.unset
-    elif is_address(model) and role_name != "embedding":
+    elif is_address(model):
         setting = settings_name(model)  # The server is not contacted; it need not run now.
         message = role.set.format(setting)
     else:
         name, adapter = split_adapter(model)
-        path = role.find(name).absolute()
+        path = resolve_model(name).absolute()
+        check_writes_text(read_header(path))
         # The starter is saved by name because its path depends on the Python environment.
-        setting = with_adapter(name if name in (STARTER, STARTER_BASE) else str(path), adapter)
+        setting = name if name in (STARTER, STARTER_BASE) else str(path)
         if adapter:
+            setting = f"{setting}+{Path(adapter).expanduser().absolute()}"
             header_of(find_source(setting))  # Checks that the adapter fits the model.
         message = role.set.format(whole_name(read_header(path, fingerprint=False).name))
     save_setting(default_paths().config_file, role.setting, setting)
-    if json:
-        write_json({"for": role_name, "setting": setting or None, "path": str(path) if path else None})
+    if arguments.json:
+        write_json({"for": arguments.role, "setting": setting or None, "path": str(path) if path else None})
     else:
         say(message)
 
 
-def _remove(name: str, *, json: bool) -> None:
+def _remove(arguments: argparse.Namespace) -> None:
     """Delete a downloaded model with its faster copy, or an unfinished download. Raises GistreadError."""
-    paths = default_paths()
+    name, paths = arguments.model, default_paths()
     if deleted := discard_download(paths.models, name):
         unset = []
     else:
@@ -216,7 +186,7 @@ def _remove(name: str, *, json: bool) -> None:
             raise StorageError(f"{one_line(path)} cannot be deleted: {error.strerror}.") from error
         for role in unset:
             save_setting(paths.config_file, role.setting, "")
-    if json:
+    if arguments.json:
         write_json({"deleted": [str(file) for file in deleted]})
         return
     for file in deleted:
@@ -225,29 +195,14 @@ def _remove(name: str, *, json: bool) -> None:
         say(role.unset)
 
 
-def _find_text_model(spec: str) -> Path:
-    path = resolve_model(spec)
-    check_writes_text(read_header(path))
-    return path
-
-
 class _Role(NamedTuple):
     setting: str
-    find: Callable[[str], Path]  # Raises EngineError if the model does not exist or cannot take this role
     set: str
     unset: str
 
 
 _NONE = "none"
 _ROLES = {
-    "reading": _Role("model", _find_text_model, "{} is now the default model.", "There is no default model now."),
-    "asking": _Role(
-        "asking_model", _find_text_model, "{} now answers questions.", "The reading model now answers questions, too."
-    ),
-    "embedding": _Role(
-        "embedding_model",
-        resolve_embedding_model,
-        "{} is now the embedding model.",
-        "There is no default embedding model now.",
-    ),
+    "reading": _Role("model", "{} is now the default model.", "There is no default model now."),
+    "asking": _Role("asking_model", "{} now answers questions.", "The reading model now answers questions, too."),
 }

@@ -1,27 +1,67 @@
-"""The settings and the book of a command."""
+"""The settings and the book of a command, and how far it may read."""
 
 import argparse
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gistread.book.cache import open_cached
 from gistread.book.model import Book
 from gistread.book.open import open_bytes, read_limited
 from gistread.cli.output import say
 from gistread.config import Config, load_config
+from gistread.errors import StorageError
+from gistread.library.entries import list_entries
+from gistread.library.metadata import has_book_suffix
+from gistread.library.model import LibraryEntry, is_folder
+from gistread.library.names import UnknownBookError, find_book, path_of
+from gistread.memory.spoilers import usual_bound
 from gistread.paths import default_paths
+from gistread.readers.bound import offset_of
+from gistread.sample import story_path
+from gistread.store.catalogue import Catalogue
+from gistread.store.pace import ReadingSpeed
+from gistread.store.user_data import UserData
 
-STANDARD_INPUT = "-"
+if TYPE_CHECKING:
+    from gistread.memory.model import GistMemory
+
+STANDARD_INPUT, SAMPLE = "-", "sample"
+
+
+def book_path(name: str) -> Path:
+    """The file of a book: a path, `sample`, or a number or title of the library. Raises UsageError, BookError."""
+    is_file = os.path.lexists(name) and not is_folder(Path(name))
+    if is_file or os.sep in name or name in (".", ".."):
+        return Path(name)
+    if name == SAMPLE:
+        return story_path()
+    try:
+        return path_of(find_book(library_entries(), name))
+    except UnknownBookError:
+        if has_book_suffix(name) or is_folder(Path(name)):
+            return Path(name)  # Opening it says what is wrong.
+        raise
+
+
+def library_entries() -> list[LibraryEntry]:
+    """All books of the library, the last read first; a message if some cannot be read."""
+    paths = default_paths()
+    entries, problem = list_entries(UserData(paths), Catalogue(paths), ReadingSpeed(paths).words_per_minute)
+    if problem:
+        say(problem)
+    return entries
 
 
 def open_named(name: str) -> Book:
-    """Open a book; `-` is standard input. Raises BookError."""
+    """Open a book by path or name; `-` is standard input. Raises UsageError, BookError."""
     if name == STANDARD_INPUT:
         what = "standard input"
         book = open_bytes(read_limited(sys.stdin.buffer, what), what)
     else:
-        book = open_cached(Path(name), default_paths().texts)
+        book = open_cached(book_path(name), default_paths().texts)
     for notice in book.notices:
         say(f"Note: {notice}")
     return book
@@ -32,7 +72,7 @@ def load_settings(arguments: argparse.Namespace) -> Config:
     config = load_config(default_paths().config_file)
     if getattr(arguments, "model", None):
         config = replace(config, asking_model="")
-    models = ("asking_model", "embedding_model", "context_tokens")
+    models = ("asking_model", "context_tokens")
     options = (*models, "reading", "preset", "min_words", "max_words", "max_pages")
     typed = {name: value for name in options if (value := getattr(arguments, name, None)) is not None}
     return replace(config, **typed)
@@ -45,3 +85,19 @@ def check_models(arguments: argparse.Namespace) -> None:
     for name in (arguments.model, getattr(arguments, "asking_model", None)):
         if name:
             find_source(name)
+
+
+def resolve_bound(chosen: str | None, memory: "GistMemory", note: str) -> int | None:
+    """Offset of the bound; None: the whole book. Prints `note` if the user did not choose it. Raises UsageError."""
+    book, user_data = memory.book, UserData(default_paths())
+    try:
+        here, choice = user_data.reading_place(book.sha256).furthest, user_data.bound_choice(book.sha256)
+    except StorageError as error:
+        here, choice = 0, None
+        say(f"Note: {error.message}")
+    if chosen is not None:
+        return offset_of(chosen, memory, here)
+    bound = usual_bound(book, here, choice)
+    if bound is not None:
+        say(note)
+    return bound

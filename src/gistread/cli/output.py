@@ -7,7 +7,9 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from gistread.errors import GistreadError
@@ -68,14 +70,21 @@ def write_json(fields: Mapping[str, Any]) -> None:
 
     document = {"schema": SCHEMA, **fields}
     try:
-        text = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE).decode()
-        line = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
+        text = orjson.dumps(document).decode()
     except TypeError:  # A file name may have bytes that are not UTF-8.
         import json
 
-        text = json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
-        line = _SURROGATE.sub("\ufffd", text).encode()
-    write_bytes(line)
+        text = _SURROGATE.sub("\ufffd", json.dumps(document, ensure_ascii=False, separators=(",", ":")))
+    write_bytes(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode() + b"\n")
+
+
+def report(arguments: Namespace, document: Mapping[str, Any], lines: Iterable[str]) -> None:
+    """Print the document under `--json`, else the lines. Raises OutputError."""
+    if arguments.json:
+        write_json(document)
+    else:
+        for line in lines:
+            write(line)
 
 
 def write_bytes(data: bytes) -> None:
@@ -98,6 +107,14 @@ def _output_errors() -> Iterator[None]:
         raise OutputError("") from error
     except OSError as error:
         raise OutputError(f"Cannot write to standard output: {error.strerror}.") from error
+
+
+def install_hint(extra: str) -> str:
+    """The command that adds an extra to this installation of gistread."""
+    parts = Path(sys.prefix).parts
+    if "pipx" in parts:
+        return f"pipx install --force 'gistread[{extra}]'"
+    return f"uv tool install 'gistread[{extra}]'" if "uv" in parts else f"python3 -m pip install 'gistread[{extra}]'"
 
 
 def say(text: str) -> None:

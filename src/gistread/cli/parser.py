@@ -2,6 +2,8 @@
 
 import argparse
 import re
+import shutil
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +19,30 @@ _VERSION = f"gistread {__version__}"
 _SEE_HELP = "`gistread help` lists the commands."
 
 
-class _Parser(argparse.ArgumentParser):
+_MOST_COLUMNS = 100
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Wraps at the terminal's width; keeps the lines of paragraphs that are indented, such as examples."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=min(_MOST_COLUMNS, shutil.get_terminal_size().columns) - 2)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines: list[str] = []
+        for paragraph in text.strip().split("\n\n"):
+            kept = paragraph.splitlines() if "\n  " in paragraph else [" ".join(paragraph.split())]
+            for line in kept:
+                column = re.match(r" *(?:\S+  +)?", line)  # The second of two columns
+                hanging = " " * (column.end() if column else 0)
+                lines += textwrap.wrap(
+                    line, self._width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
+                )
+            lines.append("")
+        return "\n".join(lines)
+
+
+class Parser(argparse.ArgumentParser):
     """Reports errors as UsageError, and suggests the closest option for an unknown one."""
 
     def __init__(self, prog: str, description: str = "", epilog: str = "", **options: Any) -> None:
@@ -25,7 +50,7 @@ class _Parser(argparse.ArgumentParser):
             prog=prog,
             description=description,
             epilog=epilog,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_HelpFormatter,
             allow_abbrev=False,
             **options,
         )
@@ -47,7 +72,9 @@ class _Parser(argparse.ArgumentParser):
 class _Command:
     summary: str
     examples: str
+    module: str = ""  # In `gistread.cli`, if not named like the command
     default_action: str = ""  # The subcommand to run when none is given
+    takes_words: bool = False  # Words that are no subcommand are arguments of the default one
 
 
 @cache
@@ -67,13 +94,13 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     name = argv[0] if argv and argv[0] in _commands() else ""
     if name:
         command = _commands()[name]
-        parser = _Parser(f"gistread {name}", command.summary, command.examples)
+        parser = Parser(f"gistread {name}", command.summary, command.examples)
         _add_arguments(name, parser)
         if command.default_action:
-            parsed = parser.parse_args(_with_action(argv[1:], command.default_action))
+            parsed = parser.parse_args(_with_action(argv[1:], command, parser))
         elif "--" in argv:  # Intermixed parsing drops it.
             parsed = parser.parse_args(argv[1:])
-        else:  # Positional arguments may surround an option: `series FILE --add BOOK`.
+        else:  # Positional arguments may surround an option: `people BOOK --all NAME`.
             parsed = parser.parse_intermixed_args(argv[1:])
     else:
         if near := _misspelt(argv):
@@ -82,7 +109,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         options.add_book(parser, optional=True)
         parsed = parser.parse_args(argv)
     parsed.command = name or "read"
-    parsed.module = "read" if name in ("", "sample", "last") else name
+    parsed.module = (_commands()[name].module or name) if name else "read"
     return parsed
 
 
@@ -90,7 +117,7 @@ def whole_parser() -> argparse.ArgumentParser:
     """A parser with all commands as subparsers, for completion scripts and the manual page."""
     parser = _main_parser(_EXAMPLES)
     parser.usage = None
-    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", parser_class=_Parser)
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", parser_class=Parser)
     for name, command in _commands().items():
         sub = commands.add_parser(name, help=command.summary, description=command.summary, epilog=command.examples)
         _add_arguments(name, sub)
@@ -128,21 +155,32 @@ def _options(parser: argparse.ArgumentParser) -> set[str]:
     return names
 
 
-def _with_action(words: Sequence[str], default: str) -> Sequence[str]:
-    wants_help = {"-h", "--help"} & set(words)
-    return words if wants_help or (words and not words[0].startswith("-")) else [default, *words]
+def _with_action(words: Sequence[str], command: _Command, parser: argparse.ArgumentParser) -> Sequence[str]:
+    names = parser._get_positional_actions()[0].choices or ()
+    is_named = bool(words) and (words[0] in names if command.takes_words else not words[0].startswith("-"))
+    return words if is_named or {"-h", "--help"} & set(words) else [command.default_action, *words]
 
 
 def _misspelt(argv: Sequence[str]) -> str:
+    """The command that is meant by the first word, unless that is a book; empty if there is none."""
     if not argv or not argv[0].isalpha() or Path(argv[0]).exists():
         return ""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(argv[0], _commands(), n=1)), "")
+    near = get_close_matches(argv[0], _commands(), n=1)
+    if not near:
+        return ""
+    from gistread.library.entries import filter_entries, list_entries
+    from gistread.paths import default_paths
+    from gistread.store.catalogue import Catalogue
+    from gistread.store.user_data import UserData
+
+    entries, _ = list_entries(UserData(default_paths()), Catalogue(default_paths()))
+    return "" if filter_entries(entries, argv[0]) else near[0]
 
 
-def _main_parser(epilog: str) -> _Parser:
-    parser = _Parser(
+def _main_parser(epilog: str) -> Parser:
+    parser = Parser(
         "gistread",
         "Read a long book beside a language model on your own machine. The model keeps a gist memory of the book\n"
         "and answers questions from it, with sources.",
@@ -166,6 +204,6 @@ _EXAMPLES = """examples:
   gistread frankenstein.epub           read, with the model reading along
   gistread                             open the library
   gistread books --add ~/Books         add every book in a folder to the library
-  gistread index frankenstein.epub     let the model read it now, without the screen
+  gistread index frankenstein.epub     let the model read it now
   gistread ask frankenstein.epub "Who is Justine?"
 """

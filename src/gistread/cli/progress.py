@@ -12,21 +12,26 @@ from gistread.memory.model import GistMemory
 from gistread.units import format_duration, progress_bar
 
 _REDRAWN_EVERY_S = 0.1
+_TOLD_EVERY_S = 60.0  # Without a terminal
 
 
 class ProgressLine:
-    """The last line of standard error, redrawn in place. Draws nothing without a terminal or if quiet."""
+    """The last line of standard error, redrawn in place; without a terminal, a new line every minute."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
         self._live = self._stream.isatty() and not is_quiet()
-        self._drawn_at = 0.0
+        self._drawn_at = 0.0 if self._live else time.monotonic()
         self._shown = ""
 
     def show(self, text: str) -> None:
         """Replace the line, at most ten times a second."""
         now = time.monotonic()
-        if not self._live or text == self._shown or now - self._drawn_at < _REDRAWN_EVERY_S:
+        if text == self._shown or now - self._drawn_at < (_REDRAWN_EVERY_S if self._live else _TOLD_EVERY_S):
+            return
+        if not self._live:
+            say(text)
+            self._drawn_at = now
             return
         columns = shutil.get_terminal_size().columns
         # Some terminals wrap at the last column, and the line could not be redrawn.
@@ -57,13 +62,13 @@ class ProgressLine:
 def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -> str:
     """`━━━━──── page 12 of ~60 · 41 tok/s · 6 min left`"""
     share = memory.read_until / max(1, len(memory.book.text))
-    parts = [f"page {len(memory.entries) + 1} of ~{memory.estimated_pages}"]
+    parts = [f"section {len(memory.entries) + 1} of ~{memory.estimated_pages}"]
     if state.tokens_per_s:
         parts.append(f"{state.tokens_per_s:.0f} tok/s")
     if left_s is not None:
         about = "about " if len(memory.entries) < ROUGH_PAGES else ""
         parts.append(f"{about}{format_duration(left_s)} left")
-    if state.notice and state.phase in (Phase.IDLE, Phase.SUSPENDED):
+    if state.notice and state.phase is Phase.IDLE:
         return " · ".join((state.notice, *parts))  # Most important first: the line may be cut off.
     return f"{progress_bar(share)}  {' · '.join(parts)}"
 

@@ -1,27 +1,35 @@
-"""The commands that open the screen: `gistread [BOOK]`, `gistread sample` and `gistread last`."""
+"""The commands that open the screen: `gistread [BOOK]`, `gistread sample`, `gistread last` and `gistread docs`."""
 
 import argparse
 import os
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from gistread.book.model import Book
-from gistread.book.open import open_file
-from gistread.cli.opening import STANDARD_INPUT, load_settings, open_named
-from gistread.cli.output import say
+from gistread.book.model import DOCUMENTATION, Book
+from gistread.book.open import open_bytes, open_file
+from gistread.cli.opening import STANDARD_INPUT, book_path, library_entries, load_settings, open_named
+from gistread.cli.output import write
 from gistread.config import Config
+from gistread.engine.model_search import starter_path
+from gistread.engine.models import STARTER
 from gistread.errors import BookError, ExitStatus, UsageError
+from gistread.library.names import path_of
 from gistread.paths import default_paths
-from gistread.system import terminal_path
+from gistread.sample import story_path
 
-_NEEDS_TERMINAL = "gistread needs a terminal for its screen, and this is none."
+_NEEDS_TERMINAL = "gistread needs a terminal for its screen, and standard output or input is not one."
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    config, model = load_settings(arguments), arguments.model or ""
+    config, model = load_settings(arguments), getattr(arguments, "model", None) or ""
     match arguments.command:
+        case "docs":
+            return _docs(arguments.page, config)
         case "sample":
-            return _sample(config, model)
+            model = model or config.model or (STARTER if starter_path() is not None else "")
+            return open_screen(story_path(), config, model)  # a named model reads along at once
         case "last":
             return open_screen(_last_book(), config, model)
     if arguments.book == STANDARD_INPUT:
@@ -29,13 +37,13 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         book = open_named(STANDARD_INPUT)
         # Textual reads keys from standard input, which is a pipe.
         try:
-            terminal = os.open(terminal_path(), os.O_RDONLY)
+            terminal = os.open(os.ctermid(), os.O_RDONLY)
         except OSError:
             raise _no_terminal(_NEEDS_TERMINAL) from None
         os.dup2(terminal, sys.stdin.fileno())
         os.close(terminal)
         return open_screen(book, config, model, piped=True)
-    return open_screen(Path(arguments.book) if arguments.book else None, config, model)
+    return open_screen(book_path(arguments.book) if arguments.book else None, config, model)
 
 
 def open_screen(book: Path | Book | None, config: Config, model: str, *, piped: bool = False) -> ExitStatus:
@@ -48,37 +56,11 @@ def open_screen(book: Path | Book | None, config: Config, model: str, *, piped: 
     return ExitStatus(run_screen(book, paths=default_paths(), config=config, model=model))
 
 
-def _sample(config: Config, model: str) -> ExitStatus:
-    from gistread.engine.model_search import starter_path
-    from gistread.engine.models import STARTER
-    from gistread.sample import story_path
-
-    model = model or config.model or (STARTER if starter_path() is not None else "")
-    return open_screen(story_path(), config, model)  # a named model reads along at once
-
-
 def _last_book() -> Path:
-    from gistread.library.catalogue import Catalogue
-    from gistread.library.entries import list_entries
-    from gistread.library.scanning import find_moved
-    from gistread.user_data import UserData
-
-    paths = default_paths()
-    catalogue = Catalogue(paths.library)
-    entries, problem = list_entries(UserData(paths.books), catalogue)
-    last = next((entry for entry in entries if entry.was_opened and entry.path is not None), None)
-    if last is None or last.path is None:
-        raise BookError(problem or "No books yet.", "Open one with `gistread BOOK`, or the sample: `gistread sample`.")
-    if not last.missing:
-        return last.path
-    moved = find_moved(last, () if problem else catalogue.read().folders)
-    if moved is None:
-        raise BookError(
-            f"{last.title} is no longer at {last.path}.",
-            "Open it at its new path to keep its position and marks, or choose another book with `gistread`.",
-        )
-    say(f"{last.title} has moved to {moved.path}.")
-    return moved.path
+    last = next((entry for entry in library_entries() if entry.was_opened and entry.path is not None), None)
+    if last is None:
+        raise BookError("No books yet.", "Open one with `gistread BOOK`, or the sample: `gistread sample`.")
+    return path_of(last)
 
 
 def _check_terminal(*, piped: bool) -> None:
@@ -94,3 +76,37 @@ def _no_terminal(message: str) -> UsageError:
     return UsageError(
         message, "These work without one: `gistread index BOOK`, `gistread ask BOOK QUESTION`, `gistread pages BOOK`."
     )
+
+
+def _docs(page: str, config: Config) -> ExitStatus:
+    """The installed documentation: as a book, or as Markdown where there is no terminal."""
+    text = documents(page)
+    if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+        write(text)
+        return ExitStatus.DONE
+    return open_screen(replace(open_bytes(text.encode(), "gistread.md"), source_format=DOCUMENTATION), config, "")
+
+
+def page_names() -> list[str]:
+    return re.findall(r"\]\(([a-z-]+)\.md\)", _text("index"))
+
+
+def documents(page: str = "") -> str:
+    """One page, or all pages as one Markdown text with internal links."""
+    if page:
+        return _text(page)
+    texts = {name: _text(name) for name in page_names()}
+    titles = {name: text.split("\n", 1)[0].removeprefix("# ") for name, text in texts.items()}
+    whole = "\n".join([_text("index"), *texts.values()])
+    for name, title in titles.items():
+        slug = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+        whole = whole.replace(f"]({name}.md#", "](#").replace(f"]({name}.md)", f"](#{slug})")
+    return whole
+
+
+def _text(name: str) -> str:
+    package = Path(__file__).parents[1]
+    folder = package / "docs"
+    if not folder.is_dir():  # an editable install
+        folder = package.parents[1] / "docs"
+    return (folder / f"{name}.md").read_text("utf-8")

@@ -3,32 +3,24 @@
 import argparse
 import asyncio
 import shlex
-from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
-from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.cli.interrupt import InterruptError
 from gistread.cli.json_output import reading_document
-from gistread.cli.loading import loading_notes, new_embedder
+from gistread.cli.loading import loading_notes
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, at_work, engine_line, reading_line
 from gistread.config import Config
 from gistread.engine.model_source import find_source
+from gistread.engine.models import STARTER
 from gistread.errors import EngineError, StorageError
 from gistread.session import events as session_events
 from gistread.session.session import Session
 from gistread.units import format_duration
 
 
-def new_session(
-    book: Book,
-    config: Config,
-    line: ProgressLine,
-    arguments: argparse.Namespace,
-    task: str,
-    embedding_model: Path | None,
-) -> Session:
+def new_session(book: Book, config: Config, line: ProgressLine, arguments: argparse.Namespace, task: str) -> Session:
     """A session with the models of the command line or the settings, which shows its activity on the line."""
 
     def on_event(event: session_events.SessionEvent) -> None:
@@ -45,15 +37,12 @@ def new_session(
 
     if not (arguments.model or config.model):
         with suppress(EngineError):  # raised again when the model is needed
-            line.say(f"Model: {find_source('').name}, the only one on this machine.")
+            name = find_source("").name
+            starter = "a small model for trying out; `gistread models` lists others"
+            line.say(f"Model: {name}, {starter if name == STARTER else 'the only one on this machine'}.")
+    asking_model = getattr(arguments, "asking_model", None) or ""
     session = Session(
-        book,
-        arguments.model or "",
-        asking_model=getattr(arguments, "asking_model", None) or "",
-        task=task,
-        config=config,
-        listener=on_event,
-        embedder=new_embedder(embedding_model, line) if embedding_model else None,
+        book, arguments.model or "", asking_model=asking_model, task=task, config=config, listener=on_event
     )
     return session
 
@@ -67,18 +56,10 @@ def _activity_line(session: Session) -> str:
     return engine_line(activity.engine, activity.model)
 
 
-async def read_to_end(
-    session: Session,
-    line: ProgressLine,
-    book: str,
-    *,
-    events: bool,
-    on_open: Callable[[], Awaitable[None]] | None = None,
-    must_save: bool = False,
-) -> int:
-    """Read the rest of the book; return the number of pages that existed before.
+async def read_to_end(session: Session, line: ProgressLine, book: str, *, events: bool, must_save: bool = False) -> int:
+    """Read the rest of the book; return the number of sections that existed before.
 
-    Raises InterruptError, and with `must_save` StorageError if a page cannot be saved.
+    Raises InterruptError, and with `must_save` StorageError if a section cannot be saved.
     """
     resumed_pages, started = 0, False
     try:
@@ -86,7 +67,7 @@ async def read_to_end(
             async for event in reading:
                 is_page = isinstance(event, session_events.PageRead | session_events.PageAhead)
                 has_pages_left = session.memory is not None and not session.memory.complete
-                if must_save and not session.saves_pages and (is_page or has_pages_left):
+                if must_save and not session.reading.saves_pages and (is_page or has_pages_left):
                     raise StorageError(
                         "The memory cannot be saved, so the book was read no further.",
                         "Close the other gistread, make room, or make the folder writable (`gistread paths` lists it). "
@@ -94,8 +75,6 @@ async def read_to_end(
                     )
                 if isinstance(event, session_events.ReadingStarted):
                     resumed_pages, started = event.pages, True
-                    if on_open is not None:
-                        await on_open()
                     _say_estimate(session, event, line)
                 if events and (document := reading_document(event)):
                     write_json(document)
@@ -103,9 +82,9 @@ async def read_to_end(
         if (memory := session.memory) is None or not started:
             raise
         task = f" --task {shlex.quote(memory.focus.task)}" if memory.focus.task else ""
-        saved = "every page is saved" if session.saves_pages else "its pages could not be saved"
+        saved = "every section is saved" if session.reading.saves_pages else "its sections could not be saved"
         raise InterruptError(
-            f"Stopped after page {len(memory.entries)} of about {memory.estimated_pages}; {saved}.",
+            f"Stopped after section {len(memory.entries)} of about {memory.estimated_pages}; {saved}.",
             f"Run `gistread index {shlex.quote(book)}{task}` to resume.",
         ) from None
     finally:
@@ -114,7 +93,7 @@ async def read_to_end(
 
 
 def _say_estimate(session: Session, started: session_events.ReadingStarted, line: ProgressLine) -> None:
-    memory, info = session.memory, session.info
+    memory, info = session.memory, session.models.reading.info
     if started.seconds_left and memory is not None and info is not None:
         left = " left" if memory.entries else ""
         line.say(f"{memory.book.title}: about {format_duration(started.seconds_left)}{left} with {at_work(info)}.")

@@ -1,0 +1,151 @@
+"""Questions over the Model Context Protocol, about one book or about all."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from mcp.server.mcpserver import Context
+
+from gistread.book.model import Book
+from gistread.cli import mcp_replies as replies
+from gistread.cli.all_books import indexed_shelf
+from gistread.cli.memories import memory_store
+from gistread.cli.recap import longest_memory
+from gistread.config import Config
+from gistread.engine.llama.library import installed_version
+from gistread.errors import GistreadError
+from gistread.library.model import LibraryEntry
+from gistread.memory.check_results import CheckResults
+from gistread.memory.model import GistMemory
+from gistread.readers import events as reader_events
+from gistread.readers.steering import Steps
+from gistread.readers.trace import Places, step_of
+from gistread.session.library import BooksNamed, LibraryQuestion
+from gistread.session.models import ModelChecks, ModelPair, engine_maker
+from gistread.session.session import Session
+from gistread.store.model import NameCorrection
+
+_IDLE_S = 600.0  # Seconds after an answer until the model is unloaded
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A book up to the user's bound."""
+
+    entry: LibraryEntry
+    whole: Book
+    bound: int | None  # Offset; None for the whole book
+    corrections: tuple[NameCorrection, ...]
+
+    @property
+    def book(self) -> Book:
+        return self.whole if self.bound is None else self.whole.upto(self.bound)
+
+    def memory(self) -> GistMemory:
+        """The memory with most sections, or an empty one."""
+        memory = longest_memory(self.whole, memory_store().find(self.whole))
+        return memory if self.bound is None else memory.upto(self.bound)
+
+    def passage(self, start: int, end: int) -> replies.Passage:
+        book = self.book
+        chapter = book.chapter_title(start) if book.chapters else ""
+        return replies.Passage(self.entry.id, self.entry.title, chapter, start, end, book.text[start:end])
+
+
+class Questions:
+    """Asks one question at a time. The model of a book stays loaded for a while, for the next one."""
+
+    def __init__(self, config: Config, model: str) -> None:
+        self._config = config
+        self._model = model
+        self._session: Session | None = None
+        self._asking = asyncio.Lock()
+        self._unloading: asyncio.Task[None] | None = None
+
+    async def ask(self, question: str, view: View | None, tag: str, context: Context) -> replies.Answer:
+        """Without a view, about all books, or those with the tag. Raises GistreadError."""
+        # A separate task: the SDK cancels at every await, and stopping a question awaits.
+        about = self._about_all(question, tag, context) if view is None else self._about_book(question, view, context)
+        task = asyncio.create_task(about)
+        try:
+            return await task
+        finally:
+            task.cancel()
+            if self._unloading is not None:
+                self._unloading.cancel()
+            self._unloading = asyncio.create_task(self._unload_later())
+
+    async def close(self) -> None:
+        """Unload the models. Idempotent."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _unload_later(self) -> None:
+        await asyncio.sleep(_IDLE_S)
+        async with self._asking:
+            await self.close()
+
+    async def _about_book(self, question: str, view: View, context: Context) -> replies.Answer:
+        async with self._asking:
+            if self._session is None or self._session.book.sha256 != view.whole.sha256:
+                await self.close()
+                self._session = await Session(view.whole, self._model, config=self._config).__aenter__()
+            session = self._session
+            places = Places(len(view.whole.text), session.memory)
+            stream = session.stream_answer(question, upto=view.bound, steps=Steps.ALONE)
+            answered, steps = await _report(stream, places, context)
+            assert session.models.answering.info is not None
+            cited = tuple(view.passage(one.start, one.end) for one in answered.citations)
+            return _reply(answered, steps, cited, session.models.answering.info.name)
+
+    async def _about_all(self, question: str, tag: str, context: Context) -> replies.Answer:
+        async with self._asking:
+            await self.close()
+            shelf = await asyncio.to_thread(indexed_shelf, tag)
+            asked = LibraryQuestion(question, shelf, self._config)
+            if not asked.asked:
+                raise GistreadError("The user has begun none of these books.")
+            models = ModelPair(engine_maker(self._config, shelf.paths), self._config, lambda event: None)
+            try:
+                await models.choose(self._model, "")
+                checks = ModelChecks(CheckResults(shelf.paths, installed_version()))
+                answered, steps = await _report(asked.stream(models.load_asking, checks), None, context)
+                assert models.answering.info is not None
+                name = models.answering.info.name
+            finally:
+                await models.close()
+        cited = []
+        for citation in answered.citations:
+            book, (start, end) = asked.source(citation)
+            chapter = book.indexed.chapter_title(start)
+            cited.append(replies.Passage(book.entry.id, book.entry.title, chapter, start, end, citation.quote))
+        return _reply(answered, steps, tuple(cited), name)
+
+
+async def _report(
+    stream: AsyncGenerator[BooksNamed | reader_events.ReaderEvent, None], places: Places | None, context: Context
+) -> tuple[reader_events.Answered, list[str]]:
+    """Report the steps as progress; return the answer, and the steps in words."""
+    steps: list[str] = []
+    answered: reader_events.Answered | None = None
+    async with aclosing(stream) as events:
+        async for event in events:
+            if isinstance(event, BooksNamed):
+                step: object = "; ".join(f"{one.book.entry.title}: {one.reason}" for one in event.books)
+            else:
+                step = step_of(event, places) if places else None
+            if step:
+                steps.append(str(step))
+                await context.report_progress(len(steps), message=str(step))
+            if isinstance(event, reader_events.Answered):
+                answered = event
+    assert answered is not None, "a reader ends with Answered"
+    return answered, steps
+
+
+def _reply(
+    answered: reader_events.Answered, steps: list[str], cited: tuple[replies.Passage, ...], model: str
+) -> replies.Answer:
+    return replies.Answer(answered.answer, answered.found, answered.quoted, answered.marks, cited, tuple(steps), model)
