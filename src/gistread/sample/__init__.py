@@ -1,4 +1,4 @@
-"""The sample story "Fourteen Inches" (CC0 1.0) and twenty questions about it with the places of their answers."""
+"""The sample story "The Ferry Bell" (CC0 1.0) and questions about it with the places of their answers."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -46,7 +46,7 @@ def story_path() -> Path:
 
 @cache
 def questions() -> tuple[SampleQuestion, ...]:
-    """The twenty questions. Raises StorageError if the installed file is missing or damaged."""
+    """The questions. Raises StorageError if the installed file is missing or damaged."""
     path = _FOLDER / "questions.json"
     try:
         return tuple(_question(entry) for entry in orjson.loads(path.read_bytes()))
