@@ -3,10 +3,13 @@
 import gc
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
+from gistread import errors
 from tests.tiny_gguf import write_tiny_gguf
 
 # llama.cpp's threads must not spin while they wait for each other: tests run side by side on all cores, and with the
@@ -62,3 +65,18 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def gguf(tiny: Path) -> bytes:
     """All of the tiny model, for whoever sends it somewhere."""
     return tiny.read_bytes()
+
+
+@pytest.fixture(autouse=True)
+def _no_concealed_keys() -> Iterator[None]:
+    """Keys of servers stay out of messages while a process lives; those of one test are no secret in another."""
+    yield
+    errors._secrets.clear()
+
+
+@pytest.fixture(autouse=True)
+def start_indexing(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
+    """No process indexes books beside the tests; those that search the library do it themselves."""
+    start = MagicMock()
+    monkeypatch.setattr("gistread.library.indexing.start_indexing", start)
+    return start

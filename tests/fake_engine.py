@@ -6,6 +6,7 @@ each prompt shares with the ones before it.
 """
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
@@ -22,9 +23,9 @@ from gistread.engine.protocol import (
     Phase,
     Priority,
     Prompt,
-    Restarted,
     Sampling,
     StreamEvent,
+    StreamRestarted,
     TextDelta,
     Usage,
     final_completion,
@@ -33,6 +34,7 @@ from gistread.errors import PromptTooLongError
 
 _TOKEN = re.compile(r"[a-zA-Z0-9]+|[^a-zA-Z0-9\s]")
 _TEMPLATE_TOKENS = 4
+_SOURCE = "Which of the sentences above tells this answer?"
 
 Say = str | Completion | Exception
 """What the model is to say: a text that ends by itself, a whole completion, or an error to raise."""
@@ -69,18 +71,15 @@ class FakeEngine:
         fingerprint: str = "fake-1",
         count: Callable[[str], int] = tokens_in,
         parallel: int = 1,
-        pinnable_tokens: int = 0,
     ) -> None:
         self._says = says if callable(says) else list(says)
         self._chooses = chooses if callable(chooses) else list(chooses)
-        self._info = EngineInfo(
-            name, fingerprint, context_tokens, "nothing at all", parallel, pinnable_tokens=pinnable_tokens
-        )
+        self._info = EngineInfo(name, fingerprint, context_tokens, "nothing at all", parallel)
         self._count = count
         self._seen: list[str] = []
         self.calls: list[Call] = []
-        self.holding: list[str] = []
-        """Beginnings of prompts that are held."""
+        self.source = 0
+        """The sentence that it names as the source of an answer."""
         self.restarts = 0
         """How many of the next streams are lost once after their first word."""
         self.counted = 0
@@ -114,6 +113,19 @@ class FakeEngine:
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncIterator[StreamEvent]:
+        form, _, listed = sampling.grammar.partition("\noption ::= ")
+        options = re.findall(r'"([^"\n]+)"', listed)
+        if form.startswith("root ::= (option"):
+            most = int(form.partition("{0,")[2].partition("}")[0])
+            said = ", ".join(await self._choose_several(prompt, options, most, sampling, priority))
+            yield Completion(said, "end", Usage(1, 0, self._count(said), 0.01))
+            return
+        if options:
+            choice = await self._chosen("choose", prompt, options, priority)
+            reason = self._says(_text(prompt)) if callable(self._says) else ""
+            said = json.dumps({"choice": options[choice.index], "told": str(reason)[:160]})
+            yield Completion(said, "end", choice.usage)
+            return
         usage = await self._take("complete", prompt, (), sampling, priority)
         said = self._says(_text(prompt)) if callable(self._says) else self._says.pop(0)
         if isinstance(said, Exception):
@@ -123,7 +135,7 @@ class FakeEngine:
         if self.restarts and words:
             self.restarts -= 1
             yield TextDelta(words[0])
-            yield Restarted("the fake was told to fail")
+            yield StreamRestarted("the fake was told to fail")
         for word in words:
             await asyncio.sleep(0)
             yield TextDelta(word)
@@ -131,19 +143,8 @@ class FakeEngine:
         yield Completion(text, "end" if isinstance(said, str) else said.finish, usage)
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
-        self._seen.append(prompt[-1].content[: prompt[-1].stable])
+        self._seen.append(prompt[-1].content[: prompt[-1].cacheable_prefix])
         return NO_USAGE
-
-    async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
-        stable = prompt[-1].content[: prompt[-1].stable]
-        if sum(map(self._count, self.holding)) + self._count(stable) > self._info.pinnable_tokens:
-            return None
-        usage = await self._take("hold", (Message("user", stable),), (), Sampling(max_tokens=0), priority)
-        self.holding.append(stable)
-        return usage
-
-    async def pinned(self, prompts: Sequence[Prompt]) -> list[bool]:
-        return [prompt[-1].content[: prompt[-1].stable] in self.holding for prompt in prompts]
 
     async def complete(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
@@ -161,11 +162,28 @@ class FakeEngine:
     async def _chosen(self, kind: str, prompt: Prompt, options: Sequence[str], priority: Priority) -> Choice:
         assert options, "nothing to choose from"
         assert len(set(options)) == len(options), "options are not distinct"
+        if _SOURCE in _text(prompt):  # Asked after any answer without sources; no test scripts it
+            return Choice(self.source, None, NO_USAGE)
         longest = max(map(self._count, options))
         usage = await self._take(kind, prompt, tuple(options), Sampling(max_tokens=longest), priority)
         chosen = self._chooses(_text(prompt), options) if callable(self._chooses) else self._chooses.pop(0)
         index = options.index(chosen) if isinstance(chosen, str) else range(len(options))[chosen]
         return Choice(index, None, Usage(usage.prefilled, usage.reused, 1, 0.01))
+
+    async def _choose_several(
+        self, prompt: Prompt, options: list[str], most: int, sampling: Sampling, priority: Priority
+    ) -> list[str]:
+        """As decided one by one, in one call."""
+        await self._take("choose", prompt, (*options, "STOP"), sampling, priority)
+        named: list[str] = []
+        while len(named) < min(most, len(options)):
+            left = [*(option for option in options if option not in named), "STOP"]
+            text = _text((*prompt, Message("assistant", ", ".join([*named, ""]))) if named else prompt)
+            chosen = self._chooses(text, left) if callable(self._chooses) else self._chooses.pop(0)
+            named.append(chosen if isinstance(chosen, str) else left[chosen])
+            if named[-1] == "STOP":
+                return named
+        return [*named, "STOP"]
 
     async def _take(
         self, kind: str, prompt: Prompt, options: tuple[str, ...], sampling: Sampling, priority: Priority

@@ -103,8 +103,8 @@ class Terminal:
     @property
     def worker(self) -> psutil.Process | None:
         """The process that owns the model, if one runs."""
-        children = self.app.children()
-        return children[0] if children else None
+        loaded = (child for child in self.app.children() if "llama.worker" in " ".join(child.cmdline()))
+        return next(loaded, None)
 
     def wait_for_end(self, seconds: float = 60.0) -> int:
         """Exit status of the program, once it has ended."""

@@ -91,3 +91,16 @@ def test_every_path_on_the_architecture_page_exists() -> None:
     assert len(paths) > 40
     missing = [path for path in paths if not any(PACKAGE.rglob(path.rstrip("/")))]
     assert not missing
+
+
+def test_the_worked_path_names_functions_in_the_order_of_their_files() -> None:
+    steps = re.findall(r"^\d\. `([^`]+)`: ((?:.|\n  )+)", ARCHITECTURE, re.MULTILINE)
+    assert len(steps) == 8
+    for file, told in steps:
+        text = (PACKAGE / file).read_text("utf-8")
+        named = re.findall(r"`(?:(\w+)\.)?(\w+)`", told) if file.endswith(".py") else []
+        places = [text.find(f"def {name}(", text.index(f"class {owner}:") if owner else 0) for owner, name in named]
+        assert -1 not in places, f"{file}: {named}"
+        assert places == sorted(places), f"{file}: {named}"
+        assert file.endswith(".toml") or places, file
+    assert 'ask = ["a", "run(\'questions.ask\')"' in (PACKAGE / steps[0][0]).read_text("utf-8")

@@ -11,8 +11,7 @@ import pytest
 
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.protocol import Message
-from tests.benchmarks.figures import Skipped, Spread, Table, Target, as_json, as_text
-from tests.benchmarks.metering import Cost, Purpose, decoded_beside
+from tests.benchmarks.metering import Purpose
 from tests.benchmarks.recall import DATA
 from tests.benchmarks.setting import Setting, engine_over
 from tests.benchmarks.shapes import Quantization, Shape, write_shape
@@ -39,38 +38,30 @@ def _on_one_core() -> None:
 
 
 PARTS = {
-    "raw": ["Prefill on an empty cache", "Decode after"],
     "naive": ["one call after another"],
     "indexing": ["careful", "single-pass", "against the naive loop"],
-    "reading": ["first attempts", "bare decode", "idle", "first gist, against the bare time"],
+    "reading": ["first attempts", "bare decode", "first gist, against the bare time"],
     "novel": ["Counted, not run"],
     "cancel": ["in the prefill of", "while loading"],
-    "memory": ["Resident memory"],
     "moving": ["a key of an exact search", "a jump anywhere"],
-    "listing": ["models listed, headers of", "models listed"],
     "pdf": ["pages, 58 entries", "a PDF of 352 pages opened"],
-    "tokens": ["the same ones by both", "tokens counted without the model"],
-    "typesetting": ["justified, words parted", "laid out at another width"],
 }
 """Those that take a few seconds, and what they must speak of."""
 SLOW_PARTS = {
     "first_token": ["a first question while a book is read", "after a restart"],
-    "passage": ["another about the same one"],
     "batching": ["8 sequences against 1"],
-    "members": ["all members at once", "against one member after another"],
-    "exactness": ["all at once", "gists of the same page"],
 }
 DATA_PARTS = {
+    "library": ["3 books indexed in the background", "the right book first"],
     "recaps": ["gists, of the pages' sentences"],
     "names": ["Names of people in LitBank", "main people of 2 novels"],
-    "recall": ["gold pages among the first pages, qmsum", "gold text shown at an equal budget, musique"],
-    "aims": ["by what they are made for", "meeting, for the question"],
+    "recall": ["gold pages among the first pages, qmsum", "gold text shown at an equal budget, qmsum"],
 }
 """Those that need questions whose gold places are known."""
 
 
 @pytest.mark.parametrize(
-    "part", [pytest.param(part, marks=[] if part == "tokens" else pytest.mark.slow) for part in PARTS | SLOW_PARTS]
+    "part", [pytest.param(part, marks=[] if part == "moving" else pytest.mark.slow) for part in PARTS | SLOW_PARTS]
 )
 def test_a_part_prints_tables_and_writes_the_same_as_json(part: str, tiny: Path, tmp_path: Path) -> None:
     check(part, tiny, tmp_path)
@@ -102,50 +93,8 @@ def check(part: str, tiny: Path, tmp_path: Path) -> None:
 def test_an_unknown_part_is_refused_with_the_names_of_those_there_are() -> None:
     ended = run("speed")
     assert ended.returncode == 2
-    assert "raw" in ended.stderr
+    assert "indexing" in ended.stderr
     assert "Traceback" not in ended.stderr
-
-
-def test_a_missing_model_is_told_in_a_line(tmp_path: Path) -> None:
-    ended = run("raw", "--model", tmp_path / "none.gguf")
-    assert ended.returncode == 2
-    assert "--model" in ended.stderr
-    assert "Traceback" not in ended.stderr
-
-
-def test_a_table_has_its_columns_under_their_heads() -> None:
-    table = Table(
-        "Speed", ("weights", "rate [tok/s]"), (("Q8_0", 1234.5), ("F16", Spread.of([9.0, 7.0, 8.0])), ("x", None))
-    )
-    lines = as_text(table).splitlines()
-    assert lines[0] == "Speed"
-    assert len({len(line) for line in lines[1:]}) == 1
-    assert "1,234" in lines[3]
-    assert "8.00 (7.00–9.00)" in lines[4]
-    assert lines[5].endswith("–")
-
-
-def test_a_row_of_the_wrong_length_is_no_table() -> None:
-    with pytest.raises(ValueError, match="Speed"):
-        Table("Speed", ("weights", "rate"), (("Q8_0",),))
-
-
-def test_an_aim_knows_whether_it_is_reached() -> None:
-    assert Target("time", 0.3, at_most=0.3).reached
-    assert not Target("time", 0.31, at_most=0.3).reached
-    assert Target("rate", 2.4, at_least=2.3).reached
-    assert not Target("rate", 2.2, at_least=2.3).reached
-
-
-def test_json_keeps_the_range_of_a_figure_and_the_reason_for_a_gap() -> None:
-    table = Table("Speed", ("weights", "rate"), (("F16", Spread.of([1.0, 3.0])),))
-    assert as_json(table)["rows"] == [{"weights": "F16", "rate": {"median": 2.0, "low": 1.0, "high": 3.0}}]
-    assert as_json(Skipped("a novel", "it is not there")) == {"skipped": "a novel", "reason": "it is not there"}
-
-
-def test_requests_that_decode_at_the_same_time_share_their_steps() -> None:
-    costs = [Cost(Purpose.FIRST, 0.0, *moments) for moments in ((1.0, 5.0), (3.0, 5.0), (4.0, 9.0))]
-    assert [decoded_beside(cost, costs) for cost in costs] == [1.75, 2.5, 1.4]
 
 
 @pytest.mark.parametrize("quantization", ["Q8_0", "Q4_K_M"])

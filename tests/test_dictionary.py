@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from gistread import dictionary
-from gistread.dictionary import DictionaryError, Lookup, choose_lookup, contains_entry, extract_word, look_up
+from gistread.dictionary import DictionaryError, Lookup, choose_lookup, extract_word, look_up
 from gistread.errors import UsageError
 
 
@@ -57,12 +57,6 @@ def run(code: str, word: str = "lamp") -> Lookup:
     return Lookup(word, (sys.executable, "-c", code, word))
 
 
-async def test_what_the_program_says_is_returned_without_its_colours() -> None:
-    code = "import sys; print('\\x1b[1mLamp\\x1b[0m', sys.argv[1:], 'b\\x08bold'); sys.exit(3)"
-    assert await look_up(run(code, "a; b")) == "Lamp ['a; b'] bold"
-    assert "has no entry" in await look_up(run("pass"))
-
-
 async def test_a_program_that_asks_for_input_gets_none() -> None:
     assert await look_up(run("print(repr(input()))")) != ""
 
@@ -86,22 +80,6 @@ async def test_a_program_that_says_without_end_is_cut_and_ended() -> None:
     assert 1000 < len(said) <= dictionary.LIMIT_BYTES
 
 
-async def test_cancelling_ends_the_program() -> None:
-    task = asyncio.create_task(look_up(run("import time; time.sleep(60)")))
-    await asyncio.sleep(0.5)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
-async def test_a_program_that_cannot_be_started_is_said(tmp_path: Path) -> None:
-    program = tmp_path / "dict"
-    program.write_text("no program")
-    program.chmod(0o755)
-    with pytest.raises(DictionaryError, match="cannot be run"):
-        await look_up(Lookup("lamp", (str(program), "lamp")))
-
-
 async def test_without_any_dictionary_a_list_of_words_or_how_to_set_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,20 +90,3 @@ async def test_without_any_dictionary_a_list_of_words_or_how_to_set_one(
     assert "“Lamp” is a word" in await look_up(Lookup("Lamp"))
     assert "“Zürich” is a word" in await look_up(Lookup("Zürich"))
     assert "is not in the word list" in await look_up(Lookup("lam"))
-
-
-@pytest.mark.parametrize(
-    ("said", "has_entry"),
-    [
-        ('No definitions found for "xyzzy"', False),
-        ("Nothing similar to xyzzy, sorry :(", False),
-        ("“xyzzy” is not in the word list (/usr/share/dict/words).\n\nThe list has no definitions.", False),
-        ("lamp: a thing that has no entry for oil", True),
-    ],
-)
-def test_an_answer_without_an_entry_is_known_as_such(said: str, has_entry: bool) -> None:
-    assert contains_entry(said) is has_entry
-
-
-async def test_a_program_that_says_nothing_has_no_entry() -> None:
-    assert not contains_entry(await look_up(Lookup("xyzzy", ("/bin/true",))))

@@ -16,15 +16,19 @@ import pytest
 from gistread import __version__
 from gistread.book.open import open_bytes
 from gistread.cli import main
-from gistread.cli.docs import documents
 from gistread.cli.parser import parse, whole_parser
+from gistread.cli.read import documents
 from gistread.config import Config, load_config
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import installed_version
+from gistread.engine.protocol import Trust
 from gistread.errors import GistreadError
-from gistread.memory.check_results import CheckResult, CheckResults, Worth
+from gistread.library.indexing import update_index
+from gistread.library.metadata import read_book_file
+from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.paths import default_paths
 from gistread.session.answer import Answer, AskOptions
+from gistread.store.catalogue import Catalogue
 from gistread.tui.commands import COMMANDS
 from tests.book.make_epub import epub, page
 from tests.tiny_gguf import write_tiny_gguf
@@ -73,7 +77,7 @@ def test_links_in_the_documents_lead_somewhere() -> None:
     text = documents()
     book = open_bytes(text.encode(), "gistread.md")
     assert len([link for link in book.links if link.target is not None]) == len(re.findall(r"\]\((?!https://)", text))
-    for document in [*ROOT.glob("*.md"), ROOT / "training" / "README.md"]:
+    for document in [*ROOT.glob("*.md"), ROOT / "research" / "training" / "README.md"]:
         for link in re.findall(r"\]\(([^):#]+)(?:#[^)]*)?\)", document.read_text()):
             assert (document.parent / link).exists(), f"{document.name}: {link}"
 
@@ -130,8 +134,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         config = folder / "CONFIG" / "gistread" / "config.toml"
         config.parent.mkdir(parents=True)
         config.write_text('model = "starter"\nmin_words = 60\nmax_words = 120\n')
-        results = CheckResults(default_paths().check_results, installed_version())
-        results.save(read_header(tiny).fingerprint, tiny, CheckResult(Worth.SOME, "known"))  # not checked again
+        results = CheckResults(default_paths(), installed_version())
+        results.save(read_header(tiny).fingerprint, tiny, CheckResult(Trust.FAILED, "known"))  # not checked again
+        Catalogue(default_paths()).add([read_book_file(folder / "frankenstein.epub")])
+        update_index(default_paths())
         yield folder
 
 
@@ -218,8 +224,8 @@ def test_fields_options_and_tools_are_those_of_the_program() -> None:
     assert answer == {field.name for field in fields(Answer)}
     options = {name for cells in table("scripting", "option") for name in re.findall(r"`(\w+)`", cells[0])}
     assert options <= set(AskOptions.__annotations__)
-    tree = ast.parse((ROOT / "src" / "gistread" / "cli" / "mcp_server.py").read_text())
-    server = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "LibraryServer")
+    tree = ast.parse((ROOT / "src" / "gistread" / "cli" / "mcp.py").read_text())
+    server = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Library")
     tools = {node.name: node.args for node in server.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     for tool, arguments, _ in table("scripting", "tool"):
         assert re.findall(r"`(\w+)`", arguments) == [

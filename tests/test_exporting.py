@@ -19,7 +19,8 @@ from gistread.marking.model import Color, Mark, MarkKind, quote_at
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.people.index import Index
 from gistread.readers.introductions import introducing_sentences
-from gistread.user_data import SavedCitation, SavedQuestion
+from gistread.store.evidence import Citation
+from gistread.store.model import SavedQuestion
 from tests.tui.books import small_book
 
 BOOK = small_book()
@@ -40,9 +41,7 @@ MARKS = [
 ]
 START = BOOK.text.index("Finch relit it")
 QUESTIONS = [
-    SavedQuestion(
-        "Who lit the lamp?", "Finch did [2].", True, (SavedCitation(2, START, START + 14, "Finch relit it"),)
-    ),
+    SavedQuestion("Who lit the lamp?", "Finch did [2].", True, (Citation(2, START, START + 14, "Finch relit it"),)),
     SavedQuestion("And the cat?", "", False, asked_at=NOON, reader="readagent-s", model="SmolLM2"),
 ]
 MEMORY = GistMemory(
@@ -69,7 +68,7 @@ def test_markdown_has_marks_by_chapter_with_place_and_note() -> None:
 
 def test_markdown_has_questions_with_sources_and_gists() -> None:
     text = as_markdown(EVERYTHING)
-    assert "### Who lit the lamp?\n\nFinch did \\[2\\].\n\n> Finch relit it\n>\n> — *page 2 · " in text
+    assert "### Who lit the lamp?\n\nFinch did \\[2\\].\n\n> Finch relit it\n>\n> — *section 2 · " in text
     assert "### And the cat?\n\nNo answer was given.\n\n*readagent-s with SmolLM2 · 2023-11-14*" in text
     assert text.endswith("## Gists\n\nRead by SmolLM2.\n\n### I. The Lamp\n\n**1** Ada keeps the lamp.\n")
 
@@ -99,10 +98,6 @@ def test_no_word_of_book_person_or_model_is_taken_for_markdown(words: str) -> No
     assert "\u202e" not in html
 
 
-def test_a_book_without_anything_says_so() -> None:
-    assert as_markdown(Export(BOOK)).endswith("No marks, questions or gists yet.\n")
-
-
 def test_json_has_every_field_and_offsets_into_the_text() -> None:
     table = orjson.loads(render_export(EVERYTHING, ExportFormat.JSON))
     assert set(table) == {"version", "book", "marks", "questions", "gists"}
@@ -117,10 +112,6 @@ def test_json_has_every_field_and_offsets_into_the_text() -> None:
         {"page": 1, "start": 0, "end": 400, "chapter": "I. The Lamp", "gist": "Ada keeps\nthe lamp.", "source": "model"}
     ]
     assert as_json(Export(BOOK))["marks"] == []
-
-
-def test_text_is_the_books_own_to_the_byte() -> None:
-    assert render_export(EVERYTHING, ExportFormat.TEXT) == BOOK.text
 
 
 @pytest.mark.parametrize(
@@ -163,7 +154,7 @@ def test_a_note_for_obsidian_grows_and_keeps_what_was_edited(tmp_path: Path) -> 
 
 
 def test_cards_for_anki_have_headers_and_one_gap_each() -> None:
-    index = Index.of(BOOK)
+    index = Index.from_book(BOOK)
     names = [(entity, introducing_sentences(entity, BOOK)[0]) for entity in index.entities[:2]]
     asked = [replace(QUESTIONS[0], question="# Who:: {{lit}}\nthe <lamp>?"), *QUESTIONS]
     text = render_export(Export(BOOK, MARKS, asked, names=names), ExportFormat.ANKI)
@@ -193,3 +184,7 @@ def test_readwise_gets_its_columns() -> None:
     ]
     assert (rows[0]["Note"], rows[0]["Location"]) == ("Every day?\n\nTwice.", str(MARKS[0].start))
     assert (rows[0]["Title"], rows[0]["Author"], rows[0]["Date"][:10]) == (BOOK.title, "A. Writer", "2023-11-14")
+
+
+def test_text_is_the_books_own_to_the_byte() -> None:
+    assert render_export(EVERYTHING, ExportFormat.TEXT) == BOOK.text

@@ -12,6 +12,7 @@ if sys.platform == "win32":
 
 from tests.fuzzing import run as harness
 from tests.fuzzing.headers import AdapterCases, HeaderCases
+from tests.fuzzing.hostile import HostileCases
 from tests.fuzzing.run import Cases, Tally, run
 from tests.fuzzing.seeds import formats
 
@@ -47,11 +48,16 @@ def test_two_thousand_broken_files_of_each_format(name: str) -> None:
     assert list(run(Cases(name, seed=5), 0, _MANY, Tally())) == []
 
 
-def test_the_same_number_is_the_same_file_and_others_are_others() -> None:
-    one, other = Cases("epub", seed=1), Cases("epub", seed=1)
-    assert one.file(7) == other.file(7)
-    assert len({one.file(index) for index in range(50)}) > 45
-    assert Cases("epub", seed=2).file(7) != one.file(7)
+@pytest.mark.parametrize("name", [name for name in formats() if name != "pdf"])
+def test_a_few_hostile_files_of_each_format(name: str) -> None:
+    assert list(run(HostileCases(name, seed=4), 0, 6, Tally())) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("name", formats())
+def test_a_thousand_hostile_files_of_each_format(name: str) -> None:
+    assert list(run(HostileCases(name, seed=5), 0, 1_000, Tally())) == []
 
 
 def test_what_raises_hangs_or_dies_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.units import format_duration, format_size
+from gistread.units import format_duration
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,3 @@ from gistread.units import format_duration, format_size
 )
 def test_a_duration_is_as_exact_as_people_need(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
-
-
-def test_a_size_has_two_or_three_digits() -> None:
-    assert [format_size(size) for size in (512, 98_000_000, 999_600_000)] == ["1 kB", "98 MB", "1.0 GB"]

@@ -16,32 +16,24 @@ from types import MappingProxyType
 from gistread.engine.models import STARTER, resolve_adapted
 from gistread.errors import EngineError
 from tests.benchmarks import (
-    aims,
+    answers,
     batching,
     cancel,
-    exactness,
+    determinism,
     first_token,
     follow_ups,
     indexing,
-    listing,
-    meaning,
-    members,
+    library,
     moving,
     naive,
     names,
     novel,
     others,
-    passage,
     pdf,
-    raw,
-    reaching,
     reading,
     recall,
     recaps,
     screen,
-    tokens,
-    typesetting,
-    worker_memory,
 )
 from tests.benchmarks.figures import Finding, Target, aims_table, as_json, as_text
 from tests.benchmarks.setting import Setting, threads
@@ -50,32 +42,24 @@ Part = Callable[[Setting], AsyncIterator[Finding]]
 
 PARTS: Mapping[str, Part] = MappingProxyType(
     {
-        "raw": raw.measure,
         "naive": naive.measure,
         "indexing": indexing.measure,
+        "library": library.measure,
         "reading": reading.measure,
         "novel": novel.measure,
         "first_token": first_token.measure,
-        "passage": passage.measure,
         "cancel": cancel.measure,
         "batching": batching.measure,
-        "members": members.measure,
-        "memory": worker_memory.measure,
-        "exactness": exactness.measure,
+        "determinism": determinism.measure,
         "screen": screen.measure,
         "moving": moving.measure,
-        "typesetting": typesetting.measure,
         "pdf": pdf.measure,
-        "tokens": tokens.measure,
         "others": others.measure,
-        "listing": listing.measure,
-        "reaching": reaching.measure,
         "recall": recall.measure,
         "follow_ups": follow_ups.measure,
-        "meaning": meaning.measure,
         "names": names.measure,
         "recaps": recaps.measure,
-        "aims": aims.measure,
+        "answers": answers.measure,
     }
 )
 """In the order in which they run. One at a time, and one model at a time: ggml's threads spin."""

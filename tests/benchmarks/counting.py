@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gistread.engine.llama.gguf import read_header
+from gistread.engine.llama.worker.chat_template import ChatTemplate
 from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
-from gistread.engine.llama.worker.requests import Request, TextStream
+from gistread.engine.llama.worker.requests import ScheduledRequest, TextStream
 from gistread.engine.llama.worker.sampling import FreeSampler
 from gistread.engine.llama.worker.slots import Slots
 from gistread.engine.llama.worker.streams import Streams
@@ -53,13 +54,12 @@ class CountingEngine:
 
     def __init__(self, model: Path, *, context_tokens: int, cells: int, streams: int, parallel: int, seed: int) -> None:
         header = read_header(model)
-        self._weights = Weights(load(model, vocabulary_only=True), header.chat_template)
-        bytes_per_token = header.memory.kv_bytes_per_token
-        self._slots = Slots(_Ledger(self._weights, cells, _SEQUENCES, bytes_per_token), cache_files=None)
-        divided = _Ledger(self._weights, streams * STREAM_TOKENS, streams, bytes_per_token)
-        self._streams = Streams(divided, cache_files=None) if streams else None
+        self._weights = Weights(load(model, vocabulary_only=True), ChatTemplate(header.chat_template))
+        self._slots = Slots(_Ledger(self._weights, cells, _SEQUENCES), cache_files=None)
+        divided = _Ledger(self._weights, streams * STREAM_TOKENS, streams)
+        self._streams = Streams(divided) if streams else None
         self._random = random.Random(seed)
-        placement = Placement(0, 1, cells, "f16", 1, 1, flash_attention=False, streams=streams)
+        placement = Placement(0, 1, cells, "f16", 1, 1, streams=streams)
         device = "nothing at all"
         self._info = EngineInfo("counted", "counted", context_tokens, device, parallel, placement=placement)
         self._sampler = FreeSampler(self._weights, GREEDY)
@@ -119,8 +119,10 @@ class CountingEngine:
         if len(tokens) + max_tokens > self._info.context_tokens:
             raise PromptTooLongError(len(tokens), max_tokens, self._info.context_tokens)
         self._asked += 1
-        may_move = prompt[-1].may_move
-        request = Request(self._asked, priority, tokens, max_tokens, sampler, TextStream(), may_move=may_move)
+        allow_kv_shift = prompt[-1].allow_kv_shift
+        request = ScheduledRequest(
+            self._asked, priority, tokens, max_tokens, sampler, TextStream(), allow_kv_shift=allow_kv_shift
+        )
         in_stream = self._streams is not None and self._streams.has_room_for(request)
         home = self._streams if in_stream and self._streams is not None else self._slots
         if not home.admit(request):
@@ -133,7 +135,7 @@ class CountingEngine:
         return Usage(prefilled, request.reused, len(request.generated) + 1)
 
 
-def _evaluate(home: Slots | Streams, request: Request) -> int:
+def _evaluate(home: Slots | Streams, request: ScheduledRequest) -> int:
     start, sequence = home.evaluated(request), request.sequence
     assert sequence is not None
     new = [BatchToken(token, at, sequence, False) for at, token in enumerate(request.tokens[start:], start)]
@@ -142,15 +144,12 @@ def _evaluate(home: Slots | Streams, request: Request) -> int:
 
 
 class _Ledger(Context):
-    """A context without a model: everything succeeds, and a state is as large as it would be."""
+    """A context without a model: everything succeeds."""
 
-    def __init__(self, weights: Weights, cells: int, sequences: int, cell_bytes: int) -> None:
+    def __init__(self, weights: Weights, cells: int, sequences: int) -> None:
         self.weights = weights
         self.cells = cells
         self.sequences = sequences
-        self._cell_bytes = cell_bytes
-        self._forked: dict[int, int] = {}
-        """By sequence: cells that it was last given of another."""
 
     def evaluate(self, tokens: Sequence[BatchToken]) -> Outcome:
         return Outcome.DONE
@@ -158,8 +157,8 @@ class _Ledger(Context):
     def cut(self, sequence: int, length: int) -> bool:
         return True
 
-    def fork(self, source: int, target: int, length: int, start: int = 0) -> None:
-        self._forked[target] = length - start
+    def fork(self, source: int, target: int, length: int) -> None:
+        pass
 
     def copy(self, source: int, target: int) -> None:
         pass
@@ -167,11 +166,8 @@ class _Ledger(Context):
     def remove(self, sequence: int, start: int, length: int) -> None:
         pass
 
-    def state_bytes(self, sequence: int) -> int:
-        return self._cell_bytes * self._forked.get(sequence, 0)
-
     def state(self, sequence: int) -> npt.NDArray[np.uint8]:
-        return np.empty(self.state_bytes(sequence), dtype=np.uint8)
+        return np.empty(0, dtype=np.uint8)
 
     def restore(self, sequence: int, state: npt.NDArray[np.uint8]) -> bool:
         return True

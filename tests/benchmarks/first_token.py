@@ -19,13 +19,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from gistread.book.normalise import count_words
 from gistread.book.open import open_book
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Priority, Sampling
 from gistread.memory.extractive import extract
 from gistread.memory.levels import page_by_page
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, ReadingMethod, ReadingMode
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, ReadingMode
 from gistread.memory.pagination import find_passage
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES
@@ -37,6 +36,7 @@ from gistread.readers.readagent import readagent_s
 from gistread.readers.steering import Steering
 from gistread.readers.window import render
 from gistread.sample import story_path
+from gistread.words import count_words
 from tests.benchmarks.figures import Finding, Skipped, Spread, Table, Target, Value
 from tests.benchmarks.setting import Setting, engine_over, idle, told
 
@@ -194,7 +194,7 @@ def _book_to_read(engine: Engine) -> Iterator[MemoryWriter]:
         tempfile.TemporaryDirectory() as folder,
         MemoryStore(Path(folder)).open(
             book,
-            MemoryRequest(info.name, info.fingerprint, PAGE_SIZES["quality"], ReadingMethod(ReadingMode.SINGLE_PASS)),
+            MemoryRequest(info.name, info.fingerprint, PAGE_SIZES["quality"], ReadingMode.SINGLE_PASS),
         ) as kept,
     ):
         yield kept

@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gistread.evaluation.model import Document, Question, covered_share, pages_with
-from gistread.evaluation.tasks.registry import TASKS
 from gistread.memory.passages import Passage
 from gistread.readers.gistread import Ranked, rank, reusable_passages
 from gistread.readers.thread import QuestionAnswer, is_follow_up
+from research.evaluation.model import Document, Question, covered_share, pages_with
+from research.evaluation.tasks.registry import TASKS
 from tests.benchmarks.figures import Finding, Skipped, Table, Target
 from tests.benchmarks.recall import DATA, FILES, even_pages, filled, memory_of
 from tests.benchmarks.setting import Setting

@@ -14,12 +14,12 @@ from pathlib import Path
 from gistread.book.model import Book
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import NO_USAGE, Usage
-from gistread.memory.model import GistMemory, GistSource, PageSize, ReadingMethod, ReadingMode
+from gistread.memory.model import GistMemory, GistSource, PageSize, ReadingMode
 from gistread.memory.reading import PageRead, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.benchmarks import naive, texts
 from tests.benchmarks.figures import Finding, Skipped, Table, Target, Value
-from tests.benchmarks.setting import Setting, engine_over, idle
+from tests.benchmarks.setting import Setting, engine_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,6 @@ class _Run:
     seconds: float
     first_page_s: float
     usage: Usage
-    in_decode: float
     """Of the time in which the worker had something to do, the share inside `llama_decode`."""
 
 
@@ -46,32 +45,28 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     for reading in ReadingMode:
         async with engine_over(setting) as engine:
             weights = engine.info.weights
-            runs[reading] = await _read(book, size, ReadingMethod(reading, guarded=not setting.gist_tokens), engine)
+            runs[reading] = await _read(book, size, reading, engine)
     title = f"Indexing {book.words:,} words of {book.title} ({weights}); the naive loop took {loop.seconds:.1f} s"
     yield _table(title, runs, loop.seconds)
     single = runs[ReadingMode.SINGLE_PASS]
     yield Target("time of single-pass indexing, against the naive loop", single.seconds / loop.seconds, at_most=0.30)
-    yield Target("share of the worker's time inside llama_decode, single-pass", single.in_decode, at_least=0.90)
 
 
-async def _read(book: Book, size: PageSize, method: ReadingMethod, engine: LlamaEngine) -> _Run:
+async def _read(book: Book, size: PageSize, mode: ReadingMode, engine: LlamaEngine) -> _Run:
     info = engine.info
     with (
         tempfile.TemporaryDirectory() as folder,
-        MemoryStore(Path(folder)).open(book, MemoryRequest(info.name, info.fingerprint, size, method)) as kept,
+        MemoryStore(Path(folder)).open(book, MemoryRequest(info.name, info.fingerprint, size, mode)) as kept,
     ):
         book_tokens = await engine.count(book.text)
         usage, first_page_s = NO_USAGE, 0.0
-        before = engine.stats
         started = time.perf_counter()
         async for event in read_book(kept, engine):
             if isinstance(event, PageRead):
                 usage += event.entry.usage
                 first_page_s = first_page_s or time.perf_counter() - started
         seconds = time.perf_counter() - started
-        await idle(engine)
-        busy_s, decode_s = engine.stats.busy_s - before.busy_s, engine.stats.decode_s - before.decode_s
-        return _Run(kept.memory, book_tokens, seconds, first_page_s, usage, decode_s / max(busy_s, 1e-9))
+        return _Run(kept.memory, book_tokens, seconds, first_page_s, usage)
 
 
 def _table(title: str, runs: dict[ReadingMode, _Run], naive_s: float) -> Table:
@@ -89,7 +84,6 @@ def _table(title: str, runs: dict[ReadingMode, _Run], naive_s: float) -> Table:
                 "pages": len(run.memory.entries),
                 **{f"gists: {source}": gists[source] for source in GistSource},
                 "compression rate [%]": run.memory.compression_rate(),
-                "share of the worker's time in llama_decode": run.in_decode,
             }
         )
     rows = tuple((name, *(column[name] for column in columns)) for name in columns[0])

@@ -79,7 +79,7 @@ async def _on_screen(book: Book, folder: Path, jumps: int) -> tuple[list[float],
         shown = []
         for end in range(1, len(_TYPED[0]) + 1):
             started = time.perf_counter()
-            screen.prompt.query_one("#prompt-input").value = _TYPED[0][:end]  # type: ignore[attr-defined]
+            screen.input_line.query_one("#input-line-input").value = _TYPED[0][:end]  # type: ignore[attr-defined]
             while screen.controllers.search.hits.words != _TYPED[0][:end]:
                 await pilot.pause()
             await pilot.pause()

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from gistread.book.model import Book
-from gistread.book.normalise import count_words
 from gistread.memory.model import PageSize
 from gistread.memory.sizes import PAGE_SIZES
+from gistread.words import count_words
 from tests.benchmarks import texts
 from tests.benchmarks.figures import Finding, Skipped, Table
 from tests.benchmarks.setting import Setting, alone, threads

@@ -14,7 +14,7 @@ from statistics import median
 from gistread.book.open import open_book
 from gistread.engine.llama.fit import MOST_STREAMS
 from gistread.engine.protocol import NO_USAGE
-from gistread.memory.model import ReadingMethod, ReadingMode
+from gistread.memory.model import ReadingMode
 from gistread.memory.reading import PageRead, read_book
 from gistread.memory.sizes import choose_size
 from gistread.memory.store import MemoryRequest, MemoryStore
@@ -107,7 +107,7 @@ async def _read(model: Path, path: Path, words: int, way: _Way, seed: int) -> _C
     )
     whole = open_book(path)
     book = texts.beginning(whole, words)
-    request = MemoryRequest("counted", "counted", choose_size(whole.words, _WINDOW_TOKENS), ReadingMethod(way.reading))
+    request = MemoryRequest("counted", "counted", choose_size(whole.words, _WINDOW_TOKENS), way.reading)
     usage, retries = NO_USAGE, 0
     with tempfile.TemporaryDirectory() as folder, MemoryStore(Path(folder)).open(book, request) as kept:
         async for event in read_book(kept, engine):

@@ -12,17 +12,17 @@ from pathlib import Path
 from statistics import median
 
 from gistread.book.model import Book
+from gistread.engine.llama.fast_copy import find_copy
 from gistread.engine.llama.gguf import read_adapted_header
-from gistread.engine.llama.requantized_copy import find_copy
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
-from gistread.memory.model import ReadingMethod, ReadingMode
+from gistread.memory.model import ReadingMode
 from gistread.memory.reading import PageRead, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.paths import WEIGHTS
 from tests.benchmarks import naive, texts
 from tests.benchmarks.figures import Finding, Skipped, Table, Target, Value
 from tests.benchmarks.metering import Cost, Purpose, decoded_beside
-from tests.benchmarks.setting import Setting, alone, engine_over, idle
+from tests.benchmarks.setting import Setting, alone, engine_over
 
 _LEVELS = (1, 2, 4, 8)
 _STEPS = 8
@@ -35,8 +35,6 @@ class _Reading:
     book_tokens: int
     seconds: float
     first_page_s: float
-    busy_s: float  # The worker's time, `decode_s` of it inside `llama_decode`
-    decode_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +80,7 @@ def _rows(done: _Reading, bare: _Bare) -> list[tuple[Value, ...]]:
     groups = {purpose: [cost for cost in done.costs if cost.purpose is purpose] for purpose in Purpose}
     rows = [_row(name, costs, done, bare) for name, costs in groups.items() if costs]
     rows.append(_row("together", done.costs, done, bare))
-    others = {
-        "sampling, messages, bookkeeping": done.busy_s - done.decode_s,
-        "idle": max(0.0, done.seconds - done.busy_s),
-        "whole": done.seconds,
-    }
-    return [*rows, *((name, None, None, None, None, seconds, None, None, None) for name, seconds in others.items())]
+    return [*rows, ("whole", None, None, None, None, done.seconds, None, None, None)]
 
 
 def _row(name: str, costs: Sequence[Cost], done: _Reading, bare: _Bare) -> tuple[Value, ...]:
@@ -106,19 +99,17 @@ def _row(name: str, costs: Sequence[Cost], done: _Reading, bare: _Bare) -> tuple
 
 
 async def _read(setting: Setting, book: Book) -> _Reading:
-    method = ReadingMethod(ReadingMode.SINGLE_PASS, guarded=not setting.gist_tokens)
     async with engine_over(setting) as engine:
-        request = MemoryRequest(engine.info.name, engine.info.fingerprint, naive.size_of(setting), method)
+        info, size = engine.info, naive.size_of(setting)
+        request = MemoryRequest(info.name, info.fingerprint, size, ReadingMode.SINGLE_PASS)
         with tempfile.TemporaryDirectory() as folder, MemoryStore(Path(folder)).open(book, request) as writer:
-            book_tokens, first_page_s, before = await engine.count(book.text), 0.0, engine.stats
+            book_tokens, first_page_s = await engine.count(book.text), 0.0
             started = time.perf_counter()
             async for event in read_book(writer, engine, on_draft=engine.reject):
                 if isinstance(event, PageRead) and not first_page_s and event.entry.usage.prefilled:
                     first_page_s = time.perf_counter() - started
             seconds = time.perf_counter() - started
-        await idle(engine)
-        busy_s, decode_s = engine.stats.busy_s - before.busy_s, engine.stats.decode_s - before.decode_s
-        return _Reading(engine.info, engine.costs, book_tokens, seconds, first_page_s, busy_s, decode_s)
+        return _Reading(engine.info, engine.costs, book_tokens, seconds, first_page_s)
 
 
 def _weights(setting: Setting) -> Path:

@@ -11,14 +11,14 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gistread.book.normalise import count_words
-from gistread.evaluation.model import Document, Question, covered_share, pages_with
-from gistread.evaluation.table import Estimate, Key, difference, estimate
-from gistread.evaluation.tasks.registry import TASKS
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.readers.gistread import rank
 from gistread.search.ranked import Ranker
+from gistread.words import count_words
+from research.evaluation.model import Document, Question, covered_share, pages_with
+from research.evaluation.table import Estimate, Key, difference, estimate
+from research.evaluation.tasks.registry import TASKS
 from tests.benchmarks.figures import Finding, Skipped, Table, Target
 from tests.benchmarks.setting import Setting
 
@@ -26,12 +26,9 @@ DATA = Path(__file__).parents[2].parent / "shared" / "data"
 FILES = {
     "fairytaleqa": "fairytaleqa/fairytaleqa_dev.jsonl",
     "qmsum": "qmsum/qmsum_val.jsonl",
-    "hotpotqa": "multihop/hotpotqa_dev_120.json",
-    "musique": "multihop/musique_dev_60.jsonl",
-    "squad": "multihop/squad_v2_dev_first5articles.json",
 }
 NOVELS = "whole novels"
-"""The questions of `training/data`: nothing of the order is trained, but its parameters were chosen on them too."""
+"""The questions of `research/training/data`: the order is not trained, but its parameters were chosen on them too."""
 _MOST_QUESTIONS = 60
 """Of one novel."""
 AIMED = ("fairytaleqa", "qmsum")
@@ -76,7 +73,7 @@ def _documents(task: str) -> Iterator[Document]:
     if task in FILES:
         yield from TASKS[task].load(DATA / FILES[task])
         return
-    from training.pages import read_pages, whole_books
+    from research.training.pages import read_pages, whole_books
 
     for document in whole_books(read_pages()):
         asked = random.Random(document.id).sample(document.questions, min(_MOST_QUESTIONS, len(document.questions)))

@@ -10,19 +10,19 @@ from itertools import islice
 from pathlib import Path
 from statistics import mean
 
-from gistread.book.normalise import count_words
 from gistread.book.open import open_book
-from gistread.evaluation.metrics import ROUGE_KINDS, rouge
-from gistread.evaluation.model import Document
 from gistread.memory import tree
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import wanted_words
-from gistread.memory.model import CAREFUL, Gist, GistMemory, GistSource, MemoryEntry
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES, unread_memory
 from gistread.memory.writer import MemoryWriter
 from gistread.readers.recap import recap
 from gistread.readers.support import check
+from gistread.words import count_words
+from research.evaluation.metrics import ROUGE_KINDS, rouge
+from research.evaluation.model import Document
 from tests.benchmarks.figures import Finding, Skipped, Table
 from tests.benchmarks.recall import DATA, memory_of
 from tests.benchmarks.setting import Setting, engine_over
@@ -47,7 +47,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         async with engine_over(setting) as engine:
             read: list[tuple[GistMemory, Sequence[str]]] = []
             for one, told in stories[:_MODEL_STORIES]:
-                memory = GistMemory(one.book, PAGE_SIZES["quality"], "model", method=CAREFUL)
+                memory = GistMemory(one.book, PAGE_SIZES["quality"], "model")
                 with MemoryWriter(memory, None) as writer:
                     async for _ in read_book(writer, engine):
                         pass

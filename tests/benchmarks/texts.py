@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from gistread.book.model import Book
-from gistread.book.normalise import count_words
 from gistread.book.open import open_book
 from gistread.engine.protocol import Engine, Message, Prompt
 from gistread.sample import story_path
+from gistread.words import count_words
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "books"
 """Books that do not come with gistread. What needs one is left out where it is missing."""

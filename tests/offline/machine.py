@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+import venv
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -42,6 +43,17 @@ class Machine:
     model: Path
 
     @property
+    def python(self) -> Path:
+        """A Python with the trap in its environment: gistread's children ignore PYTHONPATH as they start."""
+        folder = self.home / "environment"
+        if not folder.exists():
+            venv.create(folder, symlinks=True)
+            packages = next(folder.glob("lib/python*/site-packages"))
+            shutil.copy(TRAP / "sitecustomize.py", packages)
+            (packages / "others.pth").write_text("\n".join(path for path in sys.path if Path(path).is_dir()))
+        return folder / "bin" / "python"
+
+    @property
     def told(self) -> Path:
         """What the trap says."""
         return self.home / "trapped.txt"
@@ -56,7 +68,7 @@ class Machine:
     ) -> "subprocess.CompletedProcess[str]":
         """`gistread WORDS`, to its end."""
         return subprocess.run(
-            [*before, sys.executable, "-m", "gistread", *map(str, words)],
+            [*before, self.python if trapped else sys.executable, "-m", "gistread", *map(str, words)],
             env=self.variables(trapped=trapped),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -86,16 +98,14 @@ class Machine:
             ("index", self.page, *SIZE, *model),
             ("index", self.text, *SIZE),
             ("ask", self.page, "Who counted the stairs?", "--max-pages", "1"),
-            ("ask", self.text, "Who counted?", "--reader", "bm25", "--json"),
+            ("ask", self.text, "Who counted?", "--reader", "gistread", "--json"),
             ("pages", self.page),
             ("search", self.page, "stairs"),
             ("search", self.text, "--ranked", "counting"),
             ("export", self.page, "--format", "json"),
-            ("act", self.page, "Find the note"),
             ("books", "--add", self.home),
             ("paths",),
             ("keys",),
-            ("eval", "list"),
         ]
 
 

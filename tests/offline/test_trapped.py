@@ -76,13 +76,16 @@ def test_a_day_on_the_command_line_opens_no_socket(trapped: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_a_book_that_is_opened_read_asked_and_left_on_the_screen_opens_no_socket(trapped: Machine) -> None:
+def test_a_book_that_is_opened_read_asked_and_left_on_the_screen_opens_no_socket(
+    trapped: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(trapped.python))
     variables = {name: trapped.variables(trapped=True)[name] for name in ("HOME", "PYTHONPATH", "GISTREAD_TRAP")}
     with terminal(["--model", str(trapped.model), str(trapped.page)], trapped.home, **variables) as run:
         run.wait_for("The Keeper", "counted the stairs", seconds=60)
         run.wait_for("memory is complete", seconds=200)
         run.press("m")
-        run.wait_for("Choose a model for", "tiny", seconds=60)
+        run.wait_for("Choose the model", "tiny", seconds=60)
         run.press("\t")
         run.wait_for("The model that reads", seconds=60)
         run.press("\x1b")

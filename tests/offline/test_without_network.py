@@ -36,7 +36,7 @@ def test_a_day_on_the_command_line_ends_well(alone: Machine) -> None:
 def test_what_needs_the_network_says_so_and_loses_nothing(alone: Machine) -> None:
     for words in (
         ("models", "get", "hf:nobody/nothing:x.gguf", "--yes"),
-        ("ask", alone.page, "Who?", "--reader", "bm25", "--model", "http://127.0.0.1:9/v1#x"),
+        ("ask", alone.page, "Who?", "--reader", "gistread", "--model", "http://127.0.0.1:9/v1#x"),
     ):
         ran = alone.run(*words, before=without_network())
         assert ran.returncode != 0

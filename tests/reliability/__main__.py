@@ -10,12 +10,14 @@ from pathlib import Path
 from tests.reliability import (
     device,
     epub_words,
+    evenings,
     faults,
     full_disks,
+    hostile_books,
     hostile_models,
     pdf_words,
     records,
-    sessions,
+    screens,
     system_calls,
 )
 
@@ -24,12 +26,13 @@ _HEADINGS = {
     "pdf": ("PDF", "words", "found", "in order", "words that are in neither source"),
     "epub": ("EPUBs", "books", "letters and digits", "not read", "without a notice"),
     "kills": _FAULT,
-    "starter": _FAULT,
-    "session": _FAULT,
+    "screens": ("fault", "times", "pages, marks and questions lost", "pages doubled", "orphans", "longest wait in s"),
     "damage": _FAULT,
     "processes": _FAULT,
     "disks": _FAULT,
+    "books": ("hostile files", "files", "opened", "refused in words", "over a limit or failed"),
     "models": ("broken files", "files", "used", "refused in words", "crash, hang or traceback"),
+    "evening": ("screens", "searches", "questions", "MiB after a quarter", "at the end", "grown by"),
     "sockets": ("command", "processes", "sockets"),
     "device": ("asked for", "device", "KV cache", "MiB on it: estimated, used", "notice", "letters alike"),
 }
@@ -43,18 +46,20 @@ def _rows(part: str, folder: Path, arguments: argparse.Namespace) -> Iterable[Se
             return epub_words.rows(folder)
         case "kills":
             return faults.rows(folder, kills=arguments.kills)
-        case "starter":
-            return faults.starter_rows(folder, kills=max(1, arguments.kills // 10))
-        case "session":
-            return sessions.rows(folder, kills=max(1, arguments.kills // 5))
+        case "screens":
+            return screens.rows(folder, kills=max(1, arguments.kills // 3))
         case "damage":
             return records.damage_rows(folder)
         case "processes":
             return records.shared_rows(folder)
         case "disks":
             return full_disks.rows(folder)
+        case "books":
+            return hostile_books.rows(arguments.files)
         case "models":
             return hostile_models.rows(arguments.headers, max(1, arguments.headers // 1000))
+        case "evening":
+            return evenings.rows(folder, arguments.screens)
         case "device":
             return device.rows(folder)
     return system_calls.rows(folder)
@@ -71,6 +76,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python3 -m tests.reliability", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"which tables: {', '.join(_HEADINGS)} (all)")
     parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--files", type=int, default=1000)
+    parser.add_argument("--screens", type=int, default=2000)
     parser.add_argument("--headers", type=int, default=2000)
     arguments = parser.parse_args()
     for part in arguments.parts or _HEADINGS:

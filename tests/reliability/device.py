@@ -15,7 +15,6 @@ from unittest import mock
 
 from gistread.engine.llama import fit, worker_process
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.embedder import LlamaEmbedder
 from gistread.engine.llama.fit import Layout, LoadOptions, ModelSizes
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import ask_library
@@ -23,7 +22,6 @@ from gistread.engine.llama.worker import loading
 from gistread.engine.llama.worker.__main__ import main as run_worker
 from gistread.engine.llama.worker.system_info import gpus
 from gistread.engine.protocol import Message, Sampling
-from tests.tiny_bert import write_tiny_bert
 from tests.tiny_gguf import write_tiny_gguf
 
 _FREE = "GISTREAD_TEST_FREE_BYTES"  # Free memory that cards report to the worker below
@@ -31,7 +29,7 @@ _BUFFER = re.compile(r"(\S+) +(?:model|KV|compute|output) buffer size = +([\d.]+
 _MAX_BUFFER = "GGML_VK_FORCE_MAX_BUFFER_SIZE"
 _PROMPT = (Message("user", "The sea is calm tonight, and the moon lies fair. What is the sea like?"),)
 _WINDOW = 8192
-_BATCH = 64  # Tokens: few, for a software device
+_BATCH = fit.batch_tokens_of(0, on_gpu=True)
 _MIB = 2**20
 
 
@@ -47,7 +45,7 @@ def rows(folder: Path) -> Iterator[tuple[str, ...]]:
     header = read_header(model)
     sizes = fit.sizes_of(header, _BATCH)
     whole, _ = fit.required_bytes(sizes, Layout(_WINDOW, _WINDOW, "f16", header.layers + 1))
-    usual = LoadOptions(_WINDOW, batch_tokens=_BATCH)
+    usual = LoadOptions(_WINDOW)
     cases: list[tuple[str, LoadOptions, Mapping[str, str]]] = [
         ("the processor", replace(usual, gpu_layers=0), {}),
         ("the default", usual, {}),
@@ -63,9 +61,6 @@ def rows(folder: Path) -> Iterator[tuple[str, ...]]:
         expected = expected or text
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, expected, strict=False)))
         yield (what, *row, f"{same} of {len(expected)}")
-    vectors = write_tiny_bert(folder / "bert.gguf")
-    for what, environment in ("embeddings", {}), ("embeddings that the card refuses", {_MAX_BUFFER: "1024"}):
-        yield (what, asyncio.run(_embed(vectors, environment)), *[""] * 4)
 
 
 async def _ask(
@@ -85,18 +80,7 @@ async def _ask(
     contexts = last.split("constructing llama_context")
     last = contexts[0] + contexts[-1]  # The last attempt
     used = sum(float(size) for name, size in _BUFFER.findall(last) if not name.startswith("CPU") and "Host" not in name)
-    cache = f"{placed.kv_type}, {'with' if placed.flash_attention else 'without'} flash attention"
-    return (info.device, cache, f"{estimated / _MIB:.0f}, {used:.0f}", placed.notice), answer.text
-
-
-async def _embed(model: Path, environment: Mapping[str, str]) -> str:
-    with mock.patch.dict(os.environ, environment):
-        embedder = LlamaEmbedder(model)
-        try:
-            await embedder.embed(["the lamp", "the sea"])
-            return embedder.info.device
-        finally:
-            await embedder.close()
+    return (info.device, placed.kv_type, f"{estimated / _MIB:.0f}, {used:.0f}", placed.notice), answer.text
 
 
 if __name__ == "__main__":  # A worker whose cards have less memory

@@ -1,6 +1,5 @@
 """Pages of memories lost or doubled by kills, by damage to their files, and by disks that are full."""
 
-import contextlib
 import io
 import json
 import os
@@ -109,36 +108,6 @@ def rows(folder: Path, *, kills: int) -> Iterator[tuple[str, ...]]:
     yield "disk full, after a random number of bytes", *_full(home, length, max(1, kills // 10), undisturbed)
     model = write_tiny_gguf(folder / "tiny.gguf", brief=True)
     yield "SIGKILL of the model's process, in `index`", *_worker_killed(home, model, max(1, kills // 5))
-
-
-def starter_rows(folder: Path, *, kills: int) -> Iterator[tuple[str, ...]]:
-    """The same with the starter, over a shorter book: a gist and a page are what the model makes of them."""
-    home = Home(folder, paragraphs=8)
-    chance = random.Random(6)
-    done = lost = doubled = runs = gained = 0
-    before: list[tuple[int, int, str]] = []
-    while done < kills:
-        process = home.start("index", home.book, *SIZE, "--model", "starter", "--json")
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.communicate(timeout=chance.uniform(2, 16))
-        process.kill()
-        process.communicate()
-        ended = process.returncode == ExitStatus.DONE
-        done += not ended
-        pages = home.pages()
-        lost += sum(page not in pages for page in before)
-        doubled += len(pages) - len({start for start, _, _ in pages})
-        runs, gained, before = runs + 1, gained + len(pages) - len(before), pages
-        if ended:
-            home.forget()
-            before = []
-    yield (
-        f"SIGKILL of `index` with the starter ({runs} runs read {gained} pages)",
-        str(done),
-        str(lost),
-        str(doubled),
-        "",
-    )
 
 
 class _Forked:

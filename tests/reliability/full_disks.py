@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gistread.book.open import open_book
-from gistread.library.catalogue import Catalogue
 from gistread.paths import default_paths
-from gistread.user_data import UserData
+from gistread.store.catalogue import Catalogue
+from gistread.store.user_data import UserData
 from tests.reliability.faults import FOLDERS, SIZE, Home
 
 _SHIM = Path(__file__).with_name("full_disk.c")
@@ -26,7 +26,7 @@ def rows(folder: Path) -> Iterator[tuple[str, ...]]:
     home = Home(folder, _PARAGRAPHS)
     commands: tuple[tuple[str | Path, ...], ...] = (
         ("index", home.book, *SIZE),
-        ("ask", home.book, "Who counted the stairs?", "--reader", "bm25"),
+        ("ask", home.book, "Who counted the stairs?", "--reader", "gistread"),
         ("books", "--add", home.book),
     )
     for index, words in enumerate(commands):
@@ -72,5 +72,5 @@ def _run(home: Home, *words: str | Path, **environment: str) -> str:
 def _contents(home: Home) -> list[object]:
     """Everything saved that a person would miss."""
     paths = default_paths()
-    questions = {one.question for one in UserData(paths.books).questions(open_book(home.book).sha256)}
-    return [*home.pages(), *questions, *(file.title for file in Catalogue(paths.library).read().files.values())]
+    questions = {one.question for one in UserData(paths).questions(open_book(home.book).sha256)}
+    return [*home.pages(), *questions, *(file.title for file in Catalogue(paths).read().files.values())]

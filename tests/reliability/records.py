@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.config import load_config, save_setting
-from gistread.journal import read_records
-from gistread.library.catalogue import Catalogue
-from gistread.library.model import BookFile
 from gistread.marking.model import MarkKind, TextQuote, new_mark
-from gistread.marking.store import MarkStore
 from gistread.memory.derived import DerivedRecords
 from gistread.memory.model import Gist, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.store import MemoryRequest, MemoryStore
-from gistread.reading_speed import ReadingSpeedFile, SpeedSample
-from gistread.user_data import SavedQuestion, UserData
+from gistread.store.catalogue import Catalogue
+from gistread.store.journal import read_records
+from gistread.store.marks import MarkStore
+from gistread.store.model import BookFile, SavedQuestion
+from gistread.store.user_data import UserData
+from tests.folders import paths_in
 from tests.memory.books import make_book
 
 _SHA256 = "5" * 64
@@ -38,15 +38,17 @@ class Kind:
 
 
 def _add_mark(folder: Path, number: int) -> None:
-    MarkStore(folder).put_new(_SHA256, [new_mark(MarkKind.BOOKMARK, TextQuote(number, number + 1, "x", "", ""))])
+    MarkStore(paths_in(folder)).put_new(
+        _SHA256, [new_mark(MarkKind.BOOKMARK, TextQuote(number, number + 1, "x", "", ""))]
+    )
 
 
 def _add_question(folder: Path, number: int) -> None:
-    UserData(folder).add_question(_SHA256, SavedQuestion(f"{number}?", "An answer.", found=True))
+    UserData(paths_in(folder)).add_question(_SHA256, SavedQuestion(f"{number}?", "An answer.", found=True))
 
 
 def _add_file(folder: Path, number: int) -> None:
-    Catalogue(folder / "library.jsonl").add([BookFile(Path(f"/{number}.txt"), f"{number}", 1, 1, "A book")])
+    Catalogue(paths_in(folder)).add([BookFile(Path(f"/{number}.txt"), f"{number}", 1, 1, "A book")])
 
 
 def _add_page(folder: Path, number: int) -> None:
@@ -75,20 +77,16 @@ KINDS: Mapping[str, Kind] = {
         _derived,
     ),
     "questions": Kind(
-        _add_question, lambda folder: [int(one.question[:-1]) for one in UserData(folder).questions(_SHA256)]
+        _add_question, lambda folder: [int(one.question[:-1]) for one in UserData(paths_in(folder)).questions(_SHA256)]
     ),
-    "marks": Kind(_add_mark, lambda folder: [mark.start for mark in MarkStore(folder).marks(_SHA256)]),
-    "library": Kind(_add_file, lambda folder: [int(one) for one in Catalogue(folder / "library.jsonl").read().files]),
-    "reading speed": Kind(
-        lambda folder, number: ReadingSpeedFile(folder / "pace").add("en", [SpeedSample(200 + number, 60)]),
-        lambda folder: [round(one.words) - 200 for one in ReadingSpeedFile(folder / "pace").samples("en")],
-    ),
+    "marks": Kind(_add_mark, lambda folder: [mark.start for mark in MarkStore(paths_in(folder)).marks(_SHA256)]),
+    "library": Kind(_add_file, lambda folder: [int(one) for one in Catalogue(paths_in(folder)).read().files]),
     "settings": Kind(
         lambda folder, number: save_setting(folder / "config.toml", f"keys.command{number}", f"f{number}"),
         lambda folder: [int(one[1:]) for one in load_config(folder / "config.toml").keys.values()],
     ),
 }
-_DAMAGED = [name for name in KINDS if name != "settings"]  # Settings are text, which is replaced as a whole
+_DAMAGED = ["memory", "summaries and facts"]  # Journals; damage of the store has tests of its own
 _SHARED = [name for name in KINDS if name != "memory"]  # A memory is written by one process at a time
 
 
