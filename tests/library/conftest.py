@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from gistread.book.open import open_book
-from gistread.library.entries import list_entries
+from gistread.library.entries import LibraryEntry, list_entries
 from gistread.library.metadata import book_file_of
-from gistread.library.model import LibraryEntry
 from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import UserData
 from tests.folders import paths_in

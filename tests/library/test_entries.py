@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.library.adding import add_file, add_folder
-from gistread.library.entries import filter_entries, list_entries
-from gistread.library.model import LibraryEntry
-from gistread.library.scanning import is_this_book
+from gistread.library.adding import add_file, add_folder, is_this_book
+from gistread.library.entries import LibraryEntry, filter_entries, list_entries
 from tests.library.conftest import Books, Make
 
 

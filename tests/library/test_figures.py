@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.library.figures import Figures, reading_figures
-from gistread.library.model import LibraryEntry
-from gistread.library.text import describe_book_figures, describe_figures
+from gistread.library.entries import LibraryEntry
+from gistread.library.figures import Figures, describe_book_figures, describe_figures, reading_figures
 from gistread.store.user_data import UserData
 from tests.folders import paths_in
 

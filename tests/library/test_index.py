@@ -8,10 +8,10 @@ import pytest
 from gistread.book.cache import EXTRACTION_VERSION
 from gistread.book.open import open_book
 from gistread.child_process import python_command
+from gistread.library.adding import add_volumes
 from gistread.library.index import LibraryIndex
 from gistread.library.indexing import update_index
 from gistread.library.metadata import read_book_file
-from gistread.library.series import add_volumes
 from gistread.library.shelf import Shelf, open_shelf
 from gistread.paths import Paths
 from gistread.store.catalogue import Catalogue

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.library import scanning
+from gistread.library import adding
 from gistread.library.adding import add_folder
 from gistread.store.model import BookFile
 from tests.book.make_epub import epub, package, page
@@ -84,14 +84,14 @@ def test_a_file_that_makes_a_reader_fail_is_named_and_the_others_are_added(
 ) -> None:
     folder = text("a.txt").parent
     text("b.txt")
-    read = scanning.read_book_file
+    read = adding.read_book_file
 
     def failing(path: Path, stopped: Callable[[], bool]) -> BookFile:
         if path.name == "a.txt":
             raise RecursionError
         return read(path, stopped)
 
-    monkeypatch.setattr(scanning, "read_book_file", failing)
+    monkeypatch.setattr(adding, "read_book_file", failing)
     added = add_folder(books.catalogue, folder, never)
     assert books.titles == ["b"]
     assert [failed.reason for failed in added.failed] == ["a.txt cannot be read: RecursionError."]
@@ -127,10 +127,10 @@ def test_known_files_are_not_read_again(books: Books, text: Make, monkeypatch: p
     add_folder(books.catalogue, folder, never)
     text("c.txt")
     read: list[str] = []
-    from gistread.library import scanning
+    from gistread.library import adding
 
-    describe = scanning.read_book_file
-    monkeypatch.setattr(scanning, "read_book_file", lambda path, stopped: (read.append(path.name), describe(path))[1])
+    describe = adding.read_book_file
+    monkeypatch.setattr(adding, "read_book_file", lambda path, stopped: (read.append(path.name), describe(path))[1])
     assert add_folder(books.catalogue, folder, never).new == 1
     assert read == ["c.txt"]
 

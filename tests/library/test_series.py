@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gistread.book.open import open_book
 from gistread.library.adding import add_folder
-from gistread.library.text import furthest_reader
+from gistread.library.figures import furthest_reader
 from gistread.memory.focus import GistFocus
 from gistread.memory.progress import BookProgress
 from tests.library.conftest import Books, Make

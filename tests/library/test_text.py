@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gistread.library.text import relative_time
+from gistread.library.figures import relative_time
 from gistread.units import progress_bar
 
 NOW = datetime(2026, 3, 2, 0, 30)

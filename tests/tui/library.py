@@ -7,8 +7,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from gistread.library.entries import list_entries
-from gistread.library.model import LibraryEntry
+from gistread.library.entries import LibraryEntry, list_entries
 from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import UserData
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until

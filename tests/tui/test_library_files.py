@@ -81,10 +81,10 @@ async def test_damaged_user_data_does_not_hide_other_books(tmp_path: Path, folde
 async def test_adding_can_be_stopped_and_keeps_the_books_found(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gistread.library import scanning
+    from gistread.library import adding
 
     asked = threading.Event()
-    describe = scanning.read_book_file
+    describe = adding.read_book_file
 
     def slowly(path: Path, stopped: Callable[[], bool]) -> BookFile:
         if path.name != "A Short Tale.txt":
@@ -93,7 +93,7 @@ async def test_adding_can_be_stopped_and_keeps_the_books_found(
                 time.sleep(0.01)
         return describe(path, stopped)
 
-    monkeypatch.setattr(scanning, "read_book_file", slowly)
+    monkeypatch.setattr(adding, "read_book_file", slowly)
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await type_quickly(pilot, "a", str(folder))

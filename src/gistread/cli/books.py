@@ -14,18 +14,24 @@ from gistread.cli.output import one_line, report, say, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.errors import StorageError, UsageError
 from gistread.library import indexing
-from gistread.library.adding import AddResult, add, add_file
-from gistread.library.entries import Order, filter_entries, sort_entries
-from gistread.library.figures import reading_figures
-from gistread.library.model import LibraryEntry, folded
-from gistread.library.names import UnknownBookError, find_book, tagged
-from gistread.library.series import add_volumes
-from gistread.library.text import (
+from gistread.library.adding import AddResult, add, add_file, add_volumes
+from gistread.library.entries import (
+    LibraryEntry,
+    Order,
+    UnknownBookError,
+    filter_entries,
+    find_book,
+    folded,
+    sort_entries,
+    tagged,
+)
+from gistread.library.figures import (
     describe_added,
     describe_book_figures,
     describe_figures,
     format_percent,
     furthest_reader,
+    reading_figures,
     relative_time,
 )
 from gistread.memory.focus import DEFAULT_FOCUS

@@ -44,7 +44,7 @@ def completion_names(kind: str) -> list[str]:
         found = [entry.name for entry in (*catalogue.entries, catalogue.starter)]
     elif kind == "books":
         from gistread.cli.opening import library_entries
-        from gistread.library.names import words_of
+        from gistread.library.entries import words_of
 
         found = ["-".join(words_of(entry.title)) for entry in library_entries()]
     else:

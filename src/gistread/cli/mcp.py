@@ -27,7 +27,7 @@ from gistread.cli.output import say
 from gistread.cli.search import hit_document
 from gistread.config import Config
 from gistread.errors import BookError, ExitStatus, GistreadError, StorageError
-from gistread.library.names import find_book, path_of
+from gistread.library.entries import find_book, path_of
 from gistread.memory.spoilers import usual_bound
 from gistread.paths import default_paths
 from gistread.people.index import Index

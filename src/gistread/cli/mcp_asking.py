@@ -15,7 +15,7 @@ from gistread.cli.recap import longest_memory
 from gistread.config import Config
 from gistread.engine.llama.library import installed_version
 from gistread.errors import GistreadError
-from gistread.library.model import LibraryEntry
+from gistread.library.entries import LibraryEntry
 from gistread.memory.check_results import CheckResults
 from gistread.memory.model import GistMemory
 from gistread.readers import events as reader_events

@@ -9,7 +9,7 @@ from gistread.cli.json_output import memories_document, pages_document
 from gistread.cli.memories import find_memory, memory_query, memory_store, saved_memories
 from gistread.cli.opening import open_named
 from gistread.cli.output import report, say
-from gistread.library.text import describe_memory, relative_time
+from gistread.library.figures import describe_memory, relative_time
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry
 from gistread.memory.progress import all_memories

@@ -13,10 +13,8 @@ from gistread.book.open import open_bytes, read_limited
 from gistread.cli.output import say
 from gistread.config import Config, load_config
 from gistread.errors import StorageError
-from gistread.library.entries import list_entries
+from gistread.library.entries import LibraryEntry, UnknownBookError, find_book, is_folder, list_entries, path_of
 from gistread.library.metadata import has_book_suffix
-from gistread.library.model import LibraryEntry, is_folder
-from gistread.library.names import UnknownBookError, find_book, path_of
 from gistread.memory.spoilers import usual_bound
 from gistread.paths import default_paths
 from gistread.readers.bound import offset_of

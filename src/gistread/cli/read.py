@@ -15,7 +15,7 @@ from gistread.config import Config
 from gistread.engine.model_search import starter_path
 from gistread.engine.models import STARTER
 from gistread.errors import BookError, ExitStatus, UsageError
-from gistread.library.names import path_of
+from gistread.library.entries import path_of
 from gistread.paths import default_paths
 from gistread.sample import story_path
 

@@ -1,16 +1,34 @@
-"""Adds files and folders to the library, in a thread. Adding a folder does not restore removed books."""
+"""Adds files, folders and volumes of series to the library, in a thread."""
 
-from collections.abc import Callable, Mapping
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gistread.library.metadata import read_book_file
-from gistread.library.model import absolute, is_folder
-from gistread.library.scanning import BookFound, ScanCutShort, ScanFailure, ScanProgress, scan
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from gistread.book.cache import open_cached
+from gistread.book.model import Book
+from gistread.book.open import open_book
+from gistread.book.series import read_series
+from gistread.book.sniff import SERIES_SUFFIX
+from gistread.errors import BookError, UsageError
+from gistread.library.entries import LibraryEntry, absolute, is_folder
+from gistread.library.metadata import examine_file, has_book_suffix, read_book_file
 from gistread.store.catalogue import Catalogue
+from gistread.store.files import safe_file_name, write_document
 from gistread.store.model import BookFile
 
 _BATCH_SIZE = 50  # Books per write: each write waits for the disk
+_MOST_ENTRIES = 500_000  # Files and folders examined at most
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    path: Path
+    reason: str
 
 
 @dataclass(slots=True)
@@ -18,19 +36,29 @@ class AddResult:
     new: int = 0  # Books added
     known: int = 0  # Books already in the library, here or elsewhere
     removed: int = 0  # Books removed from the list earlier, not added again
-    failed: list[ScanFailure] = field(default_factory=list)
-    files: int = 0  # Files examined
+    failed: list[Unreadable] = field(default_factory=list)
     folder: Path | None = None  # The folder being scanned
     cut: str = ""  # Why the scan ended early; empty if it did not
+
+
+def add(
+    catalogue: Catalogue, path: Path, stopped: Callable[[], bool], report: Callable[[AddResult], None]
+) -> AddResult:
+    """Add a folder or file. Raises BookError, StorageError."""
+    if is_folder(absolute(path)):
+        return add_folder(catalogue, path, stopped, report)
+    known = catalogue.read()
+    file = add_file(catalogue, path)
+    is_known = file.digest in known.files and f"file:{file.digest}" not in known.removed
+    return AddResult(new=int(not is_known), known=int(is_known))
 
 
 def add_file(catalogue: Catalogue, path: Path) -> BookFile:
     """Add one book, even if it was removed before. Raises BookError, StorageError."""
     file = read_book_file(absolute(path))
     before = catalogue.read().files.get(file.digest)
-    ids = [f"file:{file.digest}", *([f"text:{before.sha256}"] if before and before.sha256 else [])]
     catalogue.add([file])
-    catalogue.restore(*ids)
+    catalogue.restore(f"file:{file.digest}", *([f"text:{before.sha256}"] if before and before.sha256 else []))
     return file
 
 
@@ -40,55 +68,133 @@ def add_folder(
     stopped: Callable[[], bool],
     report: Callable[[AddResult], None] = lambda _: None,
 ) -> AddResult:
-    """Add all books below a folder; if stopped, those found so far. Raises FolderError, StorageError."""
-    folder = absolute(folder)
+    """Add all books below a folder but those removed before; if stopped, those found so far. Raises StorageError."""
     known = catalogue.read()
-    here = dict(known.paths)
-    digests = set(known.files)
-    added = AddResult(folder=folder)
+    here, digests = known.paths, set(known.files)
+    added = AddResult(folder=absolute(folder))
     found: list[BookFile] = []
     try:
-        for step in scan(folder, here, stopped):
-            match step:
-                case ScanProgress(folder=at, files=files):
-                    added.folder, added.files = at, files
-                case BookFound(file=file, is_new=is_new):
-                    _count(added, file, digests, known.removed)
-                    before = known.files.get(file.digest)
-                    # A copy does not replace the opened file; a moved file does.
-                    if is_new and (before is None or before.path == file.path or not before.path.exists()):
-                        found.append(file)
-                case ScanFailure():
-                    added.failed.append(step)
-                case ScanCutShort(reason=reason):
-                    added.cut = reason
+        for path in _book_files(absolute(folder), added, stopped):
+            added.folder = path.parent
+            try:
+                file, status = here.get(path), path.stat()
+                is_new = file is None or (status.st_size, status.st_mtime_ns) != (file.size, file.modified_ns)
+                if file is None or is_new:
+                    file = read_book_file(path, stopped)
+            except Exception as error:  # whatever is wrong with one file, the others are added
+                problem = str(error) or type(error).__name__
+                reason = error.message if isinstance(error, BookError) else f"{path.name} cannot be read: {problem}."
+                added.failed.append(Unreadable(path, reason))
+                continue
+            added.removed += (is_removed := f"file:{file.digest}" in known.removed)
+            added.known += not is_removed and file.digest in digests
+            added.new += not is_removed and file.digest not in digests
+            digests.add(file.digest)
+            before = known.files.get(file.digest)
+            # A copy does not replace the opened file; a moved file does.
+            if is_new and (before is None or before.path == file.path or not before.path.exists()):
+                found.append(file)
             report(added)
             if len(found) >= _BATCH_SIZE:
                 catalogue.add(found)
                 found = []
     finally:
         catalogue.add(found)
-    catalogue.add_folder(folder)
+    catalogue.add_folder(absolute(folder))
     return added
 
 
-def _count(added: AddResult, file: BookFile, digests: set[str], removed: Mapping[str, float]) -> None:
-    if f"file:{file.digest}" in removed:
-        added.removed += 1
-    elif file.digest in digests:
-        added.known += 1
-    else:
-        added.new += 1
-    digests.add(file.digest)
+def _book_files(top: Path, added: AddResult, stopped: Callable[[], bool]) -> Iterator[Path]:
+    """Every file below `top` with a book's suffix; failures and an early end are noted in `added`."""
+    visited: set[Path] = set()
+    waiting = [top]
+    examined = 0
+    while waiting:
+        folder = waiting.pop()
+        try:
+            real = folder.resolve()
+            if real in visited:
+                continue  # a link led here before
+            visited.add(real)
+            inside = sorted(folder.iterdir(), key=lambda path: _natural(path.name))
+        except (OSError, RuntimeError) as error:
+            reason = getattr(error, "strerror", "") or error
+            added.failed.append(Unreadable(folder, f"{folder} cannot be listed: {reason}."))
+            continue
+        folders = []
+        for path in inside:
+            examined += 1
+            if stopped() or examined > _MOST_ENTRIES:
+                too_many = f"There are more than {_MOST_ENTRIES:,} files; the rest was skipped."
+                added.cut = too_many if examined > _MOST_ENTRIES else "The search was stopped."
+                return
+            if path.name.startswith("."):
+                continue
+            try:
+                is_ours = not path.is_symlink() or path.resolve().is_relative_to(top.resolve())
+                if path.is_dir() and is_ours:
+                    folders.append(path)
+                elif has_book_suffix(path.name) and path.is_file() and is_ours:
+                    yield path
+                elif not is_ours and (path.is_dir() or has_book_suffix(path.name)):
+                    added.failed.append(Unreadable(path, f"{path.name} is a link out of the folder."))
+            except (OSError, RuntimeError) as error:
+                added.failed.append(Unreadable(path, f"{path.name} cannot be accessed: {error}."))
+        waiting += reversed(folders)
 
 
-def add(
-    catalogue: Catalogue, path: Path, stopped: Callable[[], bool], report: Callable[[AddResult], None]
-) -> AddResult:
-    """Add a folder or file. Raises FolderError, BookError, StorageError."""
-    if is_folder(absolute(path)):
-        return add_folder(catalogue, path, stopped, report)
-    known = catalogue.read()
-    file = add_file(catalogue, path)
-    is_known = file.digest in known.files and f"file:{file.digest}" not in known.removed
-    return AddResult(new=int(not is_known), known=int(is_known), files=1)
+def _natural(name: str) -> list[tuple[int, int | str]]:
+    """Sort key that puts volume 2 before volume 10."""
+    return [(0, int(part)) if part.isdecimal() else (1, part) for part in re.split(r"(\d+)", name.casefold())]
+
+
+def is_this_book(entry: LibraryEntry, path: Path) -> bool:
+    """Whether the file has the book's bytes or text. Raises BookError."""
+    same_bytes = bool(entry.digest) and examine_file(path).digest == entry.digest
+    return same_bytes or (bool(entry.sha256) and open_book(path).sha256 == entry.sha256)
+
+
+def propose_series_path(volume: Path, named_after: str) -> Path:
+    return volume.parent / f"{safe_file_name(named_after)}{SERIES_SUFFIX}"
+
+
+def add_volumes(path: Path, volumes: Sequence[Path], texts: Path) -> Book:
+    """Add volumes to the series file `path`, new or not, keeping the rest of it; returns the series as a book.
+
+    Raises BookError, UsageError, StorageError.
+    """
+
+    def open_volume(volume: Path) -> Book:
+        book = open_cached(volume, texts)
+        if book.volumes:
+            raise BookError(f"{volume.name} is itself a series.", "List its volumes instead.")
+        return book
+
+    hint = "Mend the file, or choose another name."
+    is_new = not path.exists()
+    try:
+        document = tomlkit.document() if is_new else tomlkit.parse(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, TOMLKitError) as error:
+        raise BookError(f"{path} cannot be added to: {error}.", hint) from error
+    if is_new:
+        document["title"] = path.stem
+    known = document.get("volumes", [])
+    if not isinstance(known, list):
+        raise BookError(f"{path} has no list of volumes to add to.", hint)
+    listed = known or tomlkit.array().multiline(True)
+    folder = path.absolute().resolve().parent
+    for volume in volumes:
+        inside = volume.absolute().parent.resolve() / volume.name
+        if not inside.is_relative_to(folder):
+            message = f"{volume} is not beside or below {path.name}."
+            raise UsageError(message, "Write the series file into a folder above all its volumes.")
+        try:
+            inside.as_posix().encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(f"The name of {volume} is not valid text.", "Rename the file.") from error
+        listed.append(inside.relative_to(folder).as_posix())
+    document["volumes"] = listed
+    text = tomlkit.dumps(document)
+    book = read_series(io.BytesIO(text.encode()), path, open_volume)
+    write_document(path, text, replace=True)
+    return book

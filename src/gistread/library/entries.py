@@ -1,22 +1,123 @@
-"""Lists the library, merged from user data, catalogue and disk: one entry per book, with its latest text."""
+"""The books of the library: merged from user data, catalogue and disk, one entry per book, and found by name.
 
+A name is a number of the list, a path, a title, words of title, authors or file name, or a tag.
+"""
+
+import contextlib
+import os
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from enum import StrEnum
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from gistread.errors import StorageError
-from gistread.library.model import LibraryEntry, absolute, folded, is_file
+from gistread.book.series import read_series_file, volume_paths
+from gistread.errors import BookError, StorageError, UsageError
 from gistread.store.catalogue import Catalogue, CatalogueContents
-from gistread.store.model import BookFile, OpenedBook
+from gistread.store.model import BookFile, OpenedBook, VolumeText
 from gistread.store.pace import DEFAULT_WPM
 from gistread.store.user_data import UserData
+from gistread.units import format_duration
 
-_ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)")
-_NOT_SORTED = re.compile(r"^[^\w]+")
+SERIES_FORMAT = "series"
+_FINISHED_CHARACTERS = 2_000  # A book with less text left than this, a screenful, is finished
+_MOST_LISTED = 10
+_LEAST_WORD = 4  # Letters of a word of a title that a misspelt name is compared with
+_SIMILAR = 0.75
+
+
+@dataclass(frozen=True)
+class LibraryEntry:
+    title: str
+    authors: tuple[str, ...]
+    path: Path | None  # None for standard input
+    sha256: str = ""  # Hash of its text; empty if never opened
+    digest: str = ""  # Hash of its file; empty if never examined
+    size: int = 0
+    format: str = ""
+    words: int = 0
+    position: int = 0
+    length: int = 0
+    opened_at: float = 0.0  # Seconds since the epoch; 0 if never opened
+    words_per_minute: float = DEFAULT_WPM  # The user's reading speed in this language
+    volumes: tuple[VolumeText, ...] = ()  # The volumes of a series that was opened
+    missing: bool = False  # No file exists at `path`
+    tags: tuple[str, ...] = ()
+    number: int = 0  # From 1, the last read first: what commands may call it
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(f"{kind}:{value}" for kind, value in (("text", self.sha256), ("file", self.digest)) if value)
+
+    @property
+    def id(self) -> str:
+        return (self.sha256 or self.digest)[:16]
+
+    @property
+    def label(self) -> str:
+        """`Emma · Jane Austen`"""
+        return " · ".join((self.title, ", ".join(self.authors) or "unknown author"))
+
+    @property
+    def collections(self) -> tuple[str, ...]:
+        """Its tags; a series is the collection of its volumes."""
+        return (*self.tags, self.title) if self.format == SERIES_FORMAT else self.tags
+
+    @property
+    def was_opened(self) -> bool:
+        return self.opened_at > 0
+
+    @property
+    def finished(self) -> bool:
+        return 0 < self.length - self.position < _FINISHED_CHARACTERS and 2 * self.position > self.length
+
+    @property
+    def share(self) -> float:
+        """Fraction read, from 0 to 1."""
+        return 1.0 if self.finished else min(1.0, self.position / self.length) if self.length else 0.0
+
+    @property
+    def words_left(self) -> int:
+        return round(self.words * (1 - self.share))
+
+    @property
+    def time_left(self) -> str:
+        """`2 h 10 min`; empty if unknown or finished."""
+        seconds = 60 * self.words_left / self.words_per_minute
+        return format_duration(seconds) if seconds else ""
+
+    @cached_property
+    def folded(self) -> str:
+        """Title, authors and file name, folded for comparison."""
+        name = self.path.name if self.path else ""
+        return folded(" ".join((self.title, *self.authors, name)))
+
+
+def folded(text: str) -> str:
+    """The text without case and accents: `emile` matches `Émile`."""
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
+
+
+def absolute(path: Path) -> Path:
+    """The absolute path without `~` and `..`; symbolic links stay."""
+    with contextlib.suppress(RuntimeError):  # `~name` of an unknown user is a plain file name
+        path = path.expanduser()
+    return Path(os.path.normpath(path.absolute()))
+
+
+def is_file(path: Path) -> bool:
+    """False for impossible names, too."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: Path) -> bool:
+    """False for impossible names, too."""
+    return os.path.isdir(path)  # noqa: PTH112
 
 
 class Order(StrEnum):
@@ -113,9 +214,86 @@ def _on_disk(entry: LibraryEntry) -> LibraryEntry:
 
 
 def _title(entry: LibraryEntry) -> str:
-    return _ARTICLE.sub("", _NOT_SORTED.sub("", folded(entry.title)))
+    """The title for sorting, without its article."""
+    return re.sub(r"^[^\w]*(?:(?:the|an?)\s+(?=\S))?", "", folded(entry.title))
 
 
 def _surname(entry: LibraryEntry) -> str:
     name = folded(entry.authors[0]) if entry.authors else ""
     return name if "," in name else " ".join(name.split()[-1:] + name.split()[:-1])
+
+
+class UnknownBookError(UsageError):
+    """No book of the library has this name."""
+
+
+def find_book(entries: Sequence[LibraryEntry], name: str) -> LibraryEntry:
+    """The book with this path, else title, else number or id, else words. Raises UsageError unless it is one."""
+    wanted, path = words_of(name), absolute(Path(name))
+    found = (
+        [entry for entry in entries if entry.path == path]
+        or [entry for entry in entries if wanted and words_of(entry.title) == wanted]
+        or [entry for entry in entries if name in (str(entry.number), entry.id)]
+        or (filter_entries(entries, " ".join(wanted)) if wanted else [])
+    )
+    if not found:
+        near = _similar(entries, name)
+        raise UnknownBookError(
+            f"No book is called {name!r}.",
+            f"Did you mean {' or '.join(near)}?" if near else "`gistread books` lists the library.",
+        )
+    if len(found) > 1:
+        lines = [f"{entry.number:>4}  {entry.label}" for entry in found[:_MOST_LISTED]]
+        lines += [f"      and {len(found) - _MOST_LISTED} more"] * (len(found) > _MOST_LISTED)
+        raise UsageError(f"{len(found)} books match {name!r}. Name one by its number:", "\n".join(lines))
+    return found[0]
+
+
+def words_of(name: str) -> list[str]:
+    """`the-great-gatsby` and `The Great Gatsby!` have the same."""
+    return re.findall(r"[^\W_]+", folded(name))
+
+
+def path_of(entry: LibraryEntry) -> Path:
+    """The book's file. Raises BookError if it is gone."""
+    if entry.path is None:
+        raise BookError(f"{entry.title} was read from standard input.", "Give the text again.")
+    if entry.missing:
+        raise BookError(
+            f"{entry.title} is no longer at {entry.path}.", "Open it at its new path to keep its position and marks."
+        )
+    return entry.path
+
+
+def tagged(entries: Iterable[LibraryEntry], tag: str) -> list[LibraryEntry]:
+    """The books of a collection: those with this tag, or a series and its volumes. Raises UsageError if none."""
+    entries, wanted = list(entries), folded(tag)
+    known = {folded(name): name for entry in entries for name in entry.collections}
+    if wanted not in known:
+        near = get_close_matches(wanted, known, n=1)
+        hint = f"Did you mean {known[near[0]]!r}?" if near else "`gistread books tag BOOK TAG` makes one."
+        raise UsageError(f"No book has the tag {tag!r}.", hint)
+    found = [entry for entry in entries if wanted in map(folded, entry.collections)]
+    volumes = {path for entry in found if folded(entry.title) == wanted for path in _volumes(entry)}
+    return [entry for entry in entries if entry in found or (entry.path and entry.path.resolve() in volumes)]
+
+
+def _volumes(entry: LibraryEntry) -> list[Path]:
+    """The files of a series; none for another book, or if they cannot be read."""
+    if entry.format != SERIES_FORMAT or entry.path is None:
+        return []
+    try:
+        with entry.path.open("rb") as stream:
+            return [path.resolve() for path in volume_paths(read_series_file(stream, entry.path.name), entry.path)]
+    except (BookError, OSError):
+        return []
+
+
+def _similar(entries: Iterable[LibraryEntry], name: str) -> list[str]:
+    """Up to three titles that may be meant by a misspelt title, a word of it, or an author."""
+    titles: dict[str, str] = {}
+    for entry in entries:
+        words = words_of(" ".join((entry.title, *entry.authors)))
+        for text in (folded(entry.title), *(word for word in words if len(word) >= _LEAST_WORD)):
+            titles.setdefault(text, f"“{entry.title}”")
+    return list(dict.fromkeys(titles[near] for near in get_close_matches(folded(name), titles, 3, _SIMILAR)))

@@ -1,19 +1,23 @@
-"""Reading figures: time read today and this week, and for each book its pace and expected date of finishing.
+"""Reading figures of the user, and progress, times and memories of books in words.
 
 Only text that scrolled by at reading speed was recorded, so an idle open page does not count.
 """
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import date, timedelta
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 
+from gistread.book.model import Book
 from gistread.errors import StorageError
-from gistread.library.model import LibraryEntry
+from gistread.library.adding import AddResult
+from gistread.library.entries import LibraryEntry
+from gistread.memory.progress import BookProgress
+from gistread.memory.writer import MemoryHeader
 from gistread.store.model import ReadingDay
 from gistread.store.user_data import UserData
+from gistread.units import bars, counted, format_duration
 
-_WEEK = 7
 _RECENT_DAYS = 14  # Days over which the pace is averaged, including days without reading
 _MOST_DAYS = 3650
 
@@ -46,14 +50,14 @@ class Figures:
 def reading_figures(user_data: UserData, entries: Iterable[LibraryEntry], today: date) -> Figures:
     """Figures of every book that was read; those in `entries` get a date of finishing. Reads the disk."""
     by_text = {entry.sha256: entry for entry in entries if entry.sha256}
-    week = dict.fromkeys((today - timedelta(days=ago) for ago in reversed(range(_WEEK))), 0.0)
+    week = dict.fromkeys((today - timedelta(days=ago) for ago in reversed(range(7))), 0.0)
     books = []
     try:
         read = user_data.reading_days()
     except StorageError:
         read = {}
     for opened in user_data.all_texts():
-        days = _by_date(read.get(opened.sha256, ()))
+        days = {date.fromisoformat(one.day): one for one in read.get(opened.sha256, ())}
         for day in week.keys() & days.keys():
             week[day] += days[day].seconds
         if days:
@@ -73,16 +77,6 @@ def reading_figures(user_data: UserData, entries: Iterable[LibraryEntry], today:
     return Figures(tuple(week.values()), tuple(sorted(books, key=lambda book: book.last_day, reverse=True)))
 
 
-def _by_date(days: Iterable[ReadingDay]) -> Mapping[date, ReadingDay]:
-    found = {}
-    for one in days:
-        try:
-            found[date.fromisoformat(one.day)] = one
-        except ValueError:
-            continue
-    return found
-
-
 def _finished_on(days: Mapping[date, ReadingDay], words_left: int, today: date) -> date | None:
     recent = {day: one for day, one in days.items() if 0 <= (today - day).days < _RECENT_DAYS}
     words = sum(one.words for one in recent.values())
@@ -92,3 +86,92 @@ def _finished_on(days: Mapping[date, ReadingDay], words_left: int, today: date) 
     began = max(min(days), today - timedelta(days=_RECENT_DAYS - 1))
     days_left = math.ceil(words_left * ((today - began).days + 1) / words)
     return today + timedelta(days=days_left) if days_left <= _MOST_DAYS else None
+
+
+def relative_time(then_s: float, now_s: float) -> str:
+    """A time relative to now, both in seconds since the epoch: `5 min ago`, `yesterday`, `3 weeks ago`, `May 2024`."""
+    seconds = now_s - then_s
+    then, now = datetime.fromtimestamp(then_s), datetime.fromtimestamp(now_s)
+    days = (now.date() - then.date()).days
+    if seconds < 60:  # also if the clock was set back
+        return "just now"
+    if seconds < 3600:
+        return f"{int(seconds // 60)} min ago"
+    if days < 2:
+        return "yesterday" if days else "today"
+    if days < 14:
+        return f"{days} days ago"
+    return f"{days // 7} weeks ago" if days < 60 else f"{then:%b %Y}"
+
+
+def count_books(entries: Iterable[LibraryEntry]) -> str:
+    """`12 books, 3 begun`, without the sample; empty for none."""
+    books = [entry for entry in entries if entry.ids]
+    begun = sum(entry.was_opened and not entry.finished for entry in books)
+    return f"{counted(len(books), 'book')}, {begun} begun" if books else ""
+
+
+def describe_added(added: AddResult) -> str:
+    known = f", {added.known} known already" if added.known else ""
+    removed = f", {added.removed} left out, since you took them out before" if added.removed else ""
+    return f"{counted(added.new, 'book')} added{known}{removed}. {added.cut}".rstrip()
+
+
+def describe_figures(figures: Figures) -> tuple[str, str]:
+    """The lines about today and about the last seven days."""
+    week = sum(figures.week)
+    return (
+        f"Today: {_read_for(figures.today_s)}",
+        f"Last 7 days: {_read_for(week)}  {bars([round(one) for one in figures.week], len(figures.week))}",
+    )
+
+
+def describe_book_figures(book: BookFigures) -> str:
+    """`2 h 10 min · 240 words a minute · 43% · at this pace finished on 3 December`."""
+    finish = book.finished_on
+    facts = (
+        _read_for(book.seconds),
+        f"{book.words_per_minute:.0f} words a minute",
+        format_percent(book.share),
+        f"at this pace finished on {finish.day} {finish:%B}" if finish else "",
+    )
+    return " · ".join(filter(None, facts))
+
+
+def _read_for(seconds: float) -> str:
+    return format_duration(seconds) if seconds >= 60 else "less than a minute" if seconds else "nothing yet"
+
+
+def format_percent(share: float) -> str:
+    """`47%`; 100% only at 1."""
+    return f"{min(99, round(100 * share)) if share < 1 else 100}%"
+
+
+def furthest_reader(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -> BookProgress | None:
+    """The furthest memory of a book; for a series, combined over volumes without a gap. `furthest` is by SHA-256."""
+    if not entry.volumes:
+        return furthest.get(entry.sha256)
+    read_until = pages = 0
+    first = furthest.get(entry.volumes[0].sha256)
+    for volume in entry.volumes:
+        memory = furthest.get(volume.sha256)
+        if first is None or memory is None or (memory.model_name, memory.focus) != (first.model_name, first.focus):
+            break
+        if not memory.read_until:
+            break
+        read_until, pages = volume.start + memory.read_until, pages + 1 + memory.pages
+        if read_until < volume.end:
+            break
+    return first and replace(first, sha256=entry.sha256, read_until=read_until, pages=pages, characters=read_until)
+
+
+def describe_memory(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:
+    """A memory's model, preset, progress, sections and date."""
+    share = "" if header.complete else f", {format_percent(header.characters / max(1, len(book.text)))} of the book"
+    facts = (
+        f"{counted(header.pages, 'section')}{share}",
+        f"{header.size.min_words} to {header.size.max_words} words a section",
+        header.mode,
+        relative_time(header.modified_s, now_s),
+    )
+    return f"{header.model_name}, {header.focus.description}", " · ".join(facts)

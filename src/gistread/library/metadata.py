@@ -1,6 +1,7 @@
 """Reads titles, authors and covers from as little of a file as possible. In slow ones, the file name is the title."""
 
 import hashlib
+import io
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -17,13 +18,12 @@ from gistread.book.sniff import (
     HEAD_BYTES,
     SERIES_SUFFIX,
     ConvertibleFormat,
-    FileType,
     ReadableFormat,
     identify,
     identify_zip,
 )
 from gistread.errors import BookError
-from gistread.library.model import SERIES_FORMAT, absolute
+from gistread.library.entries import SERIES_FORMAT, absolute
 from gistread.store.model import BookFile, VolumeText
 
 _SUFFIXES = (
@@ -43,48 +43,37 @@ def read_book_file(path: Path, cancelled: Callable[[], bool] = lambda: False) ->
         head = stream.read(HEAD_BYTES)
         if not head:
             raise BookError(f"{path.name} is empty.")
-        named = _read_metadata(path, stream, identify(head, path.name), cancelled)
-    try:
-        return _with_file(named, path)
-    except OSError as error:
-        raise BookError(f"{path.name} cannot be read: {error.strerror or error}.") from error
-
-
-def _read_metadata(path: Path, stream: BinaryIO, kind: FileType | None, cancelled: Callable[[], bool]) -> BookFile:
-    stream.seek(0)
-    if kind is ReadableFormat.TEXT or kind is ReadableFormat.MARKDOWN:
-        return _named(_beginning(stream.read(_TITLE_PAGES), path.name, kind))
-    if kind is ReadableFormat.PDF or isinstance(kind, ConvertibleFormat):
-        # Needs a worker process: hours for a folder of hundreds.
-        return _file(path.stem.replace("_", " "), (), "pdf" if kind is ReadableFormat.PDF else path.suffix[1:].lower())
-    if kind is ReadableFormat.SERIES:
-        listed = read_series_file(stream, path.name)
-        return _file(listed.title, listed.authors, SERIES_FORMAT)
-    if kind is None and (found := _zipped(path, stream)) is not None:
-        return found
-    stream.seek(0)
-    return _whole(read_book(stream, path.name, cancelled=cancelled))
+        kind = identify(head, path.name)
+        stream.seek(0)
+        if kind in (ReadableFormat.TEXT, ReadableFormat.MARKDOWN):
+            # The first lines have title and author.
+            data = stream.read(_TITLE_PAGES)
+            data = (data[: data.rfind(b"\n") + 1] if len(data) == _TITLE_PAGES else data) or data
+            book = read_book(io.BytesIO(data), path.name, cancelled=cancelled)
+            named = _named(book.title, book.authors, book.source_format)
+        elif kind is ReadableFormat.PDF or isinstance(kind, ConvertibleFormat):
+            # Needs a worker process: hours for a folder of hundreds.
+            source_format = "pdf" if kind is ReadableFormat.PDF else path.suffix[1:].lower()
+            named = _named(path.stem.replace("_", " "), (), source_format)
+        elif kind is ReadableFormat.SERIES:
+            listed = read_series_file(stream, path.name)
+            named = _named(listed.title, listed.authors, SERIES_FORMAT)
+        elif kind is None and (zipped := _zipped(path, stream)) is not None:
+            named = zipped
+        else:
+            stream.seek(0)
+            named = _whole(read_book(stream, path.name, cancelled=cancelled))
+    return _with_file(named, path)
 
 
 def book_file_of(path: Path, book: Book) -> BookFile:
-    """The file of a book just read. Raises OSError."""
+    """The file of a book just read. Raises BookError."""
     return _with_file(_whole(book), path)
 
 
 def _with_file(named: BookFile, path: Path) -> BookFile:
     file = examine_file(path)
     return replace(named, path=file.path, digest=file.digest, size=file.size, modified_ns=file.modified_ns)
-
-
-def _beginning(data: bytes, name: str, kind: FileType) -> Book:
-    whole_lines = data[: data.rfind(b"\n") + 1] if len(data) == _TITLE_PAGES else data
-    if kind is ReadableFormat.MARKDOWN:
-        from gistread.book.formats.markdown import read_markdown
-
-        return read_markdown(whole_lines or data, name)
-    from gistread.book.formats.text import read_text
-
-    return read_text(whole_lines or data, name)
 
 
 def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
@@ -97,25 +86,21 @@ def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
             package = read_package(archive)
             if encrypted_paths(archive) & frozenset(package.spine):
                 raise BookError(f"{path.name} is encrypted: it is protected by DRM.")
-            return _file(package.title or path.stem, package.authors, "epub")
+            return _named(package.title or path.stem, package.authors, "epub")
         if kind is ReadableFormat.DOCX:
             from gistread.book.formats.docx.package import metadata_of
 
             metadata = metadata_of(archive)
-            return _file(metadata.title or path.stem, metadata.authors, "docx")
+            return _named(metadata.title or path.stem, metadata.authors, "docx")
     except ArchiveError as error:
         raise BookError(f"{path.name} cannot be read: {error}.") from error
     return None
 
 
-def _named(book: Book) -> BookFile:
-    return _file(book.title, book.authors, book.source_format)
-
-
 def _whole(book: Book) -> BookFile:
     texts = zip(book.volumes, book.volume_books, strict=True)
     return replace(
-        _named(book),
+        _named(book.title, book.authors, book.source_format),
         language=book.language,
         sha256=book.sha256,
         words=book.words,
@@ -124,7 +109,7 @@ def _whole(book: Book) -> BookFile:
     )
 
 
-def _file(title: str, authors: Iterable[str], source_format: str) -> BookFile:
+def _named(title: str, authors: Iterable[str], source_format: str) -> BookFile:
     return BookFile(Path(), "", 0, 0, clean_line(title), tuple(map(clean_line, authors)), source_format)
 
 
@@ -150,8 +135,11 @@ def read_cover(path: Path) -> bytes:
 
 
 def examine_file(path: Path) -> BookFile:
-    """Digest and size of a file, without parsing the book. Raises OSError."""
-    with path.open("rb") as file:
-        status = os.fstat(file.fileno())
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    """Digest and size of a file, without parsing the book. Raises BookError."""
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise BookError(f"{path} cannot be read: {error.strerror or error}.") from error
     return BookFile(absolute(path), digest, status.st_size, status.st_mtime_ns, path.stem)

@@ -7,10 +7,8 @@ from pathlib import Path
 
 from gistread.book.cache import cached_text, open_cached
 from gistread.errors import BookError, StorageError
-from gistread.library.entries import list_entries
+from gistread.library.entries import SERIES_FORMAT, LibraryEntry, list_entries, tagged
 from gistread.library.index import IndexedBook, LibraryIndex, Matches, PassageHit, places_in
-from gistread.library.model import SERIES_FORMAT, LibraryEntry
-from gistread.library.names import tagged
 from gistread.memory.passages import Span
 from gistread.memory.spoilers import bound_of
 from gistread.paths import Paths

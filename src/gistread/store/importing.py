@@ -7,6 +7,7 @@ done. What the database has already is kept. Files that cannot be read are tried
 import contextlib
 import sqlite3
 from collections.abc import Iterator
+from datetime import date
 
 from gistread.errors import StorageError
 from gistread.paths import Paths
@@ -102,7 +103,8 @@ def _import_book(connection: Connection, sha256: str, records: list[Record]) -> 
                     values = (sha256, float(record["id"]), str(record["name"]))
                     connection.execute("INSERT OR REPLACE INTO threads (sha256, thread, name) VALUES (?, ?, ?)", values)
                 case "day":
-                    read = (sha256, str(record["id"]), float(record["words"]), float(record["seconds"]))
+                    day = date.fromisoformat(record["id"]).isoformat()
+                    read = (sha256, day, float(record["words"]), float(record["seconds"]))
                     connection.execute(
                         "INSERT OR REPLACE INTO days (sha256, day, words, seconds) VALUES (?, ?, ?, ?)", read
                     )

@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from gistread.errors import GistreadError
+from gistread.library.entries import LibraryEntry
 from gistread.library.metadata import read_cover
-from gistread.library.model import LibraryEntry
 from gistread.store.files import make_folder, replace_file
 from gistread.tui.drawing import Drawer
 from gistread.tui.text.figure import Figure

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 from gistread.book.sniff import SERIES_SUFFIX
 from gistread.errors import StorageError
-from gistread.library import adding, indexing, scanning
-from gistread.library.entries import list_entries
+from gistread.library import adding, indexing
+from gistread.library.adding import add_volumes
+from gistread.library.entries import LibraryEntry, list_entries
 from gistread.library.metadata import examine_file
-from gistread.library.model import LibraryEntry
-from gistread.library.series import add_volumes
 from gistread.library.shelf import Shelf, open_shelf
 from gistread.memory.progress import BookProgress, all_memories, furthest_memories
 from gistread.paths import Paths
@@ -156,7 +155,7 @@ class Books:
 
     def locate(self, entry: LibraryEntry, path: Path) -> Path | None:
         """Remember a path that the user gave; None if it is another book. Raises BookError."""
-        if not scanning.is_this_book(entry, path):
+        if not adding.is_this_book(entry, path):
             return None
         file = replace(
             examine_file(path),

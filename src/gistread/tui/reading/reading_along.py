@@ -80,7 +80,7 @@ class ReadingAlong:
         self._context.push(ListScreen("Read this book as …", note, rows, current or suggested), use)
 
     async def choose_memory(self) -> None:
-        from gistread.library.text import describe_memory
+        from gistread.library.figures import describe_memory
         from gistread.tui.screens.listing import AskScreen, Row
 
         session = self._context.session

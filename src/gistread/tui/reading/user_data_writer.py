@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gistread.book.model import DOCUMENTATION, Book
-from gistread.errors import StorageError
+from gistread.errors import BookError, StorageError
 from gistread.library.metadata import book_file_of
 from gistread.marking.model import quote_at
 from gistread.store.catalogue import Catalogue
@@ -38,7 +38,7 @@ class UserDataWriter:
 
         def write() -> None:
             file = None
-            with contextlib.suppress(OSError):  # the file is gone already
+            with contextlib.suppress(BookError):  # the file is gone already
                 file = book_file_of(path, book) if path else None
             self._user_data.record_opening(
                 book.sha256,

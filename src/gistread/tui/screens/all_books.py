@@ -9,8 +9,7 @@ from textual.css.query import NoMatches
 from textual.worker import Worker
 
 from gistread.errors import GistreadError
-from gistread.library.entries import filter_entries
-from gistread.library.model import LibraryEntry
+from gistread.library.entries import LibraryEntry, filter_entries
 from gistread.library.shelf import LibraryHit, LibraryHits, Shelf, ShelfBook
 from gistread.readers.events import AnswerDelta, Answered, Restarted
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook

@@ -9,8 +9,7 @@ from textual import on
 
 from gistread.engine.protocol import EngineInfo
 from gistread.library.entries import list_entries
-from gistread.library.figures import Figures, reading_figures
-from gistread.library.text import describe_book_figures, describe_figures
+from gistread.library.figures import Figures, describe_book_figures, describe_figures, reading_figures
 from gistread.memory.model import GistMemory
 from gistread.readers.cost import WHOLE_BOOK
 from gistread.readers.registry import DEFAULT_READER, METHODS, Method

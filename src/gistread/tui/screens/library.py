@@ -16,10 +16,9 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gistread.errors import GistreadError
-from gistread.library.entries import Order, sort_entries
-from gistread.library.model import LibraryEntry, absolute, is_file, is_folder
-from gistread.library.series import propose_series_path
-from gistread.library.text import count_books, describe_added
+from gistread.library.adding import propose_series_path
+from gistread.library.entries import LibraryEntry, Order, absolute, is_file, is_folder, sort_entries
+from gistread.library.figures import count_books, describe_added
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.library_work import BookAdder, Books, LibraryAsker
 from gistread.tui.screens.listing import ListScreen, Row

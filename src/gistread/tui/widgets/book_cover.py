@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
-from gistread.library.model import LibraryEntry
+from gistread.library.entries import LibraryEntry
 from gistread.tui.text import clean
 from gistread.tui.text.figure import Figure, Rows
 from gistread.tui.text.wrap import wrap

@@ -7,8 +7,8 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
-from gistread.library.model import LibraryEntry
-from gistread.library.text import furthest_reader
+from gistread.library.entries import LibraryEntry
+from gistread.library.figures import furthest_reader
 from gistread.tui.library_work import Books
 from gistread.tui.text import clean
 from gistread.tui.widgets.book_rows import about

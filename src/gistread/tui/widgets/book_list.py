@@ -12,8 +12,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from gistread.library.model import LibraryEntry
-from gistread.library.text import furthest_reader
+from gistread.library.entries import LibraryEntry
+from gistread.library.figures import furthest_reader
 from gistread.memory.progress import BookProgress
 from gistread.tui.commands import Scope, bindings, own_keys
 from gistread.tui.text.figure import Figure

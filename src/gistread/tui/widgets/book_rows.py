@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from gistread.library.model import LibraryEntry
-from gistread.library.text import format_percent, relative_time
+from gistread.library.entries import LibraryEntry
+from gistread.library.figures import format_percent, relative_time
 from gistread.memory.progress import BookProgress
 from gistread.tui.text import clean
 from gistread.tui.widgets.lines import fitted

@@ -9,8 +9,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from gistread.library.model import LibraryEntry
-from gistread.library.text import format_percent, relative_time
+from gistread.library.entries import LibraryEntry
+from gistread.library.figures import format_percent, relative_time
 from gistread.tui.text import clean
 from gistread.tui.text.figure import Figure
 from gistread.tui.text.wrap import wrap
