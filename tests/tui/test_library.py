@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from textual.widgets import Input
 
 from gistread.config import load_config
@@ -14,8 +13,8 @@ from gistread.tui.covers import Covers
 from gistread.tui.drawing import Drawer, ImageMode
 from gistread.tui.screens.library import LibraryScreen
 from gistread.tui.screens.reading import ReadingScreen
-from gistread.tui.widgets.book_cover import SMALL
 from gistread.tui.widgets.book_list import BookList
+from gistread.tui.widgets.book_rows import SMALL
 from tests.tui.books import small_book
 from tests.tui.library import SIZE, entries, library_of, read_first, type_quickly
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until
@@ -112,20 +111,6 @@ async def test_one_key_changes_covers_to_a_list_for_good_and_both_are_walked_wit
         assert books.index == 2
         await pilot.press("escape")
     assert load_config(paths_in(tmp_path).config_file).library_view == "list"
-
-
-@pytest.mark.parametrize("how", ["key", "click"])
-async def test_the_book_begun_last_stands_on_top_and_a_key_or_a_click_continues_it(
-    tmp_path: Path, folder: Path, how: str
-) -> None:
-    await read_first(folder / "A Short Tale.txt", tmp_path)
-    await read_first(folder / "The Long Tale.txt", tmp_path)
-    app = app_on(None, tmp_path)
-    async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "Continue reading" in text_of(app))
-        await pilot.press("end")
-        await (pilot.press("c") if how == "key" else pilot.click("#continue", offset=(20, 2)))
-        assert (await opened(pilot)).book.title == "The Long Tale"
 
 
 async def test_a_cover_is_drawn_and_kept_small_on_disk(tmp_path: Path) -> None:

@@ -13,12 +13,11 @@ from gistread.book.cache import open_cached
 from gistread.book.model import Book
 from gistread.book.open import open_book
 from gistread.book.series import read_series
-from gistread.book.sniff import SERIES_SUFFIX
 from gistread.errors import BookError, UsageError
 from gistread.library.entries import LibraryEntry, absolute, is_folder
 from gistread.library.metadata import examine_file, has_book_suffix, read_book_file
 from gistread.store.catalogue import Catalogue
-from gistread.store.files import safe_file_name, write_document
+from gistread.store.files import write_document
 from gistread.store.model import BookFile
 
 _BATCH_SIZE = 50  # Books per write: each write waits for the disk
@@ -152,10 +151,6 @@ def is_this_book(entry: LibraryEntry, path: Path) -> bool:
     """Whether the file has the book's bytes or text. Raises BookError."""
     same_bytes = bool(entry.digest) and examine_file(path).digest == entry.digest
     return same_bytes or (bool(entry.sha256) and open_book(path).sha256 == entry.sha256)
-
-
-def propose_series_path(volume: Path, named_after: str) -> Path:
-    return volume.parent / f"{safe_file_name(named_after)}{SERIES_SUFFIX}"
 
 
 def add_volumes(path: Path, volumes: Sequence[Path], texts: Path) -> Book:

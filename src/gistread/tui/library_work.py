@@ -10,17 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gistread.book.sniff import SERIES_SUFFIX
 from gistread.errors import StorageError
 from gistread.library import adding, indexing
-from gistread.library.adding import add_volumes
 from gistread.library.entries import LibraryEntry, list_entries
 from gistread.library.metadata import examine_file
 from gistread.library.shelf import Shelf, open_shelf
 from gistread.memory.progress import BookProgress, all_memories, furthest_memories
 from gistread.paths import Paths
 from gistread.store.catalogue import Catalogue
-from gistread.store.model import BookFile
 from gistread.store.pace import ReadingSpeed
 from gistread.store.user_data import UserData
 from gistread.tui.covers import Covers
@@ -97,7 +94,6 @@ class Books:
         self.catalogue = Catalogue(paths)
         self._pace = ReadingSpeed(paths)
         self._memories = paths.memories
-        self._texts = paths.texts
         self.covers = Covers(paths.covers, drawer)
         self.read_by: Mapping[str, BookProgress] = {}  # the longest memory of each book, by the SHA-256 of its text
 
@@ -144,14 +140,6 @@ class Books:
     def load_progress(self) -> None:
         with contextlib.suppress(StorageError):
             self.read_by = furthest_memories(all_memories(self._memories))
-
-    def make_volume(self, entry: LibraryEntry, series: Path) -> tuple[BookFile, int]:
-        """Add the book to a series, new or not; return its file and number of volumes. Raises GistreadError."""
-        assert entry.path is not None
-        if series.suffix.lower() != SERIES_SUFFIX:
-            series = series.with_name(series.name + SERIES_SUFFIX)
-        book = add_volumes(series, [entry.path], self._texts)
-        return adding.add_file(self.catalogue, series), len(book.volumes)
 
     def locate(self, entry: LibraryEntry, path: Path) -> Path | None:
         """Remember a path that the user gave; None if it is another book. Raises BookError."""

@@ -16,17 +16,14 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gistread.errors import GistreadError
-from gistread.library.adding import propose_series_path
 from gistread.library.entries import LibraryEntry, Order, absolute, is_file, is_folder, sort_entries
 from gistread.library.figures import count_books, describe_added
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.library_work import BookAdder, Books, LibraryAsker
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.services import AppServices, Opening
-from gistread.tui.widgets.book_details import BookDetails
-from gistread.tui.widgets.book_list import BookList
-from gistread.tui.widgets.book_rows import ONE_LINE, heading
-from gistread.tui.widgets.continue_reading import ContinueReading
+from gistread.tui.widgets.book_list import BookDetails, BookList
+from gistread.tui.widgets.book_rows import heading
 from gistread.tui.widgets.inputs import PathInput
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule
 from gistread.units import counted
@@ -46,7 +43,6 @@ class _Asked(Enum):
     ADD = "add a folder with its books, or a book: "
     OPEN = "open a book: "
     LOCATE = "where is it now? "
-    SERIES = "the last volume of which series? "
 
 
 class LibraryScreen(Screen[Opening | None]):
@@ -72,12 +68,10 @@ class LibraryScreen(Screen[Opening | None]):
         self._asker = LibraryAsker(services, session)
         self._indexing = ""  # Progress of the index; empty if it is up to date
         self._opening = False
-        self._series: Path | None = None  # the series last added to
 
     def compose(self) -> ComposeResult:
         yield HeaderLine(id="header")
         yield Rule(id="header-rule")
-        yield ContinueReading(self._books.covers.of, id="continue")
         yield Line(id="columns")
         yield Static("", id="empty", markup=False)
         yield BookList(self._books.covers.of, id="books")
@@ -91,10 +85,6 @@ class LibraryScreen(Screen[Opening | None]):
     def _list(self) -> BookList:
         return self.query_one("#books", BookList)
 
-    @property
-    def _panel(self) -> ContinueReading:
-        return self.query_one("#continue", ContinueReading)
-
     def on_mount(self) -> None:
         self._set_view()
         self.reload()
@@ -103,10 +93,8 @@ class LibraryScreen(Screen[Opening | None]):
 
     def on_resize(self, event: events.Resize) -> None:
         height = event.size.height
-        classes = {"-short": height < _KEY_LINE_ROWS, "-low": height < _LOW_ROWS}
-        self.update_classes(classes | {"-one-line": event.size.width > ONE_LINE})
+        self.update_classes({"-short": height < _KEY_LINE_ROWS, "-low": height < _LOW_ROWS})
         self.call_after_refresh(self._show_lines)
-        self._show_continue()
 
     def _set_view(self) -> None:
         covers = self._services.config.library_view == "covers"
@@ -127,9 +115,8 @@ class LibraryScreen(Screen[Opening | None]):
             self._entries = entries
             with suppress(NoMatches):  # The screen was closed meanwhile.
                 self._show(self._list.current)
-                self._show_continue()
                 await asyncio.to_thread(self._books.load_progress)
-                self._show(self._list.current)
+                self._show_about()
             self._follow_index()
 
         self.run_worker(read(), group="read", exclusive=True)
@@ -148,29 +135,12 @@ class LibraryScreen(Screen[Opening | None]):
     def _show(self, at: LibraryEntry | None = None, index: int = 0) -> None:
         shown = sort_entries(self._entries, self._order)
         shown.sort(key=lambda entry: not entry.ids)  # the sample after the user's own
-        self._list.show(shown, self._books.read_by, at=at, index=index)
+        self._list.show(shown, at=at, index=index)
         self._show_lines()
 
-    @work(exclusive=True, group="continue")
-    async def _show_continue(self) -> None:
-        """Show the unfinished book read last."""
-        begun = [one for one in self._entries if one.was_opened and one.path and not (one.finished or one.missing)]
-        entry = max(begun, key=lambda one: one.opened_at, default=None)
-        left_at = await asyncio.to_thread(self._books.left_at, entry) if entry is not None else ("", "")
-        with suppress(NoMatches):  # The screen was closed meanwhile.
-            self._panel.show(entry, left_at, self._list.now_s, self.size.height)
-            self._show_about()
-
     def _load_covers(self) -> None:
-        if self._services.config.pictures and not self.app.no_color:
-            entry = self._panel.entry
-            wanted = (*([entry] if entry else []), *(self._list.in_view if self._list.covers else ()))
-
-            def loaded() -> None:
-                self._list.refresh()
-                self._panel.refresh()
-
-            self.run_worker(self._books.covers.load(wanted, loaded), group="covers")
+        if self._list.covers and self._services.config.pictures and not self.app.no_color:
+            self.run_worker(self._books.covers.load(self._list.in_view, self._list.refresh), group="covers")
 
     def _show_lines(self) -> None:
         count = self._adder.progress or self._indexing or count_books(self._entries)
@@ -199,14 +169,10 @@ class LibraryScreen(Screen[Opening | None]):
     @on(BookList.Moved)
     def _show_about(self) -> None:
         self._load_covers()
-        shown, entry = self._list, self._list.current
-        hint = (
-            f"{self._services.key_hint('library-find')} says where it is now."
-            if entry is not None and entry.missing
-            else ""
-        )
-        left = not (self._panel.display and self._panel.entry is entry)
-        self.query_one(BookDetails).show(entry, shown.now_s, titled=shown.covers, left=left, hint=hint)
+        entry = self._list.current
+        missing = entry is not None and entry.missing
+        hint = f"{self._services.key_hint('library-find')} says where it is now." if missing else ""
+        self.query_one(BookDetails).show(entry, self._list.now_s, hint)
 
     def _warn(self, text: str) -> None:
         self.notify(text, severity="warning", timeout=8)
@@ -222,11 +188,6 @@ class LibraryScreen(Screen[Opening | None]):
             await self.action_library_find()
         else:
             self._leave(entry.path)
-
-    @on(ContinueReading.Chosen)
-    def action_library_continue(self) -> None:
-        if self._panel.entry is not None:
-            self._leave(self._panel.entry.path)
 
     def _leave(self, path: Path | None) -> None:
         self._adder.stopped = True
@@ -300,7 +261,7 @@ class LibraryScreen(Screen[Opening | None]):
             else:
                 self._leave(path)
         elif (entry := self._list.current) is not None:
-            await (self._locate if self._asked is _Asked.LOCATE else self._make_volume)(entry, path)
+            await self._locate(entry, path)
 
     async def _add(self, path: Path) -> None:
         timer = self.set_interval(0.1, self._show_lines)
@@ -323,28 +284,6 @@ class LibraryScreen(Screen[Opening | None]):
     async def on_unmount(self) -> None:
         self._adder.stopped = True
         await self._asker.close()
-
-    def action_library_series(self) -> None:
-        """Ask for the series, proposing the last one or one named after the author."""
-        entry = self._list.current
-        if entry is None or entry.path is None or entry.missing:
-            self._warn("A series needs the file of each book, and this one is missing.")
-            return
-        name = entry.authors[0] if entry.ids and entry.authors else entry.title
-        self._ask(_Asked.SERIES, str(self._series or propose_series_path(entry.path, name)))
-
-    async def _make_volume(self, entry: LibraryEntry, path: Path) -> None:
-        try:
-            file, volumes = await asyncio.to_thread(self._books.make_volume, entry, path)
-        except GistreadError as error:
-            self._warn(str(error))
-            return
-        self._series = file.path
-        self._close_path()
-        self.reload()
-        self.notify(
-            f"{entry.title} is volume {volumes} of {file.title}, which is in the library and opens like a book."
-        )
 
     async def action_library_remove(self) -> None:
         entry = self._list.current
@@ -380,7 +319,7 @@ class LibraryScreen(Screen[Opening | None]):
         return True
 
     async def action_library_find(self) -> None:
-        """Say where the file of the current book is, or ask for it."""
+        """Ask where the file of the current book is now."""
         entry = self._list.current
         if entry is None or entry.path is None:
             return

@@ -1,12 +1,16 @@
-"""The library's books as covers or lines. Draws only what is in view, for thousands of books."""
+"""The library's books as covers or lines, drawing only what is in view, and the details of the one under the cursor."""
 
+import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual import events
+from textual import events, work
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -14,11 +18,23 @@ from textual.strip import Strip
 
 from gistread.library.entries import LibraryEntry
 from gistread.library.figures import furthest_reader
-from gistread.memory.progress import BookProgress
 from gistread.tui.commands import Scope, bindings, own_keys
+from gistread.tui.library_work import Books
+from gistread.tui.text import clean
 from gistread.tui.text.figure import Figure
-from gistread.tui.widgets.book_cover import LARGE, SMALL, CoverSize, cover_rows
-from gistread.tui.widgets.book_rows import ONE_LINE, Cell, fit, last_read, lines, progress
+from gistread.tui.widgets.book_rows import (
+    LARGE,
+    SMALL,
+    Cell,
+    CoverSize,
+    about,
+    cover_rows,
+    fit,
+    last_read,
+    line,
+    progress,
+)
+from gistread.tui.widgets.lines import Line, Rule, fitted
 
 _LARGE_COLUMNS, _LARGE_ROWS = 90, 22  # size of the list from which covers are large
 _BETWEEN = 4  # columns from one cover to the next
@@ -60,7 +76,6 @@ class BookList(ScrollView, can_focus=True):
         self._cover_of = cover_of
         self.covers = False  # whether books are shown as covers; else as lines
         self._entries: Sequence[LibraryEntry] = ()
-        self._read: Mapping[str, BookProgress] = {}
         self._at = 0
         self.now_s = time.time()
 
@@ -78,9 +93,7 @@ class BookList(ScrollView, can_focus=True):
 
     @property
     def row_height(self) -> int:
-        if self.covers:
-            return self._cover_size.rows + 3
-        return 1 if self._columns >= ONE_LINE else 2
+        return self._cover_size.rows + 3 if self.covers else 1
 
     @property
     def _cover_size(self) -> CoverSize:
@@ -99,17 +112,10 @@ class BookList(ScrollView, can_focus=True):
         self.covers = covers
         self.on_resize()
 
-    def show(
-        self,
-        entries: Sequence[LibraryEntry],
-        read: Mapping[str, BookProgress],
-        *,
-        at: LibraryEntry | None = None,
-        index: int = 0,
-    ) -> None:
+    def show(self, entries: Sequence[LibraryEntry], *, at: LibraryEntry | None = None, index: int = 0) -> None:
         """Replace the list, the cursor on `at` or else on `index`."""
         wanted = set(at.ids) if at else set()
-        self._entries, self._read, self.now_s = entries, read, time.time()
+        self._entries, self.now_s = entries, time.time()
         places = (place for place, entry in enumerate(entries) if not wanted.isdisjoint(entry.ids))
         self._at = next(places, index)
         self._measure()
@@ -190,40 +196,40 @@ class BookList(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         width = self._columns
-        index, line = divmod(y + self.scroll_offset.y, self.row_height)
+        index, row = divmod(y + self.scroll_offset.y, self.row_height)
         base = self.rich_style
         if self.covers:
             first = index * self._per_row
             places = range(first, min(first + self._per_row, len(self._entries)))
-            segments = [segment for place in places for segment in self._card(place, line)]
+            segments = [segment for place in places for segment in self._card(place, row)]
             return Strip(segments).apply_style(base).adjust_cell_length(self.size.width, base)
         if index >= len(self._entries):
             return Strip.blank(self.size.width, base)
-        entry = self._entries[index]
-        row = lines(entry, furthest_reader(entry, self._read), self.now_s, width)[line]
         here = index == self._at
-        segments = [Segment(cell.text, self._style(cell.role, here)) for cell in row]
-        if here:
-            segments[0] = Segment(_CURSOR + row[0].text[1:], self._style("accent", here))
+        margin, *cells = line(self._entries[index], self.now_s, width)
+        segments = [
+            Segment(_CURSOR + margin.text[1:], self._style("accent", here)) if here else Segment(margin.text, base),
+            *(Segment(cell.text, self._style(cell.role, here)) for cell in cells),
+        ]
         return Strip(segments).adjust_cell_length(self.size.width, self._style("author", here) if here else base)
 
-    def _card(self, index: int, line: int) -> list[Segment]:
-        """One line of a book's card: of its cover, its title, or its progress."""
+    def _card(self, index: int, row: int) -> list[Segment]:
+        """One row of a book's card: of its cover, its title, or its progress."""
         entry, size, here = self._entries[index], self._cover_size, index == self._at
         room = size.columns + _BETWEEN - 1
-        bar = Segment(_CURSOR if here and line < size.rows + 2 else " ", self._style("accent", False))
-        if line < size.rows:
-            cover = cover_rows(entry, self._cover_of(entry), size)[line]
+        bar = Segment(_CURSOR if here and row < size.rows + 2 else " ", self._style("accent", False))
+        if row < size.rows:
+            cover = cover_rows(entry, self._cover_of(entry), size)[row]
             return [bar, *cover, Segment(" " * (room - size.columns), self.rich_style)]
         cell = Cell("", "muted")
-        if line == size.rows:
+        if row == size.rows:
             cell = Cell(entry.title, "title")
-        elif line == size.rows + 1:
+        elif row == size.rows + 1:
             author = ", ".join(entry.authors) if entry.ids else "15 minutes"
             cell = last_read(entry, self.now_s) if entry.missing else Cell(author, "muted")
             if entry.was_opened and not entry.missing:
                 cell = Cell(progress(entry, room - 8), "accent")
-        style = self._style(cell.role, here and line == size.rows)
+        style = self._style(cell.role, here and row == size.rows)
         return [bar, Segment(fit(cell.text, room - 2), style), Segment("  ", self.rich_style)]
 
     def _style(self, role: str, here: bool) -> Style:
@@ -233,3 +239,36 @@ class BookList(ScrollView, can_focus=True):
         cursor = self.get_component_rich_style(_PREFIX + "cursor")
         # With a reversed cursor, text colours would become backgrounds.
         return cursor if cursor.reverse else cursor + style
+
+
+class BookDetails(Vertical):
+    def __init__(self, books: Books, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._books = books
+
+    def compose(self) -> ComposeResult:
+        yield Rule()
+        yield Line(id="facts")
+        yield Line(id="left")
+        yield Line(id="where")
+
+    def show(self, entry: LibraryEntry | None, now_s: float, hint: str) -> None:
+        """`hint`: text after the path."""
+        facts = where = ""
+        if entry is not None:
+            facts, where = about(entry, furthest_reader(entry, self._books.read_by), now_s)
+        self._show("#facts", facts, "$gr-text")
+        self._show("#where", f"{where}  {hint}".rstrip(), "$gr-muted")
+        self._show_left(entry)
+
+    @work(exclusive=True)
+    async def _show_left(self, entry: LibraryEntry | None) -> None:
+        """Show the words at the reading place and the last question."""
+        words, question = await asyncio.to_thread(self._books.left_at, entry) if entry is not None else ("", "")
+        said = (f"You asked: {question}" if question else "", words)
+        self._show("#left", " · ".join(filter(None, said)), "italic $gr-muted")
+
+    def _show(self, name: str, text: str, style: str) -> None:
+        line = self.query_one(name, Line)
+        text = clean(text)
+        line.show((text, line.room), Content.styled(fitted(text, line.room), style))
