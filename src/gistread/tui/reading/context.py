@@ -20,8 +20,7 @@ from gistread.tui.services import AppServices
 from gistread.tui.text import LongText, Mark
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
-from gistread.tui.widgets.input_line import InputLine
-from gistread.tui.widgets.inputs import QuestionInput
+from gistread.tui.widgets.input_line import InputLine, QuestionInput
 from gistread.tui.widgets.memory_pane import MemoryPane
 
 if TYPE_CHECKING:

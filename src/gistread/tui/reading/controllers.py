@@ -28,7 +28,7 @@ from gistread.tui.reading.typography import Typography
 from gistread.tui.text import Clicked, Mark
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
-from gistread.tui.widgets.inputs import QuestionInput
+from gistread.tui.widgets.input_line import QuestionInput
 from gistread.tui.widgets.memory_pane import MemoryPane
 
 REDRAW_S = 0.1

@@ -8,7 +8,7 @@ from gistread.tui.layout import PANE_TITLES, WIDE_COLUMNS, Pane
 from gistread.tui.services import AppServices
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
-from gistread.tui.widgets.inputs import QuestionInput
+from gistread.tui.widgets.input_line import QuestionInput
 from gistread.tui.widgets.memory_pane import MemoryPane
 
 FOCUS_MODE = "-focus-mode"

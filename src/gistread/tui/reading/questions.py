@@ -34,7 +34,7 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.question_line import OpenThread, QuestionLine
 from gistread.tui.screens.choosing import cost_panel, cost_words
-from gistread.tui.widgets.inputs import QuestionInput
+from gistread.tui.widgets.input_line import QuestionInput
 
 if TYPE_CHECKING:
     from gistread.session.session import Session

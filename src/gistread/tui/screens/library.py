@@ -24,7 +24,7 @@ from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.services import AppServices, Opening
 from gistread.tui.widgets.book_list import BookDetails, BookList
 from gistread.tui.widgets.book_rows import heading
-from gistread.tui.widgets.inputs import PathInput
+from gistread.tui.widgets.input_line import PathInput
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule
 from gistread.units import counted
 

@@ -38,8 +38,7 @@ from gistread.tui.services import AppServices, Opening
 from gistread.tui.text import Block, Clicked, OffsetChanged
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
-from gistread.tui.widgets.input_line import InputLine
-from gistread.tui.widgets.inputs import QuestionInput
+from gistread.tui.widgets.input_line import InputLine, QuestionInput
 from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.tour import Tour
@@ -278,7 +277,7 @@ class ReadingScreen(Screen[None]):
             return
         session, count = controllers.context.session, self.book_pane.count
         if self.input_line.is_open:
-            self.input_line.cancel()
+            self.input_line.action_cancel()
             return
         if count.pending:
             count.drop()

@@ -1,17 +1,123 @@
-"""A line at the bottom to type into, with choices above it. What is typed goes to the client that opened it."""
+"""Lines to type into: for questions, with a history; for paths, with completion; and one for whoever asks."""
 
+import asyncio
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from gistread.tui.commands import own_keys
+from gistread.tui.commands import BOUND_KEY, THREAD_KEY, own_keys, run
 from gistread.tui.text import Block, Clicked, clean
-from gistread.tui.widgets.inputs import HistoryInput
 from gistread.tui.widgets.row_list import RowList
+
+
+class HistoryInput(Input):
+    """An input with a history of what was entered, and the current draft."""
+
+    def __init__(self, placeholder: str = "", *, id: str | None = None) -> None:
+        super().__init__(placeholder=placeholder, compact=True, id=id, select_on_focus=False)
+        self.remember([])
+
+    def remember(self, entered: list[str]) -> None:
+        """Set the history, oldest first. `keep` adds to this list."""
+        self._entered = entered
+        self._at = len(entered)
+        self._draft = ""
+
+    def keep(self, words: str) -> None:
+        """Add what was entered, unless it repeats the last."""
+        if words and self._entered[-1:] != [words]:
+            self._entered.append(words)
+        self._at = len(self._entered)
+
+    def step(self, by: int) -> None:
+        if self._at == len(self._entered):
+            self._draft = self.value
+        at = self._at + by
+        if 0 <= at <= len(self._entered):
+            self._at = at
+            self.value = [*self._entered, self._draft][at]
+            self.cursor_position = len(self.value)
+
+
+class QuestionInput(HistoryInput):
+    """Up and Down go through earlier questions about this book."""
+
+    BINDINGS = own_keys(
+        ("up", "step(-1)", "Earlier question"),
+        ("down", "step(1)", "Later question"),
+        (THREAD_KEY, "delete_or_switch", "In the empty line: drop the passage; ask on its own, or go on from the last"),
+        (BOUND_KEY, f"screen.{run('line.choose_bound')}", "Set where answers stop: your place, any other, the end"),
+    )
+
+    class Asked(Message):
+        def __init__(self, question: str) -> None:
+            super().__init__()
+            self.question = question
+
+    def __init__(self, placeholder: str = "", *, id: str | None = None) -> None:
+        super().__init__(placeholder, id=id)
+        self.suggested: tuple[str, ...] = ()  # Questions that the keys 1, 2 … ask while the line is empty
+
+    def on_key(self, event: events.Key) -> None:
+        number = int(event.key) if event.key.isdecimal() else 0
+        if not self.value and 0 < number <= len(self.suggested):
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Asked(self.suggested[number - 1]))
+
+    def action_step(self, by: int) -> None:
+        self.step(by)
+
+    async def action_delete_or_switch(self) -> None:
+        if self.value:
+            self.action_delete_left()
+        else:
+            await self.run_action(f"screen.{run('line.drop_or_switch')}")
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        question = " ".join(event.value.split())
+        if question:
+            self.post_message(self.Asked(question))
+
+    def taken(self, question: str) -> None:
+        self.keep(question)
+        self.value = ""
+
+
+class PathInput(Input):
+    """Tab or the right arrow accepts the completion."""
+
+    BINDINGS = own_keys(("tab", "cursor_right"), priority=True)
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(compact=True, id=id, suggester=_Paths(use_cache=False, case_sensitive=True))
+
+
+class _Paths(Suggester):
+    async def get_suggestion(self, value: str) -> str | None:
+        return await asyncio.to_thread(_completion, value) if value else None
+
+
+def _completion(typed: str) -> str | None:
+    """The path of the first matching file or folder; a folder ends with a separator."""
+    folder, _, name = typed.rpartition("/")
+    try:
+        with os.scandir(Path(f"{folder}/" if "/" in typed else ".").expanduser()) as listing:
+            matching = (entry for entry in listing if entry.name.startswith(name) and (name or entry.name[0] != "."))
+            first = min(matching, key=lambda entry: entry.name, default=None)
+            return typed + first.name[len(name) :] + ("/" if first.is_dir() else "") if first else None
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: unknown user in `~somebody`
+        return None
 
 
 class InputLineClient:
@@ -47,6 +153,8 @@ class InputLine(Vertical):
     }
     """
 
+    BINDINGS = own_keys(("up", "step(-1)"), ("down", "step(1)"), ("tab", "switch"), ("escape", "cancel"))
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._client: InputLineClient | None = None
@@ -59,7 +167,7 @@ class InputLine(Vertical):
         yield choices
         with Horizontal(id="input-line-row"):
             yield Static("", id="input-line-mark", markup=False)
-            yield LineInput(id="input-line-input")
+            yield HistoryInput(id="input-line-input")
             yield Static("", id="input-line-note", markup=False)
 
     @property
@@ -67,8 +175,8 @@ class InputLine(Vertical):
         return bool(self.display)
 
     @property
-    def _line(self) -> "LineInput":
-        return self.query_one("#input-line-input", LineInput)
+    def _line(self) -> HistoryInput:
+        return self.query_one("#input-line-input", HistoryInput)
 
     @property
     def words(self) -> str:
@@ -128,7 +236,7 @@ class InputLine(Vertical):
     def on_click(self, event: events.Click) -> None:
         """A click on the note does the same as Tab."""
         if self.query_one("#input-line-note").region.contains_point(event.screen_offset):
-            self.switch()
+            self.action_switch()
 
     @property
     def _choices(self) -> RowList:
@@ -139,37 +247,18 @@ class InputLine(Vertical):
         key = self._choices.cursor_key if self._choices.display else None
         return key if isinstance(key, int) else None
 
-    def step(self, by: int) -> None:
+    def action_step(self, by: int) -> None:
         """Go through the choices, or without choices through the history."""
         if self._chosen is None:
             self._line.step(by)
         else:
             self._choices.set_cursor(self._chosen + by)
 
-    def cancel(self) -> None:
+    def action_cancel(self) -> None:
         if (client := self._client) is not None:
             self.close()
             client.cancelled()
 
-    def switch(self) -> None:
+    def action_switch(self) -> None:
         if self._client is not None:
             self._client.switched()
-
-
-class LineInput(HistoryInput):
-    """The line itself: its keys are the input line's."""
-
-    BINDINGS = own_keys(("up", "line_step(-1)"), ("down", "line_step(1)"), ("tab", "switch"), ("escape", "cancel"))
-
-    @property
-    def _line(self) -> InputLine:
-        return next(one for one in self.ancestors if isinstance(one, InputLine))
-
-    def action_line_step(self, by: int) -> None:
-        self._line.step(by)
-
-    def action_switch(self) -> None:
-        self._line.switch()
-
-    def action_cancel(self) -> None:
-        self._line.cancel()
