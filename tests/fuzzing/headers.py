@@ -14,8 +14,7 @@ from random import Random
 import orjson
 
 from gistread.cli.models import _document
-from gistread.engine.llama.gguf import read_adapted_header, read_header, read_tensors, read_values
-from gistread.engine.llama.gguf_contents import ARRAY, SCALARS, STRING
+from gistread.engine.llama.gguf import ARRAY, SCALARS, STRING, read_adapted_header, read_contents, read_header
 from gistread.engine.model_files import availability_of, describe, memory_fit_of
 from gistread.engine.model_search import FoundModel
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
@@ -104,7 +103,6 @@ class HeaderCases(Cases):
         header = read_header(path)
         assert header.memory.kv_bytes_per_token >= 0
         assert header.memory.state_bytes >= 0
-        read_values(path, ("tokenizer.ggml.tokens", "tokenizer.ggml.merges", "tokenizer.ggml.token_type"))
 
     def _seeds(self) -> list[bytes]:
         path = Path(self._folder.name, "seed.gguf")
@@ -129,7 +127,7 @@ class AdapterCases(HeaderCases):
             write_tiny_gguf(model)
         assert read_adapted_header(model, path).adapter == path
         assert all(
-            tensor.offset >= 0 and min(tensor.shape, default=0) >= 0 for tensor in read_tensors(path)[1].values()
+            tensor.offset >= 0 and min(tensor.shape, default=0) >= 0 for tensor in read_contents(path).tensors.values()
         )
 
     def _seeds(self) -> list[bytes]:

@@ -8,7 +8,6 @@ import pytest
 
 from gistread.book.open import open_book
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.token_counter import read_counter
 from gistread.engine.protocol import Trust
 from gistread.memory.sizes import unread_memory
 from gistread.prompts import TRAINED
@@ -24,6 +23,7 @@ from tests.models import starter_path
 from tests.readers.all_readers import METHODS
 from tests.readers.memories import FACTS, make_memory
 from tests.tiny_gguf import write_tiny_gguf
+from tests.vocabularies import LlamaVocabulary
 
 FIRST = QuestionAnswer("Who stole the brass key?", "Ferrand stole it.", upto=None)
 FOLLOW_UP = "And why did he do that?"
@@ -113,9 +113,8 @@ async def test_a_follow_up_in_the_starters_window_evaluates_little_that_is_new()
     if (starter := starter_path()) is None:
         pytest.skip("the starter is not installed")
     prize = "What prize did Arthur Setchell win at the skating match?"
-    counter = read_counter(starter)
-    assert counter is not None
-    engine = FakeEngine(count=lambda text: counter.count(text) or 0, says=lambda _: "He won a leg of mutton.")
+    vocabulary = LlamaVocabulary(starter)
+    engine = FakeEngine(count=lambda text: len(vocabulary.tokens(text)), says=lambda _: "He won a leg of mutton.")
     engine._info = replace(engine.info, wording=TRAINED)
     memory, options = unread_memory(open_book(story_path())), ReaderOptions(trust=Trust.FAILED, abstains_reliably=True)
     first = (await events_of("gistread", engine, prize, options, memory))[-1]

@@ -11,7 +11,7 @@ from gistread.cli.json_output import Json
 from gistread.cli.output import one_line, say, wrap, write, write_json
 from gistread.config import load_config, save_setting
 from gistread.engine.fetching.partial_file import discard_download
-from gistread.engine.llama.fast_copy import remove_copy
+from gistread.engine.llama.fast_copy import copy_path
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import installed_version
 from gistread.engine.model_files import ModelFile, availability_of, check_writes_text, memory_fit_of
@@ -174,8 +174,8 @@ def _remove(arguments: argparse.Namespace) -> None:
                 f"{one_line(path)} is not a model that gistread has downloaded.",
                 "Delete it with the program that it belongs to.",
             )
-        with contextlib.suppress(EngineError):
-            remove_copy(read_header(path), paths.weights)
+        with contextlib.suppress(EngineError, OSError):
+            copy_path(read_header(path), paths.weights).unlink(missing_ok=True)
         config = load_config(paths.config_file)
         unset = [role for role in _ROLES.values() if split_adapter(getattr(config, role.setting))[0] == str(path)]
         deleted = [part for part in parts_of(path) if part.exists()]

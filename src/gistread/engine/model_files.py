@@ -11,8 +11,7 @@ from gistread.engine.llama.fit import (
     memory_fit,
     sizes_of,
 )
-from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, read_header
-from gistread.engine.llama.kv_layout import MemoryKind
+from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, MemoryKind, read_header
 from gistread.engine.llama.library import supports_architecture
 from gistread.engine.llama.machine import file_bytes
 from gistread.engine.model_search import FoundModel, own_adapter

@@ -1,7 +1,7 @@
 """Describes local models in words, for the command line and the screen."""
 
 from gistread.engine.llama.fit import MemoryFit
-from gistread.engine.llama.kv_layout import MemoryKind
+from gistread.engine.llama.gguf import MemoryKind
 from gistread.engine.model_files import ModelFile
 from gistread.engine.protocol import Placement
 from gistread.units import format_size

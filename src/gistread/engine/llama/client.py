@@ -7,14 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from gistread.engine.llama import messages
-from gistread.engine.llama.fast_copy import FAST, copy_path, find_copy, make_copy, needs_copy, reject_copy
+from gistread.engine.llama.fast_copy import FAST
 from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
-from gistread.engine.llama.gguf import GgufHeader, read_adapted_header
-from gistread.engine.llama.machine import gpu_maker
+from gistread.engine.llama.gguf import read_adapted_header
 from gistread.engine.llama.rates import store_rates, stored_rates
 from gistread.engine.llama.supervisor import SupervisedWorker
-from gistread.engine.llama.token_counter import TokenCounter, read_counter
-from gistread.engine.llama.worker_process import LostWhileLoadingError, open_log
+from gistread.engine.llama.worker_process import LostWhileLoadingError
 from gistread.engine.model_files import check_writes_text
 from gistread.engine.protocol import (
     GREEDY,
@@ -23,7 +21,6 @@ from gistread.engine.protocol import (
     Completion,
     EngineInfo,
     EngineState,
-    Phase,
     Priority,
     Prompt,
     Rates,
@@ -36,7 +33,6 @@ from gistread.engine.protocol import (
     final_completion,
 )
 from gistread.engine.remote.address import named_fingerprint
-from gistread.errors import EngineError
 from gistread.paths import MEASUREMENTS, SNAPSHOTS, WEIGHTS
 from gistread.prompts import TRAINED
 
@@ -66,13 +62,10 @@ class LlamaEngine:
         self._name = name
         self._adapter = adapter
         self._options = options
-        self._log_path = log
         self._cache = cache
         self._snapshots = snapshots or (cache / SNAPSHOTS if cache else None)
-        self._is_copy = False  # Whether the loaded weights are a fast copy
         self._setup = ""  # See `rates.py`
         self._stored_rates: Rates | None = None
-        self._counter: asyncio.Task[TokenCounter | None] | None = None  # Being read, or read
 
     @property
     def info(self) -> EngineInfo:
@@ -102,8 +95,8 @@ class LlamaEngine:
     async def _load_model(self) -> EngineInfo:
         header = await asyncio.to_thread(read_adapted_header, self._path, self._adapter)
         check_writes_text(header)
-        loaded = await self._load_fastest(header)
-        weights = f"{FAST} copy of {header.quantization}" if self._is_copy else header.quantization
+        loaded = await self._load()
+        weights = f"{FAST} copy of {header.quantization}" if loaded.is_copy else header.quantization
         threads = loaded.placement.threads
         self._setup = f"{header.fingerprint} {weights}, {loaded.device}, {threads} threads, {loaded.library}"
         if self._cache is not None:
@@ -121,36 +114,14 @@ class LlamaEngine:
             wording=TRAINED if self._adapter else "",
         )
 
-    async def _load_fastest(self, header: GgufHeader) -> messages.Loaded:
-        """Load the model or its fast copy."""
-        folder = self._cache / WEIGHTS if self._cache is not None and needs_copy(header) else None
-        copy = await asyncio.to_thread(find_copy, header, folder) if folder else None
-        if folder and not copy and not copy_path(header, folder).exists():
-            if gpu_maker():  # Only loading tells whether the card is used
-                loaded = await self._load(self._path, header)
-                if loaded.placement.gpu_layers:
-                    return loaded
-            await self._worker.end_worker()  # Its threads would slow down the conversion
-            self._worker.publish(EngineState(Phase.LOADING, notice="Making a faster copy of the model (once)"))
-            with open_log(self._log_path) as log:
-                copy = await make_copy(header, folder, log)
-        if folder and copy:
-            try:
-                return await self._load(copy, header)
-            except EngineError:
-                await asyncio.to_thread(reject_copy, header, folder)
-        return await self._load(self._path, header)
-
-    async def _load(self, path: Path, header: GgufHeader) -> messages.Loaded:
-        """Load a file, trying smaller layouts if the process dies; a fast copy only without reductions."""
-        self._is_copy = path != self._path
+    async def _load(self) -> messages.Loaded:
+        """Load the model or its fast copy, trying smaller layouts if the process dies."""
         message = messages.Load(
-            str(path),
+            str(self._path),
             self._options,
-            cache_directory=str(self._snapshots) if self._snapshots is not None else "",
-            cache_key=f"{header.fingerprint} {'a copy' if self._is_copy else 'itself'}",
-            adapter="" if self._is_copy else str(header.adapter or ""),  # merged into the copy
-            may_reduce=not self._is_copy,
+            cache_directory=str(self._snapshots or ""),
+            adapter=str(self._adapter or ""),
+            copies=str(self._cache / WEIGHTS) if self._cache else "",
         )
         while True:
             worker = await self._worker.new_worker()
@@ -162,13 +133,6 @@ class LlamaEngine:
                 message = replace(message, first_layout=error.next_layout)
 
     async def count(self, text: str) -> int:
-        """Count tokens; without the model if it is not loaded and its vocabulary is supported."""
-        if self._worker.pid is None:
-            if self._counter is None:
-                self._counter = asyncio.create_task(asyncio.to_thread(read_counter, self._path), name="token-counter")
-            counter = await asyncio.shield(self._counter)
-            if counter is not None and (tokens := await asyncio.to_thread(counter.count, text)) is not None:
-                return tokens
         return (await self._worker.answer(messages.Count(text), messages.Counted)).tokens
 
     async def measure(self, prompt: Prompt) -> int:

@@ -5,14 +5,14 @@ llama.cpp multiplies matrices of some types slowly on a processor. For each seco
 146. So it reads a book in two thirds of the time.
 """
 
-import asyncio
 import contextlib
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
-from typing import BinaryIO
 
-from gistread.child_process import python_command
+from gistread.child_process import run_python
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, free_disk_bytes
 from gistread.errors import EngineError
@@ -26,8 +26,8 @@ _MOST_BYTES = 512_000_000  # Of a copy
 _MOST_COPIES = 3
 _DISK_SPARE = 3
 _MEMORY_SPARE = 1.5
-_ABANDONED_S = 600.0  # Age of an unfinished copy whose process was killed
 _CONVERTER = "gistread.engine.llama.worker.quantize"
+_WITHIN_S = 600.0  # Also the age of an unfinished copy whose process was killed
 
 
 def lacks_kernels(header: GgufHeader) -> bool:
@@ -36,7 +36,8 @@ def lacks_kernels(header: GgufHeader) -> bool:
 
 
 def needs_copy(header: GgufHeader) -> bool:
-    return lacks_kernels(header) and header.split_count == 1 and _copy_bytes(header) <= _MOST_BYTES
+    is_small = header.parameters * _BYTES_PER_WEIGHT <= _MOST_BYTES
+    return lacks_kernels(header) and header.split_count == 1 and is_small
 
 
 def copy_path(header: GgufHeader, folder: Path) -> Path:
@@ -58,36 +59,22 @@ def find_copy(header: GgufHeader, folder: Path) -> Path | None:
     return None
 
 
-async def make_copy(header: GgufHeader, folder: Path, log: BinaryIO | None) -> Path | None:
-    """Make the copy; None without room, or if it fails now or has failed before. Cancelling leaves nothing."""
+def make_copy(header: GgufHeader, folder: Path) -> Path | None:
+    """Make the copy, in a process; None without room, or if it fails now or has failed before."""
     target = copy_path(header, folder)
-    if target.exists() or not await asyncio.to_thread(_make_room, header, folder):
+    if target.exists() or not _make_room(header, folder):
         return None
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     plain = partial.with_name(f"f16.{partial.name}")
-    output = log if log is not None else asyncio.subprocess.DEVNULL
     adapter = [str(header.adapter)] if header.adapter else []
     try:
-        process = await asyncio.create_subprocess_exec(
-            *python_command(_CONVERTER, str(header.path), str(partial), FAST, str(plain), *adapter),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-            # An adapter's matrices are too narrow for more threads to pay.
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        )
-        try:
-            done = not await process.wait()
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        if done:
-            partial.replace(target)
-        else:
+        done = run_python(_CONVERTER, str(header.path), str(partial), FAST, str(plain), *adapter, timeout_s=_WITHIN_S)
+        if done.returncode:
+            sys.stderr.write(done.stderr.decode("utf-8", "replace"))  # To the log
             reject_copy(header, folder)
-    except OSError:
+        else:
+            partial.replace(target)
+    except (OSError, subprocess.TimeoutExpired):
         return None
     finally:
         for unfinished in (partial, plain):
@@ -101,22 +88,13 @@ def reject_copy(header: GgufHeader, folder: Path) -> None:
         copy_path(header, folder).write_bytes(b"")
 
 
-def remove_copy(header: GgufHeader, folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        copy_path(header, folder).unlink(missing_ok=True)
-
-
-def _copy_bytes(header: GgufHeader) -> int:
-    return round(header.parameters * _BYTES_PER_WEIGHT)
-
-
 def _make_room(header: GgufHeader, folder: Path) -> bool:
     """Remove abandoned copies and the least recently used ones. Returns False if there is no room."""
-    size = _copy_bytes(header)
+    size = header.parameters * _BYTES_PER_WEIGHT
     with contextlib.suppress(OSError):
         make_folder(folder)
         for partial in folder.glob("*.partial"):
-            if time.time() - partial.stat().st_mtime > _ABANDONED_S:
+            if time.time() - partial.stat().st_mtime > _WITHIN_S:
                 partial.unlink()
         copies = sorted(folder.glob(f"*.{FAST}.gguf"), key=lambda path: path.stat().st_mtime, reverse=True)
         for old in copies[_MOST_COPIES - 1 :]:

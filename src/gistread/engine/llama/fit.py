@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from gistread.config import KvCache
-from gistread.engine.llama.gguf import GgufHeader
-from gistread.engine.llama.kv_layout import MemoryKind
+from gistread.engine.llama.gguf import GgufHeader, MemoryKind
 from gistread.engine.protocol import STREAM_TOKENS
 
 KV_BYTES = {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}  # Bytes per number in the KV cache, by data type

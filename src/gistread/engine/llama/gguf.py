@@ -1,41 +1,95 @@
-"""Reads the header of a GGUF file, without llama.cpp and without the weights."""
+"""Reads the header of a GGUF file, without llama.cpp and without the weights.
+
+Counts and lengths are untrusted: all work is bounded, to about 100 MB and a second or two.
+"""
 
 import hashlib
+import math
 import os
 import re
 import struct
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, NamedTuple
 
-from gistread.engine.llama import gguf_contents
-from gistread.engine.llama.gguf_contents import (
-    FILE_TYPES,
-    MAGIC,
-    Contents,
-    DamagedError,
-    Tensor,
-    UnknownVersionError,
-    Value,
-)
-from gistread.engine.llama.kv_layout import Memory, memory_of
 from gistread.errors import EngineError
 
 _LIST_HINT = "`gistread models list` shows usable models."
-_T = TypeVar("_T")
-_SAMPLES, _SAMPLE_BYTES = 64, 4096
-_LONGEST_LICENCE = 80  # Characters: some headers contain the whole text
 # Not allowed in a path, which is stored in settings and sent to other processes.
 _BAD_PATH = re.compile("[\r\n\ud800-\udfff]")
-_GUESSED_TYPE = 1024  # Flag of a `general.file_type` that llama.cpp guessed
+
+# Types of metadata values: number -> struct format.
+SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+STRING, ARRAY = 8, 9
+
+# Types of tensors, as in ggml.h: number, name, values a block / bytes a block.
+_TENSOR_TYPES = {
+    int(number): (name, int(values), int(size))
+    for number, name, values, size in re.findall(
+        r"(\d+) (\w+) (\d+)/(\d+)",
+        """
+    0 F32 1/4, 1 F16 1/2, 2 Q4_0 32/18, 3 Q4_1 32/20, 6 Q5_0 32/22, 7 Q5_1 32/24, 8 Q8_0 32/34, 9 Q8_1 32/36
+    10 Q2_K 256/84, 11 Q3_K 256/110, 12 Q4_K 256/144, 13 Q5_K 256/176, 14 Q6_K 256/210, 15 Q8_K 256/292
+    16 IQ2_XXS 256/66, 17 IQ2_XS 256/74, 18 IQ3_XXS 256/98, 19 IQ1_S 256/50, 20 IQ4_NL 32/18, 21 IQ3_S 256/110
+    22 IQ2_S 256/82, 23 IQ4_XS 256/136, 24 I8 1/1, 25 I16 1/2, 26 I32 1/4, 27 I64 1/8, 28 F64 1/8, 29 IQ1_M 256/56
+    30 BF16 1/2, 34 TQ1_0 256/54, 35 TQ2_0 256/66, 39 MXFP4 32/17, 40 NVFP4 64/36, 41 Q1_0 128/18, 42 Q2_0 64/18
+""",
+    )
+}
+
+# `general.file_type`: usual names for mixes of tensor types.
+_FILE_TYPES = {
+    **dict(enumerate(("F32", "F16", "Q4_0", "Q4_1"))),
+    **dict(enumerate(("Q8_0", "Q5_0", "Q5_1", "Q2_K", "Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_K_S", "Q4_K_M"), 7)),
+    **dict(enumerate(("Q5_K_S", "Q5_K_M", "Q6_K", "IQ2_XXS", "IQ2_XS", "Q2_K_S", "IQ3_XS", "IQ3_XXS"), 16)),
+    **dict(enumerate(("IQ1_S", "IQ4_NL", "IQ3_S", "IQ3_M", "IQ2_S", "IQ2_M", "IQ4_XS", "IQ1_M", "BF16"), 24)),
+    **dict(enumerate(("TQ1_0", "TQ2_0", "MXFP4", "NVFP4", "Q1_0", "Q2_0"), 36)),
+}
+
+MAGIC = b"GGUF"
+_ALIGNMENT, _DEFAULT_ALIGNMENT = "general.alignment", 32
+_LARGEST_NUMBER = 1 << 48  # Larger numbers are not sizes
+
+_MOST_BYTES = 64 << 20  # Largest header; real ones have some megabytes
+_MOST_STRINGS = 2_000_000  # In all arrays: the largest vocabularies have 250,000 tokens and twice as many merges
+_LONGEST_KEY_BYTES = 1024
+
+# Architectures whose files may name a window that llama.cpp ignores.
+_WINDOW_UNUSED = frozenset({"llama", "phi3", "phimoe", "qwen2", "qwen2moe", "qwen3", "qwen3moe"})
+_RECURRENT = ("mamba", "rwkv", "arwkv")
+_STATE_KEYS = ("ssm.state_size", "wkv.head_size", "shortconv.l_cache", "kda.head_dim")
+
+
+class MemoryKind(StrEnum):
+    """The value is for people."""
+
+    ATTENTION = "attention"
+    SLIDING_WINDOW = "sliding window"  # Some layers see only the last few thousand tokens
+    RECURRENT = "recurrent"  # No attention: the beginning of a long text fades
+    HYBRID = "hybrid"  # Attention in some layers, recurrence in others
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory a model needs, at most: KV cache for attention layers, a fixed state for recurrent ones."""
+
+    kind: MemoryKind
+    kv_bytes_per_token: int  # For an F16 KV cache; 0 if unknown or without one
+    state_bytes: int  # Recurrent state of one sequence, as F32
 
 
 class BrokenModelError(EngineError):
     def __init__(self, path: Path, reason: str, hint: str) -> None:
-        """`reason`: a clause such as `its header is damaged`."""
+        # `reason`: a clause such as `its header is damaged`
         super().__init__(f"The model file {path} cannot be used: {reason}.", hint)
         self.reason = reason
+
+
+class _DamagedError(Exception):
+    """A count or length in the header is impossible, or the file ends within it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +120,7 @@ class GgufHeader:
 
 def read_header(path: Path, *, fingerprint: bool = True) -> GgufHeader:
     """Read the header of a GGUF file, and samples of the weights for the fingerprint. Raises EngineError."""
-
-    def read(file: BinaryIO, size: int) -> GgufHeader:
-        contents = gguf_contents.read_contents(file)
-        digest = _fingerprint(file, contents.data_start, size) if fingerprint else ""
-        return _header_from(path, size, contents, digest)
-
-    return _read_with(path, read)
+    return _header_from(path, *_read(path, fingerprint=fingerprint))
 
 
 def read_adapted_header(path: Path, adapter: Path | None) -> GgufHeader:
@@ -88,66 +136,114 @@ def read_adapted_header(path: Path, adapter: Path | None) -> GgufHeader:
     return replace(header, name=f"{header.name}+{adapter.stem}", fingerprint=both, adapter=adapter)
 
 
-def read_values(path: Path, keys: Collection[str]) -> dict[str, Value]:
-    """Read the values of these keys, arrays included; missing keys are left out. Raises as `read_header`."""
-    return _read_with(path, lambda file, size: gguf_contents.read_pairs(file, keys))
+class Tensor(NamedTuple):
+    shape: tuple[int, ...]  # Rows first
+    kind: int  # ggml's number of the type: 0 is F32, 1 F16
+    offset: int  # From the start of the first tensor, in bytes
+
+    @property
+    def weights(self) -> int:
+        return math.prod(self.shape)
 
 
-def read_tensors(path: Path) -> tuple[int, dict[str, Tensor]]:
-    """Where the tensors begin in the file, and each by name. Raises as `read_header`."""
+@dataclass(frozen=True, slots=True)
+class Contents:
+    pairs: Mapping[str, int | float | bool | str]
+    arrays: Mapping[str, tuple[int, ...]]  # Short arrays of integers or booleans
+    array_lengths: Mapping[str, int]  # The length of every array
+    tensors: Mapping[str, Tensor]
+    header_bytes: int  # Without padding
+    file_bytes: int
 
-    def read(file: BinaryIO, size: int) -> tuple[int, dict[str, Tensor]]:
-        contents = gguf_contents.read_contents(file)
-        return contents.data_start, dict(contents.tensors)
+    def text(self, key: str) -> str:
+        value = self.pairs.get(key, "")
+        return value if isinstance(value, str) else ""
 
-    return _read_with(path, read)
+    def number(self, key: str, default: int = 0) -> int:
+        """A count; `default` if missing or implausible."""
+        value = self.pairs.get(key, default)
+        return value if isinstance(value, int) and 0 <= value <= _LARGEST_NUMBER else default
+
+    def of_layers(self, key: str, layers: int, default: int = 0) -> tuple[int, ...]:
+        """A count for each layer; the file has one for all layers, or an array."""
+        found = self.arrays.get(key)
+        if found is None:
+            return (self.number(key, default),) * layers
+        sound = [number if 0 <= number <= _LARGEST_NUMBER else default for number in found[:layers]]
+        return tuple(sound + [default] * (layers - len(sound)))
+
+    @property
+    def data_start(self) -> int:
+        """Where the tensors begin in the file."""
+        alignment = self.number(_ALIGNMENT, _DEFAULT_ALIGNMENT)
+        return -(-self.header_bytes // alignment) * alignment
+
+    @property
+    def data_bytes(self) -> int:
+        """From the start of the first tensor to the end of the last."""
+        last = max(self.tensors.values(), key=lambda tensor: tensor.offset, default=Tensor((0,), 0, 0))
+        _, per_block, block_bytes = _TENSOR_TYPES.get(last.kind, ("", 1, 0))
+        return last.offset + last.weights // per_block * block_bytes
+
+    def most_used_type(self, prefix: str = "") -> str:
+        """The type of most weights in the tensors whose names begin so; empty if there are none."""
+        weights = Counter[int]()
+        for name, tensor in self.tensors.items():
+            weights[tensor.kind] += tensor.weights * name.startswith(prefix)
+        kind, most = weights.most_common(1)[0] if weights else (0, 0)
+        return _TENSOR_TYPES.get(kind, (f"type {kind}", 1, 0))[0] if most else ""
 
 
-def _read_with(path: Path, read: Callable[[BinaryIO, int], _T]) -> _T:
+def read_contents(path: Path) -> Contents:
+    """Read the whole header. Raises EngineError."""
+    return _read(path, fingerprint=False)[0]
+
+
+def _read(path: Path, *, fingerprint: bool) -> tuple[Contents, str]:
     if _BAD_PATH.search(str(path)):
         raise BrokenModelError(path, "its path contains line breaks or bytes that are not UTF-8", "Rename it.")
     try:
-        # Reading a pipe or a device could block forever.
-        if not path.is_file() and path.exists():
+        if not path.is_file() and path.exists():  # Reading a pipe or a device could block forever
             raise BrokenModelError(path, "it is not a regular file", _LIST_HINT)
         with path.open("rb", buffering=0) as file:
-            size = os.fstat(file.fileno()).st_size
             if file.read(len(MAGIC)) != MAGIC:
                 raise BrokenModelError(path, "it is not a GGUF model", _LIST_HINT)
+            version = int.from_bytes(file.read(4), "little")
+            if version and version not in (2, 3):
+                reason = f"it is GGUF version {version}, which is not supported"
+                raise BrokenModelError(path, reason, "Fetch a newer conversion of this model (GGUF 3).")
             file.seek(0)
-            return read(file, size)
+            contents = _Reader(file).read()
+            return contents, _fingerprint(file, contents) if fingerprint else ""
     except FileNotFoundError:
         raise EngineError(f"No such model file: {path}", _LIST_HINT) from None
-    except DamagedError:
+    except _DamagedError:
         raise BrokenModelError(path, "its header is damaged or cut off", "Fetch it again.") from None
-    except UnknownVersionError as error:
-        reason = f"it is GGUF version {error.version}, which is not supported"
-        raise BrokenModelError(path, reason, "Fetch a newer conversion of this model (GGUF 3).") from None
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BrokenModelError(path, f"it cannot be read ({said})", _LIST_HINT) from None
 
 
-def _header_from(path: Path, size: int, contents: Contents, fingerprint: str) -> GgufHeader:
+def _header_from(path: Path, contents: Contents, fingerprint: str) -> GgufHeader:
     arch, title = contents.text("general.architecture"), contents.text("general.name")
-    most_used = contents.most_used_type()
-    pooling_key = f"{arch}.pooling_type"
+    most_used, pooling_key = contents.most_used_type(), f"{arch}.pooling_type"
     return GgufHeader(
         path=path,
-        file_bytes=size,
+        file_bytes=contents.file_bytes,
         name=title or path.stem if path.stem.startswith("sha256-") else path.stem,  # Ollama names files by hash
         architecture=arch,
-        quantization=FILE_TYPES.get(contents.number("general.file_type", -1) & ~_GUESSED_TYPE, most_used),
+        # 1024 marks a type that llama.cpp guessed
+        quantization=_FILE_TYPES.get(contents.number("general.file_type", -1) & ~1024, most_used),
         layer_type=contents.most_used_type("blk.") or most_used,
         parameters=sum(tensor.weights for tensor in contents.tensors.values()),
-        licence=" ".join(contents.text("general.license").split())[:_LONGEST_LICENCE],
+        licence=" ".join(contents.text("general.license").split())[:80],  # Some headers contain the whole text
         context_length=contents.number(f"{arch}.context_length"),
         layers=contents.number(f"{arch}.block_count"),
-        memory=memory_of(contents),
+        memory=_memory_of(contents, arch),
         vocabulary=contents.array_lengths.get("tokenizer.ggml.tokens", 0),
         chat_template=contents.text("tokenizer.chat_template").strip(),
         split_count=max(1, contents.number("split.count", 1)),
-        missing_bytes=max(0, contents.data_start + contents.data_bytes - size),
+        missing_bytes=max(0, contents.data_start + contents.data_bytes - contents.file_bytes),
         fingerprint=fingerprint,
         title=title,
         contains=contents.text("general.type"),
@@ -155,7 +251,37 @@ def _header_from(path: Path, size: int, contents: Contents, fingerprint: str) ->
     )
 
 
-def _fingerprint(file: BinaryIO, data_start: int, size: int) -> str:
+def _memory_of(contents: Contents, architecture: str) -> Memory:
+    def number(key: str, default: int = 0) -> int:
+        return contents.number(f"{architecture}.{key}", default)
+
+    layers = min(number("block_count"), 4096)
+    heads = contents.of_layers(f"{architecture}.attention.head_count", layers)
+    kv_heads = contents.of_layers(f"{architecture}.attention.head_count_kv", layers, default=-1)
+    width = number("embedding_length")
+    state = 0
+    if any(map(number, _STATE_KEYS)):
+        attends = any(heads) and not architecture.startswith(_RECURRENT)
+        kind = MemoryKind.HYBRID if attends else MemoryKind.RECURRENT
+        inner, size = number("ssm.inner_size"), number("ssm.state_size")
+        state = max(0, number("ssm.conv_kernel") - 1) * (inner + 2 * number("ssm.group_count") * size)
+        state += size * inner + width * (number("wkv.head_size") + 2)
+    elif number("attention.sliding_window") and architecture not in _WINDOW_UNUSED:
+        kind = MemoryKind.SLIDING_WINDOW
+    else:
+        kind = MemoryKind.ATTENTION
+    # Every fourth layer of Qwen's hybrids attends, unless the file says otherwise.
+    every = max(1, number("full_attention_interval", 4 if architecture.startswith(("qwen35", "qwen3next")) else 1))
+    numbers = 0
+    for layer in () if kind is MemoryKind.RECURRENT else range(every - 1, layers, every):
+        size = width // heads[layer] if heads[layer] else 0
+        each = number("attention.key_length", size) + number("attention.value_length", size)
+        numbers += each * (kv_heads[layer] if kv_heads[layer] >= 0 else heads[layer])
+    return Memory(kind, 2 * numbers, 4 * layers * state)
+
+
+def _fingerprint(file: BinaryIO, contents: Contents) -> str:
+    data_start, size = contents.data_start, contents.file_bytes
     file.seek(0)
     digest = hashlib.sha256()
     left = min(data_start, size)
@@ -163,8 +289,111 @@ def _fingerprint(file: BinaryIO, data_start: int, size: int) -> str:
         digest.update(block)
         left -= len(block)
     digest.update(struct.pack("<Q", size))
-    step = max(_SAMPLE_BYTES, (size - data_start) // _SAMPLES)
-    for at in range(data_start, size, step):
+    for at in range(data_start, size, max(4096, (size - data_start) // 64)):
         file.seek(at)
-        digest.update(file.read(_SAMPLE_BYTES))
+        digest.update(file.read(4096))
     return digest.hexdigest()[:32]
+
+
+class _Reader:
+    """One pass over a header."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._data = b""  # What was read of the file
+        self._at = len(MAGIC) + 4  # Offset of what is read next, after the version
+        self._strings = 0
+        self._pairs: dict[str, int | float | bool | str] = {}
+        self._arrays: dict[str, tuple[int, ...]] = {}
+        self._lengths: dict[str, int] = {}
+
+    def read(self) -> Contents:
+        """Raises _DamagedError, OSError."""
+        tensors, pairs = self._number("Q"), self._number("Q")
+        if tensors > 65_536 or pairs > 4096:
+            raise _DamagedError
+        for _ in range(pairs):
+            self._pair()
+        # As llama.cpp does. With an alignment of gigabytes the whole file would count as header.
+        if self._pairs.get(_ALIGNMENT, _DEFAULT_ALIGNMENT) not in [1 << power for power in range(21)]:
+            raise _DamagedError
+        found = dict(self._tensor() for _ in range(tensors))
+        size = os.fstat(self._file.fileno()).st_size
+        return Contents(self._pairs, self._arrays, self._lengths, found, self._at, size)
+
+    def _tensor(self) -> tuple[str, Tensor]:
+        name = self._text(_LONGEST_KEY_BYTES)
+        dimensions = self._number("I")
+        if dimensions > 4:
+            raise _DamagedError
+        tensor = Tensor(self._unpack(f"{dimensions}Q")[::-1], self._number("I"), self._number("Q"))
+        if tensor.weights > _LARGEST_NUMBER or tensor.offset > _LARGEST_NUMBER:
+            raise _DamagedError
+        return name, tensor
+
+    def _pair(self) -> None:
+        key, kind = self._text(_LONGEST_KEY_BYTES), self._number("I")
+        if kind == ARRAY:
+            self._array(key, self._number("I"), self._number("Q"))
+        elif kind == STRING:
+            self._pairs[key] = self._text(_MOST_BYTES)
+        elif kind in SCALARS:
+            self._pairs[key] = self._number(SCALARS[kind])
+        else:
+            raise _DamagedError
+
+    def _array(self, key: str, kind: int, length: int) -> None:
+        self._lengths[key] = length
+        if kind == STRING:
+            self._skip_strings(length)
+        elif kind not in SCALARS or length > _MOST_BYTES:
+            raise _DamagedError
+        elif length <= 1024 and SCALARS[kind] not in "fd":  # One number for each layer
+            self._arrays[key] = self._unpack(f"{length}{SCALARS[kind]}")
+        else:
+            self._skip(length * struct.calcsize("<" + SCALARS[kind]))
+
+    def _skip_strings(self, count: int) -> None:
+        """Move past strings, hundreds of thousands in a vocabulary."""
+        self._strings += count
+        if self._strings > _MOST_STRINGS:
+            raise _DamagedError
+        at, data, length_at = self._at, self._data, struct.Struct("<Q").unpack_from
+        for _ in range(count):
+            if at + 8 > len(data):
+                data = self._data_until(at + 8)
+            at += 8 + length_at(data, at)[0]
+        self._at = at
+        self._data_until(at)
+
+    def _text(self, most: int) -> str:
+        """A text of at most so many bytes; empty if it is too long to be useful: chat templates have some thousands."""
+        length = self._number("Q")
+        if length > most:
+            raise _DamagedError
+        start = self._skip(length)
+        return self._data[start : self._at].decode("utf-8", "replace") if length <= 1 << 20 else ""
+
+    def _number(self, code: str) -> int:
+        return self._unpack(code)[0]
+
+    def _unpack(self, code: str) -> tuple[int, ...]:
+        start = self._skip(struct.calcsize("<" + code))  # Changes the data
+        return struct.unpack_from("<" + code, self._data, start)
+
+    def _skip(self, length: int) -> int:
+        """Read so many bytes and move past them. Returns where they begin."""
+        start, self._at = self._at, self._at + length
+        self._data_until(self._at)
+        return start
+
+    def _data_until(self, end: int) -> bytes:
+        if end > _MOST_BYTES:
+            raise _DamagedError
+        while len(self._data) < end:
+            # A growing block, so that bytes are copied a few times at most.
+            block = self._file.read(min(max(1 << 18, len(self._data)), _MOST_BYTES))
+            if not block:
+                raise _DamagedError
+            self._data += block
+        return self._data

@@ -21,10 +21,9 @@ class Load:
     path: str
     options: LoadOptions
     cache_directory: str = ""  # Directory of prompt cache files; empty: none are used
-    cache_key: str = ""  # Identifies the weights in that directory
     adapter: str = ""  # Path of a LoRA adapter; empty: none
-    first_layout: int = 0  # Skip the layouts before this one: they ended an earlier process
-    may_reduce: bool = True  # Whether a smaller window or a coarser KV cache is acceptable when memory is short
+    copies: str = ""  # Directory of fast copies; empty: none are made
+    first_layout: int = -1  # Skip the layouts before this one: they ended an earlier process. -1: the fast copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +103,7 @@ class Loaded:
     library: str
     parallel: int
     placement: Placement
+    is_copy: bool  # Whether the weights are a fast copy
 
 
 @dataclass(frozen=True, slots=True)

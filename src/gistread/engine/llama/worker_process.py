@@ -85,8 +85,14 @@ class WorkerProcess:
                     stderr=file if file is not None else asyncio.subprocess.DEVNULL,
                     pass_fds=(theirs.fileno(),),
                     start_new_session=True,
-                    # ggml would start a debugger to print a backtrace, which takes seconds.
-                    env={"GOMP_SPINCOUNT": SPIN_COUNT, **os.environ, "GGML_NO_BACKTRACE": "1"},
+                    # ggml would start a debugger to print a backtrace, which takes seconds. The matrices of an
+                    # adapter are too narrow for more threads to pay.
+                    env={
+                        "GOMP_SPINCOUNT": SPIN_COUNT,
+                        **os.environ,
+                        "GGML_NO_BACKTRACE": "1",
+                        "OPENBLAS_NUM_THREADS": "1",
+                    },
                 )
             except BaseException as error:
                 ours.close()

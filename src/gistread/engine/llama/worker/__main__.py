@@ -109,6 +109,7 @@ class Worker:
                 library=library(),
                 parallel=model.parallel,
                 placement=model.placement,
+                is_copy=model.is_copy,
             )
         )
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import llama_cpp as llama
 
 from gistread.engine.llama import fit
+from gistread.engine.llama.fast_copy import find_copy, make_copy, needs_copy, reject_copy
 from gistread.engine.llama.fit import SEQUENCES, STATES, Gpu, Layout, batch_tokens_of, sizes_of
-from gistread.engine.llama.gguf import GgufHeader, read_header
+from gistread.engine.llama.gguf import GgufHeader, read_adapted_header, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
 from gistread.engine.llama.messages import Load, LoadAttempt
 from gistread.engine.llama.worker.chat_template import ChatTemplate, TemplateError
@@ -43,6 +44,7 @@ class LoadedModel:
     placement: Placement
     cache_files: PromptCacheFiles | None = None
     streams: Context | None = None  # For short requests in the background
+    is_copy: bool = False  # Whether the weights are a fast copy
 
     @property
     def on_gpu(self) -> bool:
@@ -59,56 +61,90 @@ def load(
     progress: Callable[[float], None],
     on_attempt: Callable[[LoadAttempt], None] = lambda attempt: None,
 ) -> LoadedModel:
-    """Load a model in the best layout that memory allows; `progress` from 0 to 1. Raises EngineError."""
-    options, header, cards = message.options, read_header(Path(message.path)), gpus()
-    others = [part for part in parts_of(header.path) if part != header.path and part.exists()]
-    whole = [header, *(read_header(part, fingerprint=False) for part in others)]
-    parameters = sum(part.parameters for part in whole)
-    on_gpu = bool(cards) and options.gpu_layers != 0
-    batch_tokens = batch_tokens_of(parameters, on_gpu=on_gpu)
-    sizes = sizes_of(header, batch_tokens, weights=sum(part.file_bytes for part in whole))
-    free = fit.free_memory(available_bytes(), cards)
-    every = fit.layouts(sizes, header.context_length, options, free)
-    best = every[0]
-    possible = [
-        layout
-        for layout in every
-        if fit.fits(sizes, layout, free, options)
-        and (message.may_reduce or (layout.window, layout.kv_type) == (best.window, best.kv_type))
-    ]
-    if not possible:
-        least = replace(every[-1] if message.may_reduce else best, gpu_layers=0)
-        needed, there = fit.required_bytes(sizes, least)[1], free.memory_bytes
-        raise EngineError(
-            f"{header.path.name} needs {format_size(needed)} of memory; {format_size(there)} are free.",
-            "Choose a smaller model or quantisation, or a smaller window (--context).",
-        )
-    best = replace(best, gpu_layers=possible[0].gpu_layers)
-    loader = _Loader(message, header, cards, batch_tokens, progress, ChatTemplate(header.chat_template))
-    error: OutOfMemoryError | None = None
-    for number, layout in enumerate(possible[message.first_layout :], message.first_layout):
-        notice = fit.reduction_notice(best, layout, sizes.layers)
-        on_attempt(LoadAttempt(number, len(possible) - number - 1, notice))
-        try:
-            return loader.load(layout, notice)
-        except OutOfMemoryError as out_of_memory:
-            error = out_of_memory
-    raise error or _no_room(header, best)
+    """Load a model, or its fast copy, in the best layout that memory allows. Raises EngineError.
+
+    `progress` gets numbers from 0 to 1.
+    """
+    header, cards = read_adapted_header(Path(message.path), Path(message.adapter) if message.adapter else None), gpus()
+    new_loader = partial(_Loader, message, header, cards, progress, on_attempt)
+    folder, uses_card = Path(message.copies), bool(cards) and message.options.gpu_layers != 0
+    if message.copies and message.first_layout < 0 and not uses_card and needs_copy(header):
+        copy = find_copy(header, folder)
+        on_attempt(LoadAttempt(-1, 1, "" if copy else "Making a faster copy of the model (once)"))
+        if copy := copy or make_copy(header, folder):
+            loader = new_loader(copy)
+            try:
+                return loader.load()
+            except EngineError:
+                loader.close()
+                reject_copy(header, folder)
+    return new_loader(header.path).load()
 
 
 @dataclass(slots=True)
 class _Loader:
+    """Loads one file: the model, or its fast copy, which is never loaded with reductions."""
+
     message: Load
     header: GgufHeader
     cards: tuple[Gpu, ...]
-    batch_tokens: int
     progress: Callable[[float], None]
-    template: ChatTemplate
+    on_attempt: Callable[[LoadAttempt], None]
+    path: Path
+    batch_tokens: int = 0
+    template: ChatTemplate = field(init=False)
     log: LlamaLog = field(default_factory=LlamaLog)
     weights: Weights | None = None
     gpu_layers: int = -1
 
-    def load(self, layout: Layout, notice: str) -> LoadedModel:
+    def __post_init__(self) -> None:
+        self.template = ChatTemplate(self.header.chat_template)
+
+    @property
+    def is_copy(self) -> bool:
+        return self.path != self.header.path
+
+    def load(self) -> LoadedModel:
+        """Load the file in the first layout that works. Raises EngineError."""
+        options = self.message.options
+        others = [part for part in parts_of(self.path) if part != self.path and part.exists()]
+        first, *_ = whole = [read_header(part, fingerprint=False) for part in (self.path, *others)]
+        on_gpu = bool(self.cards) and options.gpu_layers != 0
+        self.batch_tokens = batch_tokens_of(sum(part.parameters for part in whole), on_gpu=on_gpu)
+        sizes = sizes_of(first, self.batch_tokens, weights=sum(part.file_bytes for part in whole))
+        free = fit.free_memory(available_bytes(), self.cards)
+        every = fit.layouts(sizes, first.context_length, options, free)
+        if self.is_copy:
+            every = [
+                layout for layout in every if (layout.window, layout.kv_type) == (every[0].window, every[0].kv_type)
+            ]
+        possible = [layout for layout in every if fit.fits(sizes, layout, free, options)]
+        if not possible:
+            needed, there = fit.required_bytes(sizes, replace(every[-1], gpu_layers=0))[1], free.memory_bytes
+            raise EngineError(
+                f"{self.path.name} needs {format_size(needed)} of memory; {format_size(there)} are free.",
+                "Choose a smaller model or quantisation, or a smaller window (--context).",
+            )
+        best = replace(every[0], gpu_layers=possible[0].gpu_layers)
+        error = _no_room(self.path, best)
+        start = 0 if self.is_copy else max(0, self.message.first_layout)
+        for number, layout in enumerate(possible[start:], start):
+            notice = fit.reduction_notice(best, layout, sizes.layers)
+            remaining = len(possible) - number - 1
+            self.on_attempt(LoadAttempt(-1, 1, "") if self.is_copy else LoadAttempt(number, remaining, notice))
+            try:
+                return self._load_in(layout, notice)
+            except OutOfMemoryError as out_of_memory:
+                error = out_of_memory
+        raise error
+
+    def close(self) -> None:
+        """Free the weights, if any."""
+        self.template.close()
+        if self.weights is not None:
+            self.weights.close()
+
+    def _load_in(self, layout: Layout, notice: str) -> LoadedModel:
         """Raises OutOfMemoryError, or another EngineError if no layout can help."""
         weights = self._weights_on(layout.gpu_layers)
         # Hyperthreads only wait for each other: ggml's threads spin.
@@ -128,10 +164,10 @@ class _Loader:
             streams = _streams(new_context, layout) if weights.can_roll_back else None
         except MemoryError:
             context.close()
-            raise _no_room(self.header, layout) from None
+            raise _no_room(self.path, layout) from None
         if layout.gpu_layers and not _warm_up(context, min(self.batch_tokens, layout.cells)):
             context.close()
-            raise _no_room(self.header, layout)
+            raise _no_room(self.path, layout)
         placement = Placement(
             gpu_layers=layout.gpu_layers,
             layers=self.header.layers + 1,
@@ -143,7 +179,8 @@ class _Loader:
             streams=layout.streams if streams else 0,
         )
         # A KV state depends on the weights, the type of the cache and the version of llama.cpp.
-        identity, folder = f"{self.message.cache_key} {layout.kv_type} {library()}", self.message.cache_directory
+        which, folder = "a copy" if self.is_copy else "itself", self.message.cache_directory
+        identity = f"{self.header.fingerprint} {which} {layout.kv_type} {library()}"
         return LoadedModel(
             weights,
             context,
@@ -152,31 +189,35 @@ class _Loader:
             placement,
             cache_files=PromptCacheFiles(Path(folder), identity) if folder else None,
             streams=streams,
+            is_copy=self.is_copy,
         )
 
     def _refusal(self, layout: Layout) -> EngineError:
         is_setting = self.message.options.kv_cache != "auto"
         if is_setting and re.search("does not divide|requires flash_attn", " ".join(self.log.errors)):
             return EngineError(
-                f'{self.header.path.name} cannot be used with kv_cache = "{layout.kv_type}" and these settings.',
+                f'{self.path.name} cannot be used with kv_cache = "{layout.kv_type}" and these settings.',
                 'Set kv_cache to "auto".',
             )
-        return _no_room(self.header, layout)
+        return _no_room(self.path, layout)
 
     def _weights_on(self, gpu_layers: int) -> Weights:
-        if self.weights is None or self.gpu_layers != gpu_layers:
-            if self.weights is not None:
-                self.weights.close()
-                self.weights = None
-            handle = _open(self.header.path, self.progress, gpu_layers, self.log)
-            self.gpu_layers = gpu_layers
-            try:
-                self.weights = Weights(handle, self.template, self.message.adapter)
-            except TemplateError as error:
-                raise EngineError(
-                    f"The chat template of {self.header.path.name} cannot be used: {str(error).rstrip('.')}.",
-                    "Fetch another conversion of this model, or choose another (`gistread models list`).",
-                ) from None
+        if self.weights is not None and self.gpu_layers == gpu_layers:
+            return self.weights
+        if self.weights is not None:
+            self.weights.close()
+            self.weights = None
+        handle = _open(self.path, self.progress, gpu_layers, self.log)
+        self.gpu_layers = gpu_layers
+        # In the copy, the adapter is part of the weights.
+        adapter = "" if self.is_copy else str(self.header.adapter or "")
+        try:
+            self.weights = Weights(handle, self.template, adapter)
+        except TemplateError as error:
+            raise EngineError(
+                f"The chat template of {self.path.name} cannot be used: {str(error).rstrip('.')}.",
+                "Fetch another conversion of this model, or choose another (`gistread models list`).",
+            ) from None
         return self.weights
 
 
@@ -225,9 +266,9 @@ def _open(path: Path, progress: Callable[[float], None], gpu_layers: int, log: L
     return handle
 
 
-def _no_room(header: GgufHeader, layout: Layout) -> OutOfMemoryError:
+def _no_room(path: Path, layout: Layout) -> OutOfMemoryError:
     return OutOfMemoryError(
-        f"There is no memory for a window of {layout.window:,} tokens of {header.path.name}.",
+        f"There is no memory for a window of {layout.window:,} tokens of {path.name}.",
         "Choose a smaller one (--context), or a smaller model.",
     )
 

@@ -6,7 +6,6 @@ Arguments: model, target, quantization (`Q8_0`), path for unquantized weights, a
 import ctypes
 import math
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,9 @@ import llama_cpp as llama
 import numpy as np
 import numpy.typing as npt
 
-from gistread.engine.llama.gguf import read_tensors, read_values
-from gistread.engine.llama.gguf_contents import Tensor
+from gistread.engine.llama.gguf import Contents, Tensor, read_contents
 from gistread.engine.llama.machine import physical_cores
-from gistread.system import lower_priority
 
-_NICENESS = 5
-_ALPHA = "adapter.lora.alpha"
 _A, _B = ".lora_a", ".lora_b"
 _DTYPES: dict[int, np.dtype[Any]] = {0: np.dtype("<f4"), 1: np.dtype("<f2")}  # Unquantized tensor types
 
@@ -38,41 +33,34 @@ def quantize(source: Path, target: Path, quantization: str) -> None:
 
 def merge(model: Path, adapter: Path) -> None:
     """Add a LoRA adapter to the weights of `model`, in place. Raises ValueError if it does not match."""
-    (start, weights), (adapter_start, matrices) = read_tensors(model), read_tensors(adapter)
-    alpha = float(read_values(adapter, (_ALPHA,)).get(_ALPHA, 0))  # type: ignore[arg-type]
-    for name in sorted(matrices):
-        target = weights.get(name.removesuffix(_A).removesuffix(_B))
+    weights, matrices = read_contents(model), read_contents(adapter)
+    alpha = float(matrices.pairs.get("adapter.lora.alpha", 0))
+    for name in sorted(matrices.tensors):
+        target = weights.tensors.get(name.removesuffix(_A).removesuffix(_B))
         if target is None or not name.startswith("blk."):
             raise ValueError(f"{name} matches no layer of the model")
         if name.endswith(_A):
-            low = _read(adapter, adapter_start, matrices[name])
-            up = _read(adapter, adapter_start, matrices[f"{name.removesuffix(_A)}{_B}"])
+            low = _matrix(adapter, matrices, matrices.tensors[name])
+            up = _matrix(adapter, matrices, matrices.tensors[f"{name.removesuffix(_A)}{_B}"])
             change = (up @ low) * (alpha / len(low) if alpha else 1.0)
-            before = _read(model, start, target)
+            before = _matrix(model, weights, target)
             with model.open("r+b") as file:
-                file.seek(start + target.offset)
+                file.seek(weights.data_start + target.offset)
                 file.write((before + change).astype(_DTYPES[target.kind]).tobytes())
 
 
-def _read(path: Path, start: int, tensor: Tensor) -> npt.NDArray[np.float32]:
+def _matrix(path: Path, contents: Contents, tensor: Tensor) -> npt.NDArray[np.float32]:
     if tensor.kind not in _DTYPES:
         raise ValueError(f"{path.name} has quantized matrices")
-    found = np.fromfile(path, _DTYPES[tensor.kind], math.prod(tensor.shape), offset=start + tensor.offset)
+    start = contents.data_start + tensor.offset
+    found = np.fromfile(path, _DTYPES[tensor.kind], math.prod(tensor.shape), offset=start)
     return found.astype(np.float32).reshape(tensor.shape)
 
 
-def main() -> None:
-    # Ctrl+C in the terminal reaches the whole process group; the client decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.umask(0o077)
-    lower_priority(_NICENESS)
+if __name__ == "__main__":
     source, target, quantization, plain, *adapter = sys.argv[1:]
     if adapter:
         quantize(Path(source), Path(plain), "F16")
         merge(Path(plain), Path(adapter[0]))
         source = plain
     quantize(Path(source), Path(target), quantization)
-
-
-if __name__ == "__main__":
-    main()
