@@ -9,8 +9,8 @@ from gistread.library.metadata import read_book_file
 from gistread.store.catalogue import Catalogue
 from gistread.store.model import SavedQuestion
 from gistread.store.user_data import UserData
-from gistread.tui.covers import Covers
 from gistread.tui.drawing import Drawer, ImageMode
+from gistread.tui.library_work import Covers
 from gistread.tui.screens.library import LibraryScreen
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.widgets.book_list import BookList
