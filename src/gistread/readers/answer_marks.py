@@ -5,10 +5,12 @@ not speak against it. Names, numbers and quotations are copied from the text, an
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, lru_cache, partial
+from pathlib import Path
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.numbers import numbers_in
@@ -33,36 +35,9 @@ _REFERENCE = re.compile(r"\[\d+\]")
 _OPENS_SENTENCE = re.compile(r"(?:\A|[.!?…:;|*•>\n—])[\s\"'“”‘’«»„(\[*_#-]*(?:\d+[.)]\s*)?[\"'“‘«„*]*\Z")
 _ABBREVIATION = re.compile(r"\b(?:[A-Z]|Mrs?|Ms|Mme|Mlle|Drs?|St|Prof|Capt|Col|Maj|Gen|Lieut|Rev|Hon|Mon)\.\s*\Z")
 _ROMAN = re.compile(r"[IVXLCDM]+")
-_NATIONAL = """
-    african american arab arabian asian australian austrian belgian brazilian british bulgarian burgundian canadian
-    celtic chinese corsican cossack cuban czech danish dutch egyptian english european finnish flemish florentine
-    french german gothic greek gypsy hebrew hungarian indian irish israeli italian japanese jewish korean latin
-    mediterranean mexican mongolian moorish moroccan neapolitan norman norse norwegian oriental parisian persian
-    polish portuguese prussian roman romanian russian sardinian saxon scandinavian scottish serbian sicilian slavic
-    spanish swedish swiss tartar turkish tuscan ukrainian venetian viennese viking welsh western eastern northern
-    southern victorian edwardian elizabethan biblical catholic protestant puritan christian muslim islamic buddhist
-    hindu freudian romantic renaissance god bible heaven hell earth europe
-"""
-_DATES = """
-    january february march april may june july august september october november december monday tuesday wednesday
-    thursday friday saturday sunday
-"""
-_CALENDAR = frozenset(_DATES.split())
-# Headings of an answer, capitalised wherever they stand.
-_HEADINGS = """
-    analysis answer background beginning character characters comparison conclusion context details end ending event
-    events evidence key main meaning method moral motive motives name names overview part people place places plot
-    point points price reason reasons relationship role setting story summary theme themes time timeline victim victims
-"""
-# Names of places and forms of address in answers in French, Spanish, Italian, Portuguese or Dutch.
-_IN_OTHER_LANGUAGES = frozenset(
-    """
-    afrique alemania alemanha allemagne amerique angleterre chine cina dieu dios dio don dona duitsland ecosse engeland
-    escocia espagne espana europa frankrijk francia franca germania inde inghilterra inglaterra irlanda irlande italia
-    italie londra londres madame mademoiselle monsieur noel parigi reino roma rusia russie schotland scozia senor senora
-    signor signora spagna venise venecia viena vienne
-    """.split()
-)
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_CALENDAR, _IN_OTHER_LANGUAGES = (frozenset(_TABLES[name].split()) for name in ("dates", "other_languages"))
+_SPELLINGS = re.compile("|".join(_TABLES["spellings"]))
 _ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whose|whom)\b|.*\b(?:name|called)\b", re.IGNORECASE)
 _NOBODY = re.compile(r"(?:no|any|some|every)(?:body|one|thing)|\w+sel(?:f|ves)|\w+s", re.IGNORECASE)
 # Every word has a capital at the beginning of a sentence: there a name is known by what only people do,
@@ -220,8 +195,8 @@ class _Text:
         is_unit = re.compile(r"f(?:ee|oo)t" if unit in ("foot", "feet") else rf"\b{unit}", re.IGNORECASE)
         for told in (self.shown, self.whole):
             for found in is_unit.finditer(told):
-                before = told[max(0, found.start() - _UNIT_NEAR) : found.start()].rpartition("\n\n")[2]
-                near = before + told[found.start() : found.end() + _UNIT_NEAR].partition("\n\n")[0]
+                before = told[max(0, found.start() - _UNIT_NEAR) : found.start()].rpartition("\n")[2]
+                near = before + told[found.start() : found.end() + _UNIT_NEAR].partition("\n")[0]
                 spans = {number for spoken, number in _SPANS_OF_TIME if spoken.search(near)}
                 if value in spans or any(value in parts for _, parts in numbers_in(near)):
                     return True
@@ -247,14 +222,10 @@ def fold(text: str) -> str:
     return text.translate({ord(letter): folded(letter) for letter in accented})
 
 
-_SPELLED = dict(our="or", grey="gray", ise="ize", isi="izi", isa="iza", yse="yze", ll="l", tre="ter", ence="ense")
-_SPELLINGS = re.compile("|".join(_SPELLED))
-
-
 def _letters(text: str) -> str:
     """The letters alone, American and British spelling alike."""
     letters = re.sub(r"[\W_]+", "", fold(text))
-    return _SPELLINGS.sub(lambda found: _SPELLED[found[0]], letters)
+    return _SPELLINGS.sub(lambda found: str(_TABLES["spellings"][found[0]]), letters)
 
 
 @lru_cache(4)
@@ -268,7 +239,7 @@ def _letters_of(text: str) -> tuple[str, str]:
 
 def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
     """(start, end) of numbers, in digits or English words, that the text shown lacks."""
-    for start, end, value, parts in _numbers_of(said):
+    for start, end, value in _numbers_of(said):
         before = said[:start]
         if said[start:end].lower() == "score":
             continue  # In a game; twenty is "a score of"
@@ -297,8 +268,8 @@ def _sentence_around(said: str, at: int) -> str:
     return next((said[start:end] for start, end in sentence_spans(said) if start <= at < end), said)
 
 
-def _numbers_of(said: str) -> Iterator[tuple[int, int, int, frozenset[int]]]:
-    """(start, end, value, parts) of each number: runs of words that `numbers_in` understands."""
+def _numbers_of(said: str) -> Iterator[tuple[int, int, int]]:
+    """(start, end, value) of each number: runs of words that `numbers_in` understands."""
     runs: list[tuple[int, int]] = []
     for found in _NUMBER.finditer(said):
         is_number = any(numbers_in(found[0]))
@@ -309,7 +280,7 @@ def _numbers_of(said: str) -> Iterator[tuple[int, int, int, frozenset[int]]]:
     for start, end in runs:
         numbers = list(numbers_in(said[start:end]))
         if len(numbers) == 1:
-            yield start, end, *numbers[0]
+            yield start, end, numbers[0][0]
 
 
 def _has_near(value: int, numbers: frozenset[int]) -> bool:
@@ -376,7 +347,7 @@ def _is_name(found: re.Match[str], said: str, question: str) -> bool:
 
 def _not_names() -> frozenset[str]:
     return (
-        frozenset(f"{_NATIONAL} {_HEADINGS}".split())
+        frozenset(f"{_TABLES['national']} {_TABLES['headings']}".split())
         | titles().keys()
         | frozenset(word_tables()["alone"]["words"].split())
         | stop_words()["en"]
