@@ -327,7 +327,7 @@ class GistreadApp(App[None]):
 
     async def _use_model(self, role: "Role", spec: str) -> None:
         """Use this model in this role, or none if empty."""
-        from gistread.engine.model_source import settings_name
+        from gistread.engine.models import settings_name
         from gistread.tui.model_rows import Role
 
         try:
