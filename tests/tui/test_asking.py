@@ -26,7 +26,7 @@ from gistread.readers.events import (
 from gistread.store.evidence import AnswerMark, AnswerMarkKind, Citation
 from gistread.store.model import BoundChoice
 from gistread.tui.app import GistreadApp
-from gistread.tui.reading.pane_switcher import Pane
+from gistread.tui.layout import Pane
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import (

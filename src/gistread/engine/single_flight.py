@@ -1,0 +1,52 @@
+"""Single-flight start: concurrent callers share one start."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Generic, TypeVar
+
+from gistread.errors import EngineError
+
+T = TypeVar("T")
+
+
+class SingleFlight(Generic[T]):
+    """Runs `start` once for all who wait; after it ends, the next caller runs it again. Await `close`."""
+
+    def __init__(self, start: Callable[[], Coroutine[Any, Any, T]], name: str) -> None:
+        self._start = start
+        self._name = name
+        self._task: asyncio.Task[T] | None = None
+        self.closed = False
+
+    @property
+    def under_way(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    def begin(self) -> asyncio.Task[T]:
+        """Start, or join a start. Raises EngineError once it is closed."""
+        if self.closed:
+            raise _closed()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._start(), name=self._name)
+            # Retrieve the exception, in case no caller is left.
+            self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return self._task
+
+    async def wait(self) -> T:
+        """As `begin`, and wait for the end; raises its exceptions. A caller that is cancelled does not stop it."""
+        task = self.begin()
+        await asyncio.wait({task})
+        if task.cancelled():
+            raise _closed()
+        return task.result()
+
+    async def close(self) -> None:
+        """Cancel a start under way and refuse new ones."""
+        self.closed = True
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+
+def _closed() -> EngineError:
+    return EngineError("The engine has been closed.")
