@@ -27,7 +27,7 @@ from gistread.library.indexing import update_index
 from gistread.library.metadata import read_book_file
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.paths import default_paths
-from gistread.session.answer import Answer, AskOptions
+from gistread.session.questions import Answer, AskOptions
 from gistread.store.catalogue import Catalogue
 from gistread.tui.commands import COMMANDS
 from tests.book.make_epub import epub, page

@@ -19,10 +19,10 @@ from gistread.readers.suggestions import suggestions as suggestions
 from gistread.readers.thread import QuestionAnswer as QuestionAnswer
 from gistread.search.book_search import BookSearch as BookSearch
 from gistread.search.book_search import SearchMode as SearchMode
-from gistread.session.answer import Answer as Answer
 from gistread.session.estimate import seconds_to_answer as seconds_to_answer
+from gistread.session.questions import Answer as Answer
 from gistread.session.session import Session as Session
 from gistread.session.sync import SyncSession as SyncSession
-from gistread.store.evidence import Citation as Citation
+from gistread.store.model import Citation as Citation
 
 __version__: str

@@ -14,7 +14,7 @@ from gistread import Session, open_book
 from gistread.book.model import Book
 from gistread.config import Config
 from gistread.paths import Paths
-from gistread.session.answer import Answer
+from gistread.session.questions import Answer
 from tests.benchmarks.figures import Finding, Skipped, Table, Target
 from tests.benchmarks.recall import DATA as BOOKS
 from tests.benchmarks.setting import Setting

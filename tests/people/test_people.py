@@ -8,10 +8,9 @@ import pytest
 
 from gistread.book.model import Book
 from gistread.book.open import open_book
-from gistread.people.index import Index
+from gistread.people.index import Index, build_timeline
 from gistread.people.joining import Kind
 from gistread.people.mentions import supports_names
-from gistread.people.timeline import build_timeline
 from gistread.store.model import NameCorrection
 from tests.benchmarks.names import DATA, MAIN_CHARACTERS, main_people
 from tests.memory.books import make_book

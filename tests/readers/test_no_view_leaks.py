@@ -9,8 +9,7 @@ import random
 from gistread.book.model import Book
 from gistread.memory import facts, tree
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
-from gistread.people.index import Index
-from gistread.people.timeline import build_timeline
+from gistread.people.index import Index, build_timeline
 from gistread.readers.introductions import introducing_sentences
 from gistread.readers.recap import recap
 from gistread.readers.suggestions import suggestions

@@ -6,7 +6,7 @@ import pytest
 
 from gistread.memory.model import GistMemory, PageSize
 from gistread.readers.support import check
-from gistread.store.evidence import Citation
+from gistread.store.model import Citation
 from tests.memory.books import make_book
 from tests.readers.memories import FACTS, FILLING, make_memory
 

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.config import load_config, save_setting
-from gistread.marking.model import MarkKind, TextQuote, new_mark
+from gistread.marking import MarkKind, TextQuote, new_mark
 from gistread.memory.derived import DerivedRecords
 from gistread.memory.model import Gist, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.store.catalogue import Catalogue
 from gistread.store.journal import read_records
-from gistread.store.marks import MarkStore
 from gistread.store.model import BookFile, SavedQuestion
-from gistread.store.user_data import UserData
+from gistread.store.user_data import MarkStore, UserData
 from tests.folders import paths_in
 from tests.memory.books import make_book
 

@@ -10,8 +10,7 @@ import psutil
 
 from gistread.book.open import open_book
 from gistread.paths import default_paths
-from gistread.store.marks import MarkStore
-from gistread.store.user_data import UserData
+from gistread.store.user_data import MarkStore, UserData
 from tests.reliability.faults import FOLDERS, SIZE, Home
 from tests.terminal import Terminal, terminal
 from tests.tiny_gguf import write_tiny_gguf

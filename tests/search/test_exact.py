@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.search.exact import FoldedText
+from gistread.search.book_search import FoldedText
 
 
 def found(text: str, words: str) -> list[str]:

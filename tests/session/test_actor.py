@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from gistread.session.actor import Actor
-from gistread.session.machine import Job
+from gistread.session.machine import Actor, Job
 
 
 class Work:

@@ -51,7 +51,7 @@ async def test_a_question_goes_first_and_nothing_is_built_twice(tmp_path: Path) 
     session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
     await session.use_model("fake")
     await told.until(lambda: len(told.of(events.ArtifactGrown)) > 2)
-    session.start_question("Who walked the road?")
+    session.questions.start(session.question("Who walked the road?"))
     await told.until(lambda: told.of(events.QuestionEnded))
     assert not told.of(events.QuestionEnded)[0].problem
     await settle(session)

@@ -11,7 +11,7 @@ from gistread.memory.model import GistMemory, PageSize
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
 from gistread.prompts import TRAINED
-from gistread.session.memory_choice import resolve_memory
+from gistread.session.reading import resolve_memory
 from tests.memory.test_model import make_memory
 
 SIZE = PageSize(50, 150)

@@ -79,7 +79,7 @@ async def test_a_question_interrupts_the_check_which_restarts_afterwards(
     await session.use_model("local")
     await check.running.wait()
     check.running.clear()
-    session.start_question("who")
+    session.questions.start(session.question("who"))
     await reader.asked.wait()
     assert check.cancelled == 1
     await session.cancel_question()
@@ -105,7 +105,7 @@ async def test_a_model_is_checked_briefly_before_its_first_answer(
     for is_first in (True, False):
         states.clear()
         reader.asked.clear()
-        session.start_question("who")
+        session.questions.start(session.question("who"))
         await reader.asked.wait()
         assert (events.AskingState.CHECK in states) is is_first
         assert reader.options.trust is trust

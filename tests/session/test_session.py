@@ -83,7 +83,7 @@ async def test_choosing_another_model_closes_the_first_and_cancels_its_question(
     session, told = session_on(tmp_path, first)
     await session.use_model("first")
     await told.until(lambda: told.of(events.MemoryComplete))
-    session.start_question("who")
+    session.questions.start(session.question("who"))
     await reader.asked.wait()
     await session.use_model("second")
     assert first.closed
@@ -108,7 +108,7 @@ async def test_a_model_that_nothing_uses_is_unloaded_and_loaded_again_for_a_ques
     assert told.of(events.MemoryComplete)
     assert session.models.reading.info is None
     assert session.has_model
-    session.start_question("who")
+    session.questions.start(session.question("who"))
     await reader.asked.wait()
     assert [engine.closed for engine in engines] == [True, False]
     await session.close()
@@ -127,7 +127,7 @@ async def test_a_memory_of_another_model_answers_and_rereading_needs_a_request(
     await again.use_model("other")
     await told_again.until(lambda: again.activity.reading is events.ReadingState.OFFERED)
     assert not other.calls
-    again.start_question("who")
+    again.questions.start(again.question("who"))
     await reader.asked.wait()
     assert reader.pages_read == len(told.of(events.PageRead))
     again.resume()
@@ -146,7 +146,7 @@ async def test_a_waiting_question_fails_if_the_model_cannot_be_loaded(tmp_path: 
     engine.load_gate.clear()
     session, told = session_on(tmp_path, engine)
     await session.use_model("fake")
-    session.start_question("who")
+    session.questions.start(session.question("who"))
     await settle(session)
     assert session.answering
     engine.load_gate.set()
@@ -160,7 +160,7 @@ async def test_questions_queue_and_each_gets_its_own_answer(tmp_path: Path, read
     await session.use_model("fake")
     await told.until(lambda: told.of(events.MemoryComplete))
     for question in ("who", "what", "where"):
-        session.start_question(question)
+        session.questions.start(session.question(question))
     await reader.asked.wait()
     assert [event.question for event in told.of(events.QuestionAsked)] == ["who"]
     await session.cancel_question()
@@ -210,7 +210,7 @@ async def test_the_stored_check_decides_whether_a_model_is_reliable(tmp_path: Pa
     await session.use_model("fake")
     await told.until(lambda: told.of(events.MemoryComplete))
     for believed in (True, False):
-        session.start_question("Who is it?")
+        session.questions.start(session.question("Who is it?"))
         await told.until(lambda: told.of(events.QuestionEnded))
         answered = told.of(events.QuestionProgress)[-1].event
         assert isinstance(answered, Answered)

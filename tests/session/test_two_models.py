@@ -96,7 +96,7 @@ async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
 async def asked(session: Session, reader: ScriptedReader) -> None:
     """The question has reached its reader."""
     reader.asked.clear()
-    session.start_question("who")
+    session.questions.start(session.question("who"))
     await reader.asked.wait()
 
 

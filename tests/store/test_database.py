@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import StorageError
-from gistread.marking.model import MarkKind, TextQuote, new_mark
+from gistread.marking import MarkKind, TextQuote, new_mark
 from gistread.store.database import VERSION
-from gistread.store.marks import MarkStore
 from gistread.store.model import SavedQuestion
-from gistread.store.user_data import UserData
+from gistread.store.user_data import MarkStore, UserData
 from tests.folders import paths_in
 from tests.permissions import obey_permissions
 

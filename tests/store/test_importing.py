@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import StorageError
-from gistread.marking.model import Color, MarkKind
+from gistread.marking import Color, MarkKind
 from gistread.paths import Paths
 from gistread.store.catalogue import Catalogue
-from gistread.store.evidence import Citation
 from gistread.store.journal import encode_line
-from gistread.store.marks import MarkStore
 from gistread.store.model import (
     BoundChoice,
+    Citation,
     NameCorrection,
     ReadAlongChoice,
     ReadingDay,
@@ -25,7 +24,7 @@ from gistread.store.model import (
     VolumeText,
 )
 from gistread.store.pace import ReadingSpeed, SpeedSample
-from gistread.store.user_data import UserData
+from gistread.store.user_data import MarkStore, UserData
 from tests.folders import paths_in
 from tests.permissions import obey_permissions
 from tests.store.old_home import OTHER, TEXT, write_journal, write_old_home

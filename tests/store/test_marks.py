@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.marking.model import Color, Mark, MarkKind, new_mark, quote_at, with_changes
-from gistread.store.marks import MarkStore
+from gistread.marking import Color, Mark, MarkKind, new_mark, quote_at, with_changes
+from gistread.store.user_data import MarkStore
 from tests.folders import paths_in
 
 BOOK, OTHER = "a" * 64, "b" * 64

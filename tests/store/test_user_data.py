@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.store.evidence import AnswerMark, AnswerMarkKind, Citation
-from gistread.store.model import SavedQuestion
+from gistread.store.model import AnswerMark, AnswerMarkKind, Citation, SavedQuestion
 from gistread.store.user_data import UserData
 from tests.folders import paths_in
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from gistread.marking.model import Mark, MarkKind, new_mark, quote_at
-from gistread.store.marks import MarkStore
+from gistread.marking import Mark, MarkKind, new_mark, quote_at
+from gistread.store.user_data import MarkStore
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import small_book

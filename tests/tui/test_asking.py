@@ -23,8 +23,7 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
-from gistread.store.evidence import AnswerMark, AnswerMarkKind, Citation
-from gistread.store.model import BoundChoice
+from gistread.store.model import AnswerMark, AnswerMarkKind, BoundChoice, Citation
 from gistread.tui.app import GistreadApp
 from gistread.tui.layout import Pane
 from gistread.tui.screens.reading import ReadingScreen

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.marking.model import MarkKind, new_mark, quote_at
-from gistread.store.marks import MarkStore
+from gistread.marking import MarkKind, new_mark, quote_at
+from gistread.store.user_data import MarkStore
 from gistread.tui.defects import DefectError
 from gistread.tui.marking.list_screen import MarkScreen
 from tests.tui.books import small_book

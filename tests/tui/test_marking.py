@@ -4,7 +4,7 @@ from pathlib import Path
 
 from textual.widgets import TextArea
 
-from gistread.marking.model import Color, MarkKind, new_mark, quote_at
+from gistread.marking import Color, MarkKind, new_mark, quote_at
 from gistread.tui.marking.list_screen import MarkScreen
 from gistread.tui.marking.panels import NoteScreen
 from gistread.tui.screens.reading import ReadingScreen

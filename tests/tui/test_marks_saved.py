@@ -7,7 +7,7 @@ import pytest
 from textual.widgets import Input
 
 from gistread.config import Config
-from gistread.marking.model import Color, MarkKind, new_mark, quote_at, with_changes
+from gistread.marking import Color, MarkKind, new_mark, quote_at, with_changes
 from gistread.store.user_data import UserData
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.marked import BOOK, NARROW, WIDE, kept, marking, put, store

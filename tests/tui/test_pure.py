@@ -7,7 +7,7 @@ from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Pag
 from gistread.readers.events import Answered, LookedUp, Noted, OpenedBy, Started
 from gistread.readers.trace import Places, ToPage, ToPlace
 from gistread.session.events import Activity, AskingState, ReadingState
-from gistread.store.evidence import AnswerMark, AnswerMarkKind, Citation
+from gistread.store.model import AnswerMark, AnswerMarkKind, Citation
 from gistread.tui.answer_blocks import (
     Exchange,
     ToSource,

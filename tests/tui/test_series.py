@@ -7,7 +7,7 @@ from pathlib import Path
 from gistread.book.series import join_books
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered, Started
-from gistread.store.evidence import Citation
+from gistread.store.model import Citation
 from gistread.tui.progress import chapter_words
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, filled, lines, read_whole, text_of, until

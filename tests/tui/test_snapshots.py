@@ -13,12 +13,11 @@ from gistread.config import Config
 from gistread.engine.protocol import NO_USAGE
 from gistread.errors import EngineError
 from gistread.library.metadata import read_book_file
-from gistread.marking.model import TextQuote
+from gistread.marking import TextQuote
 from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, OpenedBy, Started, Stopped, StopReason
 from gistread.session.events import AskingState
 from gistread.store.catalogue import Catalogue
-from gistread.store.evidence import Citation
-from gistread.store.model import SavedQuestion
+from gistread.store.model import Citation, SavedQuestion
 from gistread.store.user_data import UserData
 from gistread.tui.screens.contents import ContentsScreen
 from gistread.tui.screens.help import HelpScreen

@@ -33,12 +33,11 @@ from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.selection import abbreviate, extend_bound, question_about, question_alone
 from gistread.readers.steering import Steps
 from gistread.readers.trace import Places, describe_scope, progress_of, step_of
-from gistread.search.exact import FoldedText
-from gistread.session.answer import AskOptions, thread_of, with_answer
+from gistread.search.book_search import FoldedText
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
+from gistread.session.questions import AskOptions, thread_of, with_answer
 from gistread.session.session import Session
-from gistread.store.evidence import Citation
-from gistread.store.model import SavedQuestion, SavedThread
+from gistread.store.model import Citation, SavedQuestion, SavedThread
 from gistread.store.user_data import UserData
 from gistread.units import format_duration
 

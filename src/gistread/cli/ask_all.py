@@ -20,7 +20,7 @@ from gistread.readers import events
 from gistread.session.events import ActivityChanged, ModelLoaded, Notice, SessionEvent
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
 from gistread.session.models import ModelChecks, ModelPair, engine_maker
-from gistread.store.evidence import Citation
+from gistread.store.model import Citation
 from gistread.units import counted, in_quotes
 
 

@@ -11,16 +11,14 @@ from gistread.cli.memories import memory_store, saved_memories
 from gistread.cli.opening import STANDARD_INPUT, book_path, open_named
 from gistread.cli.output import say, write, write_bytes, write_json
 from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
-from gistread.exporting.documents import render_export, write_export
-from gistread.exporting.json_document import as_json
+from gistread.exporting.documents import as_json, render_export, write_export
 from gistread.exporting.model import Export, ExportFormat, format_for
+from gistread.library.moving import migrate_user_data
 from gistread.memory.model import GistMemory
 from gistread.paths import default_paths
 from gistread.readers.introductions import names_to_learn
 from gistread.store.files import ExistsError
-from gistread.store.marks import MarkStore
-from gistread.store.moving import migrate_user_data
-from gistread.store.user_data import UserData
+from gistread.store.user_data import MarkStore, UserData
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:

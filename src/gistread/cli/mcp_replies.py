@@ -6,7 +6,7 @@ Without slots: the SDK would take them for default values.
 from dataclasses import dataclass
 
 from gistread.readers.recap import RecapSentence
-from gistread.store.evidence import AnswerMark
+from gistread.store.model import AnswerMark
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from gistread.cli.output import report, say
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.sizes import unread_memory
 from gistread.paths import default_paths
-from gistread.people.index import Card, Index, describe_correction
+from gistread.people.index import Card, Index, build_timeline, describe_correction, format_table
 from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
-from gistread.people.timeline import build_timeline, format_table
 from gistread.readers.introductions import introducing_sentences
 from gistread.store.model import NameCorrection
 from gistread.store.user_data import UserData
@@ -47,7 +46,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus | None:
         say(f"The text{place} has no name “{name}”. `gistread people BOOK` lists the names.")
         return ExitStatus.FAILED
     if (correction := _correction(found, view, arguments)) is not None:
-        user_data.correct_name(book.sha256, correction)
+        user_data.correct_names(book.sha256, correction)
         say(f"{describe_correction(correction)} `gistread people BOOK --undo` takes it back.")
         return None
     cards = [view.card(entity) for entity in found]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from gistread.cli.output import write
 from gistread.readers import events as reader_events
-from gistread.store.evidence import Citation, with_messages
+from gistread.store.model import Citation, with_messages
 from gistread.units import in_quotes
 
 

@@ -5,7 +5,7 @@ import argparse
 from gistread.cli.opening import open_named
 from gistread.cli.output import report, say
 from gistread.errors import UsageError
-from gistread.exporting.json_document import as_json
+from gistread.exporting.documents import as_json
 from gistread.exporting.markdown import as_markdown
 from gistread.exporting.model import Export
 from gistread.paths import default_paths

@@ -1,14 +1,19 @@
 """Renders an export in each format, and writes it."""
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+import orjson
+
+from gistread.book.model import Book
 from gistread.exporting.anki import as_cards
-from gistread.exporting.json_document import as_json
-from gistread.exporting.markdown import as_markdown
-from gistread.exporting.model import Export, ExportFormat
-from gistread.exporting.obsidian import append_to_note, as_note
-from gistread.exporting.readwise import as_readwise
+from gistread.exporting.markdown import append_to_note, as_markdown, as_note
+from gistread.exporting.model import Export, ExportFormat, percent
+from gistread.marking import Mark
 from gistread.store.files import write_document
+from gistread.store.model import SavedQuestion
+from gistread.units import iso_time
 
 
 def render_export(export: Export, form: ExportFormat) -> str:
@@ -17,8 +22,6 @@ def render_export(export: Export, form: ExportFormat) -> str:
         case ExportFormat.TEXT:
             return export.book.text
         case ExportFormat.JSON:
-            import orjson
-
             return orjson.dumps(as_json(export), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
         case ExportFormat.MARKDOWN:
             return as_markdown(export)
@@ -26,8 +29,6 @@ def render_export(export: Export, form: ExportFormat) -> str:
             return as_note(export)
         case ExportFormat.ANKI:
             return as_cards(export)
-        case ExportFormat.READWISE:
-            return as_readwise(export)
 
 
 def write_export(export: Export, form: ExportFormat, path: Path, *, force: bool = False) -> str:
@@ -36,3 +37,79 @@ def write_export(export: Export, form: ExportFormat, path: Path, *, force: bool 
         return append_to_note(export, path)
     write_document(path, render_export(export, form), replace=force)
     return f"Wrote {path}."
+
+
+def as_json(export: Export) -> dict[str, Any]:
+    """Everything with offsets; the structure is stable within a `version`."""
+    book = export.book
+    return {
+        "version": 1,
+        "book": {
+            "sha256": book.sha256,
+            "title": book.title,
+            "authors": list(book.authors),
+            "language": book.language,
+            "identifiers": list(book.identifiers),
+            "characters": len(book.text),
+            "words": book.words,
+        },
+        "marks": [_mark_json(book, mark) for mark in export.marks],
+        "questions": [_question_json(book, question) for question in export.questions],
+        "gists": [
+            {
+                "page": entry.page.number,
+                "start": entry.page.start,
+                "end": entry.page.end,
+                "chapter": book.chapter_title(entry.page.start),
+                "gist": entry.gist.text,
+                "source": entry.gist.source,
+            }
+            for entry in (export.memory.entries if export.memory else ())
+        ],
+    }
+
+
+def _mark_json(book: Book, mark: Mark) -> dict[str, Any]:
+    return {
+        "id": mark.id,
+        "kind": mark.kind,
+        "start": mark.start,
+        "end": mark.end,
+        "percent": percent(book, mark.start),
+        "chapter": "" if mark.lost else book.chapter_title(mark.start),
+        "text": mark.place.exact,
+        "before": mark.place.prefix,
+        "behind": mark.place.suffix,
+        "color": mark.color,
+        "letter": mark.letter,
+        "note": mark.note,
+        "lost": mark.lost,
+        "made": iso_time(mark.made_at),
+        "changed": iso_time(mark.changed_at),
+    }
+
+
+def _question_json(book: Book, asked: SavedQuestion) -> dict[str, Any]:
+    return {
+        "question": asked.question,
+        "answer": asked.answer,
+        "found": asked.found,
+        "marks": [asdict(mark) for mark in asked.marks],
+        "citations": [
+            {
+                "page": one.page,
+                "start": one.start,
+                "end": one.end,
+                "percent": percent(book, one.start),
+                "chapter": book.chapter_title(one.start),
+                "quote": one.quote,
+            }
+            for one in asked.citations
+        ],
+        "lookups": list(asked.lookups),
+        "reader": asked.reader,
+        "model": asked.model,
+        "memory": asked.memory,
+        "asked": iso_time(asked.asked_at),
+        "thread": iso_time(asked.thread or asked.asked_at),  # When its first question was asked
+    }

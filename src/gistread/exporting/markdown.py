@@ -1,14 +1,29 @@
-"""Marks, questions and gists as Markdown."""
+"""Marks, questions and gists as Markdown: one document, or a note for Obsidian.
 
+Each export to a note appends new items and leaves existing text unchanged. An Obsidian block id (`^mark-…`) on its own
+line follows every item. An item whose id is in the note is not exported again, even if the user edited it.
+"""
+
+import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from io import FileIO
+from pathlib import Path
+
+import yaml
 
 from gistread.book.model import Book
-from gistread.exporting.model import Export, percent
-from gistread.marking.model import Mark, MarkKind
-from gistread.store.evidence import with_messages
-from gistread.store.model import SavedQuestion
-from gistread.units import iso_time
+from gistread.errors import StorageError
+from gistread.exporting.model import Export, ExportFormat, export_file_name, percent, quoted_marks
+from gistread.marking import Mark, MarkKind
+from gistread.store.journal import append_whole
+from gistread.store.model import SavedQuestion, with_messages
+from gistread.units import counted, iso_time
+
+_BLOCK_ID = re.compile(r"^\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def as_markdown(export: Export) -> str:
@@ -19,14 +34,14 @@ def as_markdown(export: Export) -> str:
         parts.append(_inline(", ".join(book.authors)))
     if placed := [mark for mark in export.marks if not mark.lost]:
         parts.append("## Marks")
-        parts += _by_chapter(book, [(mark.start, mark_markdown(book, mark)) for mark in placed])
+        parts += _by_chapter(book, [(mark.start, _mark(book, mark)) for mark in placed])
     if lost := [mark for mark in export.marks if mark.lost]:
         parts.append("## Marks that lost their place")
         parts.append("Their words are not in this version of the text.")
-        parts += [part for mark in lost for part in mark_markdown(book, mark)]
+        parts += [part for mark in lost for part in _mark(book, mark)]
     if export.questions:
         parts.append("## Questions")
-        parts += [part for asked in export.questions for part in question_markdown(book, asked)]
+        parts += [part for asked in export.questions for part in _question(book, asked)]
     if export.memory is not None and export.memory.entries:
         parts.append("## Gists")
         parts.append(_inline(f"Read by {export.memory.model_name}."))
@@ -50,11 +65,11 @@ def _by_chapter(book: Book, parts: Iterable[tuple[int, Iterable[str]]]) -> Itera
         yield from part
 
 
-def mark_markdown(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
+def _mark(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
     """The blocks of a mark: its words, its note, its kind and place."""
     yield _quoted(mark.place.exact + (" …" if mark.kind in (MarkKind.BOOKMARK, MarkKind.LETTER) else ""))
     if mark.note:
-        yield block(mark.note)
+        yield _block(mark.note)
     name = {MarkKind.HIGHLIGHT: f"{mark.color or 'yellow'} highlight", MarkKind.LETTER: f"mark {mark.letter}"}.get(
         mark.kind, mark.kind.value
     )
@@ -62,10 +77,10 @@ def mark_markdown(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
     yield f"— *{' · '.join(filter(None, facts))}*"
 
 
-def question_markdown(book: Book, asked: SavedQuestion) -> Iterator[str]:
+def _question(book: Book, asked: SavedQuestion) -> Iterator[str]:
     """The blocks of a question: a heading, the answer, its sources."""
     yield f"### {_inline(asked.question)}"
-    yield (block(with_messages(asked.answer, asked.marks).text) if asked.answer.strip() else "No answer was given.")
+    yield (_block(with_messages(asked.answer, asked.marks).text) if asked.answer.strip() else "No answer was given.")
     for one in asked.citations:
         section = f"section {one.page} · " if one.page else ""
         yield f"{_quoted(one.quote)}\n>\n> — *{section}{_place(book, one.start)}*"
@@ -81,22 +96,82 @@ def _place(book: Book, offset: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in block(text).split("\n"))
+    return "\n".join(f"> {line}".rstrip() for line in _block(text).split("\n"))
 
 
-def block(text: str) -> str:
+def _block(text: str) -> str:
     """Lines of text as Markdown."""
     lines = [_inline(line.strip()) for line in text.strip().split("\n")]
     ends = ["\\" if line and number + 1 < len(lines) and lines[number + 1] else "" for number, line in enumerate(lines)]
     return "\n".join(line + end for line, end in zip(lines, ends, strict=True))
 
 
-_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&])")
-_SIGN_AT_START = re.compile(r"^(\s*)(?=[-+=:])")
-_NUMBER_AT_START = re.compile(r"^(\s*\d+)(?=[.)])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
-
 def _inline(text: str) -> str:
+    """Text without Markdown or control characters; signs and numbers at its start begin no list."""
     text = _SPECIAL.sub(r"\\\1", _CONTROL.sub("\ufffd", text))
-    return _NUMBER_AT_START.sub(r"\1\\", _SIGN_AT_START.sub(r"\1\\", text))
+    return re.sub(r"^(\s*\d+)(?=[.)])", r"\1\\", re.sub(r"^(\s*)(?=[-+=:])", r"\1\\", text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    id: str
+    text: str
+    about: str = ""  # Id of the item it annotates
+
+
+def as_note(export: Export) -> str:
+    """The whole note, as in an empty file."""
+    return _front_matter(export.book) + _addition(list(_items(export)), set())
+
+
+def append_to_note(export: Export, path: Path) -> str:
+    """Append new items to the note, or to `Author — Title.md` in a folder; returns a message. Raises StorageError."""
+    if path.is_dir():
+        path /= export_file_name(export.book.title, ExportFormat.OBSIDIAN, export.book.authors)
+    try:
+        with FileIO(path, "a+b") as file:
+            file.seek(0)
+            old = file.readall()
+            known = set(_BLOCK_ID.findall(old.decode("utf-8", "replace")))
+            new = [item for item in _items(export) if item.id not in known]
+            if not new and old:
+                return f"{path} has everything already."
+            head = ("\n" if old.endswith(b"\n") else "\n\n") if old else _front_matter(export.book)
+            append_whole(file, (head + _addition(new, known)).encode(), len(old))
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}.", "Choose another file.") from error
+    return f"{'Added' if old else 'Wrote'} {counted(len(new), 'item')} to {path}."
+
+
+def _front_matter(book: Book) -> str:
+    facts = {
+        "title": book.title,
+        "author": list(book.authors),
+        "language": book.language,
+        "identifiers": list(book.identifiers),
+        "tags": ["book"],
+        "gistread": book.sha256,
+    }
+    known = {name: fact for name, fact in facts.items() if fact}
+    return f"---\n{yaml.safe_dump(known, allow_unicode=True, sort_keys=False)}---\n\n"
+
+
+def _addition(items: Sequence[_Item], known: Collection[str]) -> str:
+    about = {item.id: f"On [[#^{item.about}]]: " if item.about in known else "" for item in items}
+    return "\n".join(f"{about[item.id]}{item.text}\n\n^{item.id}\n" for item in items)
+
+
+def _items(export: Export) -> Iterator[_Item]:
+    for mark in quoted_marks(export.marks):
+        chapter = "" if mark.lost else export.book.chapter_title(mark.start)
+        yield _Item(f"mark-{mark.id}", "\n\n".join(_mark(export.book, replace(mark, note=""), chapter)))
+        if mark.note:  # A separate item, so that a note written or changed later is exported too
+            yield _Item(f"note-{mark.id}-{_digest(mark.note)}", _block(mark.note), f"mark-{mark.id}")
+    for asked in export.questions:
+        if asked.answer.strip():
+            text = "\n\n".join(_question(export.book, asked))
+            yield _Item(f"question-{_digest(f'{asked.asked_at} {asked.question}')}", text)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

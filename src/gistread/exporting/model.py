@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from gistread.book.model import Book
-from gistread.marking.model import Mark, MarkKind
+from gistread.marking import Mark, MarkKind
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.people.joining import Entity
@@ -22,14 +22,10 @@ class ExportFormat(StrEnum):
     TEXT = "txt"
     OBSIDIAN = "obsidian"  # A note with front matter, to which later exports append
     ANKI = "anki"
-    READWISE = "readwise"
 
     @property
     def suffix(self) -> str:
-        return _SUFFIXES.get(self, f".{self}")
-
-
-_SUFFIXES = {ExportFormat.OBSIDIAN: ".md", ExportFormat.ANKI: ".tsv", ExportFormat.READWISE: ".csv"}
+        return {"obsidian": ".md", "anki": ".tsv"}.get(self, f".{self}")
 
 
 @dataclass(frozen=True, slots=True)

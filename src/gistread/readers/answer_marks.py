@@ -16,7 +16,7 @@ from gistread.book.sentences import sentence_spans
 from gistread.memory.guard import capitals_mark_names
 from gistread.people.mentions import titles, word_tables
 from gistread.search.tokens import Terms, code_of, folded, language_of, stop_words
-from gistread.store.evidence import AnswerMark, AnswerMarkKind
+from gistread.store.model import AnswerMark, AnswerMarkKind
 
 NOT_IN_TEXT = "not in the text"
 _QUOTED_WORDS = 4  # Shorter quotations are terms or titles

@@ -25,7 +25,7 @@ from gistread.readers.steering import Steering
 from gistread.readers.support import Statement, check
 from gistread.readers.trace import bound_phrase
 from gistread.search.ranked import Relevance
-from gistread.store.evidence import AnswerMark, AnswerMarkKind, Citation
+from gistread.store.model import AnswerMark, AnswerMarkKind, Citation
 from gistread.words import count_words
 
 QUOTED = "The model gave no usable answer. The passages closest to the question:"

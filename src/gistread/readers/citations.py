@@ -14,7 +14,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, sentences_of, split_into_passages
 from gistread.search.ranked import Relevance
 from gistread.search.tokens import Terms, code_of, language_of, stop_words
-from gistread.store.evidence import Citation
+from gistread.store.model import Citation
 
 _MOST = 3  # Citations that the program finds itself
 _FURTHER_PASSAGES = 4  # Of the whole book, beside those shown

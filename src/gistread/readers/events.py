@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gistread.engine.protocol import Usage
-from gistread.store.evidence import AnswerMark, Citation
+from gistread.store.model import AnswerMark, Citation
 
 
 class OpenedBy(StrEnum):

@@ -51,7 +51,7 @@ from gistread.readers.steering import Steering
 from gistread.readers.support import check
 from gistread.readers.thread import Thread, retrieval_context
 from gistread.search.ranked import Relevance
-from gistread.store.evidence import Citation
+from gistread.store.model import Citation
 
 NAME = "gistread"
 _NEAREST = 3  # Nearest passages that the last prompt must show to be used again (`tests/benchmarks/follow_ups.py`)

@@ -18,7 +18,7 @@ from gistread.memory.passages import sentences_of
 from gistread.readers.answer_marks import find_marks
 from gistread.readers.citations import statement_spans
 from gistread.search.tokens import ARTICLES, Terms, stop_words
-from gistread.store.evidence import Citation
+from gistread.store.model import Citation
 
 _WINDOW_SENTENCES = 3
 _LEAST_SHARE = 1 / 3  # A window must have more than this share of a statement's content words

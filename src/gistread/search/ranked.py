@@ -1,4 +1,4 @@
-"""Ranks texts by relevance to a query: BM25 over stems (rank-bm25), and the nearness of the query's words.
+"""Ranks texts by relevance to a query: BM25 over stems, and the nearness of the query's words.
 
 Two scores rank the passages of a book. Nearness measures how close each word of the question is to the passage: the
 subject of an answer is often named a little before it. BM25 includes neighbouring passages: a topic continues for
@@ -16,38 +16,78 @@ from typing import Any
 from gistread.search.tokens import Terms
 from gistread.words import count_words
 
+NEAR_WORDS = 300  # Standard deviation, in words, of the weight of neighbouring passages
+CONTEXT_WEIGHT = 0.5  # Weight of the words of earlier questions and answers (`tests/benchmarks/follow_ups.py`)
+CHOICE_WEIGHT = 0.25  # Weight of words of answer choices: one is right, the others mislead
+_REACH = 3.0  # Standard deviations after which neighbours no longer count
+_AROUND_WEIGHT = 0.65  # Weight of BM25 with neighbours relative to nearness, both as shares of the best
+_OUTSIDE = 0.7  # Weight of a word just outside a passage, relative to one inside
+_FADING_WORDS = 120.0  # Distance after which that weight has fallen to a third
+_TOGETHER = 0.3  # Weight of two words of the question that stand together
+_TOGETHER_WORDS = 3  # Largest distance of words that stand together
+_NOWHERE = 2**40  # Position of a word that does not occur
+_K1, _B = 1.5, 0.75  # Of BM25: how soon more of a word counts no more, and how much a long document is held back
 _CACHED_INDEXES = 2  # War and Peace takes about 4 MB
 
 
 class Ranker:
-    """An index over `documents`. War and Peace by paragraph takes about 2 s."""
+    """An index over `documents`: the positions of each stem. War and Peace by paragraph takes about 2 s."""
 
     def __init__(self, documents: Iterable[str], language: str = "") -> None:
         """`language`: BCP 47; empty means English."""
+        import numpy as np  # imported here: only a ranked search needs it
+
         self._terms = Terms(language)
-        stems = [self.stems(document) for document in documents]
-        self._size = len(stems)
-        self._index = _bm25(stems)
-        self._positions = Positions(stems)
+        self._numbers: dict[str, int] = {}  # By stem
+        text, starts = array("i"), array("i", [0])
+        for document in documents:
+            text.extend(self._numbers.setdefault(stem, len(self._numbers)) for stem in self.stems(document))
+            starts.append(len(text))
+        numbers = np.array(text, np.int32)
+        self._starts = np.array(starts, np.int64)
+        self._by_stem = np.argsort(numbers, kind="stable").astype(np.int32)
+        self._bounds = np.searchsorted(numbers[self._by_stem], np.arange(len(self._numbers) + 1))
 
     def scores(self, query: str) -> list[float]:
         """BM25 of each document; 0.0 if it has no word of the query."""
         import numpy as np
 
-        index = self._index
-        words = [word for word in self.stems(query) if index and word in index.idf]
-        if not words:
-            return [0.0] * self._size
-        lengths = np.array(index.doc_len) / index.avgdl
-        damping = index.k1 * (1 - index.b + index.b * lengths)
-        # BM25+'s floor, which every document gets whether it matches or not, is left out: without a word it scores 0.
-        of_words = zip(words, self._positions.counts(words), strict=True)
-        total = sum(index.idf[word] * counts * (index.k1 + 1) / (damping + counts) for word, counts in of_words)
+        size, lengths = len(self._starts) - 1, np.diff(self._starts)
+        total = np.zeros(size)
+        places = self._places(words := self.stems(query))
+        for word in filter(places.__contains__, words):
+            counts = np.bincount(self._documents_of(places[word]), minlength=size)
+            damping = _K1 * (1 - _B + _B * lengths / lengths.mean())
+            total += math.log((size + 1) / (counts > 0).sum()) * counts * (_K1 + 1) / (damping + counts)
         return [float(score) for score in np.round(total, 9)]
 
     def nearness(self, query: str) -> list[float]:
-        """How near the words of the query are to each document; see `Positions.nearness`."""
-        return self._positions.nearness(self.stems(query))
+        """For each document, the sum of the words' weights: higher for rare words, lower with distance.
+
+        Two successive words of the query that stand together in a document add to it.
+        """
+        import numpy as np
+
+        starts, ends = self._starts[:-1], self._starts[1:]
+        total = np.zeros(len(ends))
+        weights: dict[str, float] = {}
+        words = self.stems(query)
+        places = self._places(words)
+        for word, at in places.items():
+            before, after = _around(at, starts)
+            inside = after < ends
+            away = np.minimum(after - ends + 1, starts - before)
+            weights[word] = math.log((len(ends) + 1) / inside.sum())
+            total += weights[word] * np.where(inside, 1.0, _OUTSIDE * np.exp(-away / _FADING_WORDS))
+        for first, second in pairwise(words):
+            if first != second and first in places and second in places:
+                one, other = places[first], places[second]
+                before, after = _around(other, one)
+                away = np.minimum(after - one, one - before)
+                total[np.unique(self._documents_of(one[away <= _TOGETHER_WORDS]))] += _TOGETHER * min(
+                    weights[first], weights[second]
+                )
+        return [float(score) for score in total]
 
     def top(self, query: str, n: int) -> list[int]:
         """Indices of up to `n` matching documents, the best first; ties in order."""
@@ -65,39 +105,7 @@ class Ranker:
         """The stem of each word, in order."""
         return [self._terms.stem(word) for word in self._terms.words(text)]
 
-
-def _bm25(documents: list[list[str]]) -> Any:
-    """The statistics of the documents; None without words, where the package would divide by zero.
-
-    Its count of each word in each document is dropped: `Positions` has the same in a tenth of the memory.
-    """
-    if not any(documents):
-        return None
-    from rank_bm25 import BM25Plus  # imported here: it brings numpy, and only a ranked search needs it
-
-    index = BM25Plus(documents)
-    index.doc_freqs.clear()
-    return index
-
-
-class Positions:
-    """The positions of each stem in consecutive documents."""
-
-    def __init__(self, documents: Iterable[Sequence[str]]) -> None:
-        """`documents`: the words of each, in order."""
-        import numpy as np  # imported here: only a ranked search needs it
-
-        self._numbers: dict[str, int] = {}  # By stem
-        text, starts = array("i"), array("i", [0])
-        for words in documents:
-            text.extend(self._numbers.setdefault(word, len(self._numbers)) for word in words)
-            starts.append(len(text))
-        numbers = np.frombuffer(text, np.int32)
-        self._starts = np.array(starts, np.int64)
-        self._by_stem = np.argsort(numbers, kind="stable").astype(np.int32)
-        self._bounds = np.searchsorted(numbers[self._by_stem], np.arange(len(self._numbers) + 1))
-
-    def _at(self, words: Iterable[str]) -> dict[str, Any]:
+    def _places(self, words: Iterable[str]) -> dict[str, Any]:
         """The positions of each word that occurs, ascending."""
         numbers = {word: self._numbers[word] for word in words if word in self._numbers}
         bounds, places = self._bounds, self._by_stem
@@ -109,40 +117,6 @@ class Positions:
 
         return np.searchsorted(self._starts[1:], places, side="right")
 
-    def counts(self, words: Sequence[str]) -> list[Any]:
-        """For each word, how often each document has it."""
-        import numpy as np
-
-        size, found = len(self._starts) - 1, self._at(words)
-        return [np.bincount(self._documents_of(found[word]), minlength=size) for word in words]
-
-    def nearness(self, words: Sequence[str]) -> list[float]:
-        """For each document, the sum of the words' weights: higher for rare words, lower with distance.
-
-        Two successive words of the question that stand together in a document add to it.
-        """
-        import numpy as np
-
-        starts, ends = self._starts[:-1], self._starts[1:]
-        total = np.zeros(len(ends))
-        weights: dict[str, float] = {}
-        places = self._at(words)
-        for word, at in places.items():
-            before, after = _around(at, starts)
-            inside = after < ends
-            away = np.minimum(after - ends + 1, starts - before)
-            weights[word] = math.log((len(ends) + 1) / inside.sum())
-            total += weights[word] * np.where(inside, 1.0, _OUTSIDE * np.exp(-away / _FADING_WORDS))
-        for first, second in pairwise(words):
-            if first != second and first in places and second in places:
-                one, other = places[first], places[second]
-                before, after = _around(other, one)
-                away = np.minimum(after - one, one - before)
-                total[np.unique(self._documents_of(one[away <= _TOGETHER_WORDS]))] += _TOGETHER * min(
-                    weights[first], weights[second]
-                )
-        return [float(score) for score in total]
-
 
 def _around(at: Any, places: Any) -> tuple[Any, Any]:
     """For each of `places`, the last position before it and the first at or after it. Both inputs ascend."""
@@ -150,18 +124,6 @@ def _around(at: Any, places: Any) -> tuple[Any, Any]:
 
     following = np.searchsorted(at, places)
     return np.insert(at, 0, -_NOWHERE)[following], np.append(at, _NOWHERE)[following]
-
-
-NEAR_WORDS = 300  # Standard deviation, in words, of the weight of neighbouring passages
-CONTEXT_WEIGHT = 0.5  # Weight of the words of earlier questions and answers (`tests/benchmarks/follow_ups.py`)
-CHOICE_WEIGHT = 0.25  # Weight of words of answer choices: one is right, the others mislead
-_REACH = 3.0  # Standard deviations after which neighbours no longer count
-_AROUND_WEIGHT = 0.65  # Weight of BM25 with neighbours relative to nearness, both as shares of the best
-_OUTSIDE = 0.7  # Weight of a word just outside a passage, relative to one inside
-_FADING_WORDS = 120.0  # Distance after which that weight has fallen to a third
-_TOGETHER = 0.3  # Weight of two words of the question that stand together
-_TOGETHER_WORDS = 3  # Largest distance of words that stand together
-_NOWHERE = 2**40  # Position of a word that does not occur
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,15 +188,14 @@ def _indexed(texts: Sequence[str], language: str) -> tuple[Ranker, "array[float]
     key = (known.digest(), language)
     if (index := _indexes.pop(key, None)) is None:
         sizes = [count_words(text) for text in texts]
-        index = Ranker(texts, language), array("d", map(_middle, accumulate(sizes), sizes))
+        index = (
+            Ranker(texts, language),
+            array("d", (end - size / 2 for end, size in zip(accumulate(sizes), sizes, strict=True))),
+        )
     _indexes[key] = index
     for old in list(_indexes)[:-_CACHED_INDEXES]:
         _indexes.pop(old, None)
     return index
-
-
-def _middle(end: int, size: int) -> float:
-    return end - size / 2
 
 
 def spread(scores: Sequence[float], middles: Sequence[float]) -> list[float]:

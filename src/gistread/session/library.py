@@ -28,7 +28,7 @@ from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from gistread.search.book_search import best_sentence
 from gistread.session.models import ModelChecks
-from gistread.store.evidence import Citation
+from gistread.store.model import Citation
 from gistread.units import counted
 
 MOST_BOOKS = 3

@@ -1,10 +1,12 @@
-"""The session's state machine: transitions of reading, and the jobs that run in each situation. Pure."""
+"""The session's state machine: transitions of reading, the jobs of each situation, and the loop that runs them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from enum import StrEnum
-from types import MappingProxyType
+from functools import partial, wraps
+from typing import Any, ParamSpec
 
+from gistread.errors import EngineError, NotReadyError
 from gistread.session.events import ReadingState as R
 
 
@@ -25,27 +27,25 @@ class Signal(StrEnum):
 _CHOSEN = tuple(state for state in R if state is not R.NO_MODEL)
 
 # New state by signal and old state; states not listed stay unchanged.
-TRANSITIONS: Mapping[Signal, Mapping[R, R]] = MappingProxyType(
-    {
-        Signal.MODEL_DROPPED: dict.fromkeys(R, R.NO_MODEL),
-        Signal.MODEL_CHOSEN: dict.fromkeys(R, R.IDLE),
-        Signal.MEMORY_CHOSEN: dict.fromkeys(_CHOSEN, R.IDLE),
-        Signal.READ: dict.fromkeys((R.IDLE, R.OFFERED, R.PAUSED, R.FAILED), R.LOADING),
-        Signal.OPENED: {R.LOADING: R.RUNNING},
-        Signal.OPENED_OTHER: {R.LOADING: R.OFFERED},
-        Signal.COMPLETE: dict.fromkeys((R.LOADING, R.RUNNING), R.DONE),
-        Signal.PAUSE: dict.fromkeys((R.LOADING, R.RUNNING, R.WAITING), R.PAUSED),
-        Signal.YIELD: dict.fromkeys((R.LOADING, R.RUNNING), R.WAITING),
-        Signal.REGAIN: {R.WAITING: R.LOADING},
-        Signal.FAIL: dict.fromkeys((R.LOADING, R.RUNNING), R.FAILED),
-    }
-)
+_TRANSITIONS: Mapping[Signal, Mapping[R, R]] = {
+    Signal.MODEL_DROPPED: dict.fromkeys(R, R.NO_MODEL),
+    Signal.MODEL_CHOSEN: dict.fromkeys(R, R.IDLE),
+    Signal.MEMORY_CHOSEN: dict.fromkeys(_CHOSEN, R.IDLE),
+    Signal.READ: dict.fromkeys((R.IDLE, R.OFFERED, R.PAUSED, R.FAILED), R.LOADING),
+    Signal.OPENED: {R.LOADING: R.RUNNING},
+    Signal.OPENED_OTHER: {R.LOADING: R.OFFERED},
+    Signal.COMPLETE: dict.fromkeys((R.LOADING, R.RUNNING), R.DONE),
+    Signal.PAUSE: dict.fromkeys((R.LOADING, R.RUNNING, R.WAITING), R.PAUSED),
+    Signal.YIELD: dict.fromkeys((R.LOADING, R.RUNNING), R.WAITING),
+    Signal.REGAIN: {R.WAITING: R.LOADING},
+    Signal.FAIL: dict.fromkeys((R.LOADING, R.RUNNING), R.FAILED),
+}
 
 UNDER_WAY = frozenset({R.LOADING, R.RUNNING, R.WAITING})  # States that end without a command
 
 
 def next_state(state: R, signal: Signal) -> R:
-    return TRANSITIONS[signal].get(state, state)
+    return _TRANSITIONS[signal].get(state, state)
 
 
 class Job(StrEnum):
@@ -59,31 +59,125 @@ class Job(StrEnum):
     ANSWER = "answer"
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
-    reading: R
-    has_pages: bool = False
-    question: bool = False  # A question was asked; it may still wait for the model or the first page
-    answering: bool = False  # The model and memory of the question are ready
-    prompt_due: bool = False
-    check_due: bool = False
-    artifacts_due: bool = False
-
-
-def jobs_for(now: Situation) -> frozenset[Job]:
+def jobs_for(
+    reading: R, *, has_pages: bool, asked: bool, admitted: bool, prompt_due: bool, check_due: bool, artifacts_due: bool
+) -> frozenset[Job]:
+    """The jobs to run. `asked`: there is a question; `admitted`: its model and memory are ready."""
     jobs = set()
-    if now.reading is R.LOADING:
+    if reading is R.LOADING:
         jobs.add(Job.LOAD)
-    if now.reading is R.RUNNING:
+    if reading is R.RUNNING:
         jobs.add(Job.READ)
-    if now.answering:
+    if admitted:
         jobs.add(Job.ANSWER)
-    if now.reading is R.DONE and now.prompt_due:
+    if reading is R.DONE and prompt_due:
         jobs.add(Job.PREPARE)
-    if not now.question:  # While a question is answered, nothing else uses the model but reading.
-        if now.check_due and now.reading in (R.RUNNING, R.DONE):
+    if not asked:  # While a question is answered, nothing else uses the model but reading.
+        if check_due and reading in (R.RUNNING, R.DONE):
             jobs.add(Job.CHECK)
-        settled = now.reading not in (R.NO_MODEL, R.LOADING, R.WAITING)
-        if now.artifacts_due and now.has_pages and settled and Job.PREPARE not in jobs:
+        settled = reading not in (R.NO_MODEL, R.LOADING, R.WAITING)
+        if artifacts_due and has_pages and settled and Job.PREPARE not in jobs:
             jobs.add(Job.BUILD)
     return frozenset(jobs)
+
+
+Command = Callable[[], Awaitable[None] | None]
+
+
+class Actor:
+    """Runs commands and ends of jobs one by one. After each, runs the jobs of `decide` and cancels all others."""
+
+    def __init__(
+        self,
+        jobs: Mapping[Job, Callable[[], Coroutine[None, None, None]]],
+        decide: Callable[[], frozenset[Job]],
+        ended: Callable[[Job, Exception | None], None],
+        crashed: Callable[[Exception], None],
+    ) -> None:
+        """`ended` is called after a job that was not stopped, `crashed` after a failed command that nobody awaits."""
+        self._jobs = jobs
+        self._decide = decide
+        self._ended = ended
+        self._crashed = crashed
+        self._turn = asyncio.Lock()
+        self._commands: set[asyncio.Task[None]] = set()  # Running and queued
+        self._running: dict[Job, asyncio.Task[None]] = {}
+        self.closed = False
+
+    def check_open(self) -> None:
+        """Raises NotReadyError after `close`."""
+        if self.closed:
+            raise NotReadyError("The session is closed.", "Open a new one.")
+
+    def runs(self, job: Job) -> bool:
+        return job in self._running
+
+    def post(self, command: Command) -> None:
+        """Queue a command without waiting for it. An empty one calls `decide` after a job has changed the state."""
+        self._queue(command).add_done_callback(self._report)
+
+    async def do(self, command: Command) -> None:
+        """Queue a command and wait for it; raises what it raises. It also ends if the caller is cancelled."""
+        await asyncio.shield(self._queue(command))
+
+    async def stop(self, *jobs: Job) -> None:
+        """Cancel these jobs and wait for them to end. Call from commands only."""
+        tasks = [self._running.pop(job) for job in jobs if job in self._running]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Stop every job, and cancel queued commands. Later commands raise NotReadyError."""
+        await self.do(lambda: self.stop(*Job))
+        self.closed = True
+        for queued in self._commands:
+            queued.cancel()
+
+    def _queue(self, command: Command) -> asyncio.Task[None]:
+        self.check_open()
+        task = asyncio.create_task(self._run(command), name="command")
+        self._commands.add(task)
+        task.add_done_callback(self._commands.discard)
+        return task
+
+    async def _run(self, command: Command) -> None:
+        async with self._turn:
+            try:
+                if (waiting := command()) is not None:
+                    await waiting
+            finally:
+                wanted = self._decide()
+                await self.stop(*(self._running.keys() - wanted))
+                for job in Job:
+                    if job in wanted and job not in self._running:
+                        task = self._running[job] = asyncio.create_task(self._jobs[job](), name=job)
+                        task.add_done_callback(partial(self._job_done, job))
+
+    def _report(self, command: asyncio.Task[None]) -> None:
+        if not command.cancelled() and isinstance(error := command.exception(), Exception):
+            self._crashed(error)
+
+    def _job_done(self, job: Job, task: asyncio.Task[None]) -> None:
+        def end() -> None:
+            if self._running.get(job) is task:
+                del self._running[job]
+                failure = EngineError("The model was stopped.") if task.cancelled() else task.exception()
+                self._ended(job, failure if isinstance(failure, Exception) else None)
+
+        if not self.closed:
+            self.post(end)
+
+
+P = ParamSpec("P")
+
+
+def command(method: Callable[P, Awaitable[None]]) -> Callable[P, Coroutine[Any, Any, None]]:
+    """Run a method as a command of its object's `_actor`, and wait for it."""
+
+    @wraps(method)
+    async def queued(*arguments: P.args, **options: P.kwargs) -> None:
+        owner: Any = arguments[0]
+        await owner._actor.do(partial(method, *arguments, **options))
+
+    return queued

@@ -3,26 +3,119 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
 
+from gistread.book.model import Book
+from gistread.config import Config
 from gistread.engine.llama.library import installed_version
+from gistread.engine.protocol import EngineInfo
 from gistread.errors import GistreadError, StorageError
 from gistread.memory.check_results import CheckResults
 from gistread.memory.estimate import UNKNOWN_PACE, Pace, expected_pace, learned_pace, pace_of, seconds_to_read
 from gistread.memory.focus import GistFocus
 from gistread.memory.guard import clean
-from gistread.memory.model import GistMemory, MemoryEntry, Page
+from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, MemoryEntry, Page, ReadingMode
+from gistread.memory.preset_detection import detect_preset
 from gistread.memory.reading import PageAhead, PageFound, PageRead, ReadingPlan, characters_left, read_book
+from gistread.memory.sizes import choose_sizes
+from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryHeader, MemoryWriter
 from gistread.paths import Paths
+from gistread.presets import AUTO, Preset, find_preset
 from gistread.readers.lookups import prepare
 from gistread.session import events
 from gistread.session.events import ReadingState, SessionEvent
 from gistread.session.machine import UNDER_WAY, Signal, next_state
-from gistread.session.memory_choice import MemoryChoice
 from gistread.session.models import ModelChecks, ModelPair
 from gistread.store.pace import ModelPaces
+from gistread.units import counted
 
 _DAMAGED = "A memory of this book is damaged. The model reads its lost pages again when it reads along."
+
+
+class MemoryChoice:
+    """Selects the memory for a model by the user's choice, the settings and the memories on disk. Reads the disk."""
+
+    def __init__(self, book: Book, store: MemoryStore, config: Config, presets: Path, task: str | None = None) -> None:
+        """`presets`: folder of the user's presets. `task`: what the gists look for; None: as in the furthest memory."""
+        self.book = book
+        self.store = store
+        self._config = config
+        self._presets = presets
+        self._task = task
+        self._wanted: GistFocus | MemoryHeader | None = None
+        self.own = False  # Continue the model's own memory even if another is shown
+
+    def want(self, wanted: GistFocus | MemoryHeader) -> None:
+        self._wanted, self.own = wanted, True
+
+    def memories(self) -> list[MemoryHeader]:
+        return [header for header in self.store.find(self.book) if header.pages]
+
+    def latest(self) -> GistMemory | None:
+        """The furthest memory, if any. Raises StorageError."""
+        headers = self.memories()
+        return self.store.load(self.book, headers[0]) if headers and headers[0].read_until else None
+
+    def open(self, info: EngineInfo) -> MemoryWriter:
+        """Open the memory that this model continues. Raises StorageError, EngineError, UsageError."""
+        wanted = self._wanted if self._wanted is not None else self._task
+        chosen = wanted.focus if isinstance(wanted, MemoryHeader) else wanted
+        request = resolve_memory(self.book, self.store, info, self._config, self._presets, chosen)
+        writer = None
+        if isinstance(wanted, MemoryHeader) and wanted.fingerprint in (info.fingerprint, *info.aliases):
+            writer = self.store.reopen(self.book, wanted, request.size)
+        return writer or self.store.open(self.book, request)
+
+    def keeps_shown(self, shown: GistMemory | None, own: GistMemory) -> bool:
+        """Whether to keep the memory shown: any model can answer over it (D5), and rereading may take hours."""
+        if isinstance(self._wanted, MemoryHeader):
+            return not self._wanted.describes(own)
+        if self.own or shown is None or not shown.entries or own.entries:
+            return False
+        return shown.complete or shown.model_name != own.model_name
+
+    def note(self, shown: GistMemory | None, model_name: str) -> str:
+        """A notice that another model's memory is kept; empty if the user chose it or this model made it."""
+        if shown is None or shown.model_name == model_name or isinstance(self._wanted, MemoryHeader):
+            return ""
+        has = f"{shown.model_name} has, {counted(len(shown.entries), 'page')}"
+        return f"{model_name} has not read this book; {has}. Questions are asked over that memory."
+
+
+def resolve_memory(
+    book: Book,
+    store: MemoryStore,
+    info: EngineInfo,
+    config: Config,
+    own_presets: Path,
+    chosen: GistFocus | str | None = None,
+) -> MemoryRequest:
+    """The memory with this focus or task, by default the furthest. Reads the disk. Raises EngineError, UsageError."""
+    sizes = choose_sizes(book, info.context_tokens, min_words=config.min_words, max_words=config.max_words)
+    begun = [header for header in store.find(book) if header.pages]
+    names = {header.fingerprint for header in begun}
+    fingerprint = next((one for one in (info.fingerprint, *info.aliases) if one in names), info.fingerprint)
+    own = [header for header in begun if header.fingerprint == fingerprint]
+    if chosen is None and own and config.preset in (AUTO, own[0].focus.preset.name):
+        focus = own[0].focus
+    elif isinstance(chosen, GistFocus):
+        focus = chosen
+    else:
+        task = chosen or ""
+        focus = GistFocus(_preset(config.preset, own_presets, book, own, task), task)
+    mode = ReadingMode(config.reading or DEFAULT_READING_MODE)
+    focus = replace(focus, wording=focus.wording or info.wording)
+    return MemoryRequest(info.name, fingerprint, sizes, mode, focus)
+
+
+def _preset(name: str, own_presets: Path, book: Book, begun: list[MemoryHeader], task: str) -> Preset:
+    if name != AUTO:
+        return find_preset(name, own_presets)
+    if similar := [header for header in begun if header.focus.task in ("", task)]:
+        return max(similar, key=lambda header: (header.focus.task == task, header.modified_s)).focus.preset
+    return find_preset(detect_preset(book), own_presets)
 
 
 class Reading:
@@ -97,7 +190,7 @@ class Reading:
         if self.state is ReadingState.OFFERED and self.writer is not None:
             self.choice.want(self.writer.memory.focus)
         elif self.state is ReadingState.IDLE:
-            self.choice.want_own()
+            self.choice.own = True
         self.failure = None
         self.signal(Signal.READ)
 
@@ -113,7 +206,7 @@ class Reading:
         self.signal(Signal.MEMORY_CHOSEN)
         with self.reported():
             if isinstance(wanted, MemoryHeader):
-                self._show(await asyncio.to_thread(self.choice.load, wanted))
+                self._show(await asyncio.to_thread(self.choice.store.load, self.choice.book, wanted))
             if self._background:
                 self.signal(Signal.READ)
 
@@ -122,7 +215,7 @@ class Reading:
             memory = await asyncio.to_thread(self.choice.latest)
             if memory is not None and self.memory is None:
                 self._show(memory)
-            if self._background and await asyncio.to_thread(self.choice.is_damaged):
+            if self._background and await asyncio.to_thread(self.choice.store.is_damaged, self.choice.book):
                 self._emit(events.Notice(_DAMAGED, is_problem=True))
         except GistreadError as error:
             self._emit(events.Notice(str(error), is_problem=True))

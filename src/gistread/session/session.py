@@ -1,4 +1,4 @@
-"""One open book with its memory and its models. Listeners are called in the event loop and must be quick."""
+"""One open book with its memory and its models."""
 
 import asyncio
 import logging
@@ -21,15 +21,12 @@ from gistread.readers.events import ReaderEvent
 from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.steering import Steering, objection_time
 from gistread.session import events
-from gistread.session.actor import Actor, command
-from gistread.session.answer import Answer, AskOptions
 from gistread.session.artifacts import Artifacts
 from gistread.session.events import Activity, Obstacle, ReadingEvent, ReadingState, SessionEvent
-from gistread.session.machine import UNDER_WAY, Job, Signal, Situation, jobs_for
-from gistread.session.memory_choice import MemoryChoice
+from gistread.session.machine import UNDER_WAY, Actor, Job, Signal, command, jobs_for
 from gistread.session.models import MakeEngine, ModelPair, engine_maker
-from gistread.session.questions import NOT_READY, Question, Questions, question_of
-from gistread.session.reading import Reading
+from gistread.session.questions import NOT_READY, Answer, AskOptions, Question, Questions, question_of
+from gistread.session.reading import MemoryChoice, Reading
 from gistread.store.user_data import UserData
 
 Listener = Callable[[SessionEvent], None]
@@ -37,7 +34,10 @@ log = logging.getLogger("gistread.session")
 
 
 class Session:
-    """Nothing is loaded before it is needed. Use with `async with`, or call `close`."""
+    """Nothing is loaded before it is needed. Use with `async with`, or call `close`.
+
+    Listeners are called in the event loop and must be quick.
+    """
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Session:
     async def __aenter__(self) -> Self:
         """Choose the models and show the saved memory. Raises EngineError for an unknown model."""
         try:
-            await self._choose_models()
+            await self._actor.do(self._choose_models)
             await self.show_saved_memory()
         except BaseException:
             await self.close()
@@ -118,10 +118,6 @@ class Session:
     def stream_answer(self, question: str, **options: Unpack[AskOptions]) -> AsyncGenerator[ReaderEvent, None]:
         """Yield the reader's events; the last is `Answered`. Leaving the stream cancels. Raises GistreadError."""
         return self.questions.stream(self.question(question, **options))
-
-    def start_question(self, question: str, **options: Unpack[AskOptions]) -> None:
-        """Ask without waiting; listeners get the answer. Raises UsageError."""
-        self.questions.start(self.question(question, **options))
 
     def question(self, text: str, **options: Unpack[AskOptions]) -> Question:
         """A question for `questions.start`. Raises UsageError for what cannot be asked."""
@@ -246,7 +242,7 @@ class Session:
     async def use_model(self, model: str, *, read: bool = True) -> None:
         """Use this model from now on, or none if empty; with `read`, begin. Returns before it is loaded."""
         await self._drop_model(model)
-        self.reading.choice.model_changed()
+        self.reading.choice.own = False  # The next model does not reread the book.
         if model:
             with self.reading.reported():
                 await self.models.choose_reading(model)
@@ -308,15 +304,13 @@ class Session:
             self.reading.signal(Signal.YIELD)
         question = self.questions.current
         jobs = jobs_for(
-            Situation(
-                self.reading.state,
-                has_pages=self.reading.has_pages,
-                question=question is not None,
-                answering=question is not None and question.admitted,
-                prompt_due=self.reading.prompt_due,
-                check_due=self.reading.check_due,
-                artifacts_due=self.artifacts.due,
-            )
+            self.reading.state,
+            has_pages=self.reading.has_pages,
+            asked=question is not None,
+            admitted=question is not None and question.admitted,
+            prompt_due=self.reading.prompt_due,
+            check_due=self.reading.check_due,
+            artifacts_due=self.artifacts.due,
         )
         self.reading.report_end(preparing=Job.PREPARE in jobs)
         self.models.unload_later(self._actor.post, in_use=bool(jobs))
@@ -347,7 +341,6 @@ class Session:
         if job in (Job.LOAD, Job.READ, Job.PREPARE):
             self.artifacts.want_for(self.reader)
 
-    @command
     async def _choose_models(self) -> None:
         await self.models.choose(*self._chosen)
         if self.models.reading.spec:
@@ -375,7 +368,7 @@ class Session:
     def _on_reading(self, event: SessionEvent) -> None:
         self._emit(event)
         if isinstance(event, events.PageRead | events.PageAhead):
-            self._actor.wake()
+            self._actor.post(lambda: None)
 
     def _emit(self, event: SessionEvent) -> None:
         for listener in tuple(self._listeners):

@@ -9,8 +9,8 @@ from gistread.errors import NotReadyError, UsageError
 from gistread.memory.model import GistMemory
 from gistread.readers.events import ReaderEvent
 from gistread.readers.steering import Steering
-from gistread.session.answer import Answer, AskOptions
 from gistread.session.events import ReadingEvent
+from gistread.session.questions import Answer, AskOptions
 from gistread.session.session import Session
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from pathlib import Path
 from gistread.paths import Paths
 from gistread.store.database import Database
 from gistread.store.model import BookFile
-from gistread.store.rows import decode_path, encode_path, file_of, put_file
+from gistread.store.rows import decode_path, decoded, encode_path, from_json, put_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class Catalogue:
 
     def read(self) -> CatalogueContents:
         with self._database.reading() as connection:
-            files = [file_of(row) for row in connection.execute("SELECT * FROM files ORDER BY id")]
+            rows = connection.execute("SELECT details FROM files ORDER BY id")
+            files = [decoded(BookFile, from_json(row["details"])) for row in rows]
             folders = [decode_path(row["path"]) for row in connection.execute("SELECT * FROM folders ORDER BY id")]
             removed = {row["book"]: row["removed_at"] for row in connection.execute("SELECT * FROM removed")}
             tags: dict[str, tuple[str, ...]] = {}

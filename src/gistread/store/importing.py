@@ -10,22 +10,21 @@ from collections.abc import Iterator
 from datetime import date
 
 from gistread.errors import StorageError
+from gistread.marking import Mark
 from gistread.paths import Paths
 from gistread.store.journal import Record, list_files, read_records
-from gistread.store.model import NameCorrection
+from gistread.store.model import BookFile, NameCorrection
 from gistread.store.rows import (
     Connection,
     add_text,
     decode_path,
-    file_from,
-    has_mark,
-    mark_of,
+    decoded,
+    mark_row,
     put_correction,
     put_file,
     put_mark,
     put_question,
-    question_from,
-    remove_mark,
+    question_of,
     to_json,
 )
 
@@ -114,7 +113,8 @@ def _import_book(connection: Connection, sha256: str, records: list[Record]) -> 
                     connection.execute(f"UPDATE texts SET {assignments} WHERE sha256 = ?", (*columns.values(), sha256))
     for record in questions.values():
         with _malformed_skipped():
-            put_question(connection, sha256, question_from(record), answer_again=False)
+            if (question := question_of(record)) is not None:
+                put_question(connection, sha256, question, answer_again=False)
     for record in corrections.values():
         with _malformed_skipped():
             one = NameCorrection(record["verb"], tuple(record["forms"]), record["other"], float(record["id"]))
@@ -149,17 +149,12 @@ def _import_marks(connection: Connection, sha256: str, records: list[Record]) ->
     latest: dict[str, Record] = {}
     for record in records:
         with _malformed_skipped():
-            is_mark = record["kind"] == "gone" or mark_of(record) is not None
+            is_mark = record["kind"] == "gone" or decoded(Mark, record) is not None
             if is_mark and float(record["changed_at"]) >= latest.get(record["id"], record)["changed_at"]:
                 latest[str(record["id"])] = record
     for identifier, record in latest.items():
-        mark = mark_of(record)
-        if has_mark(connection, sha256, identifier):
-            continue
-        if mark is not None:
-            put_mark(connection, sha256, mark)
-        else:
-            remove_mark(connection, sha256, identifier, float(record["changed_at"]))
+        if mark_row(connection, sha256, identifier) is None:
+            put_mark(connection, sha256, identifier, float(record["changed_at"]), decoded(Mark, record))
 
 
 def _import_shared(connection: Connection, _: str, records: list[Record]) -> None:
@@ -170,8 +165,8 @@ def _import_shared(connection: Connection, _: str, records: list[Record]) -> Non
     for record in records:
         with _malformed_skipped():
             match record["kind"]:
-                case "file" if record["digest"] not in known:
-                    put_file(connection, file_from(record))
+                case "file" if record["digest"] not in known and (file := decoded(BookFile, record)):
+                    put_file(connection, file)
                 case "folder":
                     decode_path(record["path"])
                     connection.execute("INSERT OR IGNORE INTO folders (path) VALUES (?)", (record["path"],))

@@ -1,14 +1,13 @@
-"""What the user did with each book: where they are, when they read, what they asked, which names they corrected."""
+"""What the user did with each book: where they are, when they read, what they asked, marked and corrected."""
 
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path
 
 from gistread.errors import StorageError
-from gistread.marking.model import TextQuote
+from gistread.marking import Mark, TextQuote, merge_marks, sorted_marks
 from gistread.paths import Paths
 from gistread.store.database import Database
 from gistread.store.model import (
@@ -25,15 +24,22 @@ from gistread.store.rows import (
     Row,
     add_text,
     book_of,
-    correction_of,
+    decoded,
     encode_path,
     from_json,
+    mark_of,
+    mark_row,
     place_of,
     put_correction,
+    put_mark,
     put_question,
     question_of,
     to_json,
 )
+
+_MOMENT_S = 1e-3  # Minimum between versions of a mark
+
+Stamp = tuple[int, float]  # (marks, removed ones included; sum of the times of their last changes)
 
 
 class UserData:
@@ -53,15 +59,8 @@ class UserData:
     ) -> None:
         """Record that a book of `length` characters was opened; `file` is the SHA-256 of its bytes."""
         encoded = encode_path(path.absolute()) if path else ""
-        self._set(
-            sha256,
-            title=title,
-            authors=to_json(list(authors)),
-            path=encoded,
-            length=length,
-            file=file,
-            opened_at=time.time(),
-        )
+        columns = {"title": title, "authors": to_json(list(authors)), "path": encoded, "length": length, "file": file}
+        self._set(sha256, **columns, opened_at=time.time())
 
     def position(self, sha256: str) -> int:
         return self.reading_place(sha256).offset
@@ -90,9 +89,7 @@ class UserData:
     def position_quote(self, sha256: str) -> TextQuote | None:
         """The quote at the last position; None if unknown."""
         row = self._text(sha256)
-        with suppress(KeyError, TypeError):
-            return TextQuote(**from_json(row["place"])["words"]) if row else None
-        return None
+        return decoded(TextQuote, from_json(row["place"]).get("words")) if row else None
 
     def zoom(self, sha256: str) -> str:
         """The last zoom level of the memory; empty if never chosen."""
@@ -119,8 +116,7 @@ class UserData:
     def reading_along(self, sha256: str) -> ReadAlongChoice | None:
         """The last choice for this book; None if never chosen."""
         row = self._text(sha256)
-        last = from_json(row["along"]) if row else {}
-        return ReadAlongChoice(str(last.get("model", "")), bool(last.get("along"))) if last else None
+        return decoded(ReadAlongChoice, from_json(row["along"])) if row else None
 
     def set_reading_along(self, sha256: str, model: str, along: bool) -> None:
         self._set(sha256, along=to_json({"model": model, "along": along}))
@@ -166,8 +162,10 @@ class UserData:
     def questions(self, sha256: str) -> list[SavedQuestion]:
         """In the order of asking."""
         with self._database.reading() as connection:
-            found = connection.execute("SELECT * FROM questions WHERE sha256 = ? ORDER BY id", (sha256,))
-            return [question for question in map(question_of, found) if question is not None]
+            query = "SELECT details, question, answer, asked_at FROM questions WHERE sha256 = ? ORDER BY id"
+            rows = connection.execute(query, (sha256,))
+            found = [question_of({**from_json(row["details"]), **dict(row)}) for row in rows]
+            return [question for question in found if question is not None]
 
     def threads(self, sha256: str) -> list[SavedThread]:
         """The questions by thread; the thread continued last comes last."""
@@ -198,14 +196,13 @@ class UserData:
     def name_corrections(self, sha256: str) -> tuple[NameCorrection, ...]:
         """The corrections in the order made, without undone ones."""
         with self._database.reading() as connection:
-            found = connection.execute("SELECT * FROM names WHERE sha256 = ? AND NOT undone ORDER BY id", (sha256,))
-            return tuple(one for one in map(correction_of, found) if one is not None)
+            rows = connection.execute("SELECT * FROM names WHERE sha256 = ? AND NOT undone ORDER BY id", (sha256,))
+            facts = [from_json(row["correction"]) | {"made_at": row["made_at"]} for row in rows]
+        found = [decoded(NameCorrection, each) for each in facts]  # 0.2 had others, which are left out
+        return tuple(one for one in found if one is not None)
 
-    def correct_name(self, sha256: str, one: NameCorrection) -> None:
-        self.add_name_corrections(sha256, [one])
-
-    def add_name_corrections(self, sha256: str, corrections: Iterable[NameCorrection]) -> None:
-        """Record new corrections; skips those recorded before, even if undone."""
+    def correct_names(self, sha256: str, *corrections: NameCorrection) -> None:
+        """Record corrections; skips those recorded before, even if undone."""
         with self._database.writing() as connection:
             add_text(connection, sha256)
             for one in corrections:
@@ -222,13 +219,10 @@ class UserData:
 
     def recent(self) -> list[OpenedBook]:
         """Opened books, the last opened first; for each file only the latest text."""
-        seen: set[str] = set()
-        books = []
+        latest: dict[str, OpenedBook] = {}
         for book in self.all_texts():
-            if not book.file or book.file not in seen:
-                books.append(book)
-            seen.add(book.file)
-        return books
+            latest.setdefault(book.file or book.sha256, book)
+        return list(latest.values())
 
     def all_texts(self) -> list[OpenedBook]:
         """As `recent`, with every text of each file; none if they cannot be read, which `problem` then says."""
@@ -239,7 +233,7 @@ class UserData:
             self.problem = str(error)
             return []
         self.problem = self.notice
-        return list(map(book_of, rows))
+        return [book for book in map(book_of, rows) if book is not None]
 
     def _text(self, sha256: str) -> Row | None:
         with self._database.reading() as connection:
@@ -255,4 +249,50 @@ class UserData:
 
 def _bound_of(row: Row) -> BoundChoice | None:
     chosen = from_json(row["bound"])
-    return BoundChoice(bool(chosen.get("whole")), chosen.get("at")) if "whole" in chosen else None
+    return decoded(BoundChoice, chosen) if chosen else None
+
+
+class MarkStore:
+    """By the SHA-256 of a book's text. Changes of two processes are merged. Its methods raise StorageError."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._database = Database(paths)
+
+    def marks(self, sha256: str) -> list[Mark]:
+        """Marks of a book, by position."""
+        with self._database.reading() as connection:
+            rows = connection.execute("SELECT * FROM marks WHERE sha256 = ? AND details IS NOT NULL", (sha256,))
+            return sorted_marks([mark for mark in map(mark_of, rows) if mark is not None])
+
+    def stamp(self, sha256: str) -> Stamp:
+        """A value that changes with the marks of a book."""
+        with self._database.reading() as connection:
+            query = "SELECT count(*), total(changed_at) FROM marks WHERE sha256 = ?"
+            count, total = connection.execute(query, (sha256,)).fetchone()
+            return count, total
+
+    def put(self, sha256: str, mark: Mark, base: Mark | None = None) -> Mark:
+        """Store a mark, merged with changes made since `base`, and return the result."""
+        with self._database.writing() as connection:
+            known = mark_row(connection, sha256, mark.id)
+            mark = merge_marks(mark, mark_of(known) if known else None, base)
+            if known and known["changed_at"] >= mark.changed_at:
+                mark = replace(mark, changed_at=known["changed_at"] + _MOMENT_S)
+            put_mark(connection, sha256, mark.id, mark.changed_at, mark)
+        return mark
+
+    def put_new(self, sha256: str, marks: Iterable[Mark]) -> list[Mark]:
+        """Store the marks with new ids and return them."""
+        with self._database.writing() as connection:
+            new = [mark for mark in marks if mark_row(connection, sha256, mark.id) is None]
+            for mark in new:
+                put_mark(connection, sha256, mark.id, mark.changed_at, mark)
+        return new
+
+    def remove(self, sha256: str, mark: Mark) -> Mark:
+        """Remove a mark and return its last version; `put` restores it."""
+        with self._database.writing() as connection:
+            known = mark_row(connection, sha256, mark.id)
+            last = (mark_of(known) if known else None) or mark
+            put_mark(connection, sha256, mark.id, max(time.time(), last.changed_at + _MOMENT_S), None)
+        return last

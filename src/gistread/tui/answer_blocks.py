@@ -9,8 +9,7 @@ from gistread.memory.front_matter import front_matter_end
 from gistread.readers import events
 from gistread.readers.citations import REFERENCE
 from gistread.readers.trace import Places, Step, Target, describe_scope, progress_of, step_of, summary_of
-from gistread.store.evidence import AnswerMark, Citation, with_messages
-from gistread.store.model import SavedQuestion
+from gistread.store.model import AnswerMark, Citation, SavedQuestion, with_messages
 from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.text import Block, Span
 from gistread.units import in_quotes, progress_bar, short

@@ -39,8 +39,8 @@ def read_book(
 def _migrate(book: Book, wanted: Book | Path, services: AppServices) -> str:
     """Migrate data of an earlier version of this text; returns a notice. Raises StorageError."""
     from gistread.book.cache import file_digest
-    from gistread.store.marks import MarkStore
-    from gistread.store.moving import migrate_user_data
+    from gistread.library.moving import migrate_user_data
+    from gistread.store.user_data import MarkStore
 
     path = wanted if isinstance(wanted, Path) else None
     file = file_digest(path) if path else ""

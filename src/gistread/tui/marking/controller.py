@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from textual.actions import SkipAction
 
 from gistread.errors import GistreadError, StorageError
-from gistread.marking.model import Color, Mark, MarkKind, new_mark, quote_at, with_changes
+from gistread.marking import Color, Mark, MarkKind, new_mark, quote_at, with_changes
 from gistread.readers.selection import DEFINE
-from gistread.store.marks import MarkStore
+from gistread.store.user_data import MarkStore
 from gistread.tui.commands import run
 from gistread.tui.marking.caret import Unit, whole_words
 from gistread.tui.marking.describe import COLOR_SIGNS, is_passage, mark_at, name_of, text_marks, title_of, words_of

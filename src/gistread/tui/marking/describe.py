@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from gistread.book.model import Book
-from gistread.marking.model import Color, Mark, MarkKind
+from gistread.marking import Color, Mark, MarkKind
 from gistread.tui.text import Mark as TextMark
 from gistread.units import short
 

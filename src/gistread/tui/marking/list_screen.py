@@ -5,7 +5,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from gistread.book.model import Book
-from gistread.marking.model import Mark, MarkKind
+from gistread.marking import Mark, MarkKind
 from gistread.tui.commands import own_keys
 from gistread.tui.marking.describe import title_of, words_of
 from gistread.tui.marking.sync import MarkSync

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gistread.errors import StorageError
-from gistread.marking.model import Mark, sorted_marks
-from gistread.store.marks import MarkStore, Stamp
+from gistread.marking import Mark, sorted_marks
+from gistread.store.user_data import MarkStore, Stamp
 from gistread.units import counted
 
 POLL_S = 2.0  # how often the file is checked for changes by other processes

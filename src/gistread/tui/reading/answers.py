@@ -5,7 +5,7 @@ from textual.timer import Timer
 
 from gistread.readers.events import OpenedBy
 from gistread.readers.trace import ToPage, ToPlace
-from gistread.store.evidence import Citation
+from gistread.store.model import Citation
 from gistread.tui.answer_blocks import Exchange, ToSource, Unfold
 from gistread.tui.layout import Pane
 from gistread.tui.marking.controller import MarkController

@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gistread.errors import StorageError
-from gistread.people.index import Index, describe_correction, find_by_form
+from gistread.people.index import Index, build_timeline, describe_correction, find_by_form
 from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
-from gistread.people.timeline import build_timeline
 from gistread.readers.selection import abbreviate
 from gistread.store.model import NameCorrection, NameVerb
 from gistread.tui.layout import Pane
@@ -181,7 +180,7 @@ class PeopleController:
 
     async def _corrected(self, one: NameCorrection) -> None:
         data, sha256 = self._context.services.user_data, self._context.book.sha256
-        if await self._write(lambda: data.correct_name(sha256, one)):
+        if await self._write(lambda: data.correct_names(sha256, one)):
             self._context.notify(f"{describe_correction(one)} {self._context.key_hint('people')}, Ctrl+U undoes it.")
             if one.verb != "hide":
                 self._show_named(one.forms[0], await self._known())

@@ -12,7 +12,7 @@ from gistread.memory.spoilers import has_plot
 from gistread.readers.selection import CHOICES, extend_bound
 from gistread.readers.suggestions import suggestions
 from gistread.readers.thread import QuestionAnswer, Thread, is_follow_up, within_bound
-from gistread.session.answer import thread_of
+from gistread.session.questions import thread_of
 from gistread.store.model import BoundChoice, SavedThread
 from gistread.tui.commands import THREAD_KEY, display_key, run
 from gistread.tui.marking.caret import whole_words

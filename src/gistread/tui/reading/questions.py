@@ -23,9 +23,9 @@ from gistread.readers.selection import extend_bound, question_alone
 from gistread.readers.steering import Steps
 from gistread.readers.thread import QuestionAnswer, within_bound
 from gistread.session import events
-from gistread.session.answer import AskOptions, with_answer
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
 from gistread.session.events import Obstacle
+from gistread.session.questions import AskOptions, with_answer
 from gistread.store.model import SavedQuestion
 from gistread.tui.answer_blocks import Exchange, describe_models, too_little
 from gistread.tui.layout import Pane

@@ -8,7 +8,7 @@ from pathlib import Path
 from gistread.book.model import DOCUMENTATION, Book
 from gistread.errors import BookError, StorageError
 from gistread.library.metadata import book_file_of
-from gistread.marking.model import quote_at
+from gistread.marking import quote_at
 from gistread.store.catalogue import Catalogue
 from gistread.store.model import ReadingPlace
 from gistread.store.user_data import UserData

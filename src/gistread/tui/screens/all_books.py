@@ -13,7 +13,7 @@ from gistread.library.entries import LibraryEntry, filter_entries
 from gistread.library.shelf import LibraryHit, LibraryHits, Shelf, ShelfBook
 from gistread.readers.events import AnswerDelta, Answered, Restarted
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
-from gistread.store.evidence import with_messages
+from gistread.store.model import with_messages
 from gistread.tui.commands import BOUND_KEY, own_keys
 from gistread.tui.library_work import Books, LibraryAsker
 from gistread.tui.screens.hits import quote_around

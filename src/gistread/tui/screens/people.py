@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from enum import Enum, auto
 
-from gistread.people.index import Card, Index
+from gistread.people.index import Card, Index, Timeline, format_table
 from gistread.people.joining import Entity
-from gistread.people.timeline import Timeline, format_table
 from gistread.readers.introductions import introducing_sentences
 from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import ListScreen, Row, place_in

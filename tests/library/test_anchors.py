@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gistread.book.open import open_book
 from gistread.book.sentences import sentence_spans
-from gistread.marking.anchors import SearchableText, find_quote
-from gistread.marking.model import CONTEXT, TextQuote, quote_at
+from gistread.library.moving import SearchableText, find_quote
+from gistread.marking import CONTEXT, TextQuote, quote_at
 from gistread.sample import story_path
 from tests.book.data import needs_books, text_book
 

@@ -9,13 +9,11 @@ import pytest
 from gistread.book.model import Book, Chapter, Paragraph
 from gistread.book.open import open_book
 from gistread.book.series import join_books
-from gistread.marking.model import Color, MarkKind, new_mark, quote_at, with_changes
+from gistread.library.moving import migrate_user_data
+from gistread.marking import Color, MarkKind, new_mark, quote_at, with_changes
 from gistread.sample import story_path
-from gistread.store.evidence import Citation
-from gistread.store.marks import MarkStore
-from gistread.store.model import NameCorrection, SavedQuestion
-from gistread.store.moving import migrate_user_data
-from gistread.store.user_data import UserData
+from gistread.store.model import Citation, NameCorrection, SavedQuestion
+from gistread.store.user_data import MarkStore, UserData
 from tests.folders import paths_in
 
 FILE = "f" * 64
@@ -47,7 +45,7 @@ def kept(user_data: UserData, marks: MarkStore) -> list[str]:
     user_data.record_opening(OLD.sha256, title=OLD.title, authors=OLD.authors, length=len(text), path=PATH, file=FILE)
     user_data.set_position(OLD.sha256, 7000, quote_at(text, 7000))
     quote = text[3000:3050]
-    user_data.correct_name(OLD.sha256, NameCorrection("merge", ("He",), "Him"))
+    user_data.correct_names(OLD.sha256, NameCorrection("merge", ("He",), "Him"))
     user_data.add_question(OLD.sha256, SavedQuestion("Who?", "He.", True, (Citation(2, 3000, 3050, quote),)))
     starts = [match.start() for match in re.finditer(r"\b[A-Z][a-z]+ [a-z]+ [a-z]+ ", text)][::17]
     for start in starts:
