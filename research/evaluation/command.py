@@ -15,7 +15,7 @@ from gistread.cli.opening import load_settings
 from gistread.cli.output import say
 from gistread.cli.progress import ProgressLine, reading_line
 from gistread.config import Config
-from gistread.engine.model_source import ModelSource, find_chosen, find_source
+from gistread.engine.models import ModelSource, find_chosen, find_source
 from gistread.engine.protocol import Engine, EngineInfo, Priority, Trust
 from gistread.errors import UsageError
 from gistread.memory.check_results import CheckResult

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TypeVar
 
-from gistread.engine.concurrency_limit import ConcurrencyLimit
+from gistread.engine.concurrency import ConcurrencyLimit
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, GistreadError
 from gistread.memory.artifacts import ALL_SUMMARIES, build_artifacts

@@ -6,8 +6,7 @@ from dataclasses import asdict
 import orjson
 
 from gistread.config import Config
-from gistread.engine.model_source import find_source, new_engine
-from gistread.engine.models import STARTER
+from gistread.engine.models import STARTER, find_source, new_engine
 from gistread.memory.check_results import SHIPPED
 from gistread.memory.model_check import check_model
 from gistread.paths import default_paths

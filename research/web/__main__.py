@@ -16,7 +16,7 @@ from gistread.cli.output import write, write_json
 from gistread.cli.parser import Parser
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.config import Config
-from gistread.engine.model_source import ModelSource, find_chosen
+from gistread.engine.models import ModelSource, find_chosen
 from gistread.errors import ExitStatus, UsageError
 from research.web.acting import MAX_SNIPPETS, act
 from research.web.model import Action, WebPage

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.engine.catalogue import CatalogueEntry, read_catalogue
-from gistread.engine.recommendation import Machine
+from gistread.engine.catalogue import CatalogueEntry, Machine, read_catalogue
 from gistread.errors import ExitStatus
 from gistread.paths import default_paths
 from tests.cli.conftest import Run

@@ -10,7 +10,7 @@ import pytest
 from gistread.engine import model_search, models
 from gistread.engine.llama.fast_copy import make_copy
 from gistread.engine.llama.gguf import read_adapted_header, read_header
-from gistread.engine.model_source import find_source, fingerprint_of
+from gistread.engine.models import find_source, fingerprint_of
 from gistread.engine.protocol import Message
 from gistread.errors import EngineError
 from gistread.prompts import TRAINED

@@ -4,12 +4,11 @@ import datetime
 
 import pytest
 
-from gistread.engine.catalogue import CatalogueEntry, read_catalogue
+from gistread.engine.catalogue import CatalogueEntry, Machine, estimate_fit, read_catalogue, recommend, this_machine
 from gistread.engine.fetching.network import Network
 from gistread.engine.fetching.plan import plan_entry
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.library import Library
-from gistread.engine.recommendation import Machine, estimate_fit, recommend, this_machine
 
 GB = 10**9
 
@@ -74,11 +73,11 @@ def test_free_gpu_memory_counts_if_there_is_a_gpu(monkeypatch: pytest.MonkeyPatc
     def asked() -> Library:
         return Library("0.3", (), ("CUDA",), (Gpu("card", 12 * GB, 16 * GB),))
 
-    monkeypatch.setattr("gistread.engine.recommendation.ask_library", asked)
-    monkeypatch.setattr("gistread.engine.recommendation.gpu_maker", lambda: "NVIDIA")
+    monkeypatch.setattr("gistread.engine.catalogue.ask_library", asked)
+    monkeypatch.setattr("gistread.engine.catalogue.gpu_maker", lambda: "NVIDIA")
     here = this_machine()
     assert 10 * GB < here.gpu_bytes < 12 * GB
     assert here.free_bytes > 0
     assert here.cores >= 1
-    monkeypatch.setattr("gistread.engine.recommendation.gpu_maker", lambda: "")
+    monkeypatch.setattr("gistread.engine.catalogue.gpu_maker", lambda: "")
     assert this_machine().gpu_bytes == 0

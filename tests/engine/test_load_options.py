@@ -7,7 +7,7 @@ import pytest
 from gistread.config import Config
 from gistread.engine.llama.fit import MOST_STREAMS, LoadOptions
 from gistread.engine.llama.machine import physical_cores
-from gistread.engine.model_source import ModelSource, new_engine
+from gistread.engine.models import ModelSource, new_engine
 from gistread.engine.protocol import Message, Placement, Sampling
 from gistread.paths import default_paths
 from tests.engine.conftest import StartEngine

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gistread.engine.single_flight import SingleFlight
+from gistread.engine.concurrency import SingleFlight
 from gistread.errors import EngineError
 
 

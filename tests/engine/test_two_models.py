@@ -7,7 +7,7 @@ import pytest
 
 from gistread.config import Config, KvCache
 from gistread.engine import model_source
-from gistread.engine.model_source import fits_in_memory, is_local, same_model
+from gistread.engine.models import fits_in_memory, is_local, same_model
 from tests.engine.test_models import gguf, home
 
 __all__ = ["home"]

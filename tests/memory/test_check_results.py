@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.engine.model_source import find_source, fingerprint_of
-from gistread.engine.models import STARTER
+from gistread.engine.models import STARTER, find_source, fingerprint_of
 from gistread.engine.protocol import Trust
 from gistread.memory.check_results import CheckResult, CheckResults
 from tests.folders import paths_in

@@ -15,6 +15,7 @@ TEXT = (
     "“For the love of Heaven!” she whispered, “get away from here before it is too late!” Fortunato, a Roman, laughed.",
     "For the half of a century no mortal has disturbed them. On the third day four men came from Montresor’s house.",
     "“I drink,” he said, “to the buried.” The road to Chicago was twenty-one miles long, and it’s a long, long way.",
+    "In 1809 at half-past eight his grey and colourless honour was lost in London, where they sat.",
 )
 ELSEWHERE = (
     "In the vault of the Medoc house there were twenty-seven casks. On a Monday, late in February, he drank there."
@@ -46,6 +47,10 @@ def marked(answer: str, question: str = "What happened?") -> list[str]:
         "| who | what |\n|---|---|\n| Fortunato | laughs |",
         "Fortunato lachte, und die vier Männer kamen aus dem Haus in Chicago.",
         "About 20 miles, on the road to Chicago [1].",
+        "**Main Events:** Honour and Its Price\n\n## Theme of the Story\nIn Society, he is lost by 8:30 p.m.",
+        "In the 1800s, in the early nineteenth century.",
+        'She saw "his gray and colorless honor was lost".',
+        "À Londres, il a perdu « son honneur gris et sans couleur », et plus rien.",
     ],
 )
 def test_a_fair_answer_is_not_marked(answer: str) -> None:
@@ -60,6 +65,10 @@ def test_a_fair_answer_is_not_marked(answer: str) -> None:
         ("Wellington.", ["Wellington"]),
         ("Rosenthal taught him. Harrington married her.", ["Rosenthal", "Harrington"]),
         ("They came on a Thursday in October.", ["Thursday", "October"]),
+        ("They came on a Saturday.", ["Saturday"]),
+        ("Luchesi told him.", ["Luchesi"]),
+        ("The road was eight miles long.", ["eight"]),
+        ("Sixty.", ["Sixty"]),
         ("He laughed in Springfield, and 27 guests wept.", ["Springfield", "27"]),
         ("Seventeen men came, and 99 stayed.", ["Seventeen", "99"]),
         ("Forty-three men came from the house.", ["Forty-three"]),

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from gistread.book.model import Book
 from gistread.config import Config
-from gistread.engine.observable import Observable
+from gistread.engine.concurrency import Observable
 from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase, Priority, Prompt, Sampling, Usage
 from gistread.memory.model import GistMemory
 from gistread.readers.events import Answered, ReaderEvent

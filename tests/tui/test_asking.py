@@ -25,7 +25,7 @@ from gistread.readers.events import (
 )
 from gistread.store.model import AnswerMark, AnswerMarkKind, BoundChoice, Citation
 from gistread.tui.app import GistreadApp
-from gistread.tui.layout import Pane
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import (

@@ -1,18 +1,22 @@
 """Commands and clicks reach exactly one controller."""
 
+import re
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
+import gistread.tui
 from gistread.marking import MarkKind, new_mark, quote_at
 from gistread.store.user_data import MarkStore
 from gistread.tui.defects import DefectError
-from gistread.tui.marking.list_screen import MarkScreen
+from gistread.tui.marking.screens import MarkScreen
 from tests.tui.books import small_book
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until
 from tests.tui.test_pictures import illustrated
 
 SIZE = (120, 40)
+TUI = Path(gistread.tui.__file__).parent
 
 
 async def test_a_click_on_a_highlighted_caption_opens_one_screen(tmp_path: Path) -> None:
@@ -33,6 +37,16 @@ async def test_a_click_on_a_highlighted_caption_opens_one_screen(tmp_path: Path)
         assert len(app.screen_stack) == 3  # Textual's own, the book, the mark
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is screen)
+
+
+async def test_every_command_names_a_method_of_a_controller(tmp_path: Path) -> None:
+    source = "".join(path.read_text("utf-8") for path in TUI.rglob("*") if path.suffix in (".py", ".toml"))
+    named = {*re.findall(r"""\brun\(["']([a-z_.]+)["']""", source)}
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        assert len(named) > 50
+        assert all(callable(attrgetter(path)(screen.controllers)) for path in named)
 
 
 async def test_a_defect_while_reading_aloud_ends_the_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

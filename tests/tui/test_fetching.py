@@ -9,9 +9,8 @@ import pytest
 from textual.pilot import Pilot
 
 from gistread.config import Config, load_config
-from gistread.engine.catalogue import CatalogueEntry, read_catalogue
+from gistread.engine.catalogue import CatalogueEntry, Machine, read_catalogue
 from gistread.engine.model_search import found_models
-from gistread.engine.recommendation import Machine
 from gistread.paths import Paths
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.model import ModelScreen

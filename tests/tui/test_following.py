@@ -22,7 +22,7 @@ from gistread.readers.events import (
     Walked,
 )
 from gistread.tui.answer_blocks import line_key
-from gistread.tui.layout import Pane
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, lines, read_whole, text_of, until

@@ -7,7 +7,7 @@ from textual.widgets._toast import Toast
 
 from gistread.config import Config
 from gistread.tui.commands import COMMANDS, Scope, key_names
-from gistread.tui.layout import Pane
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.help import HelpLine, HelpScreen, nearest_scopes, sorted_help
 from tests.tui.books import small_book
 from tests.tui.scripted import app_on, lines, opened, text_of, until

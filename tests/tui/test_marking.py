@@ -5,8 +5,7 @@ from pathlib import Path
 from textual.widgets import TextArea
 
 from gistread.marking import Color, MarkKind, new_mark, quote_at
-from gistread.tui.marking.list_screen import MarkScreen
-from gistread.tui.marking.panels import NoteScreen
+from gistread.tui.marking.screens import MarkScreen, NoteScreen
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book
 from tests.tui.marked import BOOK, NARROW, WIDE, kept, marking, put, selected, store

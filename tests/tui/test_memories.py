@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from gistread.engine.model_source import ModelSource
+from gistread.engine.models import ModelSource
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryHeader
@@ -141,8 +141,8 @@ def test_the_model_that_has_read_a_book_is_offered(
     read = make_memory(3)
     with MemoryStore(tmp_path).open(read.book, MemoryRequest("large", "large-1", read.size)) as kept_by_large:
         kept_by_large.add(read.entries[0])
-    monkeypatch.setattr("gistread.engine.model_source.find_source", lambda name: ModelSource(name, Path(name)))
-    monkeypatch.setattr("gistread.engine.model_source.fingerprint_of", lambda source: here)
+    monkeypatch.setattr("gistread.engine.models.find_source", lambda name: ModelSource(name, Path(name)))
+    monkeypatch.setattr("gistread.engine.models.fingerprint_of", lambda source: here)
     assert model_that_read(read.book, tmp_path) == offered
     assert model_that_read(small_book(), tmp_path) == ""
 

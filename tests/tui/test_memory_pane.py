@@ -18,7 +18,7 @@ from gistread.engine.protocol import (
 from gistread.session.events import ReadingState
 from gistread.store.user_data import UserData
 from gistread.tui.app import GistreadApp
-from gistread.tui.layout import Pane
+from gistread.tui.reading.pane_switcher import Pane
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, lines, opened, paths_in, read_whole, text_of, until
 

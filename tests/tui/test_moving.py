@@ -5,7 +5,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from gistread.store.user_data import UserData
-from gistread.tui.layout import Pane
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.widgets.input_line import InputLine
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, lines, opened, paths_in, read_whole, text_of, until

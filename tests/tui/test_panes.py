@@ -7,7 +7,7 @@ import pytest
 from gistread.config import load_config
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered, Started
-from gistread.tui.layout import Pane
+from gistread.tui.reading.pane_switcher import Pane
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import (
     ScriptedReader,

@@ -8,7 +8,7 @@ from gistread.config import Config
 from gistread.readers.events import Started
 from gistread.readers.selection import CHOICES
 from gistread.store.model import BoundChoice
-from gistread.tui.marking.panels import LookupScreen
+from gistread.tui.marking.screens import LookupScreen
 from gistread.tui.widgets.lines import Actions
 from tests.tui.books import small_book
 from tests.tui.marked import kept

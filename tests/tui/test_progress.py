@@ -11,8 +11,8 @@ from gistread.book.builder import BookBuilder
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.config import Config
 from gistread.store.pace import ReadingSpeed, SpeedSample
-from gistread.tui.layout import Pane
 from gistread.tui.progress import Meter, chapter_words, fitting, place_words
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.widgets.lines import HeaderLine
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import app_on, filled, lines, opened, paths_in, text_of, until

@@ -7,7 +7,7 @@ from textual.filter import NoColor
 
 from gistread.config import Config
 from gistread.tui.defects import DefectError
-from gistread.tui.layout import Pane
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.contents import ContentsScreen
 from gistread.tui.screens.help import HelpScreen
 from gistread.tui.screens.model import ModelScreen

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gistread.config import Config
-from gistread.tui.terminal_signals import TerminalSignals
+from gistread.tui.services import TerminalSignals
 
 
 def test_a_notification_comes_only_without_the_focus_and_as_it_is_set() -> None:

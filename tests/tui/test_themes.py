@@ -49,6 +49,11 @@ def test_every_text_colour_has_enough_contrast(name: str) -> None:
     for ground in GROUND_ROLES:
         for role in TEXT_ROLES:
             assert contrast(colors[role], colors[ground]) >= 7, (role, ground)
+    for ground in (*GROUND_ROLES, "cursor"):
+        assert contrast(colors["faint"], colors[ground]) >= 4.5, ground
+    if name not in ("contrast", "ink"):
+        tiers = [contrast(colors[role], colors["background"]) for role in ("faint", "muted", "text")]
+        assert tiers[0] < 6.5 < tiers[1] - 0.5 < tiers[2] - 2.5, "three tiers of text"
     for ground in MARK_ROLES:
         assert contrast(colors["on-mark"], colors[ground]) >= 7, ground
         assert contrast(colors["text"], colors[ground]) >= 7, ground

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from gistread.config import Config
 from gistread.readers.events import Expanded, OpenedBy, Started
-from gistread.tui.layout import Pane
 from gistread.tui.memory_blocks import Zoom
+from gistread.tui.reading.pane_switcher import Pane
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import (
     ScriptedReader,

@@ -18,7 +18,7 @@ from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import new_session, read_to_end
 from gistread.cli.streamed_answer import StreamedAnswer
 from gistread.config import Config
-from gistread.engine.model_source import find_chosen, fingerprint_of
+from gistread.engine.models import find_chosen, fingerprint_of
 from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.front_matter import front_matter_end

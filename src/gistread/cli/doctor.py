@@ -15,13 +15,13 @@ from gistread.cli.model_check import check_results, result_document
 from gistread.cli.opening import load_settings
 from gistread.cli.output import fail, report
 from gistread.config import Config
+from gistread.engine.llama.client import forget_rates
 from gistread.engine.llama.fast_copy import lacks_kernels
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.library import Advice, Library, ask_library, build_advice
 from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, physical_cores
-from gistread.engine.llama.rates import forget_rates
-from gistread.engine.model_source import ModelSource, find_chosen, header_of
+from gistread.engine.models import ModelSource, find_chosen, header_of
 from gistread.engine.protocol import EngineInfo
 from gistread.errors import EngineError, ExitStatus
 from gistread.memory.check_results import CheckResult

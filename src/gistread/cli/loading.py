@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.config import Config
-from gistread.engine.model_source import ModelSource, new_engine
+from gistread.engine.models import ModelSource, new_engine
 from gistread.engine.protocol import Engine, EngineInfo, EngineState, Message, Phase, Sampling
 from gistread.paths import default_paths
 from gistread.sample import story_path

@@ -10,7 +10,7 @@ from gistread.book.model import Book
 from gistread.cli.output import say
 from gistread.config import Config
 from gistread.engine.model_search import whole_name
-from gistread.engine.model_source import find_source
+from gistread.engine.models import find_source
 from gistread.errors import EngineError, GistreadError
 from gistread.memory.focus import parse_task
 from gistread.memory.store import MemoryStore

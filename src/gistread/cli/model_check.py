@@ -9,7 +9,7 @@ from gistread.cli.output import fail, report
 from gistread.cli.progress import ProgressLine
 from gistread.config import Config, load_config
 from gistread.engine.llama.library import installed_version
-from gistread.engine.model_source import ModelSource, find_chosen, fingerprint_of
+from gistread.engine.models import ModelSource, find_chosen, fingerprint_of
 from gistread.engine.protocol import EngineInfo, Priority, Trust
 from gistread.errors import EngineError, ExitStatus
 from gistread.memory.check_results import CheckResult, CheckResults

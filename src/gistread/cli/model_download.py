@@ -12,12 +12,20 @@ from gistread.cli.json_output import Json
 from gistread.cli.output import say, wrap, write, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.config import save_setting
-from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
+from gistread.engine.catalogue import (
+    Catalogue,
+    CatalogueEntry,
+    Machine,
+    Recommendation,
+    estimate_fit,
+    read_catalogue,
+    recommend,
+    this_machine,
+)
+from gistread.engine.fetching.download import Progress
 from gistread.engine.fetching.network import Network, network_of
 from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, get, make_plan, present_bytes
-from gistread.engine.fetching.progress import Progress
-from gistread.engine.fetching.text import entry_facts, fit_text, plan_lines, progress_text, share_of
-from gistread.engine.recommendation import Machine, Recommendation, estimate_fit, recommend, this_machine
+from gistread.engine.model_text import entry_facts, fit_text, plan_lines, progress_text, share_of
 from gistread.errors import UsageError
 from gistread.paths import default_paths
 from gistread.units import format_size, progress_bar

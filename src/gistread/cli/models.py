@@ -10,23 +10,26 @@ from typing import NamedTuple
 from gistread.cli.json_output import Json
 from gistread.cli.output import one_line, say, wrap, write, write_json
 from gistread.config import load_config, save_setting
+from gistread.engine.catalogue import free_for_models
 from gistread.engine.fetching.partial_file import discard_download
 from gistread.engine.llama.fast_copy import copy_path
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import installed_version
 from gistread.engine.model_files import ModelFile, availability_of, check_writes_text, memory_fit_of
 from gistread.engine.model_search import parts_of, starter_path, whole_name
-from gistread.engine.model_source import ModelSource, find_source, header_of, settings_name
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import (
     STARTER,
     STARTER_BASE,
+    ModelSource,
     find_any_model,
     find_models,
+    find_source,
+    header_of,
     resolve_model,
+    settings_name,
     split_adapter,
 )
-from gistread.engine.recommendation import free_for_models
 from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, ExitStatus, GistreadError, StorageError, UsageError
 from gistread.memory.check_results import CheckResult, CheckResults

@@ -78,7 +78,7 @@ def load_settings(arguments: argparse.Namespace) -> Config:
 
 def check_models(arguments: argparse.Namespace) -> None:
     """Raises EngineError if a model of the command line does not exist; servers are not contacted."""
-    from gistread.engine.model_source import find_source
+    from gistread.engine.models import find_source
 
     for name in (arguments.model, getattr(arguments, "asking_model", None)):
         if name:

@@ -12,8 +12,7 @@ from gistread.cli.loading import loading_notes
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, at_work, engine_line, reading_line
 from gistread.config import Config
-from gistread.engine.model_source import find_source
-from gistread.engine.models import STARTER
+from gistread.engine.models import STARTER, find_source
 from gistread.errors import EngineError, StorageError
 from gistread.session import events as session_events
 from gistread.session.session import Session

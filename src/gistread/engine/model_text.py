@@ -1,10 +1,15 @@
-"""Describes local models in words, for the command line and the screen."""
+"""Describes models, local ones and those to download, in words, for the command line and the screen."""
 
+from pathlib import Path
+
+from gistread.engine.catalogue import CatalogueEntry, Machine, estimate_fit
+from gistread.engine.fetching.download import DownloadStep, Progress
+from gistread.engine.fetching.plan import Plan, present_bytes
 from gistread.engine.llama.fit import MemoryFit
 from gistread.engine.llama.gguf import MemoryKind
 from gistread.engine.model_files import ModelFile
 from gistread.engine.protocol import Placement
-from gistread.units import format_size
+from gistread.units import format_duration, format_size
 
 _MEMORIES = {
     MemoryKind.SLIDING_WINDOW: "sliding window",
@@ -67,3 +72,65 @@ def placement_text(placement: Placement) -> str:
 def format_count(count: int) -> str:
     """`135 M`, `4.0 B`, as in model names."""
     return f"{count / 1e9:.1f} B" if count >= 999.5e6 else f"{max(1, round(count / 1e6))} M"
+
+
+_CHECKSUM_SOURCES = {"catalogue": "the catalogue's", "hub": "what the hub says it is", "": ""}
+
+
+def entry_facts(entry: CatalogueEntry) -> list[str]:
+    facts = [format_size(entry.size_bytes) if entry.size_bytes else "size unknown"]
+    facts.append(entry.quantization)
+    if entry.parameters:
+        active = f", {format_count(entry.active_parameters)} of them a token" if entry.active_parameters else ""
+        facts.append(f"{format_count(entry.parameters)} parameters{active}")
+    facts.append(entry.licence or "licence not stated")
+    return [fact for fact in facts if fact]
+
+
+def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
+    if (found := estimate_fit(entry, machine)) is None:
+        return ""
+    place, fit = found
+    text = memory_fit_text(fit, entry.context_tokens)
+    if place == "nowhere" and entry.machine_gb:
+        return f"{text}; for machines of {entry.machine_gb} GB"
+    return text.replace("fits", "fits the GPU", 1) if place == "gpu" else text
+
+
+def plan_lines(plan: Plan, folder: Path) -> list[str]:
+    size = format_size(plan.size_bytes) if plan.size_bytes is not None else "unknown"
+    begun = present_bytes(plan, folder)
+    checksum = _CHECKSUM_SOURCES[plan.checksum_source] or (
+        "what the hub will say it is" if plan.page else "nobody says it"
+    )
+    return [
+        f"size      {size}{f' in {len(plan.files)} files' if len(plan.files) > 1 else ''}"
+        f"{f', of which {format_size(begun)} are here' if begun else ''}",
+        f"licence   {plan.licence or 'not stated'}{f', see {plan.page}' if plan.page else ''}",
+        f"from      {plan.host}",
+        f"to        {folder}",
+        f"checksum  {checksum}",
+    ]
+
+
+def progress_text(progress: Progress, number: int, count: int) -> str:
+    """`1.2 GB of 2.5 GB · 31 MB/s · 42 s left`"""
+    done = format_size(progress.done_bytes)
+    parts = [done if progress.total_bytes is None else f"{done} of {format_size(progress.total_bytes)}"]
+    if count > 1:
+        parts.append(f"file {number} of {count}")
+    if progress.step is DownloadStep.CHECKING:
+        parts.append("verifying existing files")
+    elif progress.step is DownloadStep.WAITING:
+        parts.append(progress.notice)
+    else:
+        if progress.bytes_per_s:
+            megabytes = progress.bytes_per_s / 1e6
+            parts.append(f"{megabytes:.0f} MB/s" if megabytes >= 9.5 else f"{megabytes:.1f} MB/s")
+        if progress.left_s is not None:
+            parts.append(f"{format_duration(progress.left_s)} left")
+    return " · ".join(parts)
+
+
+def share_of(progress: Progress) -> float:
+    return min(1.0, progress.done_bytes / progress.total_bytes) if progress.total_bytes else 0.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gistread import prompts
 from gistread.book.sentences import sentence_spans
-from gistread.engine.concurrency_limit import ConcurrencyLimit
+from gistread.engine.concurrency import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
 from gistread.memory.derived import ArtifactProgress, as_finished, key_of
 from gistread.memory.estimate import RemainingWork, unread_page_words

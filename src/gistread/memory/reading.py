@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gistread.book.model import Book
-from gistread.engine.concurrency_limit import ConcurrencyLimit
+from gistread.engine.concurrency import ConcurrencyLimit
 from gistread.engine.protocol import Engine, Priority, Usage
 from gistread.memory.front_matter import front_matter_end, front_matter_entries
 from gistread.memory.gisting import Attempt, careful_attempts, extra_task_tokens, gist_page, is_short

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from gistread.book.model import Book
-from gistread.engine.concurrency_limit import ConcurrencyLimit
+from gistread.engine.concurrency import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory import gisting

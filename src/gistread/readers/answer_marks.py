@@ -5,10 +5,12 @@ not speak against it. Names, numbers and quotations are copied from the text, an
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, lru_cache, partial
+from pathlib import Path
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.numbers import numbers_in
@@ -33,21 +35,9 @@ _REFERENCE = re.compile(r"\[\d+\]")
 _OPENS_SENTENCE = re.compile(r"(?:\A|[.!?…:;|*•>\n—])[\s\"'“”‘’«»„(\[*_#-]*(?:\d+[.)]\s*)?[\"'“‘«„*]*\Z")
 _ABBREVIATION = re.compile(r"\b(?:[A-Z]|Mrs?|Ms|Mme|Mlle|Drs?|St|Prof|Capt|Col|Maj|Gen|Lieut|Rev|Hon|Mon)\.\s*\Z")
 _ROMAN = re.compile(r"[IVXLCDM]+")
-_NATIONAL = """
-    african american arab arabian asian australian austrian belgian brazilian british bulgarian burgundian canadian
-    celtic chinese corsican cossack cuban czech danish dutch egyptian english european finnish flemish florentine
-    french german gothic greek gypsy hebrew hungarian indian irish israeli italian japanese jewish korean latin
-    mediterranean mexican mongolian moorish moroccan neapolitan norman norse norwegian oriental parisian persian
-    polish portuguese prussian roman romanian russian sardinian saxon scandinavian scottish serbian sicilian slavic
-    spanish swedish swiss tartar turkish tuscan ukrainian venetian viennese viking welsh western eastern northern
-    southern victorian edwardian elizabethan biblical catholic protestant puritan christian muslim islamic buddhist
-    hindu freudian romantic renaissance god bible heaven hell earth europe
-"""
-_DATES = """
-    january february march april may june july august september october november december monday tuesday wednesday
-    thursday friday saturday sunday
-"""
-_CALENDAR = frozenset(_DATES.split())
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_CALENDAR, _IN_OTHER_LANGUAGES = (frozenset(_TABLES[name].split()) for name in ("dates", "other_languages"))
+_SPELLINGS = re.compile("|".join(_TABLES["spellings"]))
 _ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whose|whom)\b|.*\b(?:name|called)\b", re.IGNORECASE)
 _NOBODY = re.compile(r"(?:no|any|some|every)(?:body|one|thing)|\w+sel(?:f|ves)|\w+s", re.IGNORECASE)
 # Every word has a capital at the beginning of a sentence: there a name is known by what only people do,
@@ -62,6 +52,8 @@ _ACTS = re.compile(
 _COMMON_ENDING = re.compile(
     r"\w+(?:ness|i?ty|tion|sion|ment|ship|ance|ence|ism|ing|hood|dom|ly|ed|ful|less|ous|able|ible|ive|ists?|men|people)"
 )
+_ABSTRACT_ENDING = re.compile(r"\w+(?:ness|ety|tion|sion|ship|ism|hood|dom)")  # "Society", also within a sentence
+_TITLE_CASE = re.compile(r"\w\s+(?:Its|The|Of|And|His|Her|Their|For|An?|In|On|To)\s+\Z")  # "Vanity and Its Price"
 _IN_A_PLACE = re.compile(
     r"\b(?:in|at|near|from)\s+(?:the\s+)?(?:[^\W\d_]+[\s-])*?([A-Z][^\W\d_]+),\s+\Z"
 )  # "in Ramsgate, Kent"
@@ -91,14 +83,19 @@ _SPANS_OF_TIME = tuple(
         (r"centur(?:y|ies)", 100),
         (r"half (?:of )?a decade", 5),
         (r"decades?", 10),
-        (r"half an hour", 30),
-        (r"quarter of an hour", 15),
+        (r"half an hour|half[ -]past", 30),
+        (r"quarter of an hour|quarter[ -]past", 15),
+        (r"quarter[ -]to", 45),
         (r"half a dozen", 6),
         (r"weeks?", 7),
         (r"fortnights?", 14),
         (r"half a year", 6),
     )
 )
+# A number of these must be a number of these in the text: "eleven miles" is not "eleven o'clock".
+_UNIT = re.compile(r"[ -]+(mile|yard|f(?:ee|oo)t|inch|day|hour|minute|week|month)(?:e?s)?\b", re.IGNORECASE)
+_UNIT_NEAR = 40  # Characters between a number and its unit
+_ERA = re.compile(r"['’]?s\b|[ -]century\b")  # "1890s", "the nineteenth century"
 _LISTS = re.compile(r"(?:\s+[\w'’-]+){0,3}:")  # "Four men: A, B, C and D" counts what it lists.
 _ABOUT = re.compile(
     r"\b(?:about|around|roughly|nearly|almost|approximately|some|over|more than|less than|under|at least)\s+\Z", re.I
@@ -122,7 +119,7 @@ def find_marks(
     marks = [
         _mark(found.start(), found.end(), AnswerMarkKind.QUOTATION)
         for found in quotations
-        if not text.has_quotation(found[0], language_of(found[0], text.language))
+        if not text.has_quotation(found[0], language_of(found[0], language))
     ]
     outside = said
     for found in quotations:  # Checked as a whole
@@ -165,9 +162,13 @@ class _Text:
     def names(self) -> set[str]:
         return {fold(word) for word in _WORD.findall(f"{self.shown}\n{self.whole}") if word[0].isupper()}
 
-    def has_name(self, word: str) -> bool:
+    def has_name(self, word: str, language: str) -> bool:
         """Whether the text has the word in some form: "Montresors", "Chicagoan"; or in a similar spelling."""
         plain = re.sub(r"'s?\Z", "", fold(word))
+        if language != self.language and (
+            plain in _IN_OTHER_LANGUAGES or any(plain[:4] == name[:4] for name in self.names)
+        ):
+            return True  # "Londres", "Cornouailles"
         stem = plain if len(plain) < 5 else plain[:-2]
         if re.search(rf"\b{re.escape(stem)}\w{{0,4}}\b", self.words):
             return True
@@ -186,6 +187,18 @@ class _Text:
             if paragraph.kind is not _HEADING and has(self.book.text[paragraph.start : paragraph.end]):
                 near = self.book.text[max(0, paragraph.start - _NEARBY) : paragraph.end + _NEARBY]
                 if len(own & {terms.stem(word) for word in terms.words(near)}) >= _TOLD_WORDS:
+                    return True
+        return False
+
+    def has_measure(self, value: int, unit: str) -> bool:
+        """Whether a number near this unit has the value."""
+        is_unit = re.compile(r"f(?:ee|oo)t" if unit in ("foot", "feet") else rf"\b{unit}", re.IGNORECASE)
+        for told in (self.shown, self.whole):
+            for found in is_unit.finditer(told):
+                before = told[max(0, found.start() - _UNIT_NEAR) : found.start()].rpartition("\n")[2]
+                near = before + told[found.start() : found.end() + _UNIT_NEAR].partition("\n")[0]
+                spans = {number for spoken, number in _SPANS_OF_TIME if spoken.search(near)}
+                if value in spans or any(value in parts for _, parts in numbers_in(near)):
                     return True
         return False
 
@@ -210,7 +223,9 @@ def fold(text: str) -> str:
 
 
 def _letters(text: str) -> str:
-    return re.sub(r"[\W_]+", "", fold(text))
+    """The letters alone, American and British spelling alike."""
+    letters = re.sub(r"[\W_]+", "", fold(text))
+    return _SPELLINGS.sub(lambda found: str(_TABLES["spellings"][found[0]]), letters)
 
 
 @lru_cache(4)
@@ -224,15 +239,19 @@ def _letters_of(text: str) -> tuple[str, str]:
 
 def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
     """(start, end) of numbers, in digits or English words, that the text shown lacks."""
-    for start, end, value, parts in _numbers_of(said):
+    for start, end, value in _numbers_of(said):
         before = said[:start]
         if said[start:end].lower() == "score":
             continue  # In a game; twenty is "a score of"
-        if value < _LEAST_NUMBER or {value, *parts} <= text.numbers or value in text.numbers:
+        unit = _UNIT.match(said, end)
+        is_told = value in text.numbers and not (unit and not text.has_measure(value, unit[1].lower()))
+        if value < _LEAST_NUMBER or is_told:
+            continue
+        if _ERA.match(said, end) and any(value in (year // 10 * 10, year // 100 + 1) for year in text.numbers):
             continue
         if text.language != "en" and (value < 100 or not value % 100):
             continue  # The text may have it in words of its language
-        is_label = re.search(r"(?:\A|\n)[ \t*-]*\Z", before) and said[end : end + 1] in (".", ")")
+        is_label = re.search(r"(?:\A|\n)[ \t*-]*\Z", before) and re.match(r"[.)]\s+\S", said[end:])
         if is_label or _NUMBERED_THING.search(before):
             continue
         if _LISTS.match(said, end) or (_ABOUT.search(before) and _has_near(value, text.numbers)):
@@ -249,8 +268,8 @@ def _sentence_around(said: str, at: int) -> str:
     return next((said[start:end] for start, end in sentence_spans(said) if start <= at < end), said)
 
 
-def _numbers_of(said: str) -> Iterator[tuple[int, int, int, frozenset[int]]]:
-    """(start, end, value, parts) of each number: runs of words that `numbers_in` understands."""
+def _numbers_of(said: str) -> Iterator[tuple[int, int, int]]:
+    """(start, end, value) of each number: runs of words that `numbers_in` understands."""
     runs: list[tuple[int, int]] = []
     for found in _NUMBER.finditer(said):
         is_number = any(numbers_in(found[0]))
@@ -261,7 +280,7 @@ def _numbers_of(said: str) -> Iterator[tuple[int, int, int, frozenset[int]]]:
     for start, end in runs:
         numbers = list(numbers_in(said[start:end]))
         if len(numbers) == 1:
-            yield start, end, *numbers[0]
+            yield start, end, numbers[0][0]
 
 
 def _has_near(value: int, numbers: frozenset[int]) -> bool:
@@ -277,11 +296,11 @@ def _foreign_names(said: str, question: str, text: _Text, language: str) -> Iter
         if fold(found[0]) in _CALENDAR:
             is_foreign = _is_foreign_date(found, said, text, language)
         else:
-            is_foreign = _is_name(found, said, question) and not text.has_name(found[0])
+            is_foreign = _is_name(found, said, question) and not text.has_name(found[0], language)
         place = _IN_A_PLACE.search(said, 0, found.start())
-        if not is_foreign or (place and text.has_name(place[1])):
+        if not is_foreign or (place and text.has_name(place[1], language)):
             continue
-        if any(text.has_name(part) for part in found[0].split("-")[:-1]):
+        if any(text.has_name(part, language) for part in found[0].split("-")[:-1]):
             continue
         if last and not said[last[1] : found.start()].strip():
             last = last[0], found.end()
@@ -299,7 +318,7 @@ def _is_foreign_date(found: re.Match[str], said: str, text: _Text, language: str
     opens = word in ("march", "may") and _OPENS_SENTENCE.search(said, 0, found.start())
     if not found[0].istitle() or opens or not text.language == language == "en":
         return False
-    is_named = re.compile(rf"\b{word[:3]}(?:{word[3:]}s?\b|[a-z]{{0,2}}\.)", re.IGNORECASE)
+    is_named = re.compile(rf"(?i:\b{word}s?\b)|\b{word[:3].title()}[a-z]{{0,2}}\.")
     if is_named.search(text.shown):
         return False
     return not text.tells_elsewhere(_sentence_around(said, found.start()), lambda told: bool(is_named.search(told)))
@@ -315,20 +334,20 @@ def _is_name(found: re.Match[str], said: str, question: str) -> bool:
         return False
     before = said[: found.start()]
     if not _OPENS_SENTENCE.search(before) or _ABBREVIATION.search(before):
-        return True
+        return not (_ABSTRACT_ENDING.fullmatch(plain) or _TITLE_CASE.search(before))
     if plain in _first_names():
         return True
     if _NOBODY.fullmatch(plain) or _COMMON_ENDING.fullmatch(plain):
         return False
     if _ASKS_FOR_A_NAME.match(question) and not before.strip():
         is_bare = len(said.split()) <= _BARE_WORDS and len(_WORD.findall(said)) == 1
-        return is_bare or bool(_ACTS.match(said, found.end()))
+        return is_bare or bool(_ACTS.match(said, found.end()) or _PERSON_ACTS.match(said, found.end()))
     return bool(_PERSON_ACTS.match(said, found.end()))
 
 
 def _not_names() -> frozenset[str]:
     return (
-        frozenset(_NATIONAL.split())
+        frozenset(f"{_TABLES['national']} {_TABLES['headings']}".split())
         | titles().keys()
         | frozenset(word_tables()["alone"]["words"].split())
         | stop_words()["en"]

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +21,7 @@ _FURTHER_PASSAGES = 4  # Of the whole book, beside those shown
 _LEAST_SHARE = 2 / 3  # Least score of a further one, as a share of the best
 _QUESTION_WEIGHT = 0.5  # Of the question's words, relative to those of the answer
 _NEIGHBOUR_WEIGHT = 0.5  # Of the words in the sentences before and after
+_ANSWER_WEIGHT = 0.5  # Of the words of the whole answer, relative to those of the statement that cites a passage
 _ASKING_WEIGHT = 0.7  # Of a sentence that asks: it seldom tells
 _STEM_LETTERS = 6  # "Greedier" counts as "greedy"
 _LENGTH_WORDS = 120.0  # A sentence with as many content words needs twice the score
@@ -43,7 +44,9 @@ def cite(
     """
     if cited:
         evidence = Evidence(question, memory, join([*places, *cited], memory.book))
-        return tuple(evidence.best(_citing(answer, number), [place])[0] for number, place in enumerate(cited, start=1))
+        return tuple(
+            evidence.best(answer, _citing(answer, number), place) for number, place in enumerate(cited, start=1)
+        )
     return leading(nearest_sentences(answer, question, memory, places))
 
 
@@ -129,14 +132,15 @@ class Evidence:
         self._sentences = [self._sentence(*span) for span in spans if _has_text(memory.book, span)]
         self._spread = Counter(term for one in self._sentences for term in one.terms)
 
-    def best(self, statement: str, places: Sequence[Passage]) -> tuple[Citation, float]:
-        """The sentence of these places nearest to the statement; the first one if none shares a word."""
-        ranked = self.ranked(statement, places)
-        if ranked:
-            return ranked[0]
-        start, end = places[0]
-        span = next((one for one in sentences_of(self._memory.book, start, end)), (start, end))
-        return self._citation(*span), 0.0
+    def best(self, answer: str, statement: str, place: Passage) -> Citation:
+        """The sentence of the place nearest to this statement of the answer; the longest if none shares a word."""
+        scores: dict[Citation, float] = defaultdict(float, self.ranked(statement, [place]))
+        for citation, score in self.ranked(answer, [place]):
+            scores[citation] += _ANSWER_WEIGHT * score
+        if scores:
+            return max(scores, key=scores.__getitem__)
+        spans = list(sentences_of(self._memory.book, *place)) or [place]
+        return self._citation(*max(spans, key=lambda span: span[1] - span[0]))
 
     def ranked(self, statement: str, places: Sequence[Passage] = ()) -> list[tuple[Citation, float]]:
         """The sentences that share a word with the statement or the question, the nearest first."""

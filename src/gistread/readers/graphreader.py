@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 
-from gistread.engine.concurrency_limit import ConcurrencyLimit
+from gistread.engine.concurrency import ConcurrencyLimit
 from gistread.engine.protocol import Engine, Priority, Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory import facts

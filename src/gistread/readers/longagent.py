@@ -12,7 +12,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from gistread.engine.concurrency_limit import ConcurrencyLimit
+from gistread.engine.concurrency import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Sampling, Usage, choose_or
 from gistread.errors import PromptTooLongError
 from gistread.memory.derived import as_finished

@@ -61,9 +61,17 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     last = max(chapters, default=here)
     begins = max(len(memory.entries) - _CHAPTER_PAGES, sum(chapter < last for chapter in chapters))
     front = front_matter_end(book)
-    nodes = [node for node in existing_summaries(memory, begins) if memory.entry(node.last).page.end > front]
-    told = [entry for entry in memory.entries[begins:] if entry.page.end > front]
-    now = [Node(0, entry.page.number, entry.page.number, entry.gist) for entry in told]
+    # A page may be a heading alone, as that of a part.
+    told = [
+        entry.page.end > front and entry.gist.text.strip() != book.chapter_title(entry.page.start)
+        for entry in memory.entries
+    ]
+    nodes = [node for node in existing_summaries(memory, begins) if any(told[node.first - 1 : node.last])]
+    now = [
+        Node(0, entry.page.number, entry.page.number, entry.gist)
+        for entry in memory.entries[begins:]
+        if told[entry.page.number - 1]
+    ]
     start = book.chapters[last].start if book.chapters else 0
     people = _people_near(memory, end, corrections)
     return Recap(
@@ -72,7 +80,7 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
         _tell(now, _CHAPTER_WORDS, memory) if now else _own_sentences(book, start, end, " ".join(people)),
         people,
         sentence_at(book, end - 1) if end else None,
-        sum(entry.page.end > front for entry in memory.entries),
+        sum(told),
         sum(bool(node.children) for node in nodes),
     )
 

@@ -6,8 +6,15 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from gistread.config import Config
-from gistread.engine.model_source import find_source, fits_in_memory, is_local, naming_setting, new_engine, same_model
-from gistread.engine.models import default_spec
+from gistread.engine.models import (
+    default_spec,
+    find_source,
+    fits_in_memory,
+    is_local,
+    naming_setting,
+    new_engine,
+    same_model,
+)
 from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase
 from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, GistreadError

@@ -9,7 +9,7 @@ from typing import Any, Self, Unpack
 
 from gistread.book.model import Book
 from gistread.config import Config, load_config
-from gistread.engine.model_source import same_model
+from gistread.engine.models import same_model
 from gistread.errors import GistreadError, NotReadyError, traceback_text
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import GistMemory

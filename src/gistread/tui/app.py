@@ -29,8 +29,7 @@ from gistread.tui.commands import Scope
 from gistread.tui.defects import DefectError, log, log_to
 from gistread.tui.drawing import KITTY_TERMS, drawer_for
 from gistread.tui.screens.reading import ReadingScreen
-from gistread.tui.services import AppServices, Opening, Settings
-from gistread.tui.terminal_signals import TerminalSignals
+from gistread.tui.services import AppServices, Opening, Settings, TerminalSignals
 from gistread.tui.text import clean
 from gistread.tui.text.bidi import terminal_order_off
 
@@ -328,7 +327,7 @@ class GistreadApp(App[None]):
 
     async def _use_model(self, role: "Role", spec: str) -> None:
         """Use this model in this role, or none if empty."""
-        from gistread.engine.model_source import settings_name
+        from gistread.engine.models import settings_name
         from gistread.tui.model_rows import Role
 
         try:

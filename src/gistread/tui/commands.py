@@ -45,7 +45,7 @@ class Command:
 
 
 def run(path: str, *arguments: object) -> str:
-    """The action of the reading screen that calls one of `Controllers.actions`: `run("search.step", 1)`."""
+    """The action of the reading screen that calls a method of one of its controllers: `run("search.step", 1)`."""
     return f"run({', '.join(map(repr, (path, *arguments)))})"
 
 

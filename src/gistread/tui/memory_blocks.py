@@ -177,7 +177,7 @@ def part_blocks(memory: GistMemory, part: "Node", view: View) -> list[Block]:
 
 def offer_blocks(offer: str) -> list[Block]:
     """A line above the parts that offers to summarise them."""
-    spans = (Span(0, len(offer), "link", "offer"),)
+    spans = (Span(0, len(offer), "link", "make-coarser"),)
     return [Block(offer, key=("offer", 0), style="muted", spans=spans)] if offer else []
 
 

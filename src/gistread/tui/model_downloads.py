@@ -10,15 +10,22 @@ from pathlib import Path
 from textual.app import App
 from textual.timer import Timer
 
-from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
-from gistread.engine.fetching.addresses import is_address
+from gistread.engine.catalogue import (
+    Catalogue,
+    CatalogueEntry,
+    Machine,
+    read_catalogue,
+    reading_s,
+    recommend,
+    this_machine,
+)
+from gistread.engine.fetching.download import Progress
+from gistread.engine.fetching.hub import is_address
 from gistread.engine.fetching.network import network_of
 from gistread.engine.fetching.partial_file import discard_download
 from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, get, make_plan, present_bytes
-from gistread.engine.fetching.progress import Progress
-from gistread.engine.fetching.text import entry_facts, fit_text, plan_lines, progress_text, share_of
 from gistread.engine.llama.machine import free_disk_bytes
-from gistread.engine.recommendation import Machine, reading_s, recommend, this_machine
+from gistread.engine.model_text import entry_facts, fit_text, plan_lines, progress_text, share_of
 from gistread.errors import GistreadError
 from gistread.tui.model_rows import DownloadRows, Fetch, ModelRow
 from gistread.tui.screens.listing import ListScreen, Row

@@ -89,7 +89,7 @@ def model_of(book: Book, services: AppServices) -> tuple[str, bool]:
 
 def model_that_read(book: Book, memories: Path) -> str:
     """The model on this machine that has read furthest in the book; empty if there is none."""
-    from gistread.engine.model_source import find_source, fingerprint_of
+    from gistread.engine.models import find_source, fingerprint_of
     from gistread.memory.store import MemoryStore
 
     for header in MemoryStore(memories).find(book)[:1]:

@@ -32,6 +32,7 @@ DERIVED = {
     "link": "words that lead somewhere; else accent",
     "emphasis": "words the author stressed, in italics; else text",
     "on-mark": "text on cursor, mark and highlights; else text",
+    "faint": "the quietest words: counters, sources' places, what keys do; else muted, nearer to the ground",
     "highlight-yellow": "behind highlighted words, mostly yellow",
     "highlight-green": "mostly green",
     "highlight-blue": "mostly blue",
@@ -56,6 +57,7 @@ _HUES = {
 }
 _TERMINAL_HIGHLIGHTS = dict(zip(HIGHLIGHTS, ("yellow", "green", "cyan", "magenta"), strict=True))
 _LEAST_CONTRAST = 7.0
+_FAINT_CONTRAST = 4.6
 # Textual would derive these from primary and foreground by blending, which loses the checked contrast.
 _TEXTUAL = {
     "text": ("text", "input-cursor-background", "ansi-foreground"),
@@ -134,6 +136,7 @@ def variable_defaults() -> dict[str, str]:
 def completed(colors: Mapping[str, str]) -> dict[str, str]:
     """Every role; missing ones of `DERIVED` are derived."""
     all_of_them = {"link": colors["accent"], "emphasis": colors["text"], "on-mark": colors["text"], **colors}
+    all_of_them.setdefault("faint", _faint(colors))
     for role in HIGHLIGHTS:
         all_of_them.setdefault(role, _highlight(role, colors["background"], all_of_them["on-mark"]))
     return {role: all_of_them[role] for role in ROLES}
@@ -154,6 +157,18 @@ def _highlight(role: str, ground: str, text: str) -> str:
         if contrast(tint, text) >= _LEAST_CONTRAST:
             return tint
     return ground
+
+
+def _faint(colors: Mapping[str, str]) -> str:
+    muted, background = colors["muted"], colors["background"]
+    grounds = [colors[role] for role in (*GROUND_ROLES, "cursor")]
+    if not all(color.startswith("#") for color in (muted, *grounds)):
+        return muted
+    for strength in range(60, 0, -2):
+        tint = _blended(muted, background, strength / 100)
+        if all(contrast(tint, ground) >= _FAINT_CONTRAST for ground in grounds):
+            return tint
+    return muted
 
 
 def _blended(first: str, second: str, share: float) -> str:
@@ -262,7 +277,7 @@ def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palet
 
 
 def _inherited(role: str, own: Mapping[str, str]) -> bool:
-    derived_from = {"link": "accent", "emphasis": "text", "on-mark": "text"}
+    derived_from = {"link": "accent", "emphasis": "text", "on-mark": "text", "faint": "muted"}
     if role in DERIVED and role in MARK_ROLES:
         return not {"background", "text", "on-mark"} & set(own)
     return derived_from.get(role, "") not in own

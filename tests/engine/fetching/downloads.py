@@ -4,10 +4,9 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from gistread.engine.fetching.download import RemoteFile, download
+from gistread.engine.fetching.download import Progress, RemoteFile, download
 from gistread.engine.fetching.network import Network
 from gistread.engine.fetching.partial_file import PartialFile
-from gistread.engine.fetching.progress import Progress
 from tests.engine.fetching.server import FaultyServer
 
 

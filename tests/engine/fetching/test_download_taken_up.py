@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.engine.fetching.download import download
+from gistread.engine.fetching.download import DownloadStep, download
 from gistread.engine.fetching.partial_file import PartialFile
-from gistread.engine.fetching.progress import DownloadStep
 from gistread.errors import FetchError, StorageError
 from tests.engine.fetching.downloads import Downloads
 from tests.engine.fetching.server import (

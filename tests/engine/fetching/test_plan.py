@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.catalogue import Catalogue, read_catalogue
-from gistread.engine.fetching.addresses import HubAddress, LinkAddress, is_address, read_address
+from gistread.engine.fetching.download import Progress
+from gistread.engine.fetching.hub import HubAddress, LinkAddress, is_address, read_address
 from gistread.engine.fetching.network import Network
 from gistread.engine.fetching.partial_file import discard_download
 from gistread.engine.fetching.plan import FetchedModel, Plan, get, make_plan, plan_entry, present_bytes
-from gistread.engine.fetching.progress import Progress
 from gistread.errors import FetchError, UsageError
 from tests.engine.fetching.server import FaultyServer, File, cut_after, faulty_server, serve_repository, status
 

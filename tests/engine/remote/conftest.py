@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from gistread.engine.remote.address import parse_address
 from gistread.engine.remote.client import RemoteEngine
-from gistread.engine.remote.connection import RetryPolicy
+from gistread.engine.remote.failures import RetryPolicy
 
 HURRIED = RetryPolicy(
     connect_s=2, answer_s=0.5, short_s=2, silent_s=0.2, attempts=3, silent_attempts=3, back_off_s=0.02, longest_s=0.1

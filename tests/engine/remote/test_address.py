@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.engine.model_source import find_source, settings_name
+from gistread.engine.models import find_source, settings_name
 from gistread.engine.remote.address import is_address, named_fingerprint, parse_address, short_name
 from gistread.errors import EngineError
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from gistread.engine.protocol import Completion, Message, Prompt, StreamRestarted, TextDelta
-from gistread.engine.remote.connection import RetryPolicy
+from gistread.engine.remote.failures import RetryPolicy
 from gistread.errors import EngineError
 from gistread.memory.model import PageSize, ReadingMode
 from gistread.memory.reading import PageRead, read_book

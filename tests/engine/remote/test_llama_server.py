@@ -14,7 +14,8 @@ import pytest
 
 from gistread.engine.protocol import Message, Priority, Prompt, Sampling
 from gistread.engine.remote.address import parse_address
-from gistread.engine.remote.connection import Connection, RetryPolicy
+from gistread.engine.remote.connection import Connection
+from gistread.engine.remote.failures import RetryPolicy
 from gistread.errors import EngineError
 from tests.engine.remote.conftest import Connect
 from tests.engine.remote.peers import both, free_port, running, spelled

@@ -4,13 +4,14 @@ import contextlib
 import os
 import re
 import ssl
+import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from gistread import __version__
-from gistread.engine.http import retry_after_s, system_error
 from gistread.errors import FetchError, UsageError
 
 if TYPE_CHECKING:
@@ -152,3 +153,23 @@ def describe(error: "httpx2.TransportError", network: Network) -> str:
     if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
         return f"cannot connect to {error.request.url.host}, or to the proxy if one is set"
     return "the connection was lost"
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait by Retry-After (RFC 9110, 10.2.3), a number or a date; None if missing or invalid."""
+    value = headers.get("Retry-After", "").strip()
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def system_error(error: BaseException) -> OSError | None:
+    cause: BaseException | None = error
+    while cause is not None and not (isinstance(cause, OSError) and cause.errno is not None):
+        cause = cause.__cause__ or cause.__context__
+    return cause

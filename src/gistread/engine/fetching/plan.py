@@ -10,12 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gistread.engine.catalogue import Catalogue, CatalogueEntry
-from gistread.engine.fetching.addresses import HubAddress, LinkAddress, file_url, is_address, local_name, read_address
-from gistread.engine.fetching.download import ChecksumSource, RemoteFile, download
-from gistread.engine.fetching.hub import read_repository, select_model
+from gistread.engine.fetching.download import ChecksumSource, DownloadStep, Progress, RemoteFile, Report, download
+from gistread.engine.fetching.hub import (
+    HubAddress,
+    LinkAddress,
+    file_url,
+    is_address,
+    local_name,
+    read_address,
+    read_repository,
+    select_model,
+)
 from gistread.engine.fetching.network import Network, describe, new_client, open_response, refusal_error
 from gistread.engine.fetching.partial_file import PartialFile, check_room
-from gistread.engine.fetching.progress import DownloadStep, Progress, Report
 from gistread.engine.model_search import whole_name
 from gistread.errors import FetchError, StorageError, UsageError
 

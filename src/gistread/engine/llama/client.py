@@ -5,12 +5,14 @@ import contextlib
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import orjson
 
 from gistread.engine.llama import messages
 from gistread.engine.llama.fast_copy import FAST
 from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
 from gistread.engine.llama.gguf import read_adapted_header
-from gistread.engine.llama.rates import store_rates, stored_rates
 from gistread.engine.llama.supervisor import SupervisedWorker
 from gistread.engine.llama.worker_process import LostWhileLoadingError
 from gistread.engine.model_files import check_writes_text
@@ -35,6 +37,7 @@ from gistread.engine.protocol import (
 from gistread.engine.remote.address import named_fingerprint
 from gistread.paths import MEASUREMENTS, SNAPSHOTS, WEIGHTS
 from gistread.prompts import TRAINED
+from gistread.store.files import make_folder, replace_file
 
 _THINKING_TOKENS = 2048  # Room for a thought that was cut off
 
@@ -187,3 +190,40 @@ class LlamaEngine:
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         return (await self._worker.answer(messages.Prepare(prompt, priority), messages.Prepared)).usage
+
+
+_FORMAT = 3
+_MOST_ENTRIES = 100  # The oldest are dropped
+
+
+def stored_rates(path: Path, setup: str) -> Rates | None:
+    match _read(path).get(setup):
+        case [float(prefill), float(decode)] if prefill > 0 and decode > 0:
+            return Rates(prefill, decode)
+    return None
+
+
+def store_rates(path: Path, setup: str, rates: Rates) -> None:
+    entries = _read(path)
+    entries.pop(setup, None)
+    _write(path, {**entries, setup: [rates.prefill, rates.decode]})
+
+
+def forget_rates(path: Path, fingerprint: str) -> None:
+    """Let the next run of a model tell its speed."""
+    _write(path, {setup: rates for setup, rates in _read(path).items() if not setup.startswith(fingerprint)})
+
+
+def _write(path: Path, entries: dict[str, Any]) -> None:
+    document = {"format": _FORMAT, "entries": dict(list(entries.items())[-_MOST_ENTRIES:])}
+    with contextlib.suppress(OSError):
+        make_folder(path.parent)
+        replace_file(path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        document = orjson.loads(path.read_bytes())
+        if document["format"] == _FORMAT:
+            return dict(document["entries"])
+    return {}

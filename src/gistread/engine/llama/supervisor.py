@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+from gistread.engine.concurrency import Observable, SingleFlight
 from gistread.engine.llama import messages
 from gistread.engine.llama.messages import Cancel, Delta, Done
 from gistread.engine.llama.worker_process import WorkerProcess
-from gistread.engine.observable import Observable
 from gistread.engine.protocol import EngineInfo, EngineState, Phase, Rates, StreamRestarted
-from gistread.engine.single_flight import SingleFlight
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 _MAX_ATTEMPTS = 2

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from gistread import prompts
 from gistread.engine.protocol import Message, Prompt, Sampling
 from gistread.engine.remote.connection import DONE, Connection, Json
-from gistread.engine.remote.dialects import Dialect
+from gistread.engine.remote.discovery import Dialect
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 
 # A high estimate that depends on the text alone, so that pages are the same on every server.

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
+from gistread.engine.concurrency import SingleFlight
 from gistread.engine.protocol import (
     GREEDY,
     NO_USAGE,
@@ -26,12 +27,10 @@ from gistread.engine.remote import discovery
 from gistread.engine.remote.address import ServerAddress, find_key, key_hint, named_fingerprint
 from gistread.engine.remote.chat import Chat, ChatRequest, estimate, estimate_prompt
 from gistread.engine.remote.choice import Chooser
-from gistread.engine.remote.connection import Connection, RetryPolicy
-from gistread.engine.remote.dialects import Dialect
-from gistread.engine.remote.requester import Activity, Reply, Requester
-from gistread.engine.remote.retry import Retrier
-from gistread.engine.remote.slots import RequestSlots
-from gistread.engine.single_flight import SingleFlight
+from gistread.engine.remote.connection import Connection
+from gistread.engine.remote.discovery import Dialect
+from gistread.engine.remote.failures import Retrier, RetryPolicy
+from gistread.engine.remote.requester import Activity, Reply, Requester, RequestSlots
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 _HELLO = (Message("user", "Say yes."),)  # Loads the model, and shows a wrong key

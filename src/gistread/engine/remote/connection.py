@@ -7,14 +7,14 @@ import os
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gistread import __version__
-from gistread.engine.http import retry_after_s, system_error
+from gistread.engine.fetching.network import retry_after_s, system_error
 from gistread.engine.remote.address import ServerAddress
 from gistread.engine.remote.failures import (
     RequestRefusedError,
+    RetryPolicy,
     ServerLostError,
     SilentError,
     UnreachableError,
@@ -33,20 +33,6 @@ _BUSY = {429, 503, 529}
 _TRANSIENT = {408, 425, 500, 502, 504, *_BUSY}
 _MESSAGE_CHARACTERS = 300
 _MOST_BYTES = 64 * 2**20  # Largest answer or event
-
-
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """Time limits in seconds, and retries."""
-
-    connect_s: float = 10.0
-    answer_s: float = 300.0  # Longest silence before an answer, and within it: a long prompt on a slow server
-    short_s: float = 60.0  # For requests that need no model
-    silent_s: float = 10.0  # Silence after which the user is told
-    attempts: int = 6
-    silent_attempts: int = 2  # For a server that sends nothing within `answer_s`
-    back_off_s: float = 1.0  # Pause before the second attempt; doubles each time, up to `longest_s`
-    longest_s: float = 30.0
 
 
 class Connection:

@@ -1,29 +1,55 @@
-"""Discovers the program, model and window of a server with a few cheap requests, all of which may fail."""
+"""Discovers the program, model and window of a server with a few cheap requests, all of which may fail.
+
+`Dialect` is what known server programs do differently.
+"""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
-from gistread.engine.remote import dialects
 from gistread.engine.remote.address import ServerAddress, short_name
 from gistread.engine.remote.connection import Connection, Json
-from gistread.engine.remote.dialects import LLAMA_SERVER, LM_STUDIO, OLLAMA, OTHER, SGLANG, Dialect
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 from gistread.errors import EngineError
 from gistread.units import format_list
 
 _V1 = "/v1"
 _NAMED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    title: str  # For people
+    connections: int = 4  # Concurrent requests, unless the settings or the server say otherwise
+    # Fields that continue the assistant's last message; None if it cannot be continued.
+    continuation: dict[str, Any] | None = None
+    no_reasoning: dict[str, Any] = field(default_factory=dict)  # Fields that turn reasoning off
+    has_prefix_cache: bool = False
+    default_window: int = 8192  # Window in tokens if neither the server nor the settings give one
+
+
+_NO_REASONING = {"chat_template_kwargs": {"enable_thinking": False}}
+
+LLAMA_SERVER = Dialect("llama-server", continuation={}, no_reasoning=_NO_REASONING, has_prefix_cache=True)
+# One request at a time: a second one aborts the first.
+LLAMA_CPP_PYTHON = Dialect("llama_cpp.server", connections=1, default_window=2048)
+_CONTINUE = {"continue_final_message": True}
+VLLM = Dialect("vLLM", 16, {"add_generation_prompt": False, **_CONTINUE}, _NO_REASONING, has_prefix_cache=True)
+SGLANG = Dialect("SGLang", 16, _CONTINUE, _NO_REASONING, has_prefix_cache=True)
+OLLAMA = Dialect("Ollama", 1, {}, {"reasoning_effort": "none"}, has_prefix_cache=True, default_window=4096)
+LM_STUDIO = Dialect("LM Studio", connections=1, has_prefix_cache=True, default_window=4096)
+OTHER = Dialect("OpenAI-compatible server")
+
 # Server programs by the `owned_by` of their models.
 _OWNERS = {
     "llamacpp": LLAMA_SERVER,
-    "vllm": dialects.VLLM,
+    "vllm": VLLM,
     "sglang": SGLANG,
     "library": OLLAMA,
     "organization_owner": LM_STUDIO,
-    "me": dialects.LLAMA_CPP_PYTHON,
+    "me": LLAMA_CPP_PYTHON,
 }
 
 

@@ -2,17 +2,16 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from gistread.engine.observable import Observable
+from gistread.engine.concurrency import Observable
 from gistread.engine.protocol import NO_USAGE, EngineState, Phase, Priority, StreamRestarted, TextDelta, Usage
 from gistread.engine.remote.chat import AnswerEnd, AnswerPiece, Chat, ChatRequest, estimate_prompt
-from gistread.engine.remote.failures import ServerLostError
-from gistread.engine.remote.retry import Retrier
-from gistread.engine.remote.slots import RequestSlot, RequestSlots
+from gistread.engine.remote.failures import Retrier, ServerLostError
 from gistread.engine.text_filters import ReasoningFilter, StopStringFilter, seems_thought
 from gistread.errors import EngineError
 
@@ -55,6 +54,58 @@ class Reply:
     usage: Usage
     reasoned: bool = False
     is_cut_thought: bool = False  # Whether it ended within a thought, so that there is no text
+
+
+@dataclass(eq=False, slots=True)
+class RequestSlot:
+    priority: Priority
+    limit: int  # Of all slots when it was granted
+    # Set when the request should end and be sent again later.
+    preempted: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class RequestSlots:
+    """A priority semaphore. An interactive request preempts a background one."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = max(1, limit)  # Concurrent requests; halved when the server reports overload
+        self._taken: list[RequestSlot] = []
+        self._waiting = Counter[Priority]()
+        self._changed = asyncio.Condition()
+
+    @asynccontextmanager
+    async def slot(self, priority: Priority) -> AsyncIterator[RequestSlot]:
+        async with self._changed:
+            self._waiting[priority] += 1
+            try:
+                self._preempt()
+                await self._changed.wait_for(lambda: self._is_free(priority))
+            finally:
+                self._waiting[priority] -= 1
+                self._changed.notify_all()
+            slot = RequestSlot(priority, self.limit)
+            self._taken.append(slot)
+        try:
+            yield slot
+        except ServerLostError as lost:
+            if lost.busy and slot.limit == self.limit:  # Requests that fail together count once.
+                self.limit = max(1, self.limit // 2)
+            raise
+        finally:
+            self._taken.remove(slot)
+            async with self._changed:
+                self._changed.notify_all()
+
+    def _is_free(self, priority: Priority) -> bool:
+        goes_first = priority is Priority.INTERACTIVE or not self._waiting[Priority.INTERACTIVE]
+        return goes_first and len(self._taken) < self.limit
+
+    def _preempt(self) -> None:
+        """Ask the newest background requests to end, as many as interactive ones lack a slot."""
+        wanted = self._waiting[Priority.INTERACTIVE] - max(0, self.limit - len(self._taken))
+        background = [slot for slot in reversed(self._taken) if slot.priority is Priority.BACKGROUND]
+        for slot in background[: max(0, wanted)]:
+            slot.preempted.set()
 
 
 class _PreemptedError(Exception):

@@ -21,7 +21,7 @@ from gistread.words import count_words
 
 if TYPE_CHECKING:
     from gistread.exporting.model import Export, ExportFormat
-    from gistread.tui.marking.list_screen import MarkVerb
+    from gistread.tui.marking.screens import MarkVerb
 
 
 _MUCH = 70_000  # characters above which a terminal may refuse to copy (OSC 52 has no limit of its own)
@@ -46,7 +46,7 @@ class MarkController:
 
     async def close(self) -> str:
         """Save everything, including an unfinished note. Returns what could not be saved, in words."""
-        from gistread.tui.marking.panels import NoteScreen
+        from gistread.tui.marking.screens import NoteScreen
 
         for screen in self._context.screen.app.screen_stack:
             if isinstance(screen, NoteScreen) and screen.changed:
@@ -54,7 +54,7 @@ class MarkController:
         return await self._sync.close()
 
     def _marks_changed(self) -> None:
-        from gistread.tui.marking.list_screen import MarksScreen
+        from gistread.tui.marking.screens import MarksScreen
 
         self._context.layers.set(Layer.HIGHLIGHTS, text_marks(self.marks))
         current = self._context.screen.app.screen
@@ -179,7 +179,7 @@ class MarkController:
         self._context.notify(f"Note on {short(words_of(mark, 60), 48)}")
 
     def _edit_note(self, mark: Mark, *, is_new: bool) -> None:
-        from gistread.tui.marking.panels import NoteScreen
+        from gistread.tui.marking.screens import NoteScreen
 
         def keep(note: str) -> None:
             if note == mark.note:
@@ -197,7 +197,7 @@ class MarkController:
 
     def clicked(self, event: Clicked) -> bool:
         """Show a clicked highlight with its note and actions. Returns False if none was clicked."""
-        from gistread.tui.marking.list_screen import MarkScreen
+        from gistread.tui.marking.screens import MarkScreen
 
         self._pane.clicked = event.book_offset
         mark = mark_at(self.marks, event.book_offset) if event.book_offset is not None else None
@@ -207,7 +207,7 @@ class MarkController:
         return True
 
     def _do_with(self, mark: Mark, verb: "MarkVerb") -> None:
-        from gistread.tui.marking.list_screen import MarkVerb
+        from gistread.tui.marking.screens import MarkVerb
 
         match verb:
             case MarkVerb.NOTE:
@@ -247,7 +247,7 @@ class MarkController:
         self._context.notify(f"Bookmark: {words_of(mark, 48)}")
 
     def list_marks(self) -> None:
-        from gistread.tui.marking.list_screen import MarkChoice, MarksScreen
+        from gistread.tui.marking.screens import MarkChoice, MarksScreen
 
         def chosen(choice: MarkChoice) -> None:
             mark = next((mark for mark in self.marks if mark.id == choice.id), None)
@@ -260,7 +260,7 @@ class MarkController:
 
     def look_up(self) -> None:
         from gistread.dictionary import choose_lookup, extract_word
-        from gistread.tui.marking.panels import LookupScreen
+        from gistread.tui.marking.screens import LookupScreen
 
         selected = self._selection("looks it up", Unit.WORD)
         if selected is None:
@@ -278,7 +278,7 @@ class MarkController:
         self._context.push(LookupScreen(lookup), lambda _: app.call_later(app.run_action, define, self._context.screen))
 
     def export(self) -> None:
-        from gistread.tui.marking.export import ExportScreen
+        from gistread.tui.marking.screens import ExportScreen
 
         marks = self.marks
         book = self._book

@@ -1,5 +1,7 @@
-"""The context that the controllers of one open book share."""
+"""The context that the controllers of one open book share, and the writer of what the user does in it."""
 
+import asyncio
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -8,14 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.screen import Screen
 
-from gistread.book.model import Book
+from gistread.book.model import DOCUMENTATION, Book
+from gistread.errors import BookError, StorageError
+from gistread.library.metadata import book_file_of
+from gistread.marking import quote_at
 from gistread.session.events import Obstacle
-from gistread.store.model import NameCorrection
-from gistread.tui.layout import Pane
+from gistread.store.catalogue import Catalogue
+from gistread.store.model import NameCorrection, ReadingPlace
+from gistread.store.user_data import UserData
 from gistread.tui.progress import Progress
-from gistread.tui.reading.pane_switcher import PaneSwitcher
+from gistread.tui.reading.pane_switcher import Pane, PaneSwitcher
 from gistread.tui.reading.position import ModelPlace, ReadingPosition
-from gistread.tui.reading.user_data_writer import UserDataWriter
 from gistread.tui.services import AppServices
 from gistread.tui.text import LongText, Mark
 from gistread.tui.widgets.answers_pane import AnswersPane
@@ -25,6 +30,86 @@ from gistread.tui.widgets.memory_pane import MemoryPane
 
 if TYPE_CHECKING:
     from gistread.session.session import Session
+
+
+REST_S = 1.0  # how long a place must be at rest before it is written
+
+
+class UserDataWriter:
+    def __init__(
+        self, user_data: UserData, catalogue: Catalogue, book: Book, path: Path | None, warn: Callable[[str], None]
+    ) -> None:
+        self._user_data = user_data
+        self._catalogue = catalogue
+        self._book = book
+        self._path = path
+        self._warn = warn
+        self._place: ReadingPlace | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._refused = False
+        self._in_order = asyncio.Lock()  # A question is written again with its answer.
+
+    def save_opened(self) -> None:
+        book, path = self._book, self._path
+        if book.source_format == DOCUMENTATION:
+            return
+
+        def write() -> None:
+            file = None
+            with contextlib.suppress(BookError):  # the file is gone already
+                file = book_file_of(path, book) if path else None
+            self._user_data.record_opening(
+                book.sha256,
+                title=book.title,
+                authors=book.authors,
+                length=len(book.text),
+                path=path,
+                file=file.digest if file else "",
+            )
+            if file is not None:
+                self._catalogue.add([file])
+            self._catalogue.restore(f"text:{book.sha256}", f"file:{file.digest if file else ''}")
+
+        self._write(write)
+
+    def save_place(self, place: ReadingPlace) -> None:
+        """Save the reading place once the user stays there."""
+        self._place = place
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(REST_S, self._write_place)
+
+    def save(self, write: Callable[[UserData, str], object]) -> None:
+        """Call `write` with the data and the SHA-256 of the book's text, in a thread and after earlier writes."""
+        self._write(lambda: write(self._user_data, self._book.sha256))
+
+    async def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._write_place()
+        await asyncio.gather(*self._tasks)
+
+    def _write_place(self) -> None:
+        place, self._place, self._timer = self._place, None, None
+        if place is not None:
+            words = quote_at(self._book.text, place.offset)
+            read, behind = place.read, place.behind
+            self.save(lambda data, sha256: data.set_position(sha256, place.offset, words, read=read, behind=behind))
+
+    def _write(self, write: Callable[[], object]) -> None:
+        task = asyncio.create_task(self._in_thread(write))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _in_thread(self, write: Callable[[], object]) -> None:
+        try:
+            async with self._in_order:
+                await asyncio.to_thread(write)
+        except StorageError as error:
+            if not self._refused:
+                self._refused = True
+                self._warn(f"Your place cannot be saved: {error}")
 
 
 class Layer(IntEnum):

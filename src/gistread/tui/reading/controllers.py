@@ -1,30 +1,25 @@
 """The controllers of one open book. Passes clicks, messages and session events to them."""
 
-from collections.abc import Callable
-
 from textual.message import Message
 
 from gistread.readers.trace import Places
 from gistread.session import events
 from gistread.tui.answer_blocks import AskAgain, KeepNote
-from gistread.tui.layout import Pane
 from gistread.tui.marking.controller import MarkController
-from gistread.tui.reading.answers import AnswerController
+from gistread.tui.reading.answers import AnswerController, ThreadController
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.links import LinkController
 from gistread.tui.reading.memory_pages import MemoryPages, MemoryZoom
 from gistread.tui.reading.navigation import GoTo, Navigation
-from gistread.tui.reading.people import PeopleController
-from gistread.tui.reading.pictures import Pictures
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import QuestionLine
 from gistread.tui.reading.questions import QuestionController
 from gistread.tui.reading.reading_along import ReadingAlong
-from gistread.tui.reading.recap import RecapController
 from gistread.tui.reading.search import SearchController
+from gistread.tui.reading.so_far import PeopleController, RecapController
 from gistread.tui.reading.speech import ReadAloud
 from gistread.tui.reading.steps import StepController
-from gistread.tui.reading.threads import ThreadController
-from gistread.tui.reading.typography import Typography
+from gistread.tui.reading.viewing import Pictures, Typography
 from gistread.tui.text import Clicked, Mark
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
@@ -118,7 +113,7 @@ def _raise(error: Exception) -> None:
 
 
 class Controllers:
-    """One controller for each thing that a book on the screen can do."""
+    """One controller for each thing that a book on the screen can do; `run(…)` in `commands.py` names their methods."""
 
     def __init__(self, context: ReadingContext) -> None:
         self.context = context
@@ -142,77 +137,6 @@ class Controllers:
         self.people = PeopleController(context, self.navigation, lambda: self.line.bound)
         self.recap = RecapController(context, self.navigation, self.line.known)
         self.session = SessionListener(context, self.questions, self.zoom, self.pages)
-
-        # What `run(…)` calls, in `commands.toml` and for clicks
-        self.actions: dict[str, Callable[..., object]] = {
-            "answers.follow": self.answers.follow,
-            "answers.keep": self.answers.keep,
-            "answers.toggle_steps": self.answers.toggle_steps,
-            "go_to.ask": self.go_to.ask,
-            "go_to.percent": self.go_to.percent,
-            "line.drop_or_switch": self.line.drop_or_switch,
-            "line.drop_selection": self.line.drop_selection,
-            "line.choose_bound": self.line.bound_line.ask,
-            "links.step": self.links.step,
-            "marks.bookmark": self.marks.bookmark,
-            "marks.choose_color": self.marks.choose_color,
-            "marks.copy": self.marks.copy,
-            "marks.export": self.marks.export,
-            "marks.highlight": self.marks.highlight,
-            "marks.list_marks": self.marks.list_marks,
-            "marks.look_up": self.marks.look_up,
-            "marks.note": self.marks.note,
-            "marks.select": self.marks.select,
-            "marks.undo": self.marks.undo,
-            "navigation.back": self.navigation.back,
-            "navigation.contents": self.navigation.contents,
-            "navigation.forward": self.navigation.forward,
-            "navigation.step_chapter": self.navigation.step_chapter,
-            "navigation.step_paragraph": self.navigation.step_paragraph,
-            "pages.pin": self.pages.pin,
-            "pages.toggle_ahead": self.pages.toggle_ahead,
-            "pages.toggle_follow": self.pages.toggle_follow,
-            "panes.show": self.panes.show,
-            "panes.step": self.panes.step,
-            "panes.toggle_memory": self._toggle_memory,
-            "people.show": self.people.show,
-            "pictures.show_next": self.pictures.show_next,
-            "questions.answer_now": self.questions.answer_now,
-            "questions.ask": self.questions.ask,
-            "questions.ask_about_selected": self.questions.ask_about_selected,
-            "questions.ask_again": self.questions.ask_again,
-            "questions.ask_suggested": self.questions.ask_suggested,
-            "questions.submit": self.questions.submit,
-            "questions.toggle_answers": self.questions.toggle_answers,
-            "reading_along.choose_memory": self.reading_along.choose_memory,
-            "reading_along.choose_preset": self.reading_along.choose_preset,
-            "reading_along.here": self.reading_along.here,
-            "reading_along.toggle": self.reading_along.toggle,
-            "recap.show": self.recap.show,
-            "search.find": self.search.find,
-            "search.list_hits": self.search.list_hits,
-            "search.step": self.search.step,
-            "speech.pause": self.speech.pause,
-            "speech.toggle": self.speech.toggle,
-            "steps.accept": self.steps.accept,
-            "steps.back": self.steps.back,
-            "steps.other": self.steps.other,
-            "steps.refuse": self.steps.refuse,
-            "steps.switch": self.steps.switch,
-            "threads.copy_answer": self.threads.copy_answer,
-            "threads.list": self.threads.list,
-            "typography.columns": self.typography.columns,
-            "typography.focus_mode": self.typography.focus_mode,
-            "typography.show_panel": self.typography.show_panel,
-            "typography.widen": self.typography.widen,
-            "zoom.step": self.zoom.step,
-            "zoom.summarise": self.zoom.summarise,
-            "zoom.to": self.zoom.to,
-        }
-
-    def _toggle_memory(self) -> None:
-        self.panes.toggle_memory()
-        self.context.screen.call_after_refresh(self.context.refresh)
 
     def on_message(self, event: Message) -> None:
         match event:
@@ -240,12 +164,8 @@ class Controllers:
         if pane in (Pane.BOOK, Pane.MEMORY, Pane.ANSWERS) and self.people.may_be_name(event):
             self.context.screen.run_worker(self._name_clicked(event))
         elif pane == Pane.MEMORY:
-            self._card_clicked(event)
+            self.pages.clicked(event)
 
     async def _name_clicked(self, event: Clicked) -> None:
         if not await self.people.clicked(event) and event.control.id == Pane.MEMORY:
-            self._card_clicked(event)
-
-    def _card_clicked(self, event: Clicked) -> None:
-        if not self.pages.clicked(event):
-            self.zoom.clicked(event)
+            self.pages.clicked(event)

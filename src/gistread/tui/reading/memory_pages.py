@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from gistread.session.estimate import artifacts_left
 from gistread.tui.commands import BY_ID
-from gistread.tui.layout import Pane
 from gistread.tui.memory_blocks import Zoom, half_of, levels_of
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.text import Clicked, Mark
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.units import format_duration
@@ -39,6 +39,10 @@ class MemoryPages:
         self._context.services.settings.set("follow", not self.following)
         self._context.notify("Book and memory scroll together." if self.following else "Panes scroll separately.")
         self._context.refresh()
+
+    def toggle_memory(self) -> None:
+        self._context.panes.toggle_memory()
+        self._context.screen.call_after_refresh(self._context.refresh)
 
     def keep_memory_in_place(self) -> None:
         """Do not scroll the memory at the book's next move."""
@@ -101,19 +105,16 @@ class MemoryPages:
                 self._navigation.jumps.leave(self._context.place, event.page.start)
             self._navigation.show(event.page.start)
 
-    def clicked(self, event: Clicked) -> bool:
+    def clicked(self, event: Clicked) -> None:
         pane, app = self._context.memory_pane, self._context.screen.app
         if isinstance(event.link, str) and (command := BY_ID.get(event.link)):
             app.call_later(app.run_action, command.action, self._context.screen)
-            return True
+            return
         match event.block_key:
             case ("page", int(number)):
                 pane.toggle_page(number)
             case ("part" | "ahead" | "begun", int()):
                 pane.action_go_to_page()
-            case _:
-                return False
-        return True
 
     @property
     def chosen(self) -> int | None:
@@ -198,13 +199,6 @@ class MemoryZoom:
             self._context.warn_of(obstacle)
         else:
             self.redraw()
-
-    def clicked(self, event: Clicked) -> bool:
-        match event.block_key:
-            case ("offer", _):
-                self.summarise()
-                return True
-        return False
 
     def memory_grew(self) -> None:
         """Redraw the zoomed-out memory soon, after pages or summaries were added."""

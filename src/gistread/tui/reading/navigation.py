@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 
 from gistread.store.model import ReadingPlace
-from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.destination import HINT, Destination, chapter_step, destinations_of, paragraph_step
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.position import Snapshot
 from gistread.tui.screens.contents import ContentsTree
 from gistread.tui.widgets.input_line import InputLineClient

@@ -1,15 +1,32 @@
-"""Focuses a pane and, on a narrow screen, shows only that one."""
+"""The panes of the reading screen: their sizes, which one has the focus, and on a narrow screen, which one is shown."""
+
+from enum import StrEnum
 
 from textual.screen import Screen
 from textual.widget import Widget
 
 from gistread.tui.commands import run
-from gistread.tui.layout import PANE_TITLES, WIDE_COLUMNS, Pane
 from gistread.tui.services import AppServices
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.input_line import QuestionInput
 from gistread.tui.widgets.memory_pane import MemoryPane
+
+ROOMY_COLUMNS = 140  # from this width the conversation stands below the memory, beside the book
+WIDE_COLUMNS = 100  # from this width book and memory stand side by side; below it, one pane at a time
+KEY_LINE_ROWS = 14
+HEADER_ROWS = 8  # below these heights the key line and the header give their rows to the text
+STRIP_ROWS = 3
+
+
+class Pane(StrEnum):
+    BOOK = "book"
+    MEMORY = "memory"
+    ANSWERS = "answers"
+
+
+PANE_TITLES = {Pane.BOOK: "Book", Pane.MEMORY: "Memory", Pane.ANSWERS: "Question"}
+
 
 FOCUS_MODE = "-focus-mode"
 _ANSWERS = "-answers"

@@ -28,10 +28,10 @@ from gistread.session.events import Obstacle
 from gistread.session.questions import AskOptions, with_answer
 from gistread.store.model import SavedQuestion
 from gistread.tui.answer_blocks import Exchange, describe_models, too_little
-from gistread.tui.layout import Pane
 from gistread.tui.opening import earlier_questions
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import OpenThread, QuestionLine
 from gistread.tui.screens.choosing import cost_panel, cost_words
 from gistread.tui.widgets.input_line import QuestionInput

@@ -8,9 +8,9 @@ from typing import Any
 
 from gistread.errors import GistreadError
 from gistread.search.book_search import BookSearch, SearchCancelled, SearchHits, SearchMode
-from gistread.tui.layout import Pane
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.text import Mark
 from gistread.tui.widgets.input_line import InputLineClient
 

@@ -13,10 +13,9 @@ from gistread.readers.registry import DEFAULT_READER
 from gistread.session.events import Activity, AskingState, ReadingState
 from gistread.tui.answer_blocks import strip_lines
 from gistread.tui.commands import BOUND_KEY, THREAD_KEY, display_key, run
-from gistread.tui.layout import STRIP_ROWS, Pane
 from gistread.tui.memory_blocks import levels_of
 from gistread.tui.reading.controllers import Controllers
-from gistread.tui.reading.pane_switcher import PaneSwitcher
+from gistread.tui.reading.pane_switcher import STRIP_ROWS, Pane, PaneSwitcher
 from gistread.tui.screens.choosing import title_of
 from gistread.tui.services import AppServices
 from gistread.tui.status import Status, status_of
@@ -94,7 +93,7 @@ class StatusLines:
     def show_question(self, controllers: Controllers) -> None:
         """Show the thread that the question being typed continues, and how much of the book it may use."""
         asking = controllers.line
-        bound = (display_key(BOUND_KEY), asking.bound_words, run("line.choose_bound"))
+        bound = (display_key(BOUND_KEY), asking.bound_words, run("line.bound_line.ask"))
         thread = (display_key(THREAD_KEY), "following on", run("line.drop_or_switch"))
         submit = (display_key("enter"), "ask", run("questions.submit"))
         chips = self._screen.query_one("#question-chips", Actions)

@@ -35,16 +35,16 @@ class _Said(Row[Opening]):
         return [Block(self.text, style="answer", blank_before=0)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Left:
-    """The list as it was left for a book."""
+@dataclass(slots=True)
+class _State:
+    """What the list shows, to show it again after a book."""
 
     asking: bool
-    unread: bool
-    asked: str
-    searched: str | None
-    rows: Sequence[Row[Opening]]
-    note: str
+    unread: bool = False  # Whether books not begun are asked too
+    asked: str = ""  # The question that the rows answer, or that is being answered
+    searched: str | None = None  # The words that the rows were found for; None for an answer
+    rows: Sequence[Row[Opening]] = ()
+    note: str = ""
 
 
 class AllBooksScreen(ListScreen[Opening]):
@@ -61,21 +61,12 @@ class AllBooksScreen(ListScreen[Opening]):
         super().__init__("All books", at=at, placeholder="words, or a question", typed=at.words if at else "")
         self._books = books
         self._asker = asker
-        self._asking = asking
-        self._unread = False
+        left = at.came_from if at is not None else None
+        self._state = left if isinstance(left, _State) else _State(asking)
+        self.rows, self.note = self._state.rows, self._state.note
         self._shelf: Shelf | None = None
         self._entries: Sequence[LibraryEntry] = ()
-        self._asked = ""  # The question that the rows answer, or that is being answered
         self._worker: Worker[None] | None = None
-        self._searched: str | None = None  # The words that the rows were found for; None for an answer
-        if at is not None and isinstance(left := at.came_from, _Left):
-            self._asking, self._unread, self._asked, self._searched = (
-                left.asking,
-                left.unread,
-                left.asked,
-                left.searched,
-            )
-            self.rows, self.note = left.rows, left.note
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -91,40 +82,39 @@ class AllBooksScreen(ListScreen[Opening]):
             while self._shelf.pending and self.is_mounted:
                 await asyncio.sleep(_WAIT_S)
                 self._shelf = await asyncio.to_thread(self._books.shelf)
-                if not self._asking:
+                if not self._state.asking:
                     self._begin()
         except GistreadError as error:
             self.say(str(error))
 
     def filtered(self) -> None:
-        if not self._asking and self.typed != self._searched:
+        if not self._state.asking and self.typed != self._state.searched:
             self._begin()
 
     def action_switch(self) -> None:
-        self._asking = not self._asking
+        self._state.asking = not self._state.asking
         self._begin()
 
     def action_unread(self) -> None:
-        self._unread = not self._unread
-        self._asked = ""
+        self._state.unread = not self._state.unread
+        self._state.asked = ""
         self._begin()
 
     def action_choose(self) -> None:
-        if self._asking and self.typed and self.typed != self._asked:
-            self._asked = self.typed
+        if self._state.asking and self.typed and self.typed != self._state.asked:
+            self._state.asked = self.typed
             self._run(self._answer(self.typed))
         else:
             super().action_choose()
 
     def choose(self, key: Opening) -> None:
-        left = _Left(self._asking, self._unread, self._asked, self._searched, self.rows, self.note)
-        self.dismiss(replace(key, words=self.typed, came_from=left))
+        self.dismiss(replace(key, words=self.typed, came_from=replace(self._state, rows=self.rows, note=self.note)))
 
     def action_leave(self) -> None:
         """Stop an answer first."""
-        if self._worker is not None and self._worker.is_running and self._asking:
+        if self._worker is not None and self._worker.is_running and self._state.asking:
             self._worker.cancel()
-            self._asked = ""
+            self._state.asked = ""
             self.say("Stopped.")
         else:
             self.dismiss(None)
@@ -133,7 +123,7 @@ class AllBooksScreen(ListScreen[Opening]):
         """Search for what is typed; before a question, say what it is about."""
         if self._shelf is None:
             return
-        if not self._asking:
+        if not self._state.asking:
             self._run(self._search(self.typed))
         else:
             self._show([], self._scope)
@@ -143,7 +133,7 @@ class AllBooksScreen(ListScreen[Opening]):
 
     async def _search(self, words: str) -> None:
         assert self._shelf is not None
-        self._searched = words
+        self._state.searched = words
         titled = [one for one in filter_entries(self._entries, words) if one.path and not one.missing]
         rows: list[Row[Opening]] = [
             Row(Opening(one.path, words=words), one.title, tail=", ".join(one.authors))
@@ -173,11 +163,11 @@ class AllBooksScreen(ListScreen[Opening]):
 
     async def _answer(self, text: str) -> None:
         assert self._shelf is not None
-        self._searched = None
+        self._state.searched = None
         named: list[Row[Opening]] = []
         said = ""
         try:
-            question = LibraryQuestion(text, self._shelf, self._asker.config, unread=self._unread)
+            question = LibraryQuestion(text, self._shelf, self._asker.config, unread=self._state.unread)
             self._show([], self._note("looking for the books …"))
             async for event in self._asker.stream(question):
                 match event:
@@ -201,13 +191,13 @@ class AllBooksScreen(ListScreen[Opening]):
                             )
                         self._show([_Said(None, marked), *sources, *named], self._scope, anew=True)
         except GistreadError as error:
-            self._asked = ""
+            self._state.asked = ""
             self._show(named, self._note(error.message))
 
     def _show(self, rows: Sequence[Row[Opening]], note: str, *, anew: bool = False) -> None:
         """Show these rows; the cursor stays unless they are shown `anew`."""
         with suppress(NoMatches):  # The screen was closed meanwhile.
-            before = self.chosen if self._asking and not anew else None
+            before = self.chosen if self._state.asking and not anew else None
             self.rows, self.note = rows, note
             self.show_rows(before or self.at)
 
@@ -223,13 +213,13 @@ class AllBooksScreen(ListScreen[Opening]):
         """What a question is about."""
         books = self._shelf.books if self._shelf else ()
         begun = sum(book.begun for book in books)
-        if self._unread:
+        if self._state.unread:
             return self._note(f"asks all {counted(len(books), 'book')}, also those not begun")
         left_out = f", {len(books) - begun} not begun left out" if begun < len(books) else ""
         return self._note(f"asks {counted(begun, 'book')}{left_out}")
 
     def _note(self, *facts: str) -> str:
-        mode = "ask" if self._asking else "search"
+        mode = "ask" if self._state.asking else "search"
         progress = self._shelf.progress if self._shelf else ""
         return " · ".join(filter(None, (mode, *facts, progress)))
 

@@ -7,7 +7,7 @@ from textual.binding import ActiveBinding
 from textual.screen import Screen
 
 from gistread.tui.commands import BY_ID, READING, Command, Scope, display_key, help_lines, own_keys
-from gistread.tui.layout import Pane
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Span
 

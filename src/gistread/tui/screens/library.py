@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 _KEY_LINE_ROWS = 12
 _INDEX_SHOWN_S = 1.0
-_LOW_ROWS = 30  # rows of the screen below which the current book is described in one line
 _HOW_TO_BEGIN = (
     "No books yet. {library-add} adds a folder of books, {library-path} opens one, {library-open} the sample story."
 )
@@ -93,7 +92,7 @@ class LibraryScreen(Screen[Opening | None]):
 
     def on_resize(self, event: events.Resize) -> None:
         height = event.size.height
-        self.update_classes({"-short": height < _KEY_LINE_ROWS, "-low": height < _LOW_ROWS})
+        self.update_classes({"-short": height < _KEY_LINE_ROWS})
         self.call_after_refresh(self._show_lines)
 
     def _set_view(self) -> None:

@@ -10,13 +10,12 @@ from textual.app import ComposeResult
 from textual.widgets import Input, Static
 
 from gistread.config import Config
-from gistread.engine.fetching.addresses import is_on_the_hub
+from gistread.engine.catalogue import free_for_models
+from gistread.engine.fetching.hub import is_on_the_hub
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.model_files import ModelFile, check_writes_text
 from gistread.engine.model_search import SUFFIX, starter_path
-from gistread.engine.model_source import find_source, header_of
-from gistread.engine.models import each_model
-from gistread.engine.recommendation import free_for_models
+from gistread.engine.models import each_model, find_source, header_of
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.tui.commands import own_keys

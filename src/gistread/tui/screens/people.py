@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from enum import Enum, auto
+from itertools import dropwhile
 
 from gistread.people.index import Card, Index, Timeline, format_table
 from gistread.people.joining import Entity
@@ -119,7 +120,8 @@ class TimelineScreen(_NamesScreen):
     def on_mount(self) -> None:
         heading, rows = format_table(self._line, min(_TIMELINE_CELLS, self.app.size.width) - _AROUND_CELLS)
         self.note = f" {heading}"
-        for chapter, row in zip(self._line.chapters, rows, strict=True):
+        # Not the title page and what else names nobody before the story.
+        for chapter, row in dropwhile(lambda one: not any(one[0].counts), zip(self._line.chapters, rows, strict=True)):
             bars_at = next((at for at, one in enumerate(row) if one == "·" or "▁" <= one <= "█"), len(row))
             self.rows = [*self.rows, Row(chapter.date_at, row, spans=(Span(bars_at, len(row), "sign"),))]
         super().on_mount()

@@ -5,6 +5,7 @@ import contextlib
 import inspect
 import threading
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,16 +25,21 @@ from gistread.readers.trace import Places
 from gistread.store.catalogue import Catalogue
 from gistread.store.pace import ReadingSpeed
 from gistread.tui.commands import READING, bindings
-from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, ROOMY_COLUMNS, WIDE_COLUMNS, Pane
 from gistread.tui.marking.caret import SelectableText
 from gistread.tui.opening import make_session, model_of, read_book, saved_zoom
 from gistread.tui.progress import Progress
-from gistread.tui.reading.context import MarkLayers, ReadingContext
+from gistread.tui.reading.context import MarkLayers, ReadingContext, UserDataWriter
 from gistread.tui.reading.controllers import Controllers
-from gistread.tui.reading.pane_switcher import PaneSwitcher
+from gistread.tui.reading.pane_switcher import (
+    HEADER_ROWS,
+    KEY_LINE_ROWS,
+    ROOMY_COLUMNS,
+    WIDE_COLUMNS,
+    Pane,
+    PaneSwitcher,
+)
 from gistread.tui.reading.position import ModelPlace, ReadingPosition
 from gistread.tui.reading.status_lines import StatusLines
-from gistread.tui.reading.user_data_writer import UserDataWriter
 from gistread.tui.services import AppServices, Opening
 from gistread.tui.text import Block, Clicked, OffsetChanged
 from gistread.tui.widgets.answers_pane import AnswersPane
@@ -257,9 +263,9 @@ class ReadingScreen(Screen[None]):
         self.notify(text, severity="warning", timeout=6)
 
     async def action_run(self, path: str, *arguments: object) -> None:
-        """Run one of `Controllers.actions`. Commands do nothing until the book is open."""
+        """Call a method of a controller, such as `search.step`. Commands do nothing until the book is open."""
         if self.controllers is not None:
-            result = self.controllers.actions[path](*arguments)
+            result = attrgetter(path)(self.controllers)(*arguments)
             if inspect.isawaitable(result):
                 await result
 

@@ -46,7 +46,7 @@ _PREFIX = "book-list--"
 class BookList(ScrollView, can_focus=True):
     BINDINGS: ClassVar = [*own_keys(("left,h", "step(-1)"), ("right,l", "step(1)")), *bindings(Scope.MOVING)]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        _PREFIX + role for role in ("title", "author", "muted", "accent", "warning", "cursor")
+        _PREFIX + role for role in ("title", "text", "muted", "accent", "warning", "cursor")
     }
     DEFAULT_CSS = """
     BookList {
@@ -56,7 +56,7 @@ class BookList(ScrollView, can_focus=True):
         scrollbar-size-vertical: 1;
         scrollbar-gutter: stable;
         & > .book-list--title { color: $gr-text; text-style: bold; }
-        & > .book-list--author { color: $gr-text; }
+        & > .book-list--text { color: $gr-text; }
         & > .book-list--muted { color: $gr-muted; }
         & > .book-list--accent { color: $gr-accent; }
         & > .book-list--warning { color: $gr-warning; }
@@ -211,7 +211,7 @@ class BookList(ScrollView, can_focus=True):
             Segment(_CURSOR + margin.text[1:], self._style("accent", here)) if here else Segment(margin.text, base),
             *(Segment(cell.text, self._style(cell.role, here)) for cell in cells),
         ]
-        return Strip(segments).adjust_cell_length(self.size.width, self._style("author", here) if here else base)
+        return Strip(segments).adjust_cell_length(self.size.width, self._style("text", here) if here else base)
 
     def _card(self, index: int, row: int) -> list[Segment]:
         """One row of a book's card: of its cover, its title, or its progress."""
@@ -242,6 +242,8 @@ class BookList(ScrollView, can_focus=True):
 
 
 class BookDetails(Vertical):
+    """Two lines: facts, and the last question with the words at the reading place; of a book never read, its file."""
+
     def __init__(self, books: Books, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._books = books
@@ -250,25 +252,17 @@ class BookDetails(Vertical):
         yield Rule()
         yield Line(id="facts")
         yield Line(id="left")
-        yield Line(id="where")
-
-    def show(self, entry: LibraryEntry | None, now_s: float, hint: str) -> None:
-        """`hint`: text after the path."""
-        facts = where = ""
-        if entry is not None:
-            facts, where = about(entry, furthest_reader(entry, self._books.read_by), now_s)
-        self._show("#facts", facts, "$gr-text")
-        self._show("#where", f"{where}  {hint}".rstrip(), "$gr-muted")
-        self._show_left(entry)
 
     @work(exclusive=True)
-    async def _show_left(self, entry: LibraryEntry | None) -> None:
-        """Show the words at the reading place and the last question."""
-        words, question = await asyncio.to_thread(self._books.left_at, entry) if entry is not None else ("", "")
-        said = (f"You asked: {question}" if question else "", words)
-        self._show("#left", " · ".join(filter(None, said)), "italic $gr-muted")
-
-    def _show(self, name: str, text: str, style: str) -> None:
-        line = self.query_one(name, Line)
-        text = clean(text)
-        line.show((text, line.room), Content.styled(fitted(text, line.room), style))
+    async def show(self, entry: LibraryEntry | None, now_s: float, hint: str) -> None:
+        """`hint`: what to do about a missing file."""
+        if entry is None:
+            facts, left = "", ""
+        else:
+            facts = about(entry, furthest_reader(entry, self._books.read_by), now_s)
+            words, question = await asyncio.to_thread(self._books.left_at, entry)
+            said = filter(None, (f"You asked: {question}" if question else "", words))
+            left = f"The file was {entry.path}. {hint}" if entry.missing else " · ".join(said) or str(entry.path or "")
+        for name, text, style in (("#facts", facts, "$gr-text"), ("#left", left, "$gr-muted")):
+            line, text = self.query_one(name, Line), clean(text)
+            line.show((text, line.room), Content.styled(fitted(text, line.room), style))

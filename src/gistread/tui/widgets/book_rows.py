@@ -55,8 +55,8 @@ def line(entry: LibraryEntry, now_s: float, width: int) -> list[Cell]:
     title, author, columns = _widths(width)
     cells = [
         Cell(" " * _MARGIN, "muted"),
-        Cell(fit(entry.title, title), "title"),
-        Cell(fit(", ".join(entry.authors), author, before=_GAP), "author"),
+        Cell(fit(entry.title, title), "text"),
+        Cell(fit(", ".join(entry.authors), author, before=_GAP), "muted"),
     ]
     for column in columns:
         cell = column.cell(entry, now_s)
@@ -71,8 +71,8 @@ def _widths(width: int) -> tuple[int, int, tuple[_Column, ...]]:
     return min(_MOST_TITLE, room - author), author, shown
 
 
-def about(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> tuple[str, str]:
-    """(title and facts, path of the file)."""
+def about(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
+    """Title, author and facts."""
     facts = [entry.title, ", ".join(entry.authors) or "unknown author", entry.format]
     if entry.words:
         facts.append(f"{entry.words:,} words")
@@ -84,13 +84,7 @@ def about(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> tuple
     if read is not None and read.pages and entry.length:
         share = read.characters / entry.length
         facts.append(f"{read.model_name} has read {'all' if share >= 1 else format_percent(share)} of it")
-    if entry.path is None:
-        where = "Read from standard input: pipe it in again to open it."
-    elif entry.missing:
-        where = f"The file was {entry.path} and is no longer there."
-    else:
-        where = str(entry.path)
-    return clean(" · ".join(filter(None, facts))), clean(where)
+    return " · ".join(filter(None, facts))
 
 
 def progress(entry: LibraryEntry, columns: int = _BAR) -> str:

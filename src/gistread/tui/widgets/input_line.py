@@ -54,7 +54,7 @@ class QuestionInput(HistoryInput):
         ("up", "step(-1)", "Earlier question"),
         ("down", "step(1)", "Later question"),
         (THREAD_KEY, "delete_or_switch", "In the empty line: drop the passage; ask on its own, or go on from the last"),
-        (BOUND_KEY, f"screen.{run('line.choose_bound')}", "Set where answers stop: your place, any other, the end"),
+        (BOUND_KEY, f"screen.{run('line.bound_line.ask')}", "Set where answers stop: your place, any other, the end"),
     )
 
     class Asked(Message):

@@ -82,7 +82,7 @@ class HeaderLine(Clickable):
             middle = Content.assemble(*(_clickable(_tab(name, active), action) for name, active, action in panes))
         beside = max(0, room - middle.cell_length)
         most = max(beside // 2, beside - _LEAST_NAME) if panes else beside // 2
-        right = Content.styled(fitting(progress, most - _GAP), "$gr-muted")
+        right = Content.styled(fitting(progress, most - _GAP), "$gr-faint")
         before = max(0, min(beside // 2, beside - right.cell_length - _GAP))  # In the middle, if both sides have room
         left_room = max(0, before - _GAP) if middle.plain else room - right.cell_length - _GAP
         name = Content.styled(fitted(chapter if panes and chapter else title, left_room - 2), "bold")
@@ -109,7 +109,7 @@ class StatusLine(Clickable):
         said = fitted(clean(said), room - 2)
         gap = " " * max(1, self.room - cell_len(said) - 2 - cell_len(note))
         tone = f"$gr-{status.tone}"
-        right = _key("", note, action) if action else Content.styled(note, "$gr-muted")
+        right = _key("", note, action) if action else Content.styled(note, "$gr-faint")
         content = Content.assemble((f"{status.sign} ", tone), (said, tone), gap, right)
         self.show((status, note, action, self.room), content)
 
@@ -159,7 +159,7 @@ class Choices(Clickable):
         self._fit = partial(self.show_choices, choices, chosen, steps, title, counters)
         words = [_clickable(_tab(word, index == chosen), action) for index, (word, action) in enumerate(choices)]
         keys = [_clickable(Content.styled(f" {key} ", "$gr-accent"), action) for key, action in steps]
-        left = Content.assemble((title, "bold"), ("   " + " · ".join(counters), "$gr-muted")) if title else Content("")
+        left = Content.assemble((title, "bold"), ("   " + " · ".join(counters), "$gr-faint")) if title else Content("")
         for shown in (words, words[chosen : chosen + 1]):
             right = Content.assemble(*keys[:1], *shown, *keys[1:])
             if (gap := self.room - left.cell_length - right.cell_length) >= _GAP:
@@ -214,7 +214,7 @@ class KeyLine(Clickable):
 
 
 def _key(key: str, word: str, action: str) -> Content:
-    return _clickable(Content.assemble((key, "bold $gr-accent"), (word, "$gr-muted")), action)
+    return _clickable(Content.assemble((key, "bold $gr-accent"), (word, "$gr-faint")), action)
 
 
 def _clickable(content: Content, action: str) -> Content:

@@ -21,8 +21,7 @@ from gistread.engine.llama.worker.loading import LoadedModel
 from gistread.engine.llama.worker.prompt_cache_files import State
 from gistread.engine.llama.worker.requests import ScheduledRequest
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, TextScorer
-from gistread.engine.llama.worker.sequence_pool import SequencePool
-from gistread.engine.llama.worker.slots import Slots
+from gistread.engine.llama.worker.slots import SequencePool, Slots
 from gistread.engine.llama.worker.streams import Streams
 from gistread.engine.protocol import Phase, Priority
 

@@ -14,7 +14,7 @@ from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
 from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.requests import ScheduledRequest
 from gistread.engine.llama.worker.sampling import FreeSampler
-from gistread.engine.llama.worker.sequence_pool import SequencePool
+from gistread.engine.llama.worker.slots import SequencePool
 
 _LEAST_REUSED = 16  # Tokens; copying a stream for fewer saves no time
 _LEAST_MOVED = 64  # Tokens; fewer may be equal by chance

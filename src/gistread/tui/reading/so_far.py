@@ -1,30 +1,37 @@
-"""The people and places named so far: the list, the card of one, and corrections of names."""
+"""What the book has told up to the reading place: people and places, and the story so far."""
 
 import asyncio
 import time
 from bisect import bisect_left
 from collections.abc import Callable
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gistread.errors import StorageError
+from gistread.memory.model import GistMemory
 from gistread.people.index import Index, build_timeline, describe_correction, find_by_form
 from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
+from gistread.readers.recap import Recap, describe_sources, recap
 from gistread.readers.selection import abbreviate
 from gistread.store.model import NameCorrection, NameVerb
-from gistread.tui.layout import Pane
 from gistread.tui.marking.caret import whole_words
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.navigation import Navigation
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.text import Clicked
+from gistread.units import counted
 
 if TYPE_CHECKING:
-    from gistread.tui.screens.listing import ListScreen
+    from gistread.tui.screens.listing import ListScreen, Row
     from gistread.tui.screens.people import Choice
+
 
 _TOP = 0.3  # Where a mention is shown, from 0 (top) to 1
 _DOUBLE_CLICK_S = 0.3  # Within this time a second click selects the word
+_DAY_S = 24 * 3600
+_READ_ON = 3_000  # Characters after which the recap is no longer offered
 
 
 class PeopleController:
@@ -215,3 +222,52 @@ def _distance(entity: Entity, place: int) -> int:
     starts = entity.starts()
     at = bisect_left(starts, place)
     return min(abs(start - place) for start in starts[max(0, at - 1) : at + 1])
+
+
+class RecapController:
+    def __init__(self, context: ReadingContext, navigation: Navigation, known: Callable[[], GistMemory]) -> None:
+        """`known`: the memory up to the reading place."""
+        self._context = context
+        self._navigation = navigation
+        self._known = known
+        self._away = ""  # For how long, in words; empty after less than a day
+        self._came_to = 0
+
+    def set_last_opened(self, at: float) -> None:
+        """Set when the book was opened last, in seconds since the epoch; 0 if never."""
+        days = max(0, int((time.time() - at) / _DAY_S)) if at and self._context.position.furthest else 0
+        self._away = counted(days, "day") if days else ""
+        self._came_to = self._context.place
+
+    @property
+    def offer(self) -> str:
+        """A line that offers the story so far after a day or more, until the user has read on."""
+        if not self._away or abs(self._context.place - self._came_to) > _READ_ON:
+            return ""
+        return f"Away for {self._away}: {self._context.key_hint('recap')} for the story so far"
+
+    async def show(self) -> None:
+        from gistread.tui.screens.listing import StoryScreen
+
+        self._away = ""
+        known = self._known()
+        story = await asyncio.to_thread(recap, known, self._context.corrections)
+        is_bounded = len(known.book.text) < len(self._context.book.text)
+        people = f"\nPeople here: {', '.join(story.people)}" if story.people else ""
+        rows = self._rows(story, ends_here=is_bounded)
+        screen = StoryScreen("The story so far", f"{describe_sources(story)}{people}", rows)
+        self._context.push(screen, self._navigation.jump)
+
+    def _rows(self, story: Recap, *, ends_here: bool) -> "list[Row[int]]":
+        """A paragraph for each chapter; with the sentence at which the user stopped."""
+        from gistread.tui.screens.listing import Row
+
+        book, rows = self._context.book, list[Row[int]]()
+        for title, told in groupby((*story.before, *story.chapter), key=lambda one: book.chapter_title(one.start)):
+            sentences = list(told)
+            rows += [Row(None, title)] if title else []
+            rows.append(Row(sentences[0].start, " ".join(one.text for one in sentences)))
+        if story.stopped and ends_here:
+            start, end = story.stopped
+            rows += [Row(None, "You stopped at"), Row(start, " ".join(book.text[start:end].split()))]
+        return rows

@@ -1,0 +1,325 @@
+"""The panels of marks: all marks, one mark, a note, the entry of a dictionary, and the export."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from enum import Enum, auto
+from itertools import chain, count
+from pathlib import Path
+from typing import NamedTuple
+
+from textual import on
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Input, Static, TextArea
+
+from gistread.book.model import Book
+from gistread.dictionary import DictionaryError, Lookup, contains_entry, look_up
+from gistread.errors import GistreadError
+from gistread.exporting.documents import write_export
+from gistread.exporting.model import Export, ExportFormat, export_file_name, format_for
+from gistread.marking import Mark, MarkKind
+from gistread.store.files import ExistsError
+from gistread.tui.commands import Scope, bindings, own_keys
+from gistread.tui.marking.describe import title_of, words_of
+from gistread.tui.marking.sync import MarkSync
+from gistread.tui.screens.listing import ListScreen, Panel, Row
+from gistread.tui.text import Block, LongText, clean
+from gistread.tui.widgets.lines import Actions
+from gistread.tui.widgets.row_list import RowList
+from gistread.units import counted
+
+
+class MarkVerb(Enum):
+    GO = auto()
+    NOTE = auto()
+    COLOR = auto()
+    COPY = auto()
+    DELETE = auto()
+    EXPORT = auto()  # all marks
+
+
+class MarkChoice(NamedTuple):
+    verb: MarkVerb
+    id: str = ""
+
+
+class MarksScreen(ListScreen[MarkChoice]):
+    """Dismissed with a mark and what to do with it."""
+
+    KEYS = (
+        ("e", "leave_with('NOTE')", "note"),
+        ("x,delete", "delete", "delete"),
+        ("U", "undo", "restore"),
+        ("E", "leave_with('EXPORT')", "export"),
+    )
+    BINDINGS = own_keys(*KEYS)
+    ENTER = "go there"
+    LETTERS = TALL = SPACED = True
+
+    def __init__(self, book: Book, sync: MarkSync, offset: int, empty: str) -> None:
+        """`empty`: what to show while there are no marks."""
+        before = [mark.id for mark in sync.marks if mark.start <= offset]
+        at = MarkChoice(MarkVerb.GO, before[-1]) if before else None
+        super().__init__("Marks", at=at, placeholder="/ filters: words, notes, chapters, colours")
+        self._book = book
+        self._sync = sync
+        self._empty = empty
+
+    def rows_for(self, typed: str) -> Sequence[Row[MarkChoice]]:
+        self.rows = [_row(mark, self._book) for mark in self._sync.marks]
+        found = super().rows_for(typed)
+        lost = sum(mark.lost for mark in self._sync.marks)
+        self.note = f"{len(found)} of {len(self.rows)}" if len(found) < len(self.rows) else counted(len(found), "mark")
+        self.note += f", {lost} not found in this version of the text" if lost else ""
+        self.note = self.note if self.rows else ""
+        return found
+
+    @property
+    def nothing(self) -> str:
+        return super().nothing or self._empty
+
+    def show_marks(self) -> None:
+        """Redraw the list after the marks have changed; the cursor stays on its mark."""
+        at, number = self.chosen, self.list.cursor_key
+        left = {mark.id for mark in self._sync.marks}
+        if at is not None and at.id not in left and isinstance(number, int):
+            beside = [row.key for row in (*self.shown[number + 1 :], *self.shown[:number][::-1]) if row.key is not None]
+            at = next((one for one in beside if one.id in left), None)
+        self.show_rows(at)
+
+    def action_leave_with(self, verb: str) -> None:
+        if self.chosen is not None:
+            self.dismiss(self.chosen._replace(verb=MarkVerb[verb]))
+
+    def action_delete(self) -> None:
+        at = self.chosen
+        mark = next((mark for mark in self._sync.marks if at is not None and mark.id == at.id), None)
+        if mark is not None:
+            self._sync.remove(mark)
+            self.notify("Deleted; U restores it.")
+
+    def action_undo(self) -> None:
+        mark = self._sync.undo()
+        if mark is None:
+            self.notify("No mark has been deleted.")
+        else:
+            self.show_rows(MarkChoice(MarkVerb.GO, mark.id))
+
+
+def _row(mark: Mark, book: Book) -> Row[MarkChoice]:
+    title, words = title_of(mark, book), words_of(mark)
+    note = f"✎ {' '.join(mark.note.split())}" if mark.note else ""
+    return Row(MarkChoice(MarkVerb.GO, mark.id), title, "\n".join(filter(None, (words, note))))
+
+
+class MarkScreen(ListScreen[MarkVerb]):
+    """A clicked mark. Dismissed with what to do with it."""
+
+    BINDINGS = own_keys(
+        ("e", "leave_with('NOTE')", "Write a note"),
+        ("H,h", "leave_with('COLOR')", "Another colour"),
+        ("y", "leave_with('COPY')", "Copy"),
+        ("x,delete", "leave_with('DELETE')", "Delete"),
+    )
+
+    def __init__(self, mark: Mark, book: Book) -> None:
+        is_highlight = mark.kind is MarkKind.HIGHLIGHT
+        rows = [
+            Row(MarkVerb.NOTE, mark.note or "Write a note", tail="e edit" if mark.note else "e"),
+            Row(MarkVerb.COLOR, "Another colour" if is_highlight else "Highlight", tail="H"),
+            Row(MarkVerb.COPY, "Copy", tail="y"),
+            Row(MarkVerb.DELETE, "Delete", tail="x"),
+        ]
+        super().__init__(title_of(mark, book), f"“{words_of(mark, 240)}”", rows)
+
+    def action_leave_with(self, verb: str) -> None:
+        self.dismiss(MarkVerb[verb])
+
+
+class NoteScreen(Panel[str | None]):
+    """Dismissed with the note, possibly empty, or with None. At the end of the app, `draft` is given to `keep`."""
+
+    BINDINGS = own_keys(
+        ("ctrl+s,ctrl+enter,ctrl+j", "save", "Save"),
+        ("escape", "leave", "Leave"),
+        ("f2", "go_on", "Go on writing"),
+        priority=True,
+    )
+
+    AUTO_FOCUS = "TextArea"
+    CLOSE = ""  # Its actions say what would be lost
+    _SAVE = ("Ctrl+S", "save", "save")
+
+    def __init__(self, title: str, words: str, note: str, keep: Callable[[str], None]) -> None:
+        super().__init__(title)
+        self.keep = keep
+        self._words = words
+        self._note = note
+        self._asking = False
+        self.draft = note
+
+    @property
+    def changed(self) -> bool:
+        return self.draft.strip() != self._note.strip()
+
+    def compose_panel(self) -> ComposeResult:
+        yield Static(clean(self._words), classes="panel-note", markup=False)
+        yield TextArea(self._note, id="note-text", soft_wrap=True, compact=True, show_line_numbers=False)
+        yield Actions()
+
+    def on_mount(self) -> None:
+        area = self.query_one(TextArea)
+        area.move_cursor(area.document.end)
+        self.action_go_on()
+
+    @on(TextArea.Changed)
+    def _typed(self, event: TextArea.Changed) -> None:
+        self.draft = event.text_area.text
+        if self._asking:
+            self.action_go_on()
+
+    def action_save(self) -> None:
+        self.dismiss(self.draft.strip())
+
+    def action_leave(self) -> None:
+        if not self.changed or self._asking:
+            self.dismiss(None)
+            return
+        self._asking = True
+        discard, go_on = ("Esc", "discard the changes", "leave"), ("F2", "keep writing", "go_on")
+        self._show("The note is not saved", self._SAVE, discard, go_on)
+
+    def action_go_on(self) -> None:
+        self._asking = False
+        self._show(self._title, self._SAVE, ("Esc", "leave", "leave"))
+        self.query_one(TextArea).focus()
+
+    def _show(self, title: str, *actions: tuple[str, str, str]) -> None:
+        self.query_one(".panel").border_title = Content(clean(title))
+        self.query_one(Actions).show_actions(*actions)
+
+
+class LookupText(LongText):
+    BINDINGS = bindings(Scope.MOVING)
+
+
+class LookupScreen(Panel[bool | None]):
+    """The dictionary entry of a word. Dismissed with True to ask the model. Closing ends the dictionary program."""
+
+    BINDINGS = own_keys(("q,w", "leave", "Close"), ("enter", "ask_or_close", "Ask the model, or close"))
+    AUTO_FOCUS = "LookupText"
+
+    def __init__(self, lookup: Lookup) -> None:
+        super().__init__(lookup.word)
+        self._lookup = lookup
+        self._offers_model = False
+
+    def compose_panel(self) -> ComposeResult:
+        note = f"Asking {self._lookup.program or 'the list of words'}…"
+        yield Static(note, classes="panel-note", id="lookup-note", markup=False)
+        yield LookupText(id="lookup-text", side_margin=0)
+        yield Actions()
+
+    def action_ask_or_close(self) -> None:
+        self.dismiss(True if self._offers_model else None)
+
+    def on_mount(self) -> None:
+        # The worker ends with the screen, and ends the dictionary program.
+        self.run_worker(self._look_up(), exit_on_error=True)
+
+    async def _look_up(self) -> None:
+        try:
+            said, style = await look_up(self._lookup), "text"
+        except DictionaryError as error:
+            said, style = str(error), "warning"
+        about = self._lookup.program
+        self._offers_model = not contains_entry(said)
+        if self._offers_model:
+            about = "No definition found. Enter asks the model."
+            self.query_one(Actions).show_actions(("Enter", "ask the model", "ask_or_close"))
+        self.query_one("#lookup-note", Static).update(about)
+        lines = [Block(line, style=style, blank_before=0) for line in said.split("\n")]
+        self.query_one("#lookup-text", LookupText).show(lines)
+
+
+_ALL = "marks, notes, questions and gists"
+_FORMS = {
+    ExportFormat.MARKDOWN: ("Markdown", "{}"),
+    ExportFormat.JSON: ("JSON", "{} for programs"),
+    ExportFormat.TEXT: ("Text", "the book itself"),
+    ExportFormat.OBSIDIAN: ("Obsidian", "a note; if the file is there, what is new is added at its end"),
+    ExportFormat.ANKI: ("Anki", "cards: highlights, answers with sources, names"),
+}
+
+
+class ExportScreen(ListScreen[ExportFormat]):
+    """The formats, with the path in the line above them. `gather` is called in a thread."""
+
+    ENTER = "write"
+
+    def __init__(
+        self,
+        title: str,
+        folder: Path,
+        gather: Callable[[ExportFormat], Export],
+        authors: Sequence[str] = (),
+        *,
+        what: str = _ALL,
+        forms: Sequence[ExportFormat] = tuple(ExportFormat),
+    ) -> None:
+        """`what`: what is exported, in words. `forms`: formats on offer, the first one chosen."""
+        self._folder = folder
+        self._book_names = (title, authors)
+        self._form = forms[0]
+        self._gather = gather
+        self._replace: Path | None = None
+        rows = [Row(form, name, about.format(what)) for form, (name, about) in _FORMS.items() if form in forms]
+        super().__init__("Export", rows=rows, placeholder="a file", typed=str(self._free(self._form)))
+
+    def _free(self, form: ExportFormat) -> Path:
+        """A path to offer, of a new file; for Obsidian also of an existing note, which is extended."""
+        title, authors = self._book_names
+        first = self._folder / export_file_name(title, form, authors)
+        numbered = (first.with_name(f"{first.stem} ({number}){form.suffix}") for number in count(2))
+        paths = [first] if form is ExportFormat.OBSIDIAN else chain([first], numbered)
+        return next((path for path in paths if not path.exists()), first)
+
+    def rows_for(self, typed: str) -> Sequence[Row[ExportFormat]]:
+        return self.rows
+
+    def filtered(self) -> None:
+        self._replace = None
+
+    @on(RowList.Moved)
+    def _form_chosen(self) -> None:
+        """Offer a path of this format, or give the typed one its ending."""
+        line, form = self.query_one(Input), self.chosen
+        if form is None or form is self._form:
+            return
+        was_offered = line.value == str(self._free(self._form))
+        self._form = form
+        line.value = str(self._free(form) if was_offered else Path(line.value).with_suffix(form.suffix))
+        line.cursor_position = len(line.value)
+
+    def choose(self, key: ExportFormat) -> None:
+        self.run_worker(self._write(key), exclusive=True)
+
+    async def _write(self, form: ExportFormat) -> None:
+        """Write the file; an existing one only after a second Enter."""
+        path = self._folder / Path(self.typed).expanduser()
+        own = form if path.suffix.lower() == form.suffix or path.is_dir() else format_for(path)
+        if not self.typed or own not in {row.key for row in self.rows}:
+            self.say(f"Name a file that ends with {form.suffix}.")
+            return
+        assert own is not None
+        try:
+            force = self._replace == path
+            said = await asyncio.to_thread(lambda: write_export(self._gather(own), own, path, force=force))
+        except ExistsError:
+            self._replace = path
+            self.say(f"{path} exists already. Press Enter again to replace it.")
+        except GistreadError as error:
+            self.say(str(error))
+        else:
+            self.dismiss()
+            self.notify(said)
