@@ -55,13 +55,13 @@ async def test_what_lies_ahead_is_shown_by_a_command_and_as_the_user_reads(tmp_p
         screen.controllers.questions._whole_book = False
         screen.redraw_lines()
         await until(pilot, lambda: AHEAD in text_of(app))
-        shown = len(pane._sizes)
+        shown = pane._shown
         assert 0 < shown < len(pane.memory.entries)
         await pilot.press("space")
-        await until(pilot, lambda: len(pane._sizes) > shown)
+        await until(pilot, lambda: pane._shown > shown)
         await pilot.press("S")
-        await until(pilot, lambda: len(pane._sizes) == len(pane.memory.entries))
+        await until(pilot, lambda: pane._shown == len(pane.memory.entries))
         await pilot.press("S")
-        await until(pilot, lambda: len(pane._sizes) < len(pane.memory.entries) and AHEAD in text_of(app))
+        await until(pilot, lambda: pane._shown < len(pane.memory.entries) and AHEAD in text_of(app))
         await pilot.press("<", "<")
         await until(pilot, lambda: pane.view.zoom is Zoom.BOOK and "once you have read it" in text_of(app))

@@ -11,6 +11,7 @@ from gistread.tui.text import selecting
 from gistread.tui.text.columns import Columns, fit_columns
 from gistread.tui.text.document import Block, BlockSource, OffsetChanged
 from gistread.tui.text.rows import RowIndex, RowPlace
+from gistread.units import ranges
 
 _BEGINNING = RowPlace(0, 0, -(1 << 30))
 
@@ -88,11 +89,15 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def replace_blocks(self, at: int, old: Sequence[Block], new: Sequence[Block]) -> None:
         """Replace the blocks `old` from index `at` by `new`; only what differs between both is laid out."""
+        if len(old) == len(new):
+            differing = (number for number, (one, other) in enumerate(zip(old, new, strict=True)) if one != other)
+            for start, end in ranges(differing):
+                self.splice(at + start, end - start + 1, new[start : end + 1])
+            return
         least = min(len(old), len(new))
         head = next((number for number in range(least) if old[number] != new[number]), least)
         tail = next((number for number in range(least - head) if old[-1 - number] != new[-1 - number]), least - head)
-        if head + tail < max(len(old), len(new)):
-            self.splice(at + head, len(old) - head - tail, new[head : len(new) - tail])
+        self.splice(at + head, len(old) - head - tail, new[head : len(new) - tail])
 
     def blocks_changed(self, indices: Iterable[int]) -> None:
         """Redraw blocks whose height has changed. The top of the view stays where it is."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 class MemoryPane(LongText):
-    """`_sizes`: number of blocks of each page or part that is shown, in the order of the book."""
-
     BINDINGS = bindings(Scope.MOVING, Scope.MEMORY)
 
     class PageChosen(Message):
@@ -39,10 +37,10 @@ class MemoryPane(LongText):
         super().__init__((), id=id, side_margin=1)
         self.memory: GistMemory | None = None
         self.view = memory_blocks.View()
-        self._sizes: list[int] = []
-        self._rest: list[Block] = []
+        self._blocks: list[Block] = []
+        self._made: dict[int, tuple[object, list[Block]]] = {}  # Of each page: what its blocks show, and they
         self._parts: Sequence[Node] = ()  # nodes shown when zoomed out
-        self._lead: list[Block] = []
+        self._offer = ""  # the line above them
         self.begins = 0  # Offset at which the front matter ends
         self._ahead_here: int | None = None  # Start of the page read ahead at the place of the user
         self._begun_rows: tuple[Hashable, int] = None, 0  # (key, width) of the page under way, and its most rows so far
@@ -51,12 +49,13 @@ class MemoryPane(LongText):
         same = memory is not None and self.memory is not None and memory.size == self.memory.size
         pinned = self.view.pinned if same else set()
         self.memory = memory
+        self._made.clear()
         self.begins = front_matter_end(memory.book) if memory is not None else 0
         self.view = replace(
             self.view, opened={}, pinned=pinned, refused=set(), unread_at=None, begun=None, draft="", ahead=()
         )
         self.cursor = memory is not None
-        self._parts, self._lead = (), []
+        self._parts, self._offer = (), ""
         self._draw()
         if self.view.here is not None and self.set_cursor(self._key_of(self.view.here), scroll=False):
             self.scroll_to_key(self._key_of(self.view.here), top=0.3)
@@ -67,7 +66,7 @@ class MemoryPane(LongText):
         number = page.number if page else self.view.here
         again = zoom is self.view.zoom
         self.view.zoom = zoom
-        self._parts, self._lead = parts, memory_blocks.offer_blocks(offer)
+        self._parts, self._offer = parts, offer
         self._draw(keep_position=again)
         if number is not None and not again:
             self.set_cursor(self._key_of(number), scroll=False)
@@ -76,25 +75,9 @@ class MemoryPane(LongText):
 
     def add(self, entry: MemoryEntry) -> None:
         """Show a new entry of the memory. Zoomed out, its part is redrawn later."""
-        if self.memory is None:
-            return
         self.view.begun, self.view.draft = None, ""
-        at = self._shown
-        if entry.page.number == len(self._sizes) + 1 <= at and not self.view.zoom.coarse:
-            self._extend(at)
-        else:
-            self._redraw_rest()
-
-    def _extend(self, shown: int) -> None:
-        """Show the pages up to `shown`, which is after the last one."""
-        assert self.memory is not None
-        before = len(self._sizes)
-        items = [self._entry_blocks(self.memory, self.memory.entry(number)) for number in range(before + 1, shown + 1)]
-        at, old = sum(self._sizes), self._rest
-        self._sizes += [len(blocks) for blocks in items]
-        self._rest = self._rest_blocks(self.memory)
-        self.splice(at, len(old), [*(block for item in items for block in item), *self._rest])
-        if not before:
+        self._update()
+        if entry.page.number == 1:
             self.set_cursor(("page", 1), scroll=False)
 
     @property
@@ -102,26 +85,22 @@ class MemoryPane(LongText):
         """Number of pages or parts that are shown."""
         if self.memory is None:
             return 0
-        pages = memory_blocks.shown_count(self.memory, self.view)
         bound, entries = self.view.bound, self.memory.entries
         if not self.view.zoom.coarse:
-            return pages
+            return memory_blocks.shown_count(self.memory, self.view)
         if bound is None:
             return len(self._parts)
         return bisect_left(self._parts, bound, key=lambda part: entries[part.first - 1].page.start)
-
-    def _entry_blocks(self, memory: GistMemory, entry: MemoryEntry) -> list[Block]:
-        return memory_blocks.entry_blocks(memory, entry, self.view, self.begins)
 
     def set_draft(self, text: str) -> None:
         """Show the beginning of the gist being written; only its card is redrawn."""
         if self.memory is None or text == self.view.draft:
             return
         self.view.draft = text
-        at = next((at for at, block in enumerate(self._rest) if _is_begun(block)), None)
+        at = next((at for at in range(len(self._blocks) - 1, -1, -1) if _is_begun(self._blocks[at])), None)
         if at is not None:
-            self._rest[at] = self._keep_height(memory_blocks.begun_block(self.memory, self.view))
-            self.splice(len(self._lead) + sum(self._sizes) + at, 1, [self._rest[at]])
+            self._blocks[at] = self._keep_height(memory_blocks.begun_block(self.memory, self.view))
+            self.splice(at, 1, [self._blocks[at]])
 
     def _keep_height(self, block: Block) -> Block:
         """Keep the height of the page under way, so that nothing jumps when an attempt at its gist is rejected."""
@@ -136,54 +115,39 @@ class MemoryPane(LongText):
         ahead = view.ahead if ahead is None else ahead
         if (begun, reading, ahead) != (view.begun, view.reading, view.ahead):
             view.begun, view.reading, view.ahead = begun, reading, ahead
-            self._redraw_rest()
+            self._update()
 
     def set_bound(self, bound: int | None) -> None:
         """Show the gists of text up to this offset; None: all."""
-        before, self.view.bound = self.view.bound, bound
-        if self.memory is None or bound == before:
-            return
-        shown = self._shown
-        if shown > len(self._sizes) and not self.view.zoom.coarse:
-            self._extend(shown)
-        elif shown != len(self._sizes):
-            self._draw(keep_position=True)
-        else:
-            self._redraw_rest()
+        if bound != self.view.bound:
+            self.view.bound = bound
+            self._update()
 
     def set_guide(self, guide: tuple[tuple[str, str], ...]) -> None:
         if guide != self.view.guide:
             self.view.guide = guide
-            if self.memory is None:
-                self._draw()
-            else:
-                self._redraw_rest()
+            self._update()
 
     def set_here(self, offset: int, *, scroll: bool, level: int = 0) -> None:
         """Mark the page the user is reading; with `scroll`, scroll it to `level`, a row of the pane."""
-        page = self.memory.page_at(offset) if self.memory else None
-        before, self.view.here = self.view.here, page.number if page else None
-        if page is None or self.view.unread_at is not None:
-            was = self._ahead_at(self.view.unread_at)
-            self.view.unread_at = offset if page is None else None
-            ahead = self._ahead_at(self.view.unread_at)
-            if not self.view.ahead or ahead != was:
-                self._redraw_rest()
-            here = self.view.ahead[ahead].page.start if ahead >= 0 else None
-            if scroll and here not in (None, self._ahead_here):
-                self.scroll_to_key(("ahead", here))
-            self._ahead_here = here
-        if self.view.here != before:
-            self._redraw(before)
-            self._redraw(self.view.here)
+        view, page = self.view, self.memory.page_at(offset) if self.memory else None
+        before = view.here, self._ahead_at(view.unread_at)
+        view.here, view.unread_at = (page.number, None) if page else (None, offset)
+        ahead = self._ahead_at(view.unread_at)
+        if (view.here, ahead) != before or (page is None and not view.ahead):
+            self._update()
+        ahead_here = view.ahead[ahead].page.start if ahead >= 0 else None
+        if scroll and ahead_here not in (None, self._ahead_here):
+            self.scroll_to_key(("ahead", ahead_here))
+        self._ahead_here = ahead_here
         if not scroll or page is None:
             return
-        if self.view.zoom.coarse:
+        if view.zoom.coarse:
             self.scroll_to_key(self._key_of(page.number))
-        elif page.number <= len(self._sizes):
+        elif page.number <= self._shown:
             self.scroll_to_key(self._key_of(page.number), row=level)
-        elif self._rest:
-            self.scroll_to_key(self._rest[0].key)
+        else:
+            self.scroll_to_key(("rest", self._shown + 1))
 
     def _ahead_at(self, offset: int | None) -> int:
         """Index of the page read ahead that contains this offset; -1 if none does."""
@@ -201,13 +165,11 @@ class MemoryPane(LongText):
         self.view.opened[number] = memory_blocks.Opening(by, reason)
         if self.view.zoom.coarse:
             self.zoom_to(memory_blocks.Zoom.PAGE)
-        self._redraw(number)
-        self.post_message(self.Changed())
+        self._change()
 
     def close_page(self, number: int) -> None:
         if self.view.opened.pop(number, None):
-            self._redraw(number)
-            self.post_message(self.Changed())
+            self._change()
 
     def toggle_page(self, number: int) -> None:
         """Open or close a page."""
@@ -219,80 +181,72 @@ class MemoryPane(LongText):
 
     def toggle_pin(self, number: int) -> None:
         self.view.pinned ^= {number}
-        self._redraw(number)
-        self.post_message(self.Changed())
+        self._change()
 
     def refuse(self, number: int) -> None:
         self.view.refused.add(number)
         self.view.opened.pop(number, None)
-        self._redraw(number)
-        self.post_message(self.Changed())
+        self._change()
 
     def take_back(self, number: int) -> None:
         """Close a page, refused or not: it will be decided again."""
-        self.refuse(number)
         self.view.refused.discard(number)
-        self._redraw(number)
+        self.view.opened.pop(number, None)
+        self._change()
 
     def clear_question(self) -> None:
         """Allow refused pages again, for a new question."""
-        refused, self.view.refused = self.view.refused, set()
-        for number in refused:
-            self._redraw(number)
+        self.view.refused.clear()
+        self._update()
 
     def bring_into_view(self, number: int) -> None:
         self.scroll_to_key(self._key_of(number))
 
+    def _change(self) -> None:
+        self._update()
+        self.post_message(self.Changed())
+
+    def _update(self) -> None:
+        """Draw what has changed."""
+        old, self._blocks = self._blocks, self._all_blocks()
+        self.replace_blocks(0, old, self._blocks)
+
     def _draw(self, *, keep_position: bool = False) -> None:
-        memory = self.memory
+        self._blocks = self._all_blocks()
+        self.show(self._blocks, keep_position=keep_position)
+
+    def _all_blocks(self) -> list[Block]:
+        memory, view, shown = self.memory, self.view, self._shown
         if memory is None:
-            self._sizes, self._rest = [], memory_blocks.guide_blocks(self.view)
-            self.show(self._rest, keep_position=keep_position)
-            return
-        shown = self._shown
-        if self.view.zoom.coarse:
-            items = [memory_blocks.part_blocks(memory, part, self.view) for part in self._parts[:shown]]
+            return memory_blocks.guide_blocks(view)
+        if view.zoom.coarse:
+            items = [memory_blocks.part_blocks(memory, part, view) for part in self._parts[:shown]]
+            read = self._parts[shown - 1].last if shown else 0
         else:
-            items = [self._entry_blocks(memory, entry) for entry in memory.entries[:shown]]
-        self._sizes = [len(blocks) for blocks in items]
-        self._rest = self._rest_blocks(memory)
-        self.show([*self._lead, *(block for item in items for block in item), *self._rest], keep_position=keep_position)
+            digits = len(str(memory.estimated_pages))
+            items, read = [self._entry_blocks(memory, one, digits) for one in memory.entries[:shown]], shown
+        rest = memory_blocks.rest_blocks(memory, view, read)
+        return [
+            *memory_blocks.offer_blocks(self._offer),
+            *(block for item in items for block in item),
+            *(self._keep_height(block) if _is_begun(block) else block for block in rest),
+        ]
 
-    def _rest_blocks(self, memory: GistMemory) -> list[Block]:
-        shown = len(self._sizes)
-        if self.view.zoom.coarse and self._parts:
-            shown = self._parts[shown - 1].last if shown else 0
-        blocks = memory_blocks.rest_blocks(memory, self.view, shown)
-        return [self._keep_height(block) if _is_begun(block) else block for block in blocks]
-
-    def _part_of(self, number: int) -> int:
-        return max(0, bisect_right(self._parts, number, key=lambda part: part.first) - 1)
+    def _entry_blocks(self, memory: GistMemory, entry: MemoryEntry, digits: int) -> list[Block]:
+        """The blocks of a page, made anew when what they show has changed: a novel has hundreds."""
+        view, number = self.view, entry.page.number
+        marks = number == view.here, number in view.pinned, number in view.refused, view.opened.get(number)
+        shows = entry, digits, *marks
+        known = self._made.get(number)
+        if known is None or known[0] != shows:
+            known = self._made[number] = shows, memory_blocks.entry_blocks(memory, entry, view, self.begins)
+        return known[1]
 
     def _key_of(self, number: int) -> tuple[str, int]:
         if self.view.zoom.coarse and self._parts:
-            return "part", self._parts[self._part_of(number)].first
+            part = max(0, bisect_right(self._parts, number, key=lambda part: part.first) - 1)
+            return "part", self._parts[part].first
         return "page", number
-
-    def _redraw(self, number: int | None) -> None:
-        if self.memory is None or number is None or not 1 <= number <= len(self.memory.entries):
-            return
-        coarse = self.view.zoom.coarse
-        at = self._part_of(number) if coarse else number - 1
-        if at >= len(self._sizes):
-            self._redraw_rest()
-            return
-        if coarse:
-            blocks = memory_blocks.part_blocks(self.memory, self._parts[at], self.view)
-        else:
-            blocks = self._entry_blocks(self.memory, self.memory.entry(number))
-        self.splice(len(self._lead) + sum(self._sizes[:at]), self._sizes[at], blocks)
-        self._sizes[at] = len(blocks)
-
-    def _redraw_rest(self) -> None:
-        if self.memory is None:
-            return
-        old, self._rest = self._rest, self._rest_blocks(self.memory)
-        self.replace_blocks(len(self._lead) + sum(self._sizes), old, self._rest)
 
     def _is_current(self, index: int) -> bool:
         return self.has_focus and super()._is_current(index)
