@@ -47,21 +47,19 @@ def test_sections_read_ahead_of_a_gap_and_the_one_under_way_are_hidden_too() -> 
     assert any("Ferrand confessed." in block.text for block in rest_blocks(some, view, 2))
 
 
-async def test_what_lies_ahead_is_shown_by_a_command_and_as_the_user_reads(tmp_path: Path) -> None:
+async def test_what_lies_ahead_is_shown_as_the_user_reads_and_without_a_bound(tmp_path: Path) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=lambda _: "The road went on along the river."))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         pane = screen.memory_pane
-        screen.controllers.questions._whole_book = False
-        screen.redraw_lines()
         await until(pilot, lambda: AHEAD in text_of(app))
         shown = pane._shown
         assert 0 < shown < len(pane.memory.entries)
         await pilot.press("space")
         await until(pilot, lambda: pane._shown > shown)
-        await pilot.press("S")
+        await pilot.press("ctrl+t", "enter")
         await until(pilot, lambda: pane._shown == len(pane.memory.entries))
-        await pilot.press("S")
+        await pilot.press("ctrl+t", "enter")
         await until(pilot, lambda: pane._shown < len(pane.memory.entries) and AHEAD in text_of(app))
         await pilot.press("<", "<")
         await until(pilot, lambda: pane.view.zoom is Zoom.BOOK and "once you have read it" in text_of(app))

@@ -207,7 +207,7 @@ async def test_with_hardly_any_text_in_front_of_the_bound_a_line_says_so_and_how
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
         assert screen.book_pane.visible_range[1] <= reader.text_length < len(screen.book.text)
-        words = "Ctrl+T in the question line asks the whole book."
+        words = "Ctrl+T lets answers use the whole book."
         assert words in screen.answers_pane.exchanges[-1].too_little
         await pilot.press("escape", "a", "ctrl+t", "enter", "escape", "ctrl+q")
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
@@ -229,7 +229,7 @@ async def test_a_question_up_to_a_place_in_the_front_matter_says_that_nothing_ha
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
         assert reader.text_length <= first.end
-        said = "Nothing has been read yet. Read on, or ask the whole book: Ctrl+T in the question line."
+        said = "Nothing has been read yet. Read on, or let answers use the whole book: Ctrl+T."
         assert screen.answers_pane.exchanges[-1].too_little == said
 
 

@@ -4,7 +4,6 @@ import time
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input
 
 from gistread.readers.events import Expanded, LookedUp, OpenedBy
 from gistread.store.model import SavedQuestion
@@ -167,7 +166,7 @@ async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
         await until(pilot, lambda: app.screen.query_one(RowList).cursor_key == 1)
         await pilot.click(offset=(20, row))
         await until(pilot, lambda: CHIP in text_of(app))
-        assert [one.question for one in screen.answers_pane.exchanges] == ["where", "who lit it"]
+        assert [one.record.question for one in screen.answers_pane.exchanges] == ["where", "who lit it"]
         screen.question.value = "and then"
         await pilot.press("enter")
         await until(pilot, lambda: reader.options.thread)
@@ -175,15 +174,3 @@ async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
         reader.say(STARTED, answered("He slept."))
         await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == "He slept.")
         await until(pilot, lambda: [len(one.questions) for one in data.threads(book.sha256)] == [1, 2])
-        await pilot.press("J", "E")
-        await until(pilot, lambda: app.screen.query("#typed"))
-        await until(pilot, lambda: "the questions and answers of this thread" in text_of(app))
-        app.screen.query_one("#typed", Input).value = str(tmp_path / "thread.txt")
-        await pilot.press("enter")
-        await until(pilot, lambda: "Name a file that ends with .md." in text_of(app))
-        app.screen.query_one("#typed", Input).value = str(tmp_path / "thread.md")
-        await pilot.press("enter")
-        await until(pilot, lambda: (tmp_path / "thread.md").exists())
-    exported = (tmp_path / "thread.md").read_text()
-    assert "He slept." in exported
-    assert "In the tower." not in exported

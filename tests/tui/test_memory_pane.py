@@ -16,6 +16,7 @@ from gistread.engine.protocol import (
     TextDelta,
 )
 from gistread.session.events import ReadingState
+from gistread.store.model import BoundChoice
 from gistread.store.user_data import UserData
 from gistread.tui.app import GistreadApp
 from gistread.tui.reading.pane_switcher import Pane
@@ -246,6 +247,6 @@ async def test_the_pane_follows_the_place_among_pages_read_ahead(tmp_path: Path)
         screen = await opened(pilot)
         await engine.stopped.wait()
         await until(pilot, lambda: len(screen.memory_pane.view.ahead) > 3)
-        await pilot.press("S")
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
         screen.memory_pane.set_here(screen.memory_pane.view.ahead[3].page.start, scroll=True)
         await until(pilot, lambda: screen.memory_pane.scroll_offset.y > 0)

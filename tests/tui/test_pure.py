@@ -7,7 +7,7 @@ from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Pag
 from gistread.readers.events import Answered, LookedUp, Noted, OpenedBy, Started
 from gistread.readers.trace import Places, ToPage, ToPlace
 from gistread.session.events import Activity, AskingState, ReadingState
-from gistread.store.model import AnswerMark, AnswerMarkKind, Citation
+from gistread.store.model import AnswerMark, AnswerMarkKind, Citation, SavedQuestion
 from gistread.tui.answer_blocks import (
     Exchange,
     ToSource,
@@ -157,7 +157,7 @@ def test_unread_text_and_the_place_in_it_are_shown() -> None:
 
 
 def test_the_steps_fold_to_one_line_after_the_answer() -> None:
-    exchange = Exchange("Who?", running=True)
+    exchange = Exchange(SavedQuestion("Who?", "", found=False), running=True)
     for event in (Started("r", 9, 9, True), LookedUp(3, 1, "the lamp"), Noted("A lamp.", 0, 5)):
         exchange = with_event(exchange, event)
     running = exchange_blocks(exchange, 0, Places(100))

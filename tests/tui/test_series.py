@@ -7,7 +7,7 @@ from pathlib import Path
 from gistread.book.series import join_books
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered, Started
-from gistread.store.model import Citation
+from gistread.store.model import BoundChoice, Citation
 from gistread.tui.progress import chapter_words
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, filled, lines, read_whole, text_of, until
@@ -36,7 +36,7 @@ async def test_a_series_has_a_zoom_level_of_volumes(tmp_path: Path) -> None:
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await until(pilot, lambda: zoomed(app) == "section")
-        await pilot.press("S")
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
         for level in ("chapter", "volume", "series"):
             await pilot.press("<")
             await until(pilot, lambda level=level: zoomed(app) == level)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from gistread.config import Config
 from gistread.readers.events import Expanded, OpenedBy, Started
+from gistread.store.model import BoundChoice
 from gistread.tui.memory_blocks import Zoom
 from gistread.tui.reading.pane_switcher import Pane
 from tests.tui.books import long_book, small_book
@@ -65,7 +66,8 @@ async def test_a_chapter_leads_to_its_beginning_in_the_book_and_the_book_to_its_
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
-        await pilot.press("tab", "S", "<")
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
+        await pilot.press("tab", "<")
         await until(pilot, lambda: zoomed(app) == "chapter")
         await pilot.press("down", "down", "enter")
         await until(pilot, lambda: screen.panes.current is Pane.BOOK)

@@ -9,6 +9,7 @@ from gistread.memory.front_matter import front_matter_end
 from gistread.readers import events
 from gistread.readers.citations import REFERENCE
 from gistread.readers.trace import Places, Step, Target, describe_scope, progress_of, step_of, summary_of
+from gistread.session.questions import with_answer
 from gistread.store.model import AnswerMark, Citation, SavedQuestion, with_messages
 from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.text import Block, Span
@@ -48,24 +49,19 @@ AnswerTarget = Target | ToSource | Unfold | KeepNote | AskAgain
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    question: str
-    follows: bool = False  # Whether it continues the question before it
-    models: str = ""  # The answering model and the model of the memory, if they differ
-    bounded: bool = False  # Whether only the text up to the reading place may be used
+    record: SavedQuestion  # The question as it is saved
+    answer: str = ""  # Its parts so far
     too_little: str = ""  # Note if there is hardly any text before the bound, with what to do
-    scope: str = ""  # The part of the book covered, in words; empty for all
     trace: tuple[events.ReaderEvent, ...] = ()  # Without the parts of the answer
     unfolded: bool | None = None  # Whether all steps are shown; None: while the question runs
-    answer: str = ""
-    citations: tuple[Citation, ...] = ()
-    lookups: tuple[int, ...] = ()
-    found: bool = True
-    marks: tuple[AnswerMark, ...] = ()  # Doubts about the answer
     problem: str = ""
     running: bool = False
-    passage: tuple[int, int] | None = None  # The selected text that the question is about
-    kept: bool = False  # Whether the answer was kept as a note on it
-    record: SavedQuestion | None = None  # The saved question
+    kept: bool = False  # Whether the answer was kept as a note on its passage
+
+    @classmethod
+    def saved(cls, record: SavedQuestion) -> "Exchange":
+        problem = "" if record.answer else "Interrupted before there was an answer."
+        return cls(record, record.answer, problem=problem)
 
     @property
     def ends_in_quotes(self) -> bool:
@@ -75,8 +71,8 @@ class Exchange:
     @property
     def offers_note(self) -> bool:
         """Whether the answer can be kept as a note on its passage."""
-        says_something = self.answer and (self.found or self.citations)
-        return bool(self.passage and says_something) and not (self.running or self.kept or self.problem)
+        says_something = self.answer and (self.record.found or self.record.citations)
+        return bool(self.record.passage and says_something) and not (self.running or self.kept or self.problem)
 
     @property
     def shows_steps(self) -> bool:
@@ -92,19 +88,13 @@ def with_event(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
     exchange = replace(exchange, trace=(*exchange.trace, event))
     match event:
         case events.Started():
-            return replace(exchange, scope=describe_scope(event))
+            return replace(exchange, record=replace(exchange.record, scope=describe_scope(event)))
         case events.SteppedBack() | events.Restarted():
             return replace(exchange, answer="")
         case events.Answered():
-            return replace(
-                exchange,
-                answer=event.answer,
-                citations=event.citations,
-                lookups=event.lookups,
-                found=event.found,
-                marks=event.marks,
-                running=False,
-            )
+            record = exchange.record
+            record = with_answer(record, event, model=record.model, memory=record.memory)
+            return replace(exchange, record=record, answer=event.answer, running=False)
     return exchange
 
 
@@ -113,14 +103,15 @@ def too_little(book: Book, bound: int) -> str:
     words = count_words(book.text[min(bound, front_matter_end(book)) : bound][:_LITTLE_TEXT])
     whole = display_key(BOUND_KEY)
     if not words:
-        return f"Nothing has been read yet. Read on, or ask the whole book: {whole} in the question line."
-    few = f"Up to your place there are only {words} words. {whole} in the question line asks the whole book."
+        return f"Nothing has been read yet. Read on, or let answers use the whole book: {whole}."
+    few = f"Up to your place there are only {words} words. {whole} lets answers use the whole book."
     return few if words < _FEW_WORDS else ""
 
 
-def describe_models(model: str, memory: str) -> str:
-    """A line that names both models, if one answers over the memory of another."""
-    return f"{model}, over the memory of {memory}." if model and memory and model != memory else ""
+def _models(record: SavedQuestion) -> str:
+    """Both models, if one answers over the memory of another."""
+    model, memory = record.model, record.memory
+    return f"{model}, over the memory of {memory}" if model and memory and model != memory else ""
 
 
 @dataclass(slots=True)
@@ -139,8 +130,8 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
 
     `cells`: width of the pane. A source is cut to one row.
     """
-    drawn = DrawnExchange()
-    question = _said(exchange.question, ("question", number), "question", "↳" if exchange.follows else "?", above=1)
+    drawn, record = DrawnExchange(), exchange.record
+    question = _said(record.question, ("question", number), "question", "↳" if record.thread else "?", above=1)
     steps = exchange.steps(places)
     drawn.add(replace(question, ground="opened"), Unfold() if steps else None)
     if exchange.running:
@@ -148,19 +139,19 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
     if exchange.too_little:
         drawn.add(_said(exchange.too_little, None, "muted"))
     if exchange.answer:
-        answer, spans = answer_text(exchange.answer.strip(), exchange.citations, exchange.marks)
+        answer, spans = answer_text(exchange.answer.strip(), record.citations, record.marks)
         first = next((span.link for span in spans if isinstance(span.link, AnswerTarget)), None)
         drawn.add(_said(answer, ("answer", number), "answer", spans=spans, above=1), first)
     elif exchange.running:
         drawn.add(_said("…", None, "muted"))
-    if exchange.bounded and not (exchange.found or exchange.running or exchange.too_little):
-        drawn.add(_said(f"{display_key(BOUND_KEY)} in the question line sets where answers stop.", None, "muted"))
+    if record.answer and not record.found and record.upto is not None and not exchange.too_little:
+        drawn.add(_said(f"{display_key(BOUND_KEY)} sets where answers stop.", None, "muted"))
     if exchange.problem:
         drawn.add(_said(exchange.problem, None, "error"))
-    if exchange.record and not (exchange.record.answer or exchange.running):
-        again = "ask again, with the sections looked up so far" if exchange.record.pinned else "ask again"
+    if not (record.answer or exchange.running):
+        again = "ask again, with the sections looked up so far" if record.pinned else "ask again"
         drawn.add(_said(again, ("again", number), "link", spans=(Span(0, len(again), "link", AskAgain()),)), AskAgain())
-    for index, citation in enumerate(exchange.citations[:_SOURCES]):
+    for index, citation in enumerate(record.citations[:_SOURCES]):
         place = _place(citation, places)
         room = max(_LEAST_QUOTE, min(cells, _WIDTH) - _INDENT - len(place) - _AROUND_QUOTE)
         quote = " ".join(citation.quote.split()) if exchange.ends_in_quotes else short(citation.quote, room)
@@ -173,7 +164,7 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
         drawn.add(_said(words, ("note", number), "muted", "✎", (Span(0, len(words), "link", keep),)), keep)
     elif exchange.kept:
         drawn.add(_said("kept as a note", None, "muted", "✎"))
-    about = [text.rstrip(".") for text in (exchange.scope, exchange.models) if text]
+    about = [text.rstrip(".") for text in (record.scope, _models(record)) if text]
     if steps and not exchange.running:
         sign, said = "▾" if exchange.shows_steps else "▸", [summary_of(exchange.trace, places), *about]
         drawn.add(_said(" · ".join(said), ("steps", number), "step", sign, above=1), Unfold())
@@ -247,7 +238,7 @@ def answer_text(
 
 def strip_lines(exchange: Exchange, places: Places, lines: int, columns: int) -> list[str]:
     """The beginning of the answer, or the latest steps, for a screen with one pane."""
-    said = [f"? {exchange.question}"]
+    said = [f"? {exchange.record.question}"]
     if exchange.answer:
         return said + textwrap.wrap(exchange.answer, max(1, columns), max_lines=lines - 1, placeholder=" …")
     steps = [str(step) for step in exchange.steps(places)]
@@ -256,6 +247,6 @@ def strip_lines(exchange: Exchange, places: Places, lines: int, columns: int) ->
     said += steps[-max(1, lines - 2) :]
     if exchange.problem:
         said.append(exchange.problem)
-    elif exchange.scope and len(said) < lines:
-        said.append(exchange.scope)
+    elif exchange.record.scope and len(said) < lines:
+        said.append(exchange.record.scope)
     return said[:1] + said[1:][-(lines - 1) :]

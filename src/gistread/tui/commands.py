@@ -10,7 +10,7 @@ from pathlib import Path
 from textual.binding import Binding, BindingType
 
 THREAD_KEY = "backspace"  # In the empty question line: ask on its own, or continue the last question
-BOUND_KEY = "ctrl+t"  # In the question line: set where answers stop
+BOUND_KEY = "ctrl+t"  # Set where answers stop
 
 
 class Scope(StrEnum):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gistread.book.images import read_image
 from gistread.child_process import run_python
 from gistread.errors import GistreadError
-from gistread.system import cell_pixels
+from gistread.system import cell_pixels, limit_memory
 from gistread.tui.kitty import Kitty, KittyPicture
 from gistread.tui.text.figure import Figure, Painter, dots, half_blocks
 
@@ -33,8 +33,7 @@ KITTY_TERMS = "xterm-kitty", "xterm-ghostty"
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO", "JPEG2000", "AVIF")
 
 
-_RASTERIZER = "gistread.tui.rasterizer"
-_SVG_PIXELS, _SVG_S = 800, 10.0
+_SVG_PIXELS, _SVG_S, _SVG_MEMORY_BYTES = 800, 10.0, 1 << 31
 
 
 class ImageMode(StrEnum):
@@ -186,7 +185,7 @@ def _rasterize(svg: bytes) -> bytes:
                 element.clear()
         box = [*map(float, root.get("viewBox", "").replace(",", " ").split()), 0.0, 0.0, 0.0][2]
         width = round(min(box or _SVG_PIXELS, _SVG_PIXELS))
-        run = run_python(_RASTERIZER, str(width), given=etree.tostring(root), timeout_s=_SVG_S)
+        run = run_python("gistread.tui.drawing", str(width), given=etree.tostring(root), timeout_s=_SVG_S)
     except (etree.XMLSyntaxError, ValueError, OSError, subprocess.TimeoutExpired):
         raise DrawingError("The drawing is damaged, or too large to be drawn.") from None
     if b"ModuleNotFoundError" in run.stderr:
@@ -211,3 +210,15 @@ def _not_installed() -> DrawingError:
     return DrawingError(
         "Drawing pictures needs more packages.", "Install them: python3 -m pip install 'gistread[images]'"
     )
+
+
+def _main() -> None:
+    """Draw the SVG on standard input as PNG, as a process of its own: a drawing may take for ever, or all memory."""
+    import resvg_py
+
+    limit_memory(_SVG_MEMORY_BYTES)
+    sys.stdout.buffer.write(resvg_py.svg_to_bytes(svg_string=sys.stdin.buffer.read().decode(), width=int(sys.argv[1])))
+
+
+if __name__ == "__main__":
+    _main()

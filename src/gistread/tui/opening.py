@@ -1,20 +1,13 @@
-"""Opens a book and its session, in a thread. Late imports let the book appear before memories are loaded."""
+"""Opens a book, and finds its model, in a thread. Late imports let the book appear before memories are loaded."""
 
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gistread.book.model import Book
 from gistread.errors import EngineError, StorageError
-from gistread.session.events import SessionEvent
 from gistread.store.model import ReadingPlace
-from gistread.store.user_data import UserData
-from gistread.tui.answer_blocks import Exchange, describe_models
 from gistread.tui.services import AppServices
-
-if TYPE_CHECKING:
-    from gistread.session.session import Session
 
 
 def read_book(
@@ -50,22 +43,6 @@ def _migrate(book: Book, wanted: Book | Path, services: AppServices) -> str:
     return f"The text of this book has changed: {migrated.lost} of {migrated.marks} marks have lost their place."
 
 
-def make_session(
-    book: Book, services: AppServices, listener: Callable[[SessionEvent], None], place: Callable[[], int]
-) -> "Session":
-    from gistread.session.session import Session
-
-    return Session(
-        book,
-        config=services.config,
-        paths=services.paths,
-        listener=listener,
-        background=True,
-        make_engine=services.make_engine,
-        place=place,
-    )
-
-
 def model_of(book: Book, services: AppServices) -> tuple[str, bool]:
     """The model for this book, and whether it reads along at once: only if the user chose that.
 
@@ -97,33 +74,3 @@ def model_that_read(book: Book, memories: Path) -> str:
             if fingerprint_of(find_source(header.model_name)) == header.fingerprint:
                 return header.model_name
     return ""
-
-
-def saved_zoom(book: Book, user_data: UserData) -> str:
-    try:
-        return user_data.zoom(book.sha256)
-    except StorageError:
-        return ""
-
-
-def earlier_questions(book: Book, user_data: UserData) -> list[Exchange]:
-    try:
-        kept = [one for thread in user_data.threads(book.sha256) for one in thread.questions]
-    except StorageError:
-        return []
-    return [
-        Exchange(
-            one.question,
-            follows=bool(one.thread),
-            models=describe_models(one.model, one.memory),
-            scope=one.scope,
-            answer=one.answer,
-            citations=one.citations,
-            lookups=one.lookups,
-            found=one.found,
-            marks=one.marks,
-            problem="" if one.answer else "Interrupted before there was an answer.",
-            record=one,
-        )
-        for one in kept
-    ]

@@ -10,7 +10,6 @@ from textual.message import Message
 from textual.selection import Selection
 
 from gistread.book.model import Book, ParagraphKind
-from gistread.book.sentences import sentence_spans
 from gistread.memory.passages import sentence_at
 from gistread.tui.commands import COMMANDS, Command, Scope, key_names
 from gistread.tui.text import LongText, selecting
@@ -65,25 +64,14 @@ def paragraph_at(book: Book, offset: int, step: int = 0) -> Range:
 
 def next_sentence(book: Book, offset: int) -> Range:
     start, end = sentence_at(book, offset)
-    following = next((one for one in _sentences(book, paragraph_at(book, start)) if one[0] >= end), None)
-    if following is not None:
-        return following
-    beyond = paragraph_at(book, start, 1)
-    return _sentences(book, beyond)[0] if beyond[0] > start else (start, end)
+    rest = book.text[end:].lstrip()
+    return sentence_at(book, len(book.text) - len(rest)) if rest else (start, end)
 
 
 def previous_sentence(book: Book, offset: int) -> Range:
-    start, _ = sentence_at(book, offset)
-    before = [one for one in _sentences(book, paragraph_at(book, start)) if one[0] < start]
-    if before:
-        return before[-1]
-    paragraph = paragraph_at(book, start, -1)
-    return _sentences(book, paragraph)[-1] if paragraph[0] < start else sentence_at(book, start)
-
-
-def _sentences(book: Book, paragraph: Range) -> list[Range]:
-    start, end = paragraph
-    return [(start + one, start + two) for one, two in sentence_spans(book.text[start:end])] or [paragraph]
+    start, end = sentence_at(book, offset)
+    before = book.text[:start].rstrip()
+    return sentence_at(book, len(before) - 1) if before else (start, end)
 
 
 class Unit(StrEnum):

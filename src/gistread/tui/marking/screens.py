@@ -242,10 +242,9 @@ class LookupScreen(Panel[bool | None]):
         self.query_one("#lookup-text", LookupText).show(lines)
 
 
-_ALL = "marks, notes, questions and gists"
 _FORMS = {
-    ExportFormat.MARKDOWN: ("Markdown", "{}"),
-    ExportFormat.JSON: ("JSON", "{} for programs"),
+    ExportFormat.MARKDOWN: ("Markdown", "marks, notes, questions and gists"),
+    ExportFormat.JSON: ("JSON", "marks, notes, questions and gists for programs"),
     ExportFormat.TEXT: ("Text", "the book itself"),
     ExportFormat.OBSIDIAN: ("Obsidian", "a note; if the file is there, what is new is added at its end"),
     ExportFormat.ANKI: ("Anki", "cards: highlights, answers with sources, names"),
@@ -263,17 +262,13 @@ class ExportScreen(ListScreen[ExportFormat]):
         folder: Path,
         gather: Callable[[ExportFormat], Export],
         authors: Sequence[str] = (),
-        *,
-        what: str = _ALL,
-        forms: Sequence[ExportFormat] = tuple(ExportFormat),
     ) -> None:
-        """`what`: what is exported, in words. `forms`: formats on offer, the first one chosen."""
         self._folder = folder
         self._book_names = (title, authors)
-        self._form = forms[0]
+        self._form = ExportFormat.MARKDOWN
         self._gather = gather
         self._replace: Path | None = None
-        rows = [Row(form, name, about.format(what)) for form, (name, about) in _FORMS.items() if form in forms]
+        rows = [Row(form, name, about) for form, (name, about) in _FORMS.items()]
         super().__init__("Export", rows=rows, placeholder="a file", typed=str(self._free(self._form)))
 
     def _free(self, form: ExportFormat) -> Path:

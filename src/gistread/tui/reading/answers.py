@@ -1,18 +1,17 @@
-"""What can be done with answers: follow their sources and steps, keep, copy and export them; past questions."""
+"""What can be done with answers: follow their sources and steps, keep and copy them; past questions."""
 
 import asyncio
-from pathlib import Path
 
 from textual import events
 from textual.timer import Timer
 
 from gistread.errors import StorageError
 from gistread.exporting.markdown import as_markdown
-from gistread.exporting.model import Export, ExportFormat
+from gistread.exporting.model import Export
 from gistread.readers.events import OpenedBy
 from gistread.readers.trace import ToPage, ToPlace
 from gistread.store.model import Citation, SavedQuestion, SavedThread
-from gistread.tui.answer_blocks import Exchange, ToSource, Unfold
+from gistread.tui.answer_blocks import ToSource, Unfold
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
@@ -47,14 +46,14 @@ class AnswerController:
             case ToPlace(start=start, end=end):
                 self._go_to_place(start, end)
             case ToSource(index=index):
-                self._go_to_citation(self._context.answers_pane.exchanges[event.exchange].citations[index])
+                self._go_to_citation(self._context.answers_pane.exchanges[event.exchange].record.citations[index])
             case Unfold():
                 self._context.panes.fit_answers()
 
     def follow(self, number: int) -> None:
         """Go to this source of the last answer, counted from 1."""
         exchanges = self._context.answers_pane.exchanges
-        citations = exchanges[-1].citations if exchanges else ()
+        citations = exchanges[-1].record.citations if exchanges else ()
         if number <= len(citations):
             self._go_to_citation(citations[number - 1])
         else:
@@ -84,12 +83,12 @@ class AnswerController:
         """Keep the answer of this exchange, else the chosen or last one, as a note on its passage."""
         answers = self._context.answers_pane
         number = self._context.chosen_exchange if number is None else number
-        exchange = answers.exchanges[number] if number >= 0 else Exchange("")
-        if exchange.passage is None or not exchange.offers_note:
+        exchange = answers.exchanges[number] if number >= 0 else None
+        if exchange is None or exchange.record.passage is None or not exchange.offers_note:
             self._context.warn("No answer about a passage here.")
         else:
-            quotes = [in_quotes(one.quote) for one in exchange.citations if exchange.ends_in_quotes]
-            self._marks.add_note(exchange.passage, "\n".join([exchange.answer.strip(), *quotes]))
+            quotes = [in_quotes(one.quote) for one in exchange.record.citations if exchange.ends_in_quotes]
+            self._marks.add_note(exchange.record.passage, "\n".join([exchange.answer.strip(), *quotes]))
             answers.mark_kept(number)
 
     def _go_to_page(self, number: int) -> None:
@@ -140,7 +139,7 @@ class AnswerController:
     def _sources_in_view(self) -> bool:
         answers = self._context.answers_pane
         shown = answers.size.height if answers.display else self._context.screen.has_class("-strip")
-        return bool(answers.exchanges and answers.exchanges[-1].citations and shown)
+        return bool(answers.exchanges and answers.exchanges[-1].record.citations and shown)
 
     def _follow_digit(self, number: int) -> None:
         self._timer = None
@@ -178,25 +177,21 @@ class ThreadController(InputLineClient):
                     context.input_line.ask(self, "name", "empty: the first question", choice.thread.name)
                 case ThreadVerb.COPY:
                     self._to_clipboard(choice.thread.questions, "The thread was copied.")
-                case ThreadVerb.EXPORT:
-                    self._export(choice.thread)
 
         context.push(ThreadsScreen(threads, self._line.thread.id, self._delete, self._restore), chosen)
 
     def copy_answer(self) -> None:
         """Copy the question and answer under the cursor, or the last."""
         exchanges = self._context.answers_pane.exchanges
-        record = exchanges[self._context.chosen_exchange].record if exchanges else None
-        if record is None:
-            self._context.warn("There is no answer to copy.")
+        if exchanges:
+            self._to_clipboard((exchanges[self._context.chosen_exchange].record,), "The answer was copied.")
         else:
-            self._to_clipboard((record,), "The answer was copied.")
+            self._context.warn("There is no answer to copy.")
 
     def _open(self, thread: SavedThread) -> None:
         """Show the thread last; the next question continues it."""
         pane = self._context.answers_pane
-        records = ((one, one.record) for one in pane.exchanges)
-        mine = [one for one, record in records if record and (record.thread or record.asked_at) == thread.id]
+        mine = [one for one in pane.exchanges if (one.record.thread or one.record.asked_at) == thread.id]
         pane.show_exchanges([*(one for one in pane.exchanges if one not in mine), *mine])
         self._line.thread = opened = OpenThread.of(thread)
         opened.follows = bool(opened.exchanges)
@@ -208,19 +203,6 @@ class ThreadController(InputLineClient):
     def _to_clipboard(self, questions: tuple[SavedQuestion, ...], said: str) -> None:
         self._context.screen.app.copy_to_clipboard(as_markdown(Export(self._context.book, questions=questions)))
         self._context.notify(said)
-
-    def _export(self, thread: SavedThread) -> None:
-        from gistread.tui.marking.screens import ExportScreen
-
-        context = self._context
-        screen = ExportScreen(
-            thread.name,
-            Path.cwd(),
-            lambda form: Export(context.book, questions=thread.questions),
-            what="the questions and answers of this thread",
-            forms=(ExportFormat.MARKDOWN, ExportFormat.JSON, ExportFormat.OBSIDIAN),
-        )
-        context.push(screen)
 
     async def _delete(self, thread: SavedThread) -> None:
         user_data, sha256 = self._context.services.user_data, self._context.book.sha256

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gistread.book.model import Book
@@ -37,8 +37,8 @@ class GoToTarget:
     problem: str = ""
 
 
-def destinations_of(typed: str, book: Book, here: int, page_starts: Sequence[int] = ()) -> GoToTarget:
-    """The places that `typed` may name for someone at offset `here`; `page_starts` are those of the memory's pages."""
+def destinations_of(typed: str, book: Book, here: int) -> GoToTarget:
+    """The places that `typed` may name for someone at offset `here`."""
     typed = " ".join(typed.split())
     if not typed:
         return GoToTarget()
@@ -46,7 +46,7 @@ def destinations_of(typed: str, book: Book, here: int, page_starts: Sequence[int
     if match := _PERCENT.match(typed):
         return _percent(book, here, match[1], float(match[2].replace(",", ".")))
     if match := _PAGE.match(typed):
-        return _page(book, int(match[1]), page_starts)
+        return _page(book, int(match[1]))
     if match := _OFFSET.match(typed):
         offset = int(match[1])
         if offset > length:
@@ -60,9 +60,7 @@ def destinations_of(typed: str, book: Book, here: int, page_starts: Sequence[int
         number = int(typed)
         if number <= 100:
             found.append(Destination(round(length * number / 100), f"{number}% of the book"))
-        found += _page(book, number, page_starts).destinations
-        if number <= length:
-            found.append(Destination(number, f"offset {number:,}, {_share(number, book)}"))
+        found += _page(book, number).destinations
     if not found:
         return GoToTarget(problem="No such chapter or place.")
     return GoToTarget(tuple(found[:MOST]))
@@ -78,14 +76,11 @@ def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
     return GoToTarget((Destination(offset, f"{share}, in {chapter}" if chapter else share),))
 
 
-def _page(book: Book, number: int, page_starts: Sequence[int]) -> GoToTarget:
+def _page(book: Book, number: int) -> GoToTarget:
     count = book.page_count
-    found = []
     if 1 <= number <= count:
-        found.append(Destination(book.page_start(number), f"page {number} of {count}"))
-    if 1 <= number <= len(page_starts):
-        found.append(Destination(page_starts[number - 1], f"page {number} of the memory"))
-    return GoToTarget(tuple(found)) if found else GoToTarget(problem=f"The book has pages 1 to {count}.")
+        return GoToTarget((Destination(book.page_start(number), f"page {number} of {count}"),))
+    return GoToTarget(problem=f"The book has pages 1 to {count}.")
 
 
 def _chapters(typed: str, book: Book) -> Iterator[Destination]:

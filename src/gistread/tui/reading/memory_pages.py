@@ -28,7 +28,6 @@ class MemoryPages:
         self._context = context
         self._navigation = navigation
         self._memory_stays = False
-        self.shows_ahead = False  # whether gists of the text ahead are shown
         self._walking = False  # the user moves through the memory, and the book follows: one jump in the history
 
     @property
@@ -132,12 +131,6 @@ class MemoryPages:
             if self._context.panes.narrow:
                 self._context.panes.show(Pane.MEMORY)
             pane.toggle_page(number)
-
-    def toggle_ahead(self) -> None:
-        """Show or hide what the memory says of the text ahead, until the book is closed."""
-        self.shows_ahead = not self.shows_ahead
-        self._context.notify(f"What the memory says of the text ahead is {'shown' if self.shows_ahead else 'hidden'}.")
-        self._context.refresh()
 
     def pin(self) -> None:
         pane = self._context.memory_pane

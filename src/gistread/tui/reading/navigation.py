@@ -177,9 +177,7 @@ class GoTo(InputLineClient):
             self._navigation.jump_to_share(number / 100)
 
     def typed(self, words: str) -> None:
-        memory = self._context.memory_pane.memory
-        page_starts = [entry.page.start for entry in memory.entries] if memory else []
-        found = destinations_of(words, self._context.book, self._context.place, page_starts)
+        found = destinations_of(words, self._context.book, self._context.place)
         self._destinations = found.destinations
         self._context.input_line.choose_from([one.words for one in found.destinations])
         self._context.input_line.say(found.problem, problem=bool(found.problem))

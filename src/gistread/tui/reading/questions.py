@@ -2,9 +2,11 @@
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gistread.errors import StorageError
 from gistread.readers.cost import QUICK
 from gistread.readers.events import (
     AnswerDelta,
@@ -25,10 +27,9 @@ from gistread.readers.thread import QuestionAnswer, within_bound
 from gistread.session import events
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
 from gistread.session.events import Obstacle
-from gistread.session.questions import AskOptions, with_answer
-from gistread.store.model import SavedQuestion
-from gistread.tui.answer_blocks import Exchange, describe_models, too_little
-from gistread.tui.opening import earlier_questions
+from gistread.session.questions import AskOptions
+from gistread.store.model import SavedQuestion, SavedThread
+from gistread.tui.answer_blocks import Exchange, too_little
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.pane_switcher import Pane
@@ -49,10 +50,9 @@ class QuestionController:
         self._line = line
         self._deltas: list[AnswerDelta] = []  # parts of the answer that have not been drawn
         self._reason = ""  # why the agent looks something up
-        self._started = events.QuestionStarted("", "")
         self._opens_pages = False  # whether the reader opens pages one by one
         self._waiting = ""  # a question entered before the book was open or a model chosen
-        self._record = SavedQuestion("", "", found=False)  # of the last question
+        self._asked = SavedQuestion("", "", found=False)  # the question that is being started
         self.opened_pages: list[int] = []  # opened by the agent for the last question
 
     async def ask(self) -> None:
@@ -112,21 +112,23 @@ class QuestionController:
             context.screen.run_worker(self._start_or_offer(session, event.question), group="cost", exclusive=True)
 
     async def _start_or_offer(self, session: "Session", question: str) -> None:
-        """Start the question; if the answer is costly, first show its cost and offer a cheaper reader."""
+        """Start the question; if it takes long and another reader is quicker, first offer that one."""
         seconds = await seconds_to_answer(session, upto=self._line.bound)
         known = self._line.known()
-        if not is_long(session.reader, seconds, known):
+        long = is_long(session.reader, seconds, known)
+        if (quick := await find_cheaper(session, seconds, self._line.bound) if long else None) is None:
             self._start(session, question)
             return
-        cost = cost_words(session.reader, known, seconds)
-        panel = cost_panel(session.reader, cost, await find_cheaper(session, seconds, self._line.bound))
+        panel = cost_panel(session.reader, cost_words(session.reader, known, seconds), *quick)
         self._context.push(panel, lambda reader: self._start(session, question, reader))
 
     async def show_saved(self) -> None:
         """Show the saved questions."""
         context = self._context
-        asked = await asyncio.to_thread(earlier_questions, context.book, context.services.user_data)
-        context.answers_pane.show_exchanges(asked)
+        threads: list[SavedThread] = []
+        with suppress(StorageError):
+            threads = await asyncio.to_thread(context.services.user_data.threads, context.book.sha256)
+        context.answers_pane.show_exchanges([Exchange.saved(one) for thread in threads for one in thread.questions])
         context.panes.fit_answers()
 
     def ask_waiting(self) -> None:
@@ -142,13 +144,13 @@ class QuestionController:
     async def ask_again(self, number: int | None = None) -> None:
         """Ask an interrupted question again: this one, or the chosen one, or the last interrupted one."""
         context, session, exchanges = self._context, self._context.session, self._context.answers_pane.exchanges
-        interrupted = [at for at, one in enumerate(exchanges) if one.record is not None and not one.record.answer]
+        interrupted = [at for at, one in enumerate(exchanges) if not one.record.answer]
         if number is None and interrupted:
             number = context.chosen_exchange if context.chosen_exchange in interrupted else interrupted[-1]
-        record = exchanges[number].record if number is not None else None
-        if session is None or record is None or number is None or record.answer:
+        if session is None or number is None or exchanges[number].record.answer:
             context.warn("No question was interrupted.")
             return
+        record = exchanges[number].record
         reader = record.reader if record.reader in METHODS else session.reader
         if session.answering:
             context.warn(self._busy)
@@ -179,7 +181,7 @@ class QuestionController:
             self._line.thread.follows = bool(self._line.thread.follows)
         reader, asked_at = reader or session.reader, again.asked_at if again else time.time()
         thread = self._line.thread.begin(question)
-        self._record = SavedQuestion(
+        self._asked = SavedQuestion(
             question,
             "",
             found=False,
@@ -226,26 +228,16 @@ class QuestionController:
     def on_asked(self, question: str) -> None:
         self.opened_pages = []
         self._context.memory_pane.clear_question()
-        self._save(replace(self._record, question=question))
-        bound = self._record.upto
-        told = too_little(self._context.book, bound) if bound is not None and self._record.passage is None else ""
-        self._context.answers_pane.begin(
-            Exchange(
-                question,
-                follows=bool(self._record.thread),
-                bounded=bound is not None,
-                too_little=told,
-                running=True,
-                passage=self._record.passage,
-                record=self._record,
-            )
-        )
+        record = replace(self._asked, question=question)
+        bound = record.upto
+        told = too_little(self._context.book, bound) if bound is not None and record.passage is None else ""
+        self._context.answers_pane.begin(Exchange(record, too_little=told, running=True))
+        self._save(record)
         self._context.panes.show_answers()
         self._context.panes.fit_answers()
 
     def on_started(self, event: events.QuestionStarted) -> None:
-        self._started = event
-        self._context.answers_pane.set_models(describe_models(event.model, event.memory))
+        self._context.answers_pane.set_record(replace(self._record, model=event.model, memory=event.memory))
 
     def on_reader_event(self, event: ReaderEvent) -> None:
         """Parts of the answer are drawn by `flush`, everything else at once."""
@@ -274,13 +266,16 @@ class QuestionController:
                     self.opened_pages.append(page)
                     if self._opens_pages:
                         self._save(replace(self._record, pinned=tuple(sorted({*self._record.pinned, page}))))
-                        self._context.answers_pane.set_record(self._record)
                     memory.open_page(page, OpenedBy.AGENT, self._reason)
                 elif page not in memory.view.opened:
                     memory.open_page(page, OpenedBy.PERSON, "pinned for the question")
                 memory.bring_into_view(page)
             case Answered():
-                self._save_answer(event)
+                asked = self._record
+                self._save(asked)
+                self._line.thread.add(
+                    QuestionAnswer(asked.question, asked.answer, asked.upto, event.seen), asked.asked_at
+                )
 
     def on_ended(self, problem: str) -> None:
         self.flush()
@@ -293,14 +288,11 @@ class QuestionController:
             self._context.answers_pane.add_events(*self._deltas)
             self._deltas.clear()
 
-    def _save(self, record: SavedQuestion) -> None:
-        self._record = record
-        self._context.user_data.save(lambda data, sha256: data.add_question(sha256, record))
+    @property
+    def _record(self) -> SavedQuestion:
+        """Of the question asked last."""
+        return self._context.answers_pane.exchanges[-1].record
 
-    def _save_answer(self, answered: Answered) -> None:
-        exchange, started, asked = self._context.answers_pane.exchanges[-1], self._started, self._record
-        record = with_answer(asked, answered, model=started.model, memory=started.memory)
-        self._save(replace(record, scope=exchange.scope))
-        self._context.answers_pane.set_record(self._record)
-        told = QuestionAnswer(record.question, record.answer, record.upto, answered.seen)
-        self._line.thread.add(told, asked.asked_at)
+    def _save(self, record: SavedQuestion) -> None:
+        self._context.answers_pane.set_record(record)
+        self._context.user_data.save(lambda data, sha256: data.add_question(sha256, record))

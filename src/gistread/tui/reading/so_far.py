@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gistread.errors import StorageError
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import sentence_at
 from gistread.people.index import Index, build_timeline, describe_correction, find_by_form
 from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
@@ -268,6 +269,6 @@ class RecapController:
             rows += [Row(None, title)] if title else []
             rows.append(Row(sentences[0].start, " ".join(one.text for one in sentences)))
         if story.stopped and ends_here:
-            start, end = story.stopped
+            start, end = sentence_at(book, story.stopped[0])  # the whole sentence, also if the view cut it
             rows += [Row(None, "You stopped at"), Row(start, " ".join(book.text[start:end].split()))]
         return rows

@@ -87,7 +87,7 @@ class StatusLines:
         words = context.progress.place(context.place, context.book_pane.share_read(context.book))
         chapter = "" if words.title.startswith(words.chapter) else words.chapter  # a paper's first is its title
         header.show_place(words.title, chapter, words.progress, self._panes.tabs, _HEADER_ACTIONS)
-        context.memory_pane.set_bound(None if controllers.pages.shows_ahead else controllers.line.bound)
+        context.memory_pane.set_bound(controllers.line.bound)
         self.show_question(controllers)
 
     def show_question(self, controllers: Controllers) -> None:

@@ -55,16 +55,13 @@ def cost_words(reader: str, memory: GistMemory, seconds: float | None) -> str:
     return f"{title} {does}about {format_duration(seconds)}."
 
 
-def cost_panel(reader: str, cost: str, quick: tuple[str, float | None] | None) -> ListScreen[str]:
+def cost_panel(reader: str, cost: str, quick: str, seconds: float | None) -> ListScreen[str]:
     """Confirms a costly question; dismissed with the name of a reader.
 
-    `cost`: what the answer takes, in words; `quick`: a quicker reader and its seconds, None if unknown.
+    `cost`: what the answer takes, in words; `quick`: a quicker reader, which takes so many seconds (None if unknown).
     """
-    rows = [Row(reader, "Ask all the same")]
-    if quick is not None:
-        name, seconds = quick
-        rows.append(Row(name, f"Quick: about {format_duration(seconds)}" if seconds else "Quick"))
-    return ListScreen(cost, rows=rows)
+    about = f"Quick: about {format_duration(seconds)}" if seconds else "Quick"
+    return ListScreen(cost, rows=[Row(reader, "Ask all the same"), Row(quick, about)])
 
 
 _MORE = "\0more"  # id of the row that lists every method

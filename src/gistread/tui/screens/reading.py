@@ -24,9 +24,9 @@ from gistread.memory.front_matter import front_matter_end
 from gistread.readers.trace import Places
 from gistread.store.catalogue import Catalogue
 from gistread.store.pace import ReadingSpeed
-from gistread.tui.commands import READING, bindings
+from gistread.tui.commands import BOUND_KEY, READING, bindings, own_keys, run
 from gistread.tui.marking.caret import SelectableText
-from gistread.tui.opening import make_session, model_of, read_book, saved_zoom
+from gistread.tui.opening import model_of, read_book
 from gistread.tui.progress import Progress
 from gistread.tui.reading.context import MarkLayers, ReadingContext, UserDataWriter
 from gistread.tui.reading.controllers import Controllers
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 class ReadingScreen(Screen[None]):
     """The screen for one book: an open one, or the path of one to open."""
 
-    BINDINGS = bindings(*READING)
+    BINDINGS = [*bindings(*READING), *own_keys((BOUND_KEY, run("line.bound_line.ask"), "Set where answers stop"))]  # noqa: RUF012
     AUTO_FOCUS = "#book"
 
     def __init__(
@@ -212,15 +212,13 @@ class ReadingScreen(Screen[None]):
         context.user_data.save_opened()
         await asyncio.to_thread(context.progress.load)
         self.lines.show_place(controllers)
-        listener = controllers.session.on_event
-        session = await asyncio.to_thread(make_session, book, services, listener, lambda: context.model_place.offset)
-        context.session = session
+        context.session = session = await asyncio.to_thread(self._make_session, controllers)
         self.redraw_lines()
         await asyncio.to_thread(controllers.line.load)
         await asyncio.to_thread(controllers.people.load_corrections)
         await controllers.questions.show_saved()
         asked = self.answers_pane.exchanges
-        self.question.remember([exchange.question for exchange in asked])
+        self.question.remember([exchange.record.question for exchange in asked])
         if asked:
             self.panes.show_answers(self.has_class("-roomy"))
             if not (self.panes.answers_shown or self.panes.narrow):
@@ -229,7 +227,8 @@ class ReadingScreen(Screen[None]):
         with contextlib.suppress(GistreadError, OSError):  # The library says so.
             await asyncio.to_thread(index_new_books, services.paths)
         await session.show_saved_memory()
-        controllers.zoom.restore(await asyncio.to_thread(saved_zoom, book, services.user_data))
+        with contextlib.suppress(GistreadError):
+            controllers.zoom.restore(await asyncio.to_thread(services.user_data.zoom, book.sha256))
         if services.config.asking_model:
             await session.use_asking_model(services.config.asking_model)
         model, along = await asyncio.to_thread(model_of, book, services)
@@ -239,6 +238,20 @@ class ReadingScreen(Screen[None]):
             key = services.key_hint("choose-model")
             self.notify(f"Using the starter, a small model for trying out. {key} chooses another.")
         self.redraw_lines()
+
+    def _make_session(self, controllers: Controllers) -> "Session":
+        from gistread.session.session import Session  # it takes a moment to import
+
+        services, context = self._services, controllers.context
+        return Session(
+            context.book,
+            config=services.config,
+            paths=services.paths,
+            listener=controllers.session.on_event,
+            background=True,
+            make_engine=services.make_engine,
+            place=lambda: context.model_place.offset,
+        )
 
     async def close(self) -> None:
         """Save everything and close the session. The screen is unusable afterwards."""

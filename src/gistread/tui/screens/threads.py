@@ -1,4 +1,4 @@
-"""The list of past questions by thread: continue, name, copy, export, delete and restore one."""
+"""The list of past questions by thread: continue, name, copy, delete and restore one."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
@@ -15,7 +15,6 @@ class ThreadVerb(Enum):
     OPEN = auto()
     NAME = auto()
     COPY = auto()
-    EXPORT = auto()
 
 
 class ThreadChoice(NamedTuple):
@@ -29,7 +28,6 @@ class ThreadsScreen(ListScreen[ThreadChoice]):
     KEYS = (
         ("e", "leave_with('NAME')", "name"),
         ("y", "leave_with('COPY')", "copy"),
-        ("E", "leave_with('EXPORT')", "export"),
         ("x,delete", "delete", "delete"),
         ("U", "undo", "restore"),
     )

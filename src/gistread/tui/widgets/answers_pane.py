@@ -70,9 +70,6 @@ class AnswersPane(LongText):
         """Set the saved record of the last exchange."""
         self._set_last(replace(self.exchanges[-1], record=record))
 
-    def set_models(self, models: str) -> None:
-        self._set_last(replace(self.exchanges[-1], models=models))
-
     def add_events(self, *events: ReaderEvent) -> None:
         exchange = self.exchanges[-1]
         for event in events:

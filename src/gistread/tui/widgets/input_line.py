@@ -13,7 +13,7 @@ from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from gistread.tui.commands import BOUND_KEY, THREAD_KEY, own_keys, run
+from gistread.tui.commands import THREAD_KEY, own_keys, run
 from gistread.tui.text import Block, Clicked, clean
 from gistread.tui.widgets.row_list import RowList
 
@@ -54,7 +54,6 @@ class QuestionInput(HistoryInput):
         ("up", "step(-1)", "Earlier question"),
         ("down", "step(1)", "Later question"),
         (THREAD_KEY, "delete_or_switch", "In the empty line: drop the passage; ask on its own, or go on from the last"),
-        (BOUND_KEY, f"screen.{run('line.bound_line.ask')}", "Set where answers stop: your place, any other, the end"),
     )
 
     class Asked(Message):
