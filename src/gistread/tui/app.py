@@ -376,6 +376,8 @@ class GistreadApp(App[None]):
     def _handle_exception(self, error: Exception) -> None:
         # Textual prints a traceback over the terminal, unless the error has `__rich__`; there is no public hook.
         log.error("A defect ended the app\n%s", traceback_text(error))
+        if not self.is_running:
+            return  # A worker met a screen that is being removed
         super()._handle_exception(DefectError(error, self.paths.log_file))
 
 
