@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 
 from gistread.config import Config, load_config
-from gistread.tui.screens.typography import SETTINGS
+from gistread.tui.screens.choosing import SETTINGS
 from gistread.tui.text.bidi import reorders
 from tests.tui.books import long_book
 from tests.tui.scripted import app_on, lines, opened, until

@@ -88,24 +88,6 @@ async def test_text_that_opens_above_does_not_move_the_view() -> None:
         assert first_words(widget, book) == book.text[widget.reading_offset :][:12]
 
 
-async def test_streamed_text_is_followed_only_at_the_end() -> None:
-    app = Screen(LongText([Block("word " * 100)], follow=True))
-    async with app.run_test(size=(40, 8)) as pilot:
-        widget = app.long_text
-        widget.action_bottom()
-        widget.splice(len(widget._index), 0, [Block("news " * 30 + "last")])
-        await settle(pilot)
-        assert row(widget, 7).endswith("last")
-        widget.splice(1, 1, [Block("news " * 60 + "later")])
-        await settle(pilot)
-        assert row(widget, 7).endswith("later")
-        widget.action_top()
-        await settle(pilot)
-        widget.splice(len(widget._index), 0, [Block("unseen " * 20)])
-        await settle(pilot)
-        assert widget.scroll_offset.y == 0
-
-
 async def test_a_jump_in_three_million_characters_lays_each_paragraph_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     laid_out: list[Block] = []
     monkeypatch.setattr(

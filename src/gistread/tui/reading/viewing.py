@@ -12,8 +12,8 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.reading.pane_switcher import FOCUS_MODE, Pane
 from gistread.tui.text import Clicked, LongText
-from gistread.tui.text.columns import least_width
 from gistread.tui.text.figure import Figure
+from gistread.tui.text.rows import least_width
 
 _NEAR_CHARACTERS = 2000  # Before and after the view
 _FIRST_PARAGRAPHS = 5  # Among which a cover in the text is looked for
@@ -148,7 +148,7 @@ class Typography:
         return leaves
 
     def show_panel(self) -> None:
-        from gistread.tui.screens.typography import TypographyScreen
+        from gistread.tui.screens.choosing import TypographyScreen
 
         context = self._context
         context.panes.show(Pane.BOOK)

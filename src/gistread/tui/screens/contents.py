@@ -69,9 +69,6 @@ class ContentsTree:
     def toggle(self, index: int) -> None:
         self.folded ^= {index} & self._with_children
 
-    def fold_everything(self, *, fold: bool) -> None:
-        self.folded = set(self._with_children) if fold else set()
-
     def nodes(self, wanted: str = "") -> list[Node]:
         """The visible lines; with a filter, the chapters that match and their ancestors."""
         chapters, folded = range(len(self.book.chapters)), set() if wanted.strip() else self.folded
@@ -104,12 +101,7 @@ class ContentsScreen(ListScreen[int]):
     """Dismissed with the index of a chapter."""
 
     KEYS = (("left", "fold(True)", "fold"), ("right", "fold(False)", "unfold"))
-    BINDINGS = own_keys(
-        *KEYS,
-        ("shift+left", "fold_all(True)", "Fold all"),
-        ("shift+right", "fold_all(False)", "Unfold all"),
-        priority=True,
-    )
+    BINDINGS = own_keys(*KEYS, priority=True)
     ENTER = "go there"
     TALL = True
 
@@ -178,10 +170,6 @@ class ContentsScreen(ListScreen[int]):
             self.list.move_cursor(1)
         elif fold and (parent := next(self._tree.above(node.index), None)) is not None:
             self.show_rows(parent)
-
-    def action_fold_all(self, fold: bool) -> None:
-        self._tree.fold_everything(fold=fold)
-        self.show_rows(self.chosen)
 
     @on(Clicked, "#rows")
     def _fold_clicked(self, event: Clicked) -> None:

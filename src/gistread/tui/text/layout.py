@@ -4,11 +4,22 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from gistread.tui.text import bidi, tables
+from gistread.tui.text import bidi
 from gistread.tui.text.cells import cell_len, clean, crop, is_narrow
 from gistread.tui.text.document import Block
 from gistread.tui.text.hyphenation import breaker
-from gistread.tui.text.wrap import Hyphens, is_ideographic, wrap
+from gistread.tui.text.wrap import (
+    DRAWN_SEPARATOR,
+    RECORD_INDENT,
+    SEPARATOR,
+    Hyphens,
+    cells_of,
+    column_widths,
+    is_ideographic,
+    lines_of,
+    record_rows,
+    wrap,
+)
 
 _LEAST_TEXT = 12  # minimum cells that rail and indent leave for the text
 _JUSTIFIED = 60  # minimum cells of a row that is justified; in a narrower one the gaps would be wide
@@ -99,7 +110,7 @@ class Layout:
         line = self.line_of(row)
         if self.columns:
             return not line and any(width < 0 for width in self.columns)
-        is_records = self.block.style == "table" and tables.SEPARATOR in self.shown
+        is_records = self.block.style == "table" and SEPARATOR in self.shown
         return is_records and (not line or "\n" in self.shown[self.spans[line - 1][1] : self.spans[line][0]])
 
     def row_cells(self, row: int) -> int:
@@ -108,10 +119,10 @@ class Layout:
             return 0
         start, end = span
         if self.columns:
-            count = len(tables.cells_of(self.shown, start, end))
+            count = len(cells_of(self.shown, start, end))
             behind = self.columns[count - 1]
-            used = sum(map(abs, self.columns[: count - 1])) + (count - 1) * len(tables.DRAWN_SEPARATOR)
-            last = tables.cells_of(self.shown, start, end)[-1]
+            used = sum(map(abs, self.columns[: count - 1])) + (count - 1) * len(DRAWN_SEPARATOR)
+            last = cells_of(self.shown, start, end)[-1]
             return used + (-behind if behind < 0 else cell_len(self.shown[slice(*last)]))
         return cell_len(self.shown[start:end]) + (end in self.parted) + self.spare(row)
 
@@ -158,10 +169,10 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
     right_to_left = not narrow and bidi.runs_right_to_left(shown) and bool(bidi.base_level(shown))
     columns: tuple[int, ...] = ()
     hyphens = None
-    if block.style == "table" and tables.SEPARATOR in shown:
-        first, turnover = 0, min(tables.RECORD_INDENT, spare)
-        columns = tables.column_widths(shown, room)
-        spans = tables.lines_of(shown) if columns else tables.record_rows(shown, room)
+    if block.style == "table" and SEPARATOR in shown:
+        first, turnover = 0, min(RECORD_INDENT, spare)
+        columns = column_widths(shown, room)
+        spans = lines_of(shown) if columns else record_rows(shown, room)
     else:
         if block.language and (block.align == "justify" or room < _NARROW):
             hyphens = Hyphens(breaker(block.language, block.foreign), max(3, room // _SLACK))

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from rich.cells import split_graphemes
 
-from gistread.tui.text import bidi, tables
+from gistread.tui.text import bidi
 from gistread.tui.text.cells import cell_len, index_at
 from gistread.tui.text.layout import Layout
+from gistread.tui.text.wrap import DRAWN_SEPARATOR, cells_of
 
 HYPHEN = "-"
 _LONGEST_ORDERED = 20_000  # characters above which a paragraph is reordered row by row
@@ -75,10 +76,10 @@ def _justified(text: str, start: int, end: int, spare: int, from_right: bool) ->
 
 def _columns(layout: Layout, start: int, end: int) -> Iterator[Run]:
     text, at, behind = layout.shown, start, 0
-    for width, (first, last) in zip(layout.columns, tables.cells_of(text, start, end), strict=False):
+    for width, (first, last) in zip(layout.columns, cells_of(text, start, end), strict=False):
         spare = abs(width) - cell_len(text[first:last])
         before = spare if width < 0 else 0
-        lead = (" " * behind + tables.DRAWN_SEPARATOR if first > start else "") + " " * before
+        lead = (" " * behind + DRAWN_SEPARATOR if first > start else "") + " " * before
         if lead:
             yield Run(lead, at, first)
         if last > first:

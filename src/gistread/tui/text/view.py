@@ -3,14 +3,13 @@
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from textual.geometry import Size
-from textual.reactive import reactive, var
+from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 
 from gistread.tui.text import selecting
-from gistread.tui.text.columns import Columns, fit_columns
 from gistread.tui.text.document import Block, BlockSource, OffsetChanged
-from gistread.tui.text.rows import RowIndex, RowPlace
+from gistread.tui.text.rows import Columns, RowIndex, RowPlace, fit_columns
 from gistread.units import ranges
 
 _BEGINNING = RowPlace(0, 0, -(1 << 30))
@@ -26,7 +25,6 @@ class TextView(ScrollView, inherit_bindings=False):
     columns: reactive[int] = reactive(1, init=False)
     # Whether right-to-left text is ordered here rather than by the terminal.
     reorder: reactive[bool] = reactive(True, init=False)
-    follow: var[bool] = var(False)  # Whether the end, if it is in view, stays in view when text is added
 
     gutter_cells = 0  # Empty cells before each row
 
@@ -60,7 +58,6 @@ class TextView(ScrollView, inherit_bindings=False):
         removed = min(max(0, removed), len(self._index) - at)
         end = at + removed
         growth = len(blocks) - removed
-        following = self.follow and self._ready and self.scroll_offset.y >= self.max_scroll_y
         selected = self._selected()
         inside = self._ready and self._anchor is not _BEGINNING and at <= self._anchor.block < end
         landmark = self._index.landmark(self._anchor) if inside else None
@@ -78,8 +75,6 @@ class TextView(ScrollView, inherit_bindings=False):
             self._rows_changed(range(self._index.first_row(at), self._index.first_row(after)))
         else:
             self._refit()
-        if following:
-            self._scroll_row(self.max_scroll_y)
         if selected is not None:
             if any(at <= point.block < end for point in selected):
                 selecting.drop(self)

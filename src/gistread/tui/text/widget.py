@@ -42,7 +42,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         text_width: int = 0,
         side_margin: int = 2,
         cursor: bool = False,
-        follow: bool = False,
         id: str | None = None,
     ) -> None:
         super().__init__(source, id=id)
@@ -54,7 +53,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         self.set_reactive(LongText.text_width, text_width)
         self.set_reactive(LongText.side_margin, side_margin)
         self.set_reactive(LongText.cursor, cursor)
-        self.set_reactive(LongText.follow, follow)
         self.gutter_cells = int(cursor)
 
     def show(self, source: BlockSource, *, keep_position: bool = True) -> None:

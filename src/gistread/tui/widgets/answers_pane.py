@@ -28,7 +28,7 @@ class AnswersPane(LongText):
             self.target = target
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(_EMPTY, id=id, side_margin=0, cursor=True, follow=True)
+        super().__init__(_EMPTY, id=id, side_margin=0, cursor=True)
         self.exchanges: list[Exchange] = []
         self.places = Places()  # names places of the book; replaced when the memory changes
         self._blocks: list[Block] = []
