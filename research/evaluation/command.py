@@ -9,11 +9,11 @@ from pathlib import Path
 
 from gistread import prompts
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
-from gistread.cli.loading import open_engine
-from gistread.cli.model_check import check_results
+from gistread.cli.models import check_results
 from gistread.cli.opening import load_settings
 from gistread.cli.output import say
 from gistread.cli.progress import ProgressLine, reading_line
+from gistread.cli.sessions import open_engine
 from gistread.config import Config
 from gistread.engine.models import ModelSource, find_chosen, find_source
 from gistread.engine.protocol import Engine, EngineInfo, Priority, Trust

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from gistread.cli.options import add_formats, add_model, count
+from gistread.cli.arguments import add_formats, add_model, count
 from gistread.cli.parser import Parser
 from research.evaluation.readers import METHODS
 from research.evaluation.tasks.registry import TASKS

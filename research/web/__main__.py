@@ -7,14 +7,14 @@ from pathlib import Path
 
 from gistread.book.open import open_file, read_limited
 from gistread.cli import prepare, report_errors
+from gistread.cli.arguments import add_formats, add_model, count
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, usage_document
-from gistread.cli.loading import open_engine
 from gistread.cli.opening import load_settings
-from gistread.cli.options import add_formats, add_model, count
 from gistread.cli.output import write, write_json
 from gistread.cli.parser import Parser
 from gistread.cli.progress import ProgressLine, engine_line
+from gistread.cli.sessions import open_engine
 from gistread.config import Config
 from gistread.engine.models import ModelSource, find_chosen
 from gistread.errors import ExitStatus, UsageError

@@ -1,8 +1,11 @@
-"""Where gistread keeps its files. XDG variables work on every system; nothing is created here."""
+"""Where gistread keeps its files, and how its installation is changed. Nothing is created here."""
 
 import contextlib
 import os
+import shlex
+import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 _APP = "gistread"
@@ -52,7 +55,17 @@ class Paths:
             _make_private(folder)
 
 
+def pip_install(what: str) -> str:
+    """The command that installs packages beside gistread, with pip, pipx or uv as gistread was installed."""
+    if Path(sys.prefix, "pipx_metadata.json").exists():
+        return f"pipx runpip gistread install {what}"
+    if find_spec("pip") is None:  # uv makes environments without pip.
+        return f"uv pip install --python {shlex.quote(sys.executable)} {what}"
+    return f"{shlex.quote(sys.executable)} -m pip install {what}"
+
+
 def default_paths() -> Paths:
+    """The user's directories; the XDG variables work on every system."""
     import platformdirs
 
     def directory(variable: str, fallback: str) -> Path:

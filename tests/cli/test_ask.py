@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gistread.book.open import open_book
-from gistread.cli import decisions
-from gistread.cli.model_check import check_results
+from gistread.cli import answering
+from gistread.cli.models import check_results
 from gistread.engine.protocol import Trust
 from gistread.errors import ExitStatus, UsageError
 from gistread.library.indexing import update_index
@@ -232,7 +232,7 @@ def test_every_look_up_is_decided_on_the_terminal(
     def format_prompt(proposed: Proposed, length: int) -> str:
         proposals.append(describe_proposed(proposed, length))
         typing(answers[len(proposals) - 1] if len(proposals) <= len(answers) else "\n")
-        return decisions.format_prompt(proposed, length)
+        return answering.format_prompt(proposed, length)
 
     monkeypatch.setattr("gistread.cli.ask.format_prompt", format_prompt)
     ran = run("ask", indexed, QUESTION, "--steps", "ask", "--reader", "readagent-s")
@@ -247,7 +247,7 @@ def test_every_look_up_is_decided_on_the_terminal(
 def test_a_decision_needs_a_terminal_and_the_setting_none(run: Run, indexed: Path, home: Path) -> None:
     refused = run("ask", indexed, QUESTION, "--steps", "ask")
     assert refused.status == ExitStatus.USAGE
-    assert refused.err == "gistread: `--steps ask` needs a terminal: standard input is none.\n"
+    assert refused.err == "gistread: `--steps ask` needs a terminal, and standard input is not one.\n"
     config = home / "XDG_CONFIG_HOME" / "gistread" / "config.toml"
     config.write_text(config.read_text() + 'steps = "ask"\n')
     assert run("ask", indexed, QUESTION).status == ExitStatus.DONE

@@ -14,7 +14,7 @@ import pytest
 from gistread.cli.output import write_json
 from gistread.errors import ExitStatus
 from gistread.memory.store import MemoryStore
-from gistread.paths import default_paths
+from gistread.paths import default_paths, pip_install
 from gistread.store.journal import Journal, read_records
 from tests.cli.conftest import Ran, Run
 from tests.fake_engine import FakeEngine
@@ -385,3 +385,41 @@ def test_a_closed_standard_output_is_one_message(home: Path) -> None:
     command = [sys.executable, "-m", "gistread", "books", "--json"]
     ran = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *command], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (ExitStatus.FAILED, "gistread: Standard output is closed.\n")
+
+
+def test_a_closed_standard_error_sends_no_message_elsewhere(home: Path) -> None:
+    command = [sys.executable, "-m", "gistread", "books", "--add", "nothing.epub"]
+    ran = subprocess.run(["sh", "-c", '"$@" <&- 2>&-', "sh", *command], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (ExitStatus.BOOK, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("ask", "BOOK", "Who?", "--unread"), "--tag and --unread go with --all."),
+        (("ask", "--all"), "The question is empty."),
+        (("ask",), "The question is empty."),
+        (("search", "BOOK", "lamp", "--tag", "sea"), "--tag goes with --all."),
+        (("search", "--all"), "No words to search for."),
+        (("people", "BOOK", "--hide"), "Which name?"),
+        (("people", "BOOK", "--merge", "Ann"), "Which name?"),
+        (("recap", "BOOK", "--upto", "140%"), "'140%' is not a place in a book"),
+        (("serve", "--port", "99999"), "'99999' is not a whole number from 0 to 65535"),
+    ],
+)
+def test_what_is_missing_or_too_much_is_said_in_two_lines(
+    run: Run, book: Path, words: tuple[str, ...], said: str
+) -> None:
+    ran = run(*(book if word == "BOOK" else word for word in words))
+    assert ran.status == ExitStatus.USAGE
+    assert said in ran.err
+    assert ran.err.count("\n") == 2
+
+
+def test_the_way_of_installing_decides_how_an_extra_is_added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    assert pip_install("'gistread[mcp]'") == f"{sys.executable} -m pip install 'gistread[mcp]'"
+    monkeypatch.setattr("gistread.paths.find_spec", lambda name: None)
+    assert pip_install("'gistread[mcp]'") == f"uv pip install --python {sys.executable} 'gistread[mcp]'"
+    (tmp_path / "pipx_metadata.json").touch()
+    assert pip_install("'gistread[mcp]'") == "pipx runpip gistread install 'gistread[mcp]'"

@@ -68,7 +68,7 @@ def completed(shell: str, folder: Path, *words: str) -> list[str]:
         (("index", "--for", "memw"), ["memwalker"]),
         (("cache", "clear", "sn"), ["snapshots"]),
         (("docs", "me"), ["methods"]),
-        (("completion", ""), ["bash", "fish", "powershell", "tcsh", "zsh"]),
+        (("completion", ""), ["bash", "fish", "zsh"]),
         (("index", "fra"), ["frankenstein.epub"]),
         (("index", "ki"), ["kim"]),
         (("help", "ind"), ["index"]),

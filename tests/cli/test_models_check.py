@@ -44,7 +44,7 @@ class GoodEngine(FakeEngine):
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> GoodEngine:
     engine = GoodEngine(says=good)
-    for module in ("cli.loading", "session.models"):
+    for module in ("cli.sessions", "session.models"):
         monkeypatch.setattr(f"gistread.{module}.new_engine", lambda *_, **__: engine)
     return engine
 

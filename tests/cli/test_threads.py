@@ -52,17 +52,10 @@ def test_an_answer_from_behind_the_bound_is_not_shown_again(run: Run, asked: Pat
     assert "Chapter 3" not in engine.calls[-1].text
 
 
-def test_an_interrupted_question_is_kept_and_asked_again(run: Run, asked: Path, engine: FakeEngine) -> None:
+def test_an_interrupted_question_is_kept(run: Run, asked: Path, engine: FakeEngine) -> None:
     engine._says = lambda prompt: EngineError("The model ended.")
     assert (
         run("ask", asked, "And then?", "--continue", "--upto", "50%", "--reader", "gistread").status != ExitStatus.DONE
     )
     assert "No answer was given." in run("threads", asked, "2").out
     assert run("threads", asked).out.endswith("(3 questions, interrupted)\n")
-    engine._says = lambda prompt: "He counted the stairs."
-    assert run("ask", asked, "--again").status == ExitStatus.DONE
-    assert "Question: And then?" in engine.calls[-1].text
-    assert "Chapter 3" not in engine.calls[-1].text
-    assert "No answer was given." not in run("threads", asked, "2").out
-    assert run("threads", asked).out.endswith("(3 questions)\n")
-    assert "No question about this book was interrupted" in run("ask", asked, "--again").err

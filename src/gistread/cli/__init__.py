@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from gistread.cli.output import OutputError, discard_output, fail, install_hint, prepare_streams, write_json
+from gistread.cli.output import OutputError, discard_output, fail, prepare_streams, write_json
 from gistread.cli.parser import parse
 from gistread.errors import ExitStatus, GistreadError, UsageError, traceback_text
-from gistread.paths import default_paths
+from gistread.paths import default_paths, pip_install
 from gistread.store.files import make_folder, private_opener
 
 _EXTRAS = {"mcp": "mcp", "textual_serve": "serve"}  # By the module that an extra of gistread brings
@@ -24,10 +24,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def report_errors(words: list[str], run: Callable[[list[str]], int]) -> int:
     """Run a command line and return its exit status, with errors reported to the user. Never raises."""
+    prepare_streams()
     if sys.stdout is None:  # Closed by the shell: `>&-`
         fail("Standard output is closed.")
         return ExitStatus.FAILED
-    prepare_streams()
     try:
         return _reported(words, run)
     except OutputError as error:
@@ -48,7 +48,7 @@ def _run(words: list[str]) -> int:
         if module not in _EXTRAS:
             raise
         message = f"`gistread {arguments.command}` needs {module}, which is not installed."
-        raise UsageError(message, install_hint(_EXTRAS[module])) from None
+        raise UsageError(message, pip_install(f"'gistread[{_EXTRAS[module]}]'")) from None
 
 
 def prepare(arguments: argparse.Namespace) -> argparse.Namespace:

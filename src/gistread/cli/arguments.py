@@ -1,38 +1,22 @@
-"""Arguments and options of every command: `add_COMMAND`."""
+"""The arguments of every command (`add_COMMAND`), options that several share, and parsers of their values.
+
+The parsers raise ArgumentTypeError or UsageError.
+"""
 
 import argparse
+from collections.abc import Callable
+from pathlib import Path
 
-from gistread.cli.options import (
-    add_book,
-    add_focus,
-    add_formats,
-    add_model,
-    add_quiet,
-    add_reading,
-    add_session_models,
-    book_name,
-    bound,
-    count,
-    one_of,
-    output_path,
-    port,
-    reader,
-    readers,
-)
+from gistread.errors import UsageError
+from gistread.readers.bound import parse_bound
 
 
 def add_index(parser: argparse.ArgumentParser) -> None:
     add_book(parser)
     add_model(parser)
     add_reading(parser)
-    parser.add_argument(
-        "--for",
-        dest="readers",
-        type=readers,
-        default=(),
-        metavar="READER[,READER]",
-        help="also build what these readers need: memwalker, graphreader …",
-    )
+    needs = "also build what these readers need: memwalker, graphreader …"
+    parser.add_argument("--for", dest="readers", type=_readers, default=(), metavar="READER[,READER]", help=needs)
     add_formats(parser, events=True)
 
 
@@ -42,13 +26,13 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     summaries = "\n".join(f"  {method.name:13}{method.summary}" for method in METHODS.values())
     parser.epilog = (parser.epilog or "").replace("{readers}", summaries)
     option = parser.add_argument
-    add_book(parser)
+    add_book(parser, optional=True)
     option("question", metavar="QUESTION", nargs="?", default="")
     option("--all", action="store_true", help="ask every book of the library that you have begun; no BOOK")
     option("--tag", metavar="TAG", default="", help="with --all: only the books of this collection")
     option("--unread", action="store_true", help="with --all: also ask the books that you have not begun")
     add_session_models(parser)
-    option("--reader", metavar="METHOD", type=reader, choices=list(METHODS), help="the method; see below")
+    option("--reader", metavar="METHOD", type=_reader, choices=list(METHODS), help="the method; see below")
     option("--max-pages", type=count(0), metavar="N", help="most sections to look up (5)")
     option(
         "--steps",
@@ -57,15 +41,7 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     )
     option("--passage", metavar="WORDS", help="ask about these words of the book, with the text around them")
     option("--choice", metavar="TEXT", action="append", default=[], help="an answer to choose from; give at least two")
-    option(
-        "--upto",
-        type=bound,
-        metavar="PLACE",
-        help="use the book only up to here: 40%%, page:N, section:N, chapter:N or chapter:TITLE (each to its end, "
-        "with its parts), an offset, here (where you read), or all (default: here in fiction, once you have read "
-        "some of it on screen)",
-    )
-    option("--again", action="store_true", help="ask the last interrupted question about this book again")
+    _add_upto(parser)
     option("--continue", dest="continues", action="store_true", help="go on from the last question about this book")
     option("--thread", type=count(1), metavar="N", help="go on from this thread of questions (see gistread threads)")
     option("--index", action="store_true", help="read the book to its end first")
@@ -96,9 +72,8 @@ def _add_actions(parser: argparse.ArgumentParser) -> "argparse._SubParsersAction
 
 def _add_memory(parser: argparse.ArgumentParser) -> None:
     """Options that choose one of a book's memories."""
-    parser.add_argument(
-        "-m", "--model", metavar="NAME", help="the memory of this model (default: the one with most sections)"
-    )
+    which = "the memory of this model (default: the one with most sections)"
+    parser.add_argument("-m", "--model", metavar="NAME", help=which)
     add_focus(parser)
 
 
@@ -107,7 +82,7 @@ def add_books(parser: argparse.ArgumentParser) -> None:
     action = actions.add_parser
     for name, summary in (("tag", "put books into a collection"), ("untag", "take books out of a collection")):
         tagging = action(name, help=summary)
-        tagging.add_argument("books", metavar="BOOK", nargs="+", type=book_name, help="a file, title or number")
+        tagging.add_argument("books", metavar="BOOK", nargs="+", type=_book_name, help="a file, title or number")
         tagging.add_argument("tag", metavar="TAG", help="its name; TAG.series is a file that opens as one book")
     listing = action("list", help="list the library (default)")
     option = listing.add_argument
@@ -140,7 +115,7 @@ def add_people(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     add_book(parser)
     option("name", metavar="NAME", nargs="*", help="show this person or place")
-    option("--upto", metavar="PLACE", help="leave out the text after this place (see gistread ask)")
+    _add_upto(parser)
     option("--all", action="store_true", help="list rare names too")
     option("--timeline", action="store_true", help="print the chapters with their dates and people")
     correct = parser.add_mutually_exclusive_group()
@@ -152,13 +127,13 @@ def add_people(parser: argparse.ArgumentParser) -> None:
 
 def add_recap(parser: argparse.ArgumentParser) -> None:
     add_book(parser)
-    parser.add_argument("--upto", metavar="PLACE", help="leave out the text after this place (see gistread ask)")
+    _add_upto(parser)
     add_formats(parser)
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
-    add_book(parser)
+    add_book(parser, optional=True)
     option("words", metavar="WORDS", nargs="*", help="the words to find")
     option("--all", action="store_true", help="search every book of the library; no BOOK, only WORDS")
     option("--tag", metavar="TAG", default="", help="with --all: only the books of this collection")
@@ -182,7 +157,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     )
     formats.add_argument("--json", action="store_true", help="one JSON document on standard output")
     output_help = "write to this file; its suffix may give the format (obsidian: also a folder)"
-    option("-o", "--output", metavar="FILE", type=output_path, help=output_help)
+    option("-o", "--output", metavar="FILE", type=_output_path, help=output_help)
     option("-f", "--force", action="store_true", help="overwrite an existing file")
     add_quiet(parser)
 
@@ -202,7 +177,7 @@ def add_docs(parser: argparse.ArgumentParser) -> None:
 
 
 def add_completion(parser: argparse.ArgumentParser) -> None:
-    shells = ["bash", "zsh", "fish", "tcsh", "powershell"]
+    shells = ["bash", "zsh", "fish"]
     parser.add_argument("shell", metavar="SHELL", nargs="?", choices=shells, help=", ".join(shells))
     kinds = ["books", "models", "presets", "catalogue"]
     parser.add_argument("--names", choices=kinds, help=argparse.SUPPRESS)
@@ -213,7 +188,9 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
     option("book", metavar="BOOK", nargs="?", help="the book to open (default: the library)")
     add_session_models(parser)
     option("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this machine only)")
-    option("--port", type=port, default=8000, metavar="N", help="port to listen on (8000; 0: any free port)")
+    option(
+        "--port", type=count(0, 65_535), default=8000, metavar="N", help="port to listen on (8000; 0: any free port)"
+    )
 
 
 def add_models(parser: argparse.ArgumentParser) -> None:
@@ -252,20 +229,133 @@ def add_models(parser: argparse.ArgumentParser) -> None:
 
 def add_doctor(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("--measure", action="store_true", help="measure again")
     add_formats(parser)
 
 
 def add_cache(parser: argparse.ArgumentParser) -> None:
     from gistread.cli.cache import PARTS
 
+    def part(text: str) -> str:  # argparse would apply `choices` to an empty list, too.
+        if text not in PARTS:
+            raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(PARTS)}")
+        return text
+
     actions = _add_actions(parser)
     actions.add_parser("list", help="show what is in the cache, and its size (default)")
     clear = actions.add_parser("clear", help="delete it, without asking")
     which = f"{', '.join(PARTS)} (default: all but memories)"
-    clear.add_argument("parts", metavar="PART", nargs="*", type=one_of(PARTS), default=[], help=which)
+    clear.add_argument("parts", metavar="PART", nargs="*", type=part, default=[], help=which)
     for each in actions.choices.values():
         add_formats(each)
+
+
+def add_session_models(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    parser.add_argument("--asking-model", metavar="MODEL", help="the model that answers (default: the one that reads)")
+
+
+def add_book(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    parser.add_argument(
+        "book",
+        metavar="BOOK",
+        nargs="?" if optional else None,
+        type=_book_name,
+        help="a file, a title or part of one, a number in `gistread books`, sample, or - for standard input",
+    )
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    which = "a GGUF model by path or name (with +ADAPTER), a server address, or `starter`"
+    parser.add_argument("-m", "--model", metavar="MODEL", help=which)
+    context_help = "context length in tokens"
+    parser.add_argument("--context", dest="context_tokens", type=count(256), metavar="N", help=context_help)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
+    option(
+        "--reading",
+        choices=["single-pass", "careful"],
+        help="single-pass: evaluate each token of the book once (default); careful: the papers' two passes",
+    )
+    add_focus(parser)
+    option("--min-words", type=count(1), metavar="N", help="fewest words of a section")
+    option("--max-words", type=count(2), metavar="N", help="most words of a section")
+
+
+def _add_upto(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--upto",
+        type=_bound,
+        metavar="PLACE",
+        help="use the book only up to here: 40%%, page:N, section:N, chapter:N or chapter:TITLE (each to its end, "
+        "with its parts), an offset, here (where you read), or all (default: here in fiction, once you have read "
+        "some of it on screen)",
+    )
+
+
+def add_focus(parser: argparse.ArgumentParser) -> None:
+    """What the gists keep."""
+    kept = "what gists keep: fiction, meeting, paper, manual, code, your own, or auto"
+    parser.add_argument("--preset", metavar="NAME", help=kept)
+    parser.add_argument("--task", metavar="TEXT", help="focus the gists on what you are looking for")
+
+
+def add_formats(parser: argparse.ArgumentParser, *, events: bool = False) -> None:
+    formats = parser.add_mutually_exclusive_group()
+    json_help = 'one JSON document on standard output; {"error": …} on failure'
+    formats.add_argument("--json", action="store_true", help=json_help)
+    if events:
+        formats.add_argument("--events", action="store_true", help="print each event as a line of JSON")
+    add_quiet(parser)
+
+
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no messages and no progress, only errors")
+
+
+def count(least: int, most: int = 10**9) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not text.isdecimal() or len(text) > 10 or not least <= int(text) <= most:
+            limits = f"of at least {least}" if most == 10**9 else f"from {least} to {most}"
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {limits}")
+        return int(text)
+
+    return number
+
+
+def _book_name(text: str) -> str:
+    """The name of a book; one that begins with a dash becomes `./-weird.txt`. Raises UsageError for an address."""
+    if "://" in text:
+        raise UsageError(f"{text} is an address, and gistread opens files.", "Download it, then open the file.")
+    return f"./{text}" if text.startswith("-") and text != "-" else text
+
+
+def _output_path(text: str) -> Path:
+    path = Path(text)
+    if text.endswith("/") and not path.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder {text}")
+    return path
+
+
+def _reader(text: str) -> str:
+    from gistread.readers.registry import find_method
+
+    return find_method(text).name
+
+
+def _readers(text: str) -> tuple[str, ...]:
+    from gistread.readers.registry import METHODS
+
+    return tuple(METHODS) if text == "all" else tuple(dict.fromkeys(_reader(name.strip()) for name in text.split(",")))
+
+
+def _bound(text: str) -> str:
+    try:
+        parse_bound(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 add_sample = add_last = add_mcp = add_session_models

@@ -5,14 +5,14 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
-from gistread.cli.all_books import indexed_shelf
+from gistread.cli.answering import PrintedAnswer
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, usage_document
-from gistread.cli.loading import loading_notes
 from gistread.cli.opening import check_models, load_settings
 from gistread.cli.output import say, write_json
 from gistread.cli.progress import ProgressLine, engine_line
-from gistread.cli.streamed_answer import StreamedAnswer
+from gistread.cli.search import indexed_shelf
+from gistread.cli.sessions import loading_notes
 from gistread.engine.llama.library import installed_version
 from gistread.errors import ExitStatus, GistreadError, UsageError
 from gistread.memory.check_results import CheckResults
@@ -25,7 +25,7 @@ from gistread.units import counted, in_quotes
 
 
 def ask_all(arguments: argparse.Namespace) -> ExitStatus:
-    alone = ("question", "reader", "max_pages", "steps", "passage", "choice", "upto", "again", "continues", "thread")
+    alone = ("question", "reader", "max_pages", "steps", "passage", "choice", "upto", "continues", "thread")
     if given := [name for name in (*alone, "index", "events") if getattr(arguments, name)]:
         what = "two arguments" if given == ["question"] else f"--{given[0].replace('_', '-')}"
         raise UsageError(f"--all takes one QUESTION and no BOOK, not {what}.", 'Example: gistread ask --all "Who …?"')
@@ -78,32 +78,23 @@ async def _show(
     *,
     as_json: bool,
 ) -> tuple[tuple[NamedBook, ...], events.Answered]:
+    """Print the books that are named, and the answer."""
     named: tuple[NamedBook, ...] = ()
-    shown = StreamedAnswer(live=not as_json and sys.stdout.isatty())
-    answered: events.Answered | None = None
+    answer = PrintedAnswer(line, live=not as_json and sys.stdout.isatty())
     async for event in stream:
-        match event:
-            case BooksNamed(books=books):
-                if named:
-                    line.say(f"The model takes it to be about {books[0].book.entry.title}.")
-                else:
-                    for one in books:
-                        line.say(
-                            f"  {one.book.entry.title}: {one.reason}: {in_quotes(' '.join(one.best.text.split()))}"
-                        )
-                named = books
-            case events.AnswerDelta(text=text):
-                line.clear()
-                shown.add(text)
-            case events.Restarted() | events.SteppedBack():
-                shown.restart()
-            case events.Answered():
-                answered = event
-    line.clear()
-    assert answered is not None, "a reader ends with Answered"
+        if not isinstance(event, BooksNamed):
+            answer.add(event)
+            continue
+        if named:
+            line.say(f"The model takes it to be about {event.books[0].book.entry.title}.")
+        else:
+            for one in event.books:
+                line.say(f"  {one.book.entry.title}: {one.reason}: {in_quotes(' '.join(one.best.text.split()))}")
+        named = event.books
     if not as_json:
-        shown.finish(answered, lambda citation: _place(citation, question))
-    return named, answered
+        answer.finish(lambda citation: _place(citation, question))
+    assert answer.answered is not None
+    return named, answer.answered
 
 
 def _place(citation: Citation, question: LibraryQuestion) -> str:

@@ -12,7 +12,7 @@ from gistread.cli.json_output import Json
 from gistread.cli.opening import book_path, library_entries
 from gistread.cli.output import one_line, report, say, write_json
 from gistread.cli.progress import ProgressLine
-from gistread.errors import StorageError, UsageError
+from gistread.errors import ExitStatus, StorageError, UsageError
 from gistread.library import indexing
 from gistread.library.adding import AddResult, add, add_file, add_volumes
 from gistread.library.entries import (
@@ -39,13 +39,13 @@ from gistread.memory.progress import BookProgress, all_memories, furthest_memori
 from gistread.paths import default_paths
 from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import UserData
-from gistread.units import iso_time, progress_bar
+from gistread.units import counted, iso_time, progress_bar
 
 _BAR_COLUMNS = 12
 _MOST_LISTED = 10
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> ExitStatus:
     catalogue = Catalogue(default_paths())
     if arguments.command == "figures":
         _figures(arguments)
@@ -54,10 +54,11 @@ def run(arguments: argparse.Namespace) -> None:
     elif arguments.add or arguments.remove:
         _change(catalogue, arguments.add, arguments.remove, json=arguments.json)
     else:
-        _list(catalogue, arguments)
+        return _list(catalogue, arguments)
+    return ExitStatus.DONE
 
 
-def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> None:
+def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
     entries = library_entries()
     ordered = sort_entries(entries, Order(arguments.sort.replace("-", " ")))
     shown = filter_entries(tagged(ordered, arguments.tag) if arguments.tag else ordered, " ".join(arguments.words))
@@ -79,7 +80,9 @@ def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> None:
     if not entries and folders is not None:
         say("No books yet. Open one with `gistread BOOK`, or add a folder with `gistread books --add FOLDER`.")
     elif entries and not shown:
-        say(f"None of the {len(entries)} books matches.")
+        say(f"None of your {counted(len(entries), 'book')} matches.")
+        return ExitStatus.FAILED
+    return ExitStatus.DONE
 
 
 def _tag(catalogue: Catalogue, arguments: argparse.Namespace) -> None:

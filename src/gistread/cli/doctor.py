@@ -10,12 +10,11 @@ import psutil
 from gistread import __version__
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json
-from gistread.cli.loading import load_info
-from gistread.cli.model_check import check_results, result_document
+from gistread.cli.models import check_results, result_document
 from gistread.cli.opening import load_settings
 from gistread.cli.output import fail, report
+from gistread.cli.sessions import load_info
 from gistread.config import Config
-from gistread.engine.llama.client import forget_rates
 from gistread.engine.llama.fast_copy import lacks_kernels
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.gguf import GgufHeader
@@ -27,7 +26,6 @@ from gistread.errors import EngineError, ExitStatus
 from gistread.memory.check_results import CheckResult
 from gistread.memory.estimate import expected_pace
 from gistread.memory.model import ReadingMode
-from gistread.paths import default_paths
 from gistread.units import counted, format_duration, format_size
 
 _NOVEL_WORDS = 100_000
@@ -52,7 +50,7 @@ class _Findings:
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     config = load_settings(arguments)
-    found = run_until_interrupted(_examine(arguments.model or "", config, measure=arguments.measure))
+    found = run_until_interrupted(_examine(arguments.model or "", config))
     rows = (f"{name:18}{value}" for name, value in _rows(found))
     report(arguments, _document(found), (*rows, _advice_text(found)))
     if found.problem is not None:
@@ -61,7 +59,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
-async def _examine(model_name: str, config: Config, *, measure: bool) -> _Findings:
+async def _examine(model_name: str, config: Config) -> _Findings:
     # Loading a model changes memory and load: measure them first.
     found = _Findings(physical_cores(), available_bytes(), psutil.getloadavg()[0], gpu_maker())
     try:
@@ -74,20 +72,18 @@ async def _examine(model_name: str, config: Config, *, measure: bool) -> _Findin
                 raise
             found.no_model = error
         else:
-            await _examine_model(model, config, found, measure=measure)
+            await _examine_model(model, config, found)
     except EngineError as error:
         found.problem = error
     return found
 
 
-async def _examine_model(model: ModelSource, config: Config, found: _Findings, *, measure: bool) -> None:
+async def _examine_model(model: ModelSource, config: Config, found: _Findings) -> None:
     if model.path is None:
         found.advice.clear()  # llama.cpp is not used.
         found.info = await load_info(model, config)
         return
     found.header = header = await asyncio.to_thread(header_of, model)
-    if measure:
-        forget_rates(default_paths().measurements, header.fingerprint)
     found.info = info = await load_info(model, config)
     found.check = check_results().get(header.fingerprint)
     on_gpu = bool(info.placement and info.placement.gpu_layers)

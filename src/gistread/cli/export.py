@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gistread.book.cache import file_digest
 from gistread.book.model import Book
-from gistread.cli.memories import memory_store, saved_memories
+from gistread.cli.memory import memory_store, saved_memories
 from gistread.cli.opening import STANDARD_INPUT, book_path, open_named
 from gistread.cli.output import say, write, write_bytes, write_json
 from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError

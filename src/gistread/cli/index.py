@@ -9,7 +9,7 @@ from dataclasses import replace
 from gistread.book.model import Book
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
 from gistread.cli.json_output import Json, index_document, reader_document
-from gistread.cli.memories import check_preset, task_of
+from gistread.cli.memory import check_preset, task_of
 from gistread.cli.opening import check_models, load_settings, open_named
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, artifact_line, at_work

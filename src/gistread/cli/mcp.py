@@ -18,13 +18,12 @@ from pydantic import Field, StringConstraints, ValidationError
 from gistread import __version__
 from gistread.book.cache import file_digest, open_cached
 from gistread.cli import mcp_replies as replies
-from gistread.cli.all_books import indexed_shelf
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json
 from gistread.cli.mcp_asking import Questions, View
 from gistread.cli.opening import check_models, library_entries, load_settings
 from gistread.cli.output import say
-from gistread.cli.search import hit_document
+from gistread.cli.search import hit_document, indexed_shelf
 from gistread.config import Config
 from gistread.errors import BookError, ExitStatus, GistreadError, StorageError
 from gistread.library.entries import find_book, path_of

@@ -9,9 +9,9 @@ from mcp.server.mcpserver import Context
 
 from gistread.book.model import Book
 from gistread.cli import mcp_replies as replies
-from gistread.cli.all_books import indexed_shelf
-from gistread.cli.memories import memory_store
-from gistread.cli.recap import longest_memory
+from gistread.cli.contents import longest_memory
+from gistread.cli.memory import memory_store
+from gistread.cli.search import indexed_shelf
 from gistread.config import Config
 from gistread.engine.llama.library import installed_version
 from gistread.errors import GistreadError

@@ -7,9 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json
-from gistread.cli.output import one_line, say, wrap, write, write_json
-from gistread.config import load_config, save_setting
+from gistread.cli.output import fail, one_line, report, say, wrap, write, write_json
+from gistread.cli.progress import ProgressLine
+from gistread.cli.sessions import open_engine
+from gistread.config import Config, load_config, save_setting
 from gistread.engine.catalogue import free_for_models
 from gistread.engine.fetching.partial_file import discard_download
 from gistread.engine.llama.fast_copy import copy_path
@@ -23,20 +26,27 @@ from gistread.engine.models import (
     STARTER_BASE,
     ModelSource,
     find_any_model,
+    find_chosen,
     find_models,
     find_source,
+    fingerprint_of,
     header_of,
     resolve_model,
     settings_name,
     split_adapter,
 )
+from gistread.engine.protocol import EngineInfo, Priority, Trust
 from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, ExitStatus, GistreadError, StorageError, UsageError
 from gistread.memory.check_results import CheckResult, CheckResults
+from gistread.memory.estimate import expected_pace
+from gistread.memory.model import DEFAULT_READING_MODE
+from gistread.memory.model_check import TooSlowError, check_model
 from gistread.paths import default_paths
-from gistread.units import format_size
+from gistread.units import format_duration, format_size
 
 _INDENT = "    "
+_NOVEL_WORDS = 100_000
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus | None:
@@ -48,9 +58,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus | None:
         case "rm":
             _remove(arguments)
         case "check":
-            from gistread.cli.model_check import check
-
-            return check(arguments)
+            return _check(arguments)
         case _:
             from gistread.cli import model_download
 
@@ -196,6 +204,76 @@ def _remove(arguments: argparse.Namespace) -> None:
         say(f"Deleted {one_line(file)}.")
     for role in unset:
         say(role.unset)
+
+
+def check_results() -> CheckResults:
+    return CheckResults(default_paths(), installed_version())
+
+
+def _check(arguments: argparse.Namespace) -> ExitStatus:
+    """Print the result of a model's check; run it if needed or with `--again`. Raises EngineError."""
+    config = load_config(default_paths().config_file)
+    model, results = find_chosen(arguments.model, config), check_results()
+    name, fingerprint = model.name, fingerprint_of(model)
+    result = results.get(fingerprint) if fingerprint and not arguments.again else None
+    info: EngineInfo | None = None
+    if result is None:
+        try:
+            result, info = run_until_interrupted(_run_check(model, config))
+        except TooSlowError:
+            raise
+        except EngineError as error:
+            if not arguments.json:
+                raise
+            fail(str(error))
+            result = CheckResult(Trust.FAILED, f"cannot be used: {error.message.rstrip('.')}", is_usable=False)
+        else:
+            name, fingerprint = info.name, info.fingerprint
+            results.save(fingerprint, model.path, result)
+    document = {"model": {"name": name, "fingerprint": fingerprint or None}, **result_document(result)}
+    rows = (f"  {label:9}{value}" for label, value in _check_rows(result, info))
+    report(arguments, document, [f"{name}: {result.line}.", *rows])
+    return ExitStatus.DONE if result.is_usable else ExitStatus.ENGINE
+
+
+async def _run_check(model: ModelSource, config: Config) -> tuple[CheckResult, EngineInfo]:
+    with ProgressLine() as line:
+        async with open_engine(model, config, line) as engine:
+            line.show(f"checking {engine.info.name} …")
+            return await check_model(engine, Priority.INTERACTIVE), engine.info
+
+
+def _check_rows(result: CheckResult, info: EngineInfo | None) -> list[tuple[str, str]]:
+    if not result.asked:
+        return []
+    faults = f" ({'; '.join(result.faults)})" if result.faults else ""
+    rows = [
+        ("answers", f"{result.right} of {result.asked} right about a text"),
+        ("limits", f"{result.answered} of {result.questions} answered if the text has an answer, and only then"),
+        ("turns", "end by themselves" if result.ends_turns else "run on, or contain marks of the chat template"),
+        ("gists", f"{result.gists} of {result.passages} in its own words{faults}"),
+    ]
+    if info is not None and (pace := expected_pace(info, DEFAULT_READING_MODE).words_per_s):
+        rows.append(("speed", f"{_NOVEL_WORDS:,} words in about {format_duration(_NOVEL_WORDS / pace)}"))
+    when = "before; use --again to check it again" if info is None else f"in {format_duration(result.seconds)}"
+    return [*rows, ("checked", when)]
+
+
+def result_document(result: CheckResult) -> Json:
+    return {
+        "trust": result.trust.value,
+        "verdict": result.line,
+        "usable": result.is_usable,
+        "asked": result.asked,
+        "right": result.right,
+        "questions": result.questions,
+        "answered_rightly": result.answered,
+        "ends_turns": result.ends_turns,
+        "passages": result.passages,
+        "gists": result.gists,
+        "faults": list(result.faults),
+        "seconds": result.seconds,
+    }
 
 
 class _Role(NamedTuple):

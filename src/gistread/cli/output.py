@@ -27,9 +27,14 @@ class OutputError(GistreadError):
 
 
 def prepare_streams(*, quiet: bool = False) -> None:
-    """Replace characters missing in the terminal's encoding; `quiet` suppresses messages other than errors."""
+    """Replace characters missing in the terminal's encoding; `quiet` suppresses messages other than errors.
+
+    An input that the shell has closed (`<&-`) is empty, and messages to a closed standard error are dropped.
+    """
     global _quiet
     _quiet = quiet
+    sys.stdin = sys.stdin or Path(os.devnull).open()  # noqa: SIM115 - open to the end
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -107,14 +112,6 @@ def _output_errors() -> Iterator[None]:
         raise OutputError("") from error
     except OSError as error:
         raise OutputError(f"Cannot write to standard output: {error.strerror}.") from error
-
-
-def install_hint(extra: str) -> str:
-    """The command that adds an extra to this installation of gistread."""
-    parts = Path(sys.prefix).parts
-    if "pipx" in parts:
-        return f"pipx install --force 'gistread[{extra}]'"
-    return f"uv tool install 'gistread[{extra}]'" if "uv" in parts else f"python3 -m pip install 'gistread[{extra}]'"
 
 
 def say(text: str) -> None:

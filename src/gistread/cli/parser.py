@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from gistread import __version__
-from gistread.cli import arguments, options
+from gistread.cli import arguments
 from gistread.cli.output import write
 from gistread.errors import UsageError
 
@@ -106,7 +106,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         if near := _misspelt(argv):
             raise UsageError(f"{argv[0]} is neither a command nor a book.", f"Did you mean `gistread {near}`?")
         parser = _main_parser(_command_list() + _EXAMPLES)
-        options.add_book(parser, optional=True)
+        arguments.add_book(parser, optional=True)
         parsed = parser.parse_args(argv)
     parsed.command = name or "read"
     parsed.module = (_commands()[name].module or name) if name else "read"
@@ -188,7 +188,7 @@ def _main_parser(epilog: str) -> Parser:
     )
     parser.usage = "gistread [--model MODEL] [--context N] [BOOK]\n       gistread COMMAND …"
     parser.add_argument("-V", "--version", action="version", version=_VERSION)
-    options.add_session_models(parser)
+    arguments.add_session_models(parser)
     return parser
 
 

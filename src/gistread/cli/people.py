@@ -27,6 +27,8 @@ def run(arguments: argparse.Namespace) -> ExitStatus | None:
     book = open_named(arguments.book)
     if not supports_names(book):
         raise UsageError("Names are found in English books only.")
+    if not arguments.name and (arguments.hide or arguments.merge is not None):
+        raise UsageError("Which name?", "Put it after the book: gistread people BOOK NAME --hide")
     user_data = UserData(default_paths())
     if arguments.undo:
         undone = user_data.undo_name_correction(book.sha256)

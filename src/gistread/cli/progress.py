@@ -12,11 +12,11 @@ from gistread.memory.model import GistMemory
 from gistread.units import format_duration, progress_bar
 
 _REDRAWN_EVERY_S = 0.1
-_TOLD_EVERY_S = 60.0  # Without a terminal
+_TOLD_EVERY_S = 10.0  # Without a terminal
 
 
 class ProgressLine:
-    """The last line of standard error, redrawn in place; without a terminal, a new line every minute."""
+    """The last line of standard error, redrawn in place; without a terminal, a new line every ten seconds."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr

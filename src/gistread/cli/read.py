@@ -1,4 +1,4 @@
-"""The commands that open the screen: `gistread [BOOK]`, `gistread sample`, `gistread last` and `gistread docs`."""
+"""The commands that open the screen: `gistread [BOOK]`, `sample`, `last` and `docs`; `serve` opens it in a browser."""
 
 import argparse
 import os
@@ -9,8 +9,9 @@ from pathlib import Path
 
 from gistread.book.model import DOCUMENTATION, Book
 from gistread.book.open import open_bytes, open_file
+from gistread.child_process import python_command
 from gistread.cli.opening import STANDARD_INPUT, book_path, library_entries, load_settings, open_named
-from gistread.cli.output import write
+from gistread.cli.output import say, write
 from gistread.config import Config
 from gistread.engine.model_search import starter_path
 from gistread.engine.models import STARTER
@@ -23,6 +24,8 @@ _NEEDS_TERMINAL = "gistread needs a terminal for its screen, and standard output
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
+    if arguments.command == "serve":
+        return _serve(arguments)
     config, model = load_settings(arguments), getattr(arguments, "model", None) or ""
     match arguments.command:
         case "docs":
@@ -110,3 +113,39 @@ def _text(name: str) -> str:
     if not folder.is_dir():  # an editable install
         folder = package.parents[1] / "docs"
     return (folder / f"{name}.md").read_text("utf-8")
+
+
+def _serve(arguments: argparse.Namespace) -> ExitStatus:
+    from gistread.tui.serving import is_loopback, serve
+
+    if not is_loopback(arguments.host):
+        say(
+            f"Warning: other machines can reach {arguments.host}, and nothing is encrypted. "
+            "Anyone with the address below can read your files."
+        )
+    serve(
+        _screen_command(arguments),
+        arguments.host,
+        arguments.port,
+        lambda address: say(f"gistread is at {address}\nPress Ctrl+C to stop."),
+    )
+    return ExitStatus.DONE
+
+
+def _screen_command(arguments: argparse.Namespace) -> list[str]:
+    options = {
+        "--model": arguments.model,
+        "--asking-model": arguments.asking_model,
+        "--context": arguments.context_tokens,
+    }
+    words = python_command("gistread", outlives_parent=True)
+    for option, value in options.items():
+        if value:
+            words += [option, str(value)]
+    if arguments.book == STANDARD_INPUT:
+        raise UsageError("A browser page cannot read standard input.", "Name a file.")
+    if arguments.book:
+        book = book_path(arguments.book)
+        open_file(book).close()
+        words += ["--", str(book.absolute())]
+    return words

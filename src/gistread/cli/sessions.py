@@ -1,22 +1,27 @@
-"""Sessions for `index` and `ask`, with progress and messages on standard error."""
+"""Loads models and opens sessions, with progress and messages on standard error."""
 
 import argparse
 import asyncio
 import shlex
-from contextlib import aclosing, suppress
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 
 from gistread.book.model import Book
 from gistread.cli.interrupt import InterruptError
 from gistread.cli.json_output import reading_document
-from gistread.cli.loading import loading_notes
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, at_work, engine_line, reading_line
 from gistread.config import Config
-from gistread.engine.models import STARTER, find_source
-from gistread.errors import EngineError, StorageError
+from gistread.engine.models import STARTER, ModelSource, new_engine
+from gistread.engine.protocol import Engine, EngineInfo, EngineState, Message, Phase, Sampling
+from gistread.errors import StorageError
+from gistread.paths import default_paths
+from gistread.sample import story_path
 from gistread.session import events as session_events
 from gistread.session.session import Session
 from gistread.units import format_duration
+
+_TRIAL_CHARACTERS, _TRIAL_TOKENS = 1200, 16  # A prompt and an answer that show how fast a model is
 
 
 def new_session(book: Book, config: Config, line: ProgressLine, arguments: argparse.Namespace, task: str) -> Session:
@@ -27,6 +32,9 @@ def new_session(book: Book, config: Config, line: ProgressLine, arguments: argpa
             case session_events.ActivityChanged():
                 line.show(_activity_line(session))
             case session_events.ModelLoaded(info=info, state=state):
+                if not (arguments.model or config.model):
+                    starter = "a small model for trying out; `gistread models` lists others"
+                    line.say(f"Model: {info.name}, {starter if info.name == STARTER else 'the only one here'}.")
                 for note in loading_notes(info, state, config):
                     line.say(f"Note: {note}")
             case session_events.Notice(text=text):
@@ -34,15 +42,9 @@ def new_session(book: Book, config: Config, line: ProgressLine, arguments: argpa
             case session_events.QuestionStarted(model=name, memory=memory) if memory not in ("", name):
                 line.say(f"{name} answers over the memory of {memory}.")
 
-    if not (arguments.model or config.model):
-        with suppress(EngineError):  # raised again when the model is needed
-            name = find_source("").name
-            starter = "a small model for trying out; `gistread models` lists others"
-            line.say(f"Model: {name}, {starter if name == STARTER else 'the only one on this machine'}.")
     asking_model = getattr(arguments, "asking_model", None) or ""
-    session = Session(
-        book, arguments.model or "", asking_model=asking_model, task=task, config=config, listener=on_event
-    )
+    model = arguments.model or ""
+    session = Session(book, model, asking_model=asking_model, task=task, config=config, listener=on_event)
     return session
 
 
@@ -97,3 +99,52 @@ def _say_estimate(session: Session, started: session_events.ReadingStarted, line
         left = " left" if memory.entries else ""
         line.say(f"{memory.book.title}: about {format_duration(started.seconds_left)}{left} with {at_work(info)}.")
         line.say(f"The book is read {memory.focus.description}.")
+
+
+@asynccontextmanager
+async def open_engine(model: ModelSource, config: Config, line: ProgressLine) -> AsyncIterator[Engine]:
+    """An engine with this model loaded. Raises EngineError."""
+    engine = new_engine(model, config, default_paths())
+    notice = ""
+
+    def show(state: EngineState) -> None:
+        nonlocal notice
+        if state.is_fault and state.notice != notice:
+            line.say(f"Note: {state.notice}")
+        elif state.phase is Phase.LOADING:
+            line.show(engine_line(state, model.name))
+        notice = state.notice
+
+    engine.watch(show)
+    try:
+        info = await engine.start()
+        for note in loading_notes(info, engine.state, config):
+            line.say(f"Note: {note}")
+        yield engine
+    finally:
+        await engine.close()
+
+
+async def load_info(model: ModelSource, config: Config) -> EngineInfo:
+    """Load a model with progress, and unload it. Raises EngineError.
+
+    A model on this machine whose speed is unknown is asked for a few words.
+    """
+    with ProgressLine() as line:
+        async with open_engine(model, config, line) as engine:
+            if engine.info.placement is not None and engine.info.rates is None:
+                text = story_path().read_text("utf-8")[:_TRIAL_CHARACTERS]
+                await engine.complete((Message("user", text),), Sampling(_TRIAL_TOKENS))
+            return engine.info
+
+
+def loading_notes(info: EngineInfo, state: EngineState, config: Config) -> list[str]:
+    """Notes about a loaded model, such as a context smaller than requested."""
+    placement = info.placement
+    if placement is None:
+        return [state.notice] if state.notice else []
+    if placement.notice:
+        return [placement.notice]
+    if config.context_tokens and info.context_tokens < config.context_tokens:
+        return [f"{info.name} was trained for {info.context_tokens:,} tokens; a longer context is not possible."]
+    return []

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from gistread.book.images import read_image
 from gistread.child_process import run_python
 from gistread.errors import GistreadError
+from gistread.paths import pip_install
 from gistread.system import cell_pixels, limit_memory
 from gistread.tui.kitty import Kitty, KittyPicture
 from gistread.tui.text.figure import Figure, Painter, dots, half_blocks
@@ -207,9 +208,8 @@ def _opaque(image: "Pixels") -> "Pixels":
 
 
 def _not_installed() -> DrawingError:
-    return DrawingError(
-        "Drawing pictures needs more packages.", "Install them: python3 -m pip install 'gistread[images]'"
-    )
+    how = pip_install("'gistread[images]'")
+    return DrawingError("Drawing pictures needs more packages.", f"Install them: {how}")
 
 
 def _main() -> None:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from gistread import __version__
 from gistread.errors import FetchError, UsageError
+from gistread.paths import pip_install
 
 if TYPE_CHECKING:
     import httpx2
@@ -68,7 +69,7 @@ def new_client(network: Network) -> "httpx2.AsyncClient":
             event_hooks={"response": [_refuse_decryption]},
         )
     except ImportError:
-        raise FetchError("A SOCKS proxy needs another package.", "python3 -m pip install socksio") from None
+        raise FetchError("A SOCKS proxy needs another package.", pip_install("socksio")) from None
     except ValueError as error:  # an invalid proxy address in the environment
         raise FetchError(f"The proxy cannot be used: {error}", "See HTTPS_PROXY and ALL_PROXY.") from None
     except OSError as error:

@@ -206,15 +206,7 @@ def stored_rates(path: Path, setup: str) -> Rates | None:
 def store_rates(path: Path, setup: str, rates: Rates) -> None:
     entries = _read(path)
     entries.pop(setup, None)
-    _write(path, {**entries, setup: [rates.prefill, rates.decode]})
-
-
-def forget_rates(path: Path, fingerprint: str) -> None:
-    """Let the next run of a model tell its speed."""
-    _write(path, {setup: rates for setup, rates in _read(path).items() if not setup.startswith(fingerprint)})
-
-
-def _write(path: Path, entries: dict[str, Any]) -> None:
+    entries[setup] = [rates.prefill, rates.decode]
     document = {"format": _FORMAT, "entries": dict(list(entries.items())[-_MOST_ENTRIES:])}
     with contextlib.suppress(OSError):
         make_folder(path.parent)

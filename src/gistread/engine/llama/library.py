@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import signal
 import subprocess
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,7 @@ from gistread.child_process import run_python
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.machine import AMD, AMD_WITHOUT_ROCM, APPLE, INTEL, NVIDIA
 from gistread.errors import EngineError
+from gistread.paths import pip_install
 
 _PACKAGE = "llama-cpp-python"
 _DESCRIBE = "gistread.engine.llama.worker.system_info"
@@ -92,6 +94,9 @@ def ask_library() -> Library:
         found = orjson.loads(process.stdout) if process.returncode == 0 else None
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         raise _unusable(str(error)) from None
+    if process.returncode == -signal.SIGILL:
+        message = "This build of llama.cpp uses instructions that this processor lacks."
+        raise EngineError(message, f"Rebuild it, with {_COMPILER} installed: {_rebuild(installed_version())}")
     if found is None:
         said = process.stderr.decode("utf-8", "replace").strip().splitlines()
         raise _unusable(said[-1] if said else f"exit status {process.returncode}")
@@ -107,7 +112,7 @@ def _unusable(reason: str) -> EngineError:
         )
     return EngineError(
         f"llama-cpp-python cannot be used: {reason.rstrip('.')}.",
-        f"Install it again: python3 -m pip install --force-reinstall --no-cache-dir {_requirement()}",
+        f"Install it again: {pip_install(f'--force-reinstall --no-cache-dir {_requirement()}')}",
     )
 
 
@@ -144,6 +149,10 @@ def build_advice(library: Library, cpu_flags: frozenset[str], gpu_maker: str) ->
     if not options:
         return []
     compiler = 'HIPCXX="$(hipconfig -l)/clang" HIP_PATH="$(hipconfig -R)" ' if _HIP in options else ""
-    pip = f"python3 -m pip install --force-reinstall --no-deps --no-cache-dir --no-binary {_PACKAGE}"
-    command = f'{compiler}CMAKE_ARGS="{" ".join(options)}" {pip} {_PACKAGE}=={library.version}'
+    command = f'{compiler}CMAKE_ARGS="{" ".join(options)}" {_rebuild(library.version)}'
     return [Advice(" ".join(what), f"Rebuild it, with {tools} installed: {command}")]
+
+
+def _rebuild(version: str) -> str:
+    options = f"--force-reinstall --no-deps --no-cache-dir --no-binary {_PACKAGE}"
+    return pip_install(f"{options} {_PACKAGE}=={version}")

@@ -1,0 +1,113 @@
+"""What a book holds, without a model: `gistread toc`, `gistread recap` and `gistread threads`."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from gistread.book.model import Book
+from gistread.cli.json_output import Json
+from gistread.cli.memory import memory_store, saved_memories
+from gistread.cli.opening import open_named, resolve_bound
+from gistread.cli.output import report, say
+from gistread.errors import UsageError
+from gistread.exporting.documents import as_json
+from gistread.exporting.markdown import as_markdown
+from gistread.exporting.model import Export
+from gistread.memory.model import GistMemory
+from gistread.memory.sizes import unread_memory
+from gistread.memory.writer import MemoryHeader
+from gistread.paths import default_paths
+from gistread.readers.recap import describe_sources, recap
+from gistread.store.user_data import UserData
+from gistread.units import counted
+
+
+def run(arguments: argparse.Namespace) -> None:
+    {"toc": _toc, "recap": _recap, "threads": _threads}[arguments.command](arguments)
+
+
+def _toc(arguments: argparse.Namespace) -> None:
+    book = open_named(arguments.book)
+    chapters: list[Json] = [
+        {
+            "number": number,
+            "title": chapter.title,
+            "start": chapter.start,
+            "end": book.chapter_end(index),
+            "page": book.page_at(chapter.start),
+        }
+        for index, (number, chapter) in enumerate(zip(book.chapter_numbers, book.chapters, strict=True))
+    ]
+    document = {"title": book.title, "length": len(book.text), "page_count": book.page_count, "chapters": chapters}
+    width, length = max(map(len, book.chapter_numbers), default=0), max(1, len(book.text))
+    lines = (
+        f"{one['number']:{width}}  {one['start'] / length:>4.0%}  p. {one['page']:<5,} {one['title'] or 'Untitled'}"
+        for one in chapters
+    )
+    report(arguments, document, lines)
+
+
+def _recap(arguments: argparse.Namespace) -> None:
+    book = open_named(arguments.book)
+    memory = longest_memory(book, saved_memories(book, arguments.book))
+    bound = resolve_bound(arguments.upto, memory, "Up to your place; `--upto all` tells the whole book.")
+    corrections = UserData(default_paths()).name_corrections(book.sha256)
+    story = recap(memory if bound is None else memory.upto(bound), corrections)
+    length, lines = max(1, len(book.text)), []
+    for title, part in (("The story before", story.before), (story.title or "So far", story.chapter)):
+        if part:
+            lines += [title, *(f"{told.start / length:>5.0%}  {told.text}" for told in part), ""]
+    if story.people:
+        lines.append(f"People here: {', '.join(story.people)}")
+    if story.stopped and bound is not None:
+        lines.append(f"You stopped at: {' '.join(book.text[slice(*story.stopped)].split())}")
+    document = {
+        "before": [asdict(told) for told in story.before],
+        "chapter": story.title,
+        "told": [asdict(told) for told in story.chapter],
+        "people": list(story.people),
+        "stopped": story.stopped[0] if story.stopped else None,
+        "pages": story.pages,
+        "summaries": story.summaries,
+    }
+    report(arguments, document, lines)
+    if story.pages:
+        say(f"Told {describe_sources(story)}.")
+    else:
+        say("Nothing has been read: these are sentences of the chapter itself. `gistread index BOOK` reads it.")
+
+
+def longest_memory(book: Book, headers: Sequence[MemoryHeader]) -> GistMemory:
+    """The furthest memory, or an empty one. Raises StorageError."""
+    longest = max(headers, key=lambda header: header.read_until, default=None)
+    return memory_store().load(book, longest) if longest and longest.read_until else unread_memory(book)
+
+
+def _threads(arguments: argparse.Namespace) -> None:
+    book, user_data = open_named(arguments.book), UserData(default_paths())
+    threads = user_data.threads(book.sha256)
+    if arguments.number is None:
+        if arguments.rename is not None or arguments.delete:
+            raise UsageError("Which thread?", "Name its number: `gistread threads BOOK` lists them.")
+        documents, lines = [], []
+        for number, one in enumerate(threads, start=1):
+            questions = [asked.question for asked in one.questions]
+            documents.append({"number": number, "name": one.name, "questions": questions})
+            interrupted = "" if one.questions[-1].answer else ", interrupted"
+            lines.append(f"{number:>4}  {one.name}  ({counted(len(questions), 'question')}{interrupted})")
+        report(arguments, {"threads": documents}, lines)
+        if not threads:
+            say("Nothing has been asked about this book.")
+        return
+    if arguments.number > len(threads):
+        raise UsageError(f"There is no thread {arguments.number}.", "`gistread threads BOOK` lists them.")
+    thread = threads[arguments.number - 1]
+    if arguments.delete:
+        user_data.delete_thread(book.sha256, thread.id)
+        say(f"Deleted: {thread.name}")
+    elif arguments.rename is not None:
+        user_data.rename_thread(book.sha256, thread.id, arguments.rename)
+    else:
+        export = Export(book, questions=thread.questions)
+        document = {"name": thread.name, "questions": as_json(export)["questions"]}
+        report(arguments, document, [as_markdown(export).rstrip("\n")])
