@@ -9,6 +9,7 @@ import pytest
 
 from gistread.book.open import open_book
 from gistread.config import Config
+from gistread.engine.llama.library import installed_version
 from gistread.engine.protocol import Trust
 from gistread.errors import GistreadError, UsageError
 from gistread.library.indexing import update_index
@@ -62,7 +63,7 @@ async def ask(
     async def load() -> FakeEngine:
         return engine
 
-    told = [event async for event in asked.stream(load, ModelChecks(CheckResults(paths, "1")))]
+    told = [event async for event in asked.stream(load, ModelChecks(paths))]
     assert isinstance(told[-1], Answered)
     return [event.books for event in told if isinstance(event, BooksNamed)], told[-1], asked
 
@@ -91,6 +92,19 @@ async def test_the_answer_is_from_the_likeliest_books_and_its_sources_name_them(
     assert "bandages round his head" in answered.citations[0].quote, "not the title that the answer names"
 
 
+async def test_which_book_it_is_is_answered_by_the_words_if_the_model_finds_nothing(paths: Paths, add: Add) -> None:
+    add("The Inn", f"It was cold. {INN}\n\nNobody came. " * 3)
+    add("The Farm", FARM * 3)
+    update_index(paths)
+    for question, found in (("Which book has a man with bandages round his head?", True), ("Who is bandaged?", False)):
+        *_, answered, asked = await ask(paths, question, FakeEngine(says=lambda prompt: "The book does not say."))
+        assert answered.found is found, question
+        if found:
+            assert answered.answer == "Most words of the question are in The Inn:"
+            assert asked.source(answered.citations[0])[0].entry.title == "The Inn"
+            assert "bandages round his head" in answered.citations[0].quote
+
+
 async def test_the_model_chooses_among_the_likeliest_unless_it_failed_its_check(paths: Paths, add: Add) -> None:
     add("The Inn", INN * 9)
     add("The Yard", "The dog had bandages round its head. " * 4)
@@ -100,7 +114,7 @@ async def test_the_model_chooses_among_the_likeliest_unless_it_failed_its_check(
     assert titles(named[1]) == titles(named[0])[::-1]
     assert [call.options for call in engine.calls if call.options] == [("1", "2")]
     unreliable = CheckResult(Trust.FAILED, "guesses")
-    CheckResults(paths, "1").save("fake-1", None, unreliable)
+    CheckResults(paths, installed_version()).save("fake-1", None, unreliable)
     engine = FakeEngine(chooses=lambda prompt, options: 1)
     named, *_ = await ask(paths, "bandages round a head", engine)
     assert len(named) == 1

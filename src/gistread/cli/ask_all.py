@@ -13,9 +13,7 @@ from gistread.cli.output import say, write_json
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.cli.search import indexed_shelf
 from gistread.cli.sessions import loading_notes
-from gistread.engine.llama.library import installed_version
 from gistread.errors import ExitStatus, GistreadError, UsageError
-from gistread.memory.check_results import CheckResults
 from gistread.readers import events
 from gistread.session.events import ActivityChanged, ModelLoaded, Notice, SessionEvent
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
@@ -52,7 +50,7 @@ def ask_all(arguments: argparse.Namespace) -> ExitStatus:
             models = ModelPair(engine_maker(config, shelf.paths), config, on_event)
             try:
                 await models.choose(arguments.model or "", arguments.asking_model or "")
-                checks = ModelChecks(CheckResults(shelf.paths, installed_version()))
+                checks = ModelChecks(shelf.paths)
                 async with aclosing(question.stream(models.load_asking, checks)) as stream:
                     named, answered = await _show(stream, question, line, as_json=arguments.json)
                 info = models.answering.info

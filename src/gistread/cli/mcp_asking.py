@@ -13,10 +13,8 @@ from gistread.cli.contents import longest_memory
 from gistread.cli.memory import memory_store
 from gistread.cli.search import indexed_shelf
 from gistread.config import Config
-from gistread.engine.llama.library import installed_version
 from gistread.errors import GistreadError
 from gistread.library.entries import LibraryEntry
-from gistread.memory.check_results import CheckResults
 from gistread.memory.model import GistMemory
 from gistread.readers import events as reader_events
 from gistread.readers.steering import Steps
@@ -110,7 +108,7 @@ class Questions:
             models = ModelPair(engine_maker(self._config, shelf.paths), self._config, lambda event: None)
             try:
                 await models.choose(self._model, "")
-                checks = ModelChecks(CheckResults(shelf.paths, installed_version()))
+                checks = ModelChecks(shelf.paths)
                 answered, steps = await _report(asked.stream(models.load_asking, checks), None, context)
                 assert models.answering.info is not None
                 name = models.answering.info.name

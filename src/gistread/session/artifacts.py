@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gistread.engine.protocol import Engine, Priority
 from gistread.memory.artifacts import ARTIFACTS
+from gistread.memory.estimate import RemainingWork
 from gistread.memory.model import GistMemory
 from gistread.readers.registry import METHODS
 from gistread.session.events import (
@@ -76,22 +77,18 @@ class Artifacts:
         try:
             while self._wanted:
                 name = next(iter(self._wanted))
-                await self._build(name, memory, engine)
+                left = await ARTIFACTS[name].remaining(memory, engine)
+                if not left.complete:
+                    await self._build(name, left, memory, engine)
                 self._wanted.pop(name, None)
         finally:
             if not self.paused:
                 self._set(None)
 
-    async def _build(self, name: str, memory: GistMemory, engine: Engine) -> None:
-        artifact = ARTIFACTS[name]
-        left = await artifact.remaining(memory, engine)
-        if left.complete:
-            return
-        expected = left.seconds(engine.info)
-        self._set(ArtifactBuilding(name, left.done, left.total, expected))
-        begun = time.monotonic()
-        done = left.done
-        async with aclosing(artifact.build(memory, engine, Priority.BACKGROUND)) as growing:
+    async def _build(self, name: str, left: RemainingWork, memory: GistMemory, engine: Engine) -> None:
+        begun, done, expected = time.monotonic(), left.done, left.seconds(engine.info)
+        self._set(ArtifactBuilding(name, done, left.total, expected))
+        async with aclosing(ARTIFACTS[name].build(memory, engine, Priority.BACKGROUND)) as growing:
             async for grown in growing:
                 done = max(done, grown.done)
                 built = done - left.done

@@ -66,8 +66,7 @@ class Activity:
 
     model: str = ""  # Name of the reading model, or of another one while it answers; empty if none is chosen
     asking_model: str = ""  # Name of the answering model, if it is another one and not answering now
-    read_by: str = ""  # See `Session.read_by`
-    device: str = ""
+    read_by: str = ""  # Name of the model that made the memory, if it is another one
     engine: EngineState | None = None
     reading: ReadingState = ReadingState.NO_MODEL
     page: Page | None = None  # The next page, while its gist is being made

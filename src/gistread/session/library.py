@@ -121,7 +121,7 @@ class LibraryQuestion:
         reader = METHODS[READER].reader()
         async with aclosing(reader(self.question, unread_memory(text), engine, Steering(), options)) as events:
             async for event in events:
-                yield self._quoting(event, text, matches) if isinstance(event, Answered) else event
+                yield self._quoting(event, text, matches, named[0]) if isinstance(event, Answered) else event
 
     def source(self, citation: Citation) -> tuple[ShelfBook, Span]:
         """The book that a citation is from, and the place in it."""
@@ -129,9 +129,19 @@ class LibraryQuestion:
         shift = piece.offset - piece.start
         return piece.book, (citation.start + shift, min(citation.end, piece.end) + shift)
 
-    def _quoting(self, answered: Answered, text: Book, matches: Matches) -> Answered:
-        """Cite the sentence nearest to the question where the title above its passage is cited."""
-        cited: dict[Span, Citation] = {}
+    def _quoting(self, answered: Answered, text: Book, matches: Matches, likeliest: NamedBook) -> Answered:
+        """Cite the sentence nearest to the question where the title above its passage is cited.
+
+        If the model does not know which book is asked for, the answer is the one with the words of the question.
+        """
+        if not answered.found and _ASKS_WHICH.match(self.question):
+            best = likeliest.best
+            pieces = [piece for piece in self._pieces if piece.book is best.book and piece.offset <= best.start]
+            start = pieces[-1].start + best.start - pieces[-1].offset
+            answer = f"Most words of the question are in {best.book.entry.title}:"
+            cited = Citation(0, start, start + len(best.text), best.text)
+            return replace(answered, answer=answer, found=True, quoted=True, citations=(cited,))
+        citations: dict[Span, Citation] = {}
         for one in answered.citations:
             piece = next((piece for piece in self._pieces if one.start < piece.end), None)
             if piece is None:
@@ -142,8 +152,8 @@ class LibraryQuestion:
                 places = places_in(passage, matches.weights, piece.book.indexed.language)
                 sentence = best_sentence(passage, places, matches.weights.__getitem__)
                 start, end = (piece.start + offset for offset in sentence)
-            cited[start, end] = replace(one, page=0, start=start, end=end, quote=text.text[start:end])
-        return replace(answered, citations=tuple(cited.values()))
+            citations[start, end] = replace(one, page=0, start=start, end=end, quote=text.text[start:end])
+        return replace(answered, citations=tuple(citations.values()))
 
     def candidates(self) -> tuple[list[NamedBook], Matches]:
         """The likeliest books, by the words of the question. Raises StorageError."""

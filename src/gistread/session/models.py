@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from gistread.config import Config
+from gistread.engine.llama.library import installed_version
 from gistread.engine.models import (
     default_spec,
     find_source,
@@ -70,12 +71,6 @@ class ChosenModel:
         await self.unload()
         self.spec = self.name = ""
 
-    def file(self) -> Path | None:
-        """The file of the model, if it is on this machine. Reads the disk."""
-        with contextlib.suppress(EngineError):
-            return find_source(self.spec).path
-        return None
-
     @property
     def loaded(self) -> bool:
         return self.engine is not None and self.engine.state.phase not in UNLOADED
@@ -102,27 +97,24 @@ class ChosenModel:
 class ModelChecks:
     """The results of model checks, stored or obtained when needed. Remote models are not checked."""
 
-    def __init__(self, results: CheckResults) -> None:
-        self._results = results
-        self._brief: dict[
-            str, CheckResult | None
-        ] = {}  # Results of brief checks, by fingerprint; None: too slow to check
+    def __init__(self, paths: Paths) -> None:
+        self._results = CheckResults(paths, installed_version())
+        self._brief: dict[str, CheckResult | None] = {}  # Of brief checks, by fingerprint; None: too slow to check
 
     async def check(self, model: ChosenModel) -> CheckResult | None:
         """Check a model that was not checked before; None if there is nothing to check. Raises EngineError."""
         engine = model.engine
         if engine is None or engine.info.placement is None or await self.stored(engine.info) is not None:
             return None
-        result = await check_model(engine)
-        await asyncio.to_thread(
-            self._results.save, engine.info.fingerprint, await asyncio.to_thread(model.file), result
-        )
+        result, file = await check_model(engine), None
+        with contextlib.suppress(EngineError):
+            file = (await asyncio.to_thread(find_source, model.spec)).path
+        await asyncio.to_thread(self._results.save, engine.info.fingerprint, file, result)
         return result
 
     async def for_answer(self, engine: Engine, begin: Callable[[], None]) -> CheckResult | None:
         """The result that a reader needs, or None if unknown. Calls `begin` before a brief check."""
-        fingerprint = engine.info.fingerprint
-        stored = await self.stored(engine.info)
+        fingerprint, stored = engine.info.fingerprint, await self.stored(engine.info)
         if stored is None and engine.info.placement is not None and fingerprint not in self._brief:
             begin()
             self._brief[fingerprint] = await check_answering(engine)

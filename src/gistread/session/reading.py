@@ -8,10 +8,8 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.config import Config
-from gistread.engine.llama.library import installed_version
 from gistread.engine.protocol import EngineInfo
 from gistread.errors import GistreadError, StorageError
-from gistread.memory.check_results import CheckResults
 from gistread.memory.estimate import UNKNOWN_PACE, Pace, expected_pace, learned_pace, pace_of, seconds_to_read
 from gistread.memory.focus import GistFocus
 from gistread.memory.guard import clean
@@ -134,7 +132,7 @@ class Reading:
         """`place`: where the model begins. `background`: start by itself, and report errors as notices only."""
         self.choice = choice
         self.models = models
-        self.checks = ModelChecks(CheckResults(paths, installed_version()))
+        self.checks = ModelChecks(paths)
         self._paces = ModelPaces(paths)
         self._emit = emit
         self._place = place

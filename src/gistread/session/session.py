@@ -281,7 +281,6 @@ class Session:
         return Activity(
             model=model.name,
             asking_model="" if apart else models.asking.name,
-            device=model.info.device if model.loaded and model.info else "",
             engine=model.state,
             reading=reading.state,
             page=reading.page,

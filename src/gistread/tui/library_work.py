@@ -121,8 +121,6 @@ class LibraryAsker:
 
     async def stream(self, question: "LibraryQuestion") -> "AsyncGenerator[BooksNamed | ReaderEvent, None]":
         """Raises GistreadError."""
-        from gistread.engine.llama.library import installed_version
-        from gistread.memory.check_results import CheckResults
         from gistread.session.models import ModelChecks, ModelPair
 
         services, models = self._services, self._own
@@ -132,7 +130,7 @@ class LibraryAsker:
             models = ModelPair(services.make_engine, services.config, lambda event: None)
             await models.choose(services.named_model, "")
             self._own = models
-        checks = ModelChecks(CheckResults(services.paths, installed_version()))
+        checks = ModelChecks(services.paths)
         async with aclosing(question.stream(models.load_asking, checks)) as events:
             async for event in events:
                 yield event
