@@ -30,7 +30,7 @@ async def test_a_moved_file_is_located_by_the_user_and_opened_at_the_same_place(
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await until(pilot, lambda: "file missing" in text_of(app))
         await pilot.press("enter")
-        await until(pilot, lambda: "where is it now?" in text_of(app))
+        await until(pilot, lambda: "Where is A Short Tale now?" in text_of(app))
         app.screen.query_one("#path", Input).value = str(folder / "The Long Tale.txt")
         await pilot.press("enter")
         await until(pilot, lambda: "is another book" in text_of(app))

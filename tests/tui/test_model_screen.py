@@ -1,7 +1,5 @@
 """The model screen: rows while headers are read, filtering, keys and mouse."""
 
-import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -120,32 +118,6 @@ async def test_letters_filter_and_enter_chooses_the_remaining_row(tmp_path: Path
         await until(pilot, lambda: "adder-3b" in text_of(app))
         await pilot.press(*"zeb", "enter")
         await until(pilot, lambda: asked_for == ["/models/zebra-7b.gguf"])
-
-
-async def test_rows_appear_while_headers_are_read_without_moving_the_cursor(
-    tmp_path: Path, found: list[ModelFile], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rest = threading.Event()
-
-    def slowly() -> Iterator[ModelFile]:
-        yield from (MODELS[0], MODELS[1])
-        rest.wait(20)
-        yield MODELS[3]
-
-    monkeypatch.setattr("gistread.tui.screens.model.each_model", slowly)
-    app = app_in(tmp_path, [])
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot)
-        await pilot.press("m")
-        await until(pilot, lambda: "zebra-7b" in text_of(app))
-        assert "Looking for models on this machine … 2" in text_of(app)
-        await pilot.press("down")
-        assert isinstance(app.screen, ModelScreen)
-        put = app.screen.chosen
-        assert put is not None
-        rest.set()
-        await until(pilot, lambda: "adder-3b" in text_of(app))
-        assert app.screen.chosen == put
 
 
 async def test_a_model_is_chosen_with_the_mouse_alone(tmp_path: Path, found: list[ModelFile]) -> None:

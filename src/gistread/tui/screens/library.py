@@ -3,13 +3,11 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.css.query import NoMatches
 from textual.screen import Screen
@@ -20,8 +18,9 @@ from gistread.library.entries import LibraryEntry, Order, absolute, is_file, is_
 from gistread.library.figures import count_books, describe_added
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.library_work import BookAdder, Books, LibraryAsker
-from gistread.tui.screens.listing import ListScreen, Row
+from gistread.tui.screens.listing import ListScreen, Panel, Row
 from gistread.tui.services import AppServices, Opening
+from gistread.tui.text import clean
 from gistread.tui.widgets.book_list import BookDetails, BookList
 from gistread.tui.widgets.book_rows import heading
 from gistread.tui.widgets.input_line import PathInput
@@ -38,10 +37,26 @@ _HOW_TO_BEGIN = (
 )
 
 
-class _Asked(Enum):
-    ADD = "add a folder with its books, or a book: "
-    OPEN = "open a book: "
-    LOCATE = "where is it now? "
+class PathScreen(Panel[Path | None]):
+    """Asks for a path. Dismissed with it if it has no `problem`."""
+
+    def __init__(self, title: str, typed: str = "", problem: Callable[[Path], str] = lambda path: "") -> None:
+        super().__init__(title)
+        self._typed = typed
+        self._problem = problem
+
+    def compose_panel(self) -> ComposeResult:
+        yield Static("Tab completes what is typed.", id="note", classes="panel-note", markup=False)
+        yield PathInput(self._typed, id="path")
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        if event.value.strip():
+            path = absolute(Path(event.value.strip()))
+            if problem := self._problem(path):
+                self.query_one("#note", Static).update(clean(problem))
+            else:
+                self.dismiss(path)
 
 
 class LibraryScreen(Screen[Opening | None]):
@@ -61,7 +76,6 @@ class LibraryScreen(Screen[Opening | None]):
         self._books = books
         self._entries: list[LibraryEntry] = []
         self._order = Order.LAST_READ
-        self._asked = _Asked.OPEN
         self._removed: list[LibraryEntry] = []  # removed in this session, for undo
         self._adder = BookAdder(books.catalogue)
         self._asker = LibraryAsker(services, session)
@@ -75,9 +89,6 @@ class LibraryScreen(Screen[Opening | None]):
         yield Static("", id="empty", markup=False)
         yield BookList(self._books.covers.of, id="books")
         yield BookDetails(self._books, id="about")
-        with Horizontal(id="path-line"):
-            yield Static("", id="path-mark", markup=False)
-            yield PathInput(id="path")
         yield KeyLine(id="keys")
 
     @property
@@ -154,16 +165,11 @@ class LibraryScreen(Screen[Opening | None]):
         self._show_about()
         self._show_keys()
 
-    @on(events.DescendantFocus)
     def _show_keys(self) -> None:
-        typing = isinstance(self.focused, Input)
-        if typing:
-            leading = [("library-close", "back")]
-        else:
-            leading = [("library-close", "stop")] if self._adder.progress else []
-            leading += [] if self._session is not None else [("quit", "quit")]
-            leading += [("library-undo", "undo")] if self._removed else []
-        self.query_one("#keys", KeyLine).show_keys("library", self._services.keymap, leading, typing=typing)
+        leading = [("library-close", "stop")] if self._adder.progress else []
+        leading += [] if self._session is not None else [("quit", "quit")]
+        leading += [("library-undo", "undo")] if self._removed else []
+        self.query_one("#keys", KeyLine).show_keys("library", self._services.keymap, leading)
 
     @on(BookList.Moved)
     def _show_about(self) -> None:
@@ -177,14 +183,14 @@ class LibraryScreen(Screen[Opening | None]):
         self.notify(text, severity="warning", timeout=8)
 
     @on(BookList.Chosen)
-    async def action_library_open(self) -> None:
+    def action_library_open(self) -> None:
         entry = self._list.current
         if entry is None or self._opening:
             return
         if entry.path is None:
             self._warn("This book came from standard input: pipe it in again, or open its file.")
         elif entry.missing:
-            await self.action_library_find()
+            self.action_library_find()
         else:
             self._leave(entry.path)
 
@@ -193,10 +199,8 @@ class LibraryScreen(Screen[Opening | None]):
         self.dismiss(Opening(path) if path else None)
 
     async def action_library_close(self) -> None:
-        """Close the path line, stop adding, or go back to the book."""
-        if self.query_one("#path-line").display:
-            self._close_path()
-        elif self._adder.progress:
+        """Stop adding, or go back to the book."""
+        if self._adder.progress:
             self._adder.stopped = True
         elif self._session is not None:
             self._leave(None)
@@ -223,44 +227,23 @@ class LibraryScreen(Screen[Opening | None]):
         self._order = orders[(orders.index(self._order) + 1) % len(orders)]
         self._show(self._list.current)
 
-    def action_library_path(self) -> None:
-        self._ask(_Asked.OPEN)
+    @work
+    async def action_library_path(self) -> None:
+        def problem(path: Path) -> str:
+            if is_folder(path):
+                return f"{path} is a folder: {self._services.key_hint('library-add')} adds the books in it."
+            return "" if is_file(path) else f"No such file: {path}"
 
-    def action_library_add(self) -> None:
+        path = await self.app.push_screen_wait(PathScreen("Open a book", problem=problem))
+        if path is not None:
+            self._leave(path)
+
+    @work
+    async def action_library_add(self) -> None:
         if self._adder.progress:
             self._warn(f"Books are being added; {self._services.key_hint('library-close')} stops that.")
-        else:
-            self._ask(_Asked.ADD)
-
-    def _ask(self, what: _Asked, about: str = "") -> None:
-        self._asked = what
-        self.query_one("#path-line").display = True
-        self.query_one("#path-mark", Static).update(f" {what.value}")
-        line = self.query_one("#path", PathInput)
-        line.value = about
-        self.set_focus(line)
-
-    def _close_path(self) -> None:
-        self.query_one("#path-line").display = False
-        self._list.focus()
-
-    @on(Input.Submitted, "#path")
-    async def _path_typed(self, event: Input.Submitted) -> None:
-        if not event.value.strip():
-            return
-        path = absolute(Path(event.value.strip()))
-        if self._asked is _Asked.ADD:
-            self._close_path()
-            self.run_worker(self._add(path), group="add")
-        elif self._asked is _Asked.OPEN:
-            if is_folder(path):
-                self._warn(f"{path} is a folder: {self._services.key_hint('library-add')} adds the books in it.")
-            elif not is_file(path):
-                self._warn(f"No such file: {path}")
-            else:
-                self._leave(path)
-        elif (entry := self._list.current) is not None:
-            await self._locate(entry, path)
+        elif path := await self.app.push_screen_wait(PathScreen("Add a folder with its books, or a book")):
+            await self._add(path)
 
     async def _add(self, path: Path) -> None:
         timer = self.set_interval(0.1, self._show_lines)
@@ -317,23 +300,24 @@ class LibraryScreen(Screen[Opening | None]):
             return False
         return True
 
+    @work
     async def action_library_find(self) -> None:
-        """Ask where the file of the current book is now."""
+        """Say where the file of the current book is, or ask where it is now."""
         entry = self._list.current
         if entry is None or entry.path is None:
             return
         if not entry.missing:
             self.notify(f"The file is at {entry.path}")
             return
-        self._ask(_Asked.LOCATE, f"{entry.path.parent}/" if is_folder(entry.path.parent) else "")
-
-    async def _locate(self, entry: LibraryEntry, path: Path) -> None:
-        try:
-            found = await asyncio.to_thread(self._books.locate, entry, path)
-        except GistreadError as error:
-            self._warn(str(error))
-            return
-        if found is None:
-            self._warn(f"{path.name} is another book: {self._services.key_hint('library-path')} opens it.")
-        else:
-            self._leave(found)
+        typed = f"{entry.path.parent}/" if is_folder(entry.path.parent) else ""
+        while path := await self.app.push_screen_wait(PathScreen(f"Where is {entry.title} now?", typed)):
+            try:
+                found = await asyncio.to_thread(self._books.locate, entry, path)
+            except GistreadError as error:
+                self._warn(str(error))
+            else:
+                if found is not None:
+                    self._leave(found)
+                    return
+                self._warn(f"{path.name} is another book: {self._services.key_hint('library-path')} opens it.")
+            typed = str(path)

@@ -1,7 +1,6 @@
 """Chooses a model and its role: one on this machine, a download, a path or address, or none."""
 
 import asyncio
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from gistread.tui.text import clean
 from gistread.tui.widgets.row_list import RowList
 from gistread.units import format_size
 
-_REDRAW_S = 0.1  # how often the list is redrawn while models are found
+_REDRAW_S = 0.1  # how often the progress of a download is drawn
 
 
 _TITLES = {Role.READING: "Choose the model that reads", Role.ASKING: "Choose the model that answers"}
@@ -61,7 +60,6 @@ class ModelScreen(ListScreen[ModelKey]):
         self._free_bytes = 0
         self._whole = False  # whether every model is listed
         self._searching = True
-        self._stop = threading.Event()
         self._moved = False  # whether the user moved the cursor; before, it stays on the current model
         self._results = results
         self._loaded = loaded
@@ -79,7 +77,6 @@ class ModelScreen(ListScreen[ModelKey]):
         self.run_worker(self._find(), group="find")
 
     def on_unmount(self) -> None:
-        self._stop.set()
         self._downloads.on_downloaded = None
 
     def _on_downloaded(self, path: Path) -> None:
@@ -88,35 +85,23 @@ class ModelScreen(ListScreen[ModelKey]):
         self.run_worker(self._find(), group="find", exclusive=True)
 
     async def _find(self) -> None:
-        """Read the headers of all models in a thread; the timer draws what has been found."""
-        self._searching, self._stop = True, threading.Event()
-        self._found.clear()
+        """Read the headers of all models, which a slow disk takes seconds for."""
+        self._searching = True
+
+        def read() -> tuple[list[ModelFile], dict[Path, CheckResult]]:
+            result_of = self._results.by_file() if self._results else lambda _: None
+            found = list(each_model())
+            return found, {model.path: result for model in found if (result := result_of(model.path)) is not None}
+
         try:
-            await asyncio.to_thread(self._read_headers, asyncio.get_running_loop(), self._stop)
+            self._starter, self._free_bytes = starter_path(), available_bytes()
+            self._found, self._checked = await asyncio.to_thread(read)
+            self._draw()
+            self._free_bytes = await asyncio.to_thread(free_for_models)  # asking a graphics card takes a second
             await self._downloads.prepare()
         finally:
             self._searching = False
         self._draw()
-
-    def _read_headers(self, loop: asyncio.AbstractEventLoop, stop: threading.Event) -> None:
-        """Called in a thread. Hands each model to the event loop, which alone changes the screen."""
-        tell = loop.call_soon_threadsafe
-        starter = starter_path()
-        tell(self._measured, available_bytes(), starter)
-        result_of = self._results.by_file() if self._results else lambda _: None
-        for model in each_model():
-            if stop.is_set():
-                return
-            tell(self._add, model, result_of(model.path))
-        tell(self._measured, free_for_models(), starter)  # asking a graphics card takes a second
-
-    def _measured(self, free_bytes: int, starter: Path | None) -> None:
-        self._free_bytes, self._starter = free_bytes, starter
-
-    def _add(self, model: ModelFile, result: CheckResult | None) -> None:
-        self._found.append(model)
-        if result is not None:
-            self._checked[model.path] = result
 
     def rows_for(self, typed: str) -> Sequence[Row[ModelKey]]:
         chooser = Chooser(self.role, self._chosen[self.role], self._free_bytes, self._starter, self._checked)

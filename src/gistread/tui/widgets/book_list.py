@@ -138,16 +138,12 @@ class BookList(ScrollView, can_focus=True):
         self._move_rows(-1)
 
     def action_page_down(self) -> None:
-        self._move_rows(self._page)
+        self._move_rows(max(1, self.size.height // self.row_height))
 
     def action_page_up(self) -> None:
-        self._move_rows(-self._page)
+        self._move_rows(-max(1, self.size.height // self.row_height))
 
-    def action_half_page_down(self) -> None:
-        self._move_rows(max(1, self._page // 2))
-
-    def action_half_page_up(self) -> None:
-        self._move_rows(-max(1, self._page // 2))
+    action_half_page_down, action_half_page_up = action_page_down, action_page_up
 
     def _move_rows(self, rows: int) -> None:
         """Move by rows in the same column; a shorter last row ends at its last book."""
@@ -160,10 +156,6 @@ class BookList(ScrollView, can_focus=True):
 
     def action_bottom(self) -> None:
         self.move_to(len(self._entries) - 1)
-
-    @property
-    def _page(self) -> int:
-        return max(1, self.size.height // self.row_height)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)

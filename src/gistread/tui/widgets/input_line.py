@@ -98,8 +98,8 @@ class PathInput(Input):
 
     BINDINGS = own_keys(("tab", "cursor_right"), priority=True)
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(compact=True, id=id, suggester=_Paths(use_cache=False, case_sensitive=True))
+    def __init__(self, typed: str = "", *, id: str | None = None) -> None:
+        super().__init__(typed, compact=True, id=id, suggester=_Paths(use_cache=False, case_sensitive=True))
 
 
 class _Paths(Suggester):
