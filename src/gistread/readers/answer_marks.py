@@ -243,9 +243,8 @@ def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
         before = said[:start]
         if said[start:end].lower() == "score":
             continue  # In a game; twenty is "a score of"
-        unit = _UNIT.match(said, end)
-        is_told = value in text.numbers and not (unit and not text.has_measure(value, unit[1].lower()))
-        if value < _LEAST_NUMBER or is_told:
+        unit = _UNIT.match(said, end) if text.language == "en" else None
+        if value < _LEAST_NUMBER or (text.has_measure(value, unit[1].lower()) if unit else value in text.numbers):
             continue
         if _ERA.match(said, end) and any(value in (year // 10 * 10, year // 100 + 1) for year in text.numbers):
             continue
@@ -254,9 +253,10 @@ def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
         is_label = re.search(r"(?:\A|\n)[ \t*-]*\Z", before) and re.match(r"[.)]\s+\S", said[end:])
         if is_label or _NUMBERED_THING.search(before):
             continue
-        if _LISTS.match(said, end) or (_ABOUT.search(before) and _has_near(value, text.numbers)):
+        is_near = any(abs(value - number) <= _NEAR * value for number in text.numbers)
+        if _LISTS.match(said, end) or (is_near and _ABOUT.search(before)):
             continue
-        if not text.tells_elsewhere(_sentence_around(said, start), partial(_has_number, value)):
+        if unit or not text.tells_elsewhere(_sentence_around(said, start), partial(_has_number, value)):
             yield start, end
 
 
@@ -281,10 +281,6 @@ def _numbers_of(said: str) -> Iterator[tuple[int, int, int]]:
         numbers = list(numbers_in(said[start:end]))
         if len(numbers) == 1:
             yield start, end, numbers[0][0]
-
-
-def _has_near(value: int, numbers: frozenset[int]) -> bool:
-    return any(abs(value - number) <= _NEAR * value for number in numbers)
 
 
 def _foreign_names(said: str, question: str, text: _Text, language: str) -> Iterator[tuple[int, int]]:
