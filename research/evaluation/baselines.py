@@ -16,11 +16,11 @@ from gistread.memory.passages import split_into_passages
 from gistread.prompts import load
 from gistread.readers.answering import AnswerContext, answer_from, compression_rate
 from gistread.readers.book_text import BookText, opening_event, overlaps, rank_passages, share_of
-from gistread.readers.choices import without_options
 from gistread.readers.events import LookedUp, OpenedBy, ReaderEvent, Shown, Started, Stopped, StopReason
 from gistread.readers.lookups import answer, begin, start_search
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
+from gistread.readers.thread import without_options
 from research import prompts
 from research.evaluation.embedding import Embedder
 

@@ -19,8 +19,7 @@ from gistread.engine.models import ModelSource, find_chosen, find_source
 from gistread.engine.protocol import Engine, EngineInfo, Priority, Trust
 from gistread.errors import UsageError
 from gistread.memory.check_results import CheckResult
-from gistread.memory.focus import parse_task
-from gistread.memory.model import DEFAULT_READING_MODE, PageSize, ReadingMode
+from gistread.memory.model import DEFAULT_READING_MODE, PageSize, ReadingMode, parse_task
 from gistread.memory.model_check import TooSlowError, check_model
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore

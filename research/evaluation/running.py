@@ -12,8 +12,7 @@ from gistread.engine.concurrency import ConcurrencyLimit
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, GistreadError
 from gistread.memory.artifacts import ALL_SUMMARIES, build_artifacts
-from gistread.memory.focus import GistFocus
-from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, PageSize, ReadingMode
+from gistread.memory.model import DEFAULT_READING_MODE, GistFocus, GistMemory, PageSize, ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES, PROMPT_TOKENS, TOKENS_PER_WORD, choose_size
 from gistread.memory.store import MemoryRequest, MemoryStore

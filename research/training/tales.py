@@ -12,7 +12,7 @@ from gistread import prompts
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import wanted_words
 from gistread.memory.passages import GAP
-from gistread.readers.choices import LETTERS, with_options
+from gistread.readers.thread import LETTERS, with_options
 from gistread.words import count_words
 from research.training.packing import Example
 
@@ -202,7 +202,7 @@ class FairyTales:
 
     @staticmethod
     def _pages(tale: Tale, shown: Sequence[int]) -> str:
-        """The sections as `readers.window.render` shows open pages."""
+        """The sections as `readers.lookups.render` shows open pages."""
         return "\n\n".join(f"(Page {at + 1}, in full)\n{tale.sections[at]}" for at in shown)
 
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from gistread.book.builder import BookBuilder
 from gistread.engine.protocol import NO_USAGE, Choice, Priority, Prompt
 from gistread.memory.extractive import extract
-from gistread.memory.focus import GistFocus
 from gistread.memory.gisting import wanted_words
-from gistread.memory.model import PageSize
+from gistread.memory.model import GistFocus, PageSize
 from gistread.memory.single_pass import SinglePass
 from gistread.presets import FICTION
 from gistread.prompts import TRAINED

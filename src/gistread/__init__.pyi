@@ -13,9 +13,9 @@ from gistread.exporting.model import ExportFormat as ExportFormat
 from gistread.memory.model import GistMemory as GistMemory
 from gistread.paths import Paths as Paths
 from gistread.readers.events import Proposed as Proposed
+from gistread.readers.recap import suggestions as suggestions
 from gistread.readers.steering import Decision as Decision
 from gistread.readers.steering import Steps as Steps
-from gistread.readers.suggestions import suggestions as suggestions
 from gistread.readers.thread import QuestionAnswer as QuestionAnswer
 from gistread.search.book_search import BookSearch as BookSearch
 from gistread.search.book_search import SearchMode as SearchMode

@@ -23,18 +23,18 @@ from gistread.book.open import open_book
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Priority, Sampling
 from gistread.memory.extractive import extract
-from gistread.memory.levels import page_by_page
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, ReadingMode
 from gistread.memory.pagination import find_passage
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryRequest, MemoryStore
+from gistread.memory.tree import page_by_page
 from gistread.memory.writer import MemoryWriter
 from gistread.readers.events import AnswerDelta
+from gistread.readers.lookups import render
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.readagent import readagent_s
 from gistread.readers.steering import Steering
-from gistread.readers.window import render
 from gistread.sample import story_path
 from gistread.words import count_words
 from tests.benchmarks.figures import Finding, Skipped, Spread, Table, Target, Value

@@ -6,8 +6,8 @@ from pathlib import Path
 from gistread.book.open import open_book
 from gistread.library.adding import add_folder
 from gistread.library.figures import furthest_reader
-from gistread.memory.focus import GistFocus
-from gistread.memory.progress import BookProgress
+from gistread.memory.model import GistFocus
+from gistread.memory.store import BookProgress
 from tests.library.conftest import Books, Make
 
 

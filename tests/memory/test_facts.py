@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from gistread.memory.derived import DerivedRecords
-from gistread.memory.facts import Fact, build, elements_in, known_facts
-from gistread.memory.graph import build_graph
+from gistread.memory.facts import Fact, build, build_graph, elements_in, known_facts
 from gistread.memory.model import GistMemory
 from tests.fake_engine import FakeEngine, Say
 from tests.readers.memories import FACTS, make_memory

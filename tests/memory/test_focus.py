@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
-from gistread.memory.model import GistMemory, PageSize, ReadingMode
+from gistread.memory.model import DEFAULT_FOCUS, GistFocus, GistMemory, PageSize, ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gistread.memory.levels import Segment, choose_segments, page_weights
 from gistread.memory.model import Gist, GistSource
-from gistread.memory.tree import Node, current_tree
+from gistread.memory.tree import Node, Segment, choose_segments, current_tree, page_weights
 from tests.memory.books import prose
 from tests.readers.memories import make_memory
 

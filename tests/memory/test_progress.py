@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gistread.memory.progress import all_memories, furthest_memories
+from gistread.memory.store import all_memories, furthest_memories
 from gistread.store.journal import encode_line
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from gistread.book.model import Book
 from gistread.book.series import join_books
-from gistread.memory.focus import GistFocus
 from gistread.memory.model import (
+    GistFocus,
     GistMemory,
     GistSource,
     MemoryEntry,

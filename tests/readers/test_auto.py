@@ -3,7 +3,7 @@
 import pytest
 
 from gistread.engine.protocol import Trust
-from gistread.readers import budget
+from gistread.readers import cost
 from gistread.readers.events import Answered, LookedUp, ReaderEvent, Shown, Started
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
@@ -31,7 +31,7 @@ def choice(events: list[ReaderEvent]) -> tuple[str, str]:
 @pytest.fixture
 def long_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """The text of the memory is longer than what may be shown at once."""
-    monkeypatch.setattr(budget, "_COMFORTABLE", 0.05)
+    monkeypatch.setattr(cost, "_COMFORTABLE", 0.05)
 
 
 async def test_a_text_that_fits_is_shown_as_a_whole() -> None:

@@ -11,11 +11,10 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Trust
 from gistread.memory.sizes import unread_memory
 from gistread.prompts import TRAINED
-from gistread.readers.choices import with_options, without_options
 from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
-from gistread.readers.thread import QuestionAnswer, is_follow_up, with_thread
+from gistread.readers.thread import QuestionAnswer, is_follow_up, with_options, with_thread, without_options
 from gistread.sample import story_path
 from gistread.search.ranked import Relevance
 from tests.fake_engine import FakeEngine
@@ -138,7 +137,7 @@ async def tiny(tmp_path: Path) -> AsyncIterator[LlamaEngine]:
 async def test_a_follow_up_on_the_same_pages_evaluates_little_that_is_new(
     name: str, tiny: LlamaEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gistread.readers.sources.MOST_OFFERED", 0)  # It would be asked for the source as well.
+    monkeypatch.setattr("gistread.readers.citations.MOST_OFFERED", 0)  # It would be asked for the source as well.
     memory = make_memory(24, 24)
     options = ReaderOptions(max_pages=2, answer_tokens=8, budget_tokens=3400)
     first = (await events_of(name, tiny, FIRST.question, options, memory))[-1]

@@ -179,3 +179,22 @@ async def test_closing_the_generator_cancels_every_member() -> None:
             break
     await events.aclose()
     assert fake.at_once == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The Wall Street Journal", "the Wall Street Journal."),
+        ("Ferrand", "It was Ferrand"),
+        ("Élodie", "elodie"),
+        ("1809", "in 1809"),
+    ],
+)
+def test_equal_answers_agree(one: str, other: str) -> None:
+    assert longagent.agree(one, other)
+    assert longagent.agree(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), [("Ferrand", "Martha"), ("1809", "1890"), ("", "Ferrand"), ("李", "王")])
+def test_different_answers_disagree(one: str, other: str) -> None:
+    assert not longagent.agree(one, other)

@@ -11,8 +11,7 @@ from gistread.memory import facts, tree
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.people.index import Index, build_timeline
 from gistread.readers.introductions import introducing_sentences
-from gistread.readers.recap import recap
-from gistread.readers.suggestions import suggestions
+from gistread.readers.recap import recap, suggestions
 from gistread.store.model import NameCorrection
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book

@@ -14,8 +14,7 @@ from gistread.book.series import join_books
 from gistread.engine.protocol import Trust
 from gistread.errors import PromptTooLongError
 from gistread.memory.artifacts import ALL_SUMMARIES, build_artifacts
-from gistread.memory.focus import GistFocus
-from gistread.memory.model import GistMemory, PageSize, ReadingMode
+from gistread.memory.model import GistFocus, GistMemory, PageSize, ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.spoilers import has_plot
 from gistread.memory.store import MemoryRequest, MemoryStore

@@ -2,7 +2,7 @@
 
 from gistread.book.model import Book
 from gistread.memory.model import GistMemory, PageSize
-from gistread.readers.suggestions import suggestions
+from gistread.readers.recap import suggestions
 from tests.memory.books import make_book
 from tests.readers.memories import make_memory
 

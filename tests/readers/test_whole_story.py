@@ -7,7 +7,7 @@ import pytest
 from gistread import open_book
 from gistread.memory.facts import elements_in
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
-from gistread.readers import budget
+from gistread.readers import cost
 from gistread.readers.events import Answered
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
@@ -43,7 +43,7 @@ async def test_a_capable_model_answers_about_the_whole_story(
     monkeypatch.setattr("gistread.readers.longagent.MAX_CHUNK_TOKENS", 300)
     monkeypatch.setattr("gistread.readers.notes.CHUNK_TOKENS", 300)
     if is_long:
-        monkeypatch.setattr(budget, "_COMFORTABLE", 0.01)
+        monkeypatch.setattr(cost, "_COMFORTABLE", 0.01)
     answered = await ask(name, QUESTION, make_memory(), CAPABLE)
     assert [piece for piece in PIECES if piece not in answered] == []
 

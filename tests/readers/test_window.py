@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from gistread.memory.levels import page_by_page
 from gistread.memory.model import Gist, GistSource
+from gistread.memory.tree import page_by_page
 from gistread.readers.events import ReaderEvent, SegmentLevel, Started
+from gistread.readers.lookups import render
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
-from gistread.readers.window import render
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory
 from tests.readers.test_readagent_s import answered, ask, says

@@ -6,8 +6,7 @@ import pytest
 
 from gistread.config import Config
 from gistread.engine.protocol import EngineInfo
-from gistread.memory.focus import GistFocus
-from gistread.memory.model import GistMemory, PageSize
+from gistread.memory.model import GistFocus, GistMemory, PageSize
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
 from gistread.prompts import TRAINED

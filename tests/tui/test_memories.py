@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 
 from gistread.engine.models import ModelSource
-from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
+from gistread.memory.model import DEFAULT_FOCUS, GistFocus
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryHeader
 from gistread.presets import built_in_presets

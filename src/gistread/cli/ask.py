@@ -19,19 +19,18 @@ from gistread.cli.sessions import new_session, read_to_end
 from gistread.config import Config
 from gistread.engine.models import find_chosen, fingerprint_of
 from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
-from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.front_matter import front_matter_end
-from gistread.memory.model import GistMemory
+from gistread.memory.model import DEFAULT_FOCUS, GistMemory
 from gistread.memory.passages import Span
 from gistread.memory.sizes import unread_memory
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
 from gistread.readers import events as reader_events
-from gistread.readers.choices import with_options
 from gistread.readers.cost import QUICK
 from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.selection import abbreviate
 from gistread.readers.steering import Steps
+from gistread.readers.thread import with_options
 from gistread.readers.trace import Places, describe_scope, progress_of, step_of
 from gistread.search.book_search import FoldedText
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer

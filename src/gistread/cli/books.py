@@ -34,8 +34,8 @@ from gistread.library.figures import (
     reading_figures,
     relative_time,
 )
-from gistread.memory.focus import DEFAULT_FOCUS
-from gistread.memory.progress import BookProgress, all_memories, furthest_memories
+from gistread.memory.model import DEFAULT_FOCUS
+from gistread.memory.store import BookProgress, all_memories, furthest_memories
 from gistread.paths import default_paths
 from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import UserData

@@ -6,8 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
-from gistread.memory.focus import GistFocus
-from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
+from gistread.memory.model import GistFocus, GistMemory, GistSource, MemoryEntry, Page
 from gistread.memory.writer import MemoryHeader
 from gistread.readers import events
 from gistread.session.events import PageFound, PageRead, ReadingEvent, ReadingStarted

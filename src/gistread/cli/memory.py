@@ -17,10 +17,8 @@ from gistread.engine.model_search import whole_name
 from gistread.engine.models import find_source
 from gistread.errors import EngineError, GistreadError
 from gistread.library.figures import describe_memory, relative_time
-from gistread.memory.focus import DEFAULT_FOCUS, parse_task
-from gistread.memory.model import GistMemory, GistSource, MemoryEntry
-from gistread.memory.progress import all_memories
-from gistread.memory.store import MemoryStore
+from gistread.memory.model import DEFAULT_FOCUS, GistMemory, GistSource, MemoryEntry, parse_task
+from gistread.memory.store import MemoryStore, all_memories
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
 from gistread.presets import AUTO, find_preset

@@ -12,7 +12,7 @@ from gistread.book.model import Book
 from gistread.errors import StorageError
 from gistread.library.adding import AddResult
 from gistread.library.entries import LibraryEntry
-from gistread.memory.progress import BookProgress
+from gistread.memory.store import BookProgress
 from gistread.memory.writer import MemoryHeader
 from gistread.store.model import ReadingDay
 from gistread.store.user_data import UserData

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from gistread.engine import protocol
 from gistread.memory.extractive import CHARACTERS_PER_WORD, extract
-from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
 from gistread.memory.guard import Draft, Fault, clean, find_fault, find_final_fault
-from gistread.memory.model import Gist, GistSource
+from gistread.memory.model import DEFAULT_FOCUS, Gist, GistFocus, GistSource
 from gistread.prompts import PromptTemplate
 from gistread.words import count_words
 

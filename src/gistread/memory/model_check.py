@@ -15,9 +15,8 @@ from gistread import prompts
 from gistread.engine.protocol import Completion, Engine, Message, Priority, Prompt, Sampling, Trust
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult
-from gistread.memory.focus import GistFocus
 from gistread.memory.gisting import GistResult, careful_attempts, gist_page
-from gistread.memory.model import GistSource
+from gistread.memory.model import GistFocus, GistSource
 from gistread.sample import story_path
 from gistread.words import count_words
 

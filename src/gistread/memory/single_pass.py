@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 from gistread.book.model import Book
 from gistread.engine.protocol import NO_USAGE, STREAM_TOKENS, Engine, Message, Priority, Prompt, Usage, choose_or
-from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
 from gistread.memory.gisting import Attempt, extra_task_tokens, gist_tokens, make_attempt, samplings, wanted_words
-from gistread.memory.model import Page, PageSize
+from gistread.memory.model import DEFAULT_FOCUS, GistFocus, Page, PageSize
 from gistread.memory.pagination import Passage, find_passage, shorten_size
 from gistread.memory.sizes import TOKENS_PER_WORD
 from gistread.words import count_words

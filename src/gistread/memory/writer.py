@@ -8,8 +8,17 @@ from typing import Self
 from gistread.book.model import Book
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
-from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize, ReadingMode
+from gistread.memory.model import (
+    DEFAULT_FOCUS,
+    Gist,
+    GistFocus,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+    ReadingMode,
+)
 from gistread.store.journal import Journal, Record
 from gistread.words import count_words
 

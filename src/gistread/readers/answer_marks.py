@@ -17,6 +17,7 @@ from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
 from gistread.memory.guard import capitals_mark_names
 from gistread.people.mentions import titles, word_tables
+from gistread.readers.thread import REFERENCE
 from gistread.search.tokens import Terms, code_of, folded, language_of, stop_words
 from gistread.store.model import AnswerMark, AnswerMarkKind
 
@@ -31,7 +32,6 @@ _BARE_WORDS = 3  # Most words of an answer that is only a name
 
 _HEADING = ParagraphKind.HEADING
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_REFERENCE = re.compile(r"\[\d+\]")
 _OPENS_SENTENCE = re.compile(r"(?:\A|[.!?…:;|*•>\n—])[\s\"'“”‘’«»„(\[*_#-]*(?:\d+[.)]\s*)?[\"'“‘«„*]*\Z")
 _ABBREVIATION = re.compile(r"\b(?:[A-Z]|Mrs?|Ms|Mme|Mlle|Drs?|St|Prof|Capt|Col|Maj|Gen|Lieut|Rev|Hon|Mon)\.\s*\Z")
 _ROMAN = re.compile(r"[IVXLCDM]+")
@@ -112,7 +112,7 @@ def find_marks(
 
     Names and quotations may be anywhere in the book, numbers and dates where it tells of the same; unless `only_shown`.
     """
-    said = _REFERENCE.sub(lambda found: " " * len(found[0]), answer)
+    said = REFERENCE.sub(lambda found: " " * len(found[0]), answer)
     text = _Text(f"{shown}\n{question}", book, "" if only_shown else book.text)
     language = language_of(said, text.language)
     quotations = [found for found in _QUOTATION.finditer(said) if len(_WORD.findall(found[0])) >= _QUOTED_WORDS]

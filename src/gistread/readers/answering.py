@@ -14,10 +14,11 @@ from gistread.engine import protocol
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prompt, Sampling, TextDelta, Trust, Usage
 from gistread.memory.guard import Draft, clean, not_the_prompt, without_control_tokens
 from gistread.memory.passages import Passage
-from gistread.readers.choices import LETTERS, as_sentence, without_options
 from gistread.readers.events import AnswerDelta, Answered, Restarted
 from gistread.readers.protocol import ReaderOptions
-from gistread.words import WORD
+from gistread.readers.thread import LETTERS, as_sentence, without_options
+from gistread.search.tokens import ARTICLES, folded
+from gistread.words import PART, WORD
 
 SHORT_TOKENS = 40  # Longest answer in a few words
 # Stop a model that continues the prompt instead of ending; a weak one also repeats the rule above the task.
@@ -319,3 +320,9 @@ def adds_nothing(note: str) -> bool:
     return (
         says_not_found(note) or re.sub(r"^\W+", "", note).casefold().startswith("nothing new") or not _WORD.search(note)
     )
+
+
+def words_of(answer: str) -> frozenset[str]:
+    """The words without case, articles, punctuation and diacritics."""
+    words = [folded(word) for word in PART.findall(answer.casefold())]
+    return frozenset(word for word in words if word not in ARTICLES) or frozenset(words)

@@ -7,14 +7,13 @@ from dataclasses import replace
 
 from gistread.engine.protocol import Engine, Trust
 from gistread.memory.model import GistMemory
-from gistread.readers.budget import CAREFUL, readable_tokens, whole_text_tokens
-from gistread.readers.choices import without_options
-from gistread.readers.cost import answer_work
+from gistread.readers.cost import CAREFUL, answer_work, readable_tokens, whole_text_tokens
 from gistread.readers.events import ReaderEvent, Started
 from gistread.readers.gistread import asks_for_story
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
+from gistread.readers.thread import without_options
 from gistread.units import format_duration
 
 _WHOLE_BOOK_S = 300.0  # Longest time for which the whole book is read without having been asked for

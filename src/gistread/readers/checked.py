@@ -16,11 +16,10 @@ from gistread.people.mentions import supports_names, word_tables
 from gistread.readers.answer_marks import find_marks
 from gistread.readers.answering import repeats_prompt, says_not_found, says_only_not_found
 from gistread.readers.book_text import overlaps, places_of
-from gistread.readers.citations import cite
+from gistread.readers.citations import cite, with_sources
 from gistread.readers.events import Answered, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import Reader, ReaderOptions
 from gistread.readers.selection import is_translation
-from gistread.readers.sources import with_sources
 from gistread.readers.steering import Steering
 from gistread.readers.support import Statement, check
 from gistread.readers.trace import bound_phrase

@@ -1,17 +1,27 @@
-"""Finds the sentences of the book that tell what an answer says (D9): in the passages it cites, or in all shown."""
+"""Finds the sentences of the book that tell what an answer says (D9): in the passages it cites, or in all shown.
 
+Without numbers in the answer the nearest sentences are its sources, the first chosen by the model in doubt.
+"""
+
+import asyncio
+import contextlib
 import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from gistread.book.model import Book
 from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
+from gistread.engine.protocol import Engine, choose_or
+from gistread.errors import EngineError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, sentences_of, split_into_passages
+from gistread.readers.answering import user_prompt
+from gistread.readers.events import Answered
+from gistread.readers.thread import REFERENCE
 from gistread.search.ranked import Relevance
 from gistread.search.tokens import Terms, code_of, language_of, stop_words
 from gistread.store.model import Citation
@@ -27,7 +37,6 @@ _STEM_LETTERS = 6  # "Greedier" counts as "greedy"
 _LENGTH_WORDS = 120.0  # A sentence with as many content words needs twice the score
 
 _LISTED = re.compile(r"^[ \t]*(?:[-*•|]|\d+[.)])", re.MULTILINE)
-REFERENCE = re.compile(r"\[(\d+)\]")
 
 
 def cite(
@@ -186,3 +195,37 @@ class Evidence:
 
 def _has_text(book: Book, span: Passage) -> bool:
     return bool(book.text[slice(*span)].strip())
+
+
+MOST_OFFERED = 12  # Sentences to choose from; one of them tells 95% of answers (`tests/benchmarks/answers.py`)
+_LONGEST_CHARACTERS = 200  # Of a sentence offered
+
+
+async def with_sources(
+    answered: Answered,
+    question: str,
+    memory: GistMemory,
+    engine: Engine,
+    places: Sequence[Passage],
+    closed: Sequence[Passage],
+) -> Answered:
+    """The answer with up to three citations. The model is asked for the first if several sentences are as near.
+
+    `places`: what was shown of the book. `closed`: places that may not be cited.
+    """
+    ranked = await asyncio.to_thread(nearest_sentences, answered.answer, question, memory, places, closed)
+    found, offered = leading(ranked), [one for one, _ in ranked[:MOST_OFFERED]]
+    if min(len(found), len(offered)) < 2:
+        return replace(answered, citations=found)
+    prompt = user_prompt(
+        "source",
+        text="\n".join(f"{n}. {one.quote[:_LONGEST_CHARACTERS]}" for n, one in enumerate(offered, start=1)),
+        question=question,
+        answer=answered.answer,
+    )
+    with contextlib.suppress(EngineError):  # The answer is kept if the model fails after it.
+        choice = await choose_or(engine, prompt, [str(n) for n in range(1, len(offered) + 1)], 0)
+        first, usage = offered[choice.index], answered.usage + choice.usage
+        found = (first, *(one for one in found if one != first))[: len(found)]
+        return replace(answered, citations=found, usage=usage)
+    return replace(answered, citations=found)

@@ -27,9 +27,8 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, sentence_at, split_into_passages
 from gistread.readers.answering import says_not_found
 from gistread.readers.book_text import BookText, opening_event, overlaps, places_of, share_of
-from gistread.readers.budget import PASSAGE_TOKENS, UNRELIABLE_TOKENS, readable_tokens, whole_text_tokens
-from gistread.readers.choices import without_options
 from gistread.readers.citations import cite
+from gistread.readers.cost import PASSAGE_TOKENS, UNRELIABLE_TOKENS, readable_tokens, whole_text_tokens
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -49,7 +48,7 @@ from gistread.readers.recap import recap
 from gistread.readers.shortlist import LONG_BOOK_PASSAGES, MOST_PASSAGES, SHORTLIST_TOKENS, ask_each, asks_for_a_fact
 from gistread.readers.steering import Steering
 from gistread.readers.support import check
-from gistread.readers.thread import Thread, retrieval_context
+from gistread.readers.thread import Thread, retrieval_context, without_options
 from gistread.search.ranked import Relevance
 from gistread.store.model import Citation
 

@@ -13,16 +13,14 @@ from functools import partial
 
 from gistread import prompts
 from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Sampling, Usage, choose_or
-from gistread.memory.facts import Fact
-from gistread.memory.graph import Element
+from gistread.memory.facts import Element, Fact
 from gistread.memory.model import GistMemory
-from gistread.readers.agreement import words_of
-from gistread.readers.answering import adds_nothing, user_prompt
+from gistread.readers.answering import adds_nothing, user_prompt, words_of
 from gistread.readers.book_text import setting
-from gistread.readers.choices import without_options
 from gistread.readers.choosing import STOP, choose_several
 from gistread.readers.events import LookedUp, Noted, PathEnded, Proposed, ReaderEvent, Unfit, Visited
 from gistread.readers.steering import Steering
+from gistread.readers.thread import without_options
 from gistread.search.ranked import Ranker
 
 STEPS = 10  # Most function calls of one path; three or four are usual (section 5.3)

@@ -1,6 +1,6 @@
 """GraphReader: a rational plan, five paths through the graph of key elements, and one answer (sections 3.3 and 3.4).
 
-Missing facts are extracted first (`memory/facts.py`, `memory/graph.py`). The model plans and chooses the initial
+Missing facts are extracted first (`memory/facts.py`, `memory/facts.py`). The model plans and chooses the initial
 elements; a path with its own notebook starts at each (`graph_path.py`), all concurrently. The answer is written from
 all notebooks, each note once, or from the facts nearest to the question if no path noted anything.
 """
@@ -13,11 +13,17 @@ from gistread.engine.concurrency import ConcurrencyLimit
 from gistread.engine.protocol import Engine, Priority, Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory import facts
-from gistread.memory.graph import Element, build_graph
+from gistread.memory.facts import Element, build_graph
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
-from gistread.readers.agreement import words_of
-from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, compression_rate, user_prompt
+from gistread.readers.answering import (
+    AnswerContext,
+    answer_from,
+    answer_prompt,
+    compression_rate,
+    user_prompt,
+    words_of,
+)
 from gistread.readers.choosing import choose_several
 from gistread.readers.events import Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.graph_path import CHOICE_TOKENS, NOTES_KEPT, GraphSearch, Note, Path, nearest, rank_elements, walk

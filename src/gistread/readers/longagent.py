@@ -7,7 +7,7 @@ answers, or asks again a few times.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -19,11 +19,11 @@ from gistread.memory.derived import as_finished
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span, join, render, split_into_chunks
 from gistread.readers import answering, events
-from gistread.readers.agreement import agree, group_answers
+from gistread.readers.answering import words_of
 from gistread.readers.book_text import setting
-from gistread.readers.choices import without_options
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
+from gistread.readers.thread import without_options
 from gistread.words import count_words
 
 NAME = "longagent"
@@ -250,3 +250,23 @@ def _chunk_tokens(window: int, question_tokens: int, answer_tokens: int) -> int:
     if room < _TASK_TOKENS:
         raise PromptTooLongError(window - 2 * room + 2 * _TASK_TOKENS, answer_tokens, window)
     return min(MAX_CHUNK_TOKENS, room)
+
+
+def agree(one: str, other: str) -> bool:
+    """Whether all words of one answer are among the other's."""
+    first, second = words_of(one), words_of(other)
+    if not first or not second:
+        return not first and not second
+    return first <= second or second <= first
+
+
+def group_answers(answers: Sequence[str]) -> list[list[int]]:
+    """Positions of answers that agree, largest group first, then in order of appearance."""
+    groups: list[list[int]] = []
+    for position, answer in enumerate(answers):
+        home = next((group for group in groups if all(agree(answer, answers[at]) for at in group)), None)
+        if home is None:
+            groups.append([position])
+        else:
+            home.append(position)
+    return sorted(groups, key=lambda group: (-len(group), group[0]))

@@ -7,7 +7,6 @@ from gistread.engine.protocol import NO_USAGE, Engine, Sampling, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span, join, split_into_chunks
-from gistread.readers.agreement import words_of
 from gistread.readers.answering import (
     AnswerContext,
     adds_nothing,
@@ -15,6 +14,7 @@ from gistread.readers.answering import (
     answer_prompt,
     compression_rate,
     user_prompt,
+    words_of,
 )
 from gistread.readers.book_text import setting
 from gistread.readers.events import Noted, PartRead, ReaderEvent, Started, Stopped, StopReason

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 from gistread.engine.protocol import Trust
 from gistread.errors import UsageError
-from gistread.readers.choices import with_options
 from gistread.readers.protocol import Reader
+from gistread.readers.thread import with_options
 
 if TYPE_CHECKING:
     from gistread.engine.protocol import Engine
@@ -40,7 +40,7 @@ class Method:
         """Import the reader. Calling it raises UsageError."""
         from gistread.readers.checked import check_events
         from gistread.readers.selection import about_selection
-        from gistread.readers.stepping_back import with_steps_back
+        from gistread.readers.steering import with_steps_back
         from gistread.readers.thread import with_thread, within_bound
 
         by_method = self.plain_reader()

@@ -13,13 +13,13 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, Span, split_into_passages
 from gistread.readers.answering import AnswerContext, answer_from, user_prompt
 from gistread.readers.book_text import BookText, overlaps
-from gistread.readers.budget import UNRELIABLE_TOKENS
-from gistread.readers.choices import without_options
+from gistread.readers.cost import UNRELIABLE_TOKENS
 from gistread.readers.events import Answered, ReaderEvent, Shown, Stopped, StopReason
 from gistread.readers.gistread import quote_introductions
 from gistread.readers.introductions import introductions
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
+from gistread.readers.thread import without_options
 
 NAME = "passage"
 # Questions offered for a selection, with labels. The user completes the last one.

@@ -1,11 +1,37 @@
-"""Follow-up questions: adds earlier questions and answers to the prompt and to retrieval."""
+"""A question as the model is asked it: earlier questions and answers before it, the options to choose from after it."""
 
 import re
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gistread.readers.choices import without_options
-from gistread.readers.citations import REFERENCE
+from gistread.errors import UsageError
+
+LETTERS = string.ascii_uppercase
+REFERENCE = re.compile(r"\[(\d+)\]")  # In an answer, to its first, second … citation
+
+
+def with_options(question: str, choices: Sequence[str]) -> str:
+    """The question on one line, followed by each option on its own. Raises UsageError for invalid options."""
+    lines = [" ".join(question.split())]
+    options = [" ".join(choice.split()) for choice in choices]
+    if options and not (2 <= len(options) <= len(LETTERS) and all(options) and len(set(options)) == len(options)):
+        raise UsageError(
+            "--choice needs at least two different options.", f"Give 2 to {len(LETTERS)}, none of them empty."
+        )
+    lines += [f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False)]
+    return "\n".join(lines)
+
+
+def as_sentence(option: str) -> str:
+    """An option as a model would write it as its answer."""
+    return option[:1].upper() + option[1:] + ("" if option.endswith((".", "!", "?")) else ".")
+
+
+def without_options(question: str) -> str:
+    """Remove the options from a question, and the earlier questions before it (`thread.py`)."""
+    return question.rpartition("\nQuestion: ")[2].partition("\n")[0]
+
 
 _MOST_WORDS = 240  # Longest thread before a question
 _SHORT_WORDS = 50  # The same for an unreliable model, which a longer thread misleads

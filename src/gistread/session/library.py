@@ -20,7 +20,7 @@ from gistread.memory.passages import Span
 from gistread.memory.sizes import unread_memory
 from gistread.memory.store import MemoryStore
 from gistread.readers.answering import user_prompt
-from gistread.readers.budget import QUICK_S
+from gistread.readers.cost import QUICK_S
 from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.gistread import NAME as READER
 from gistread.readers.protocol import ReaderOptions

@@ -13,7 +13,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.readers import events as reader_events
 from gistread.readers.bound import offset_of
-from gistread.readers.budget import QUICK_S
+from gistread.readers.cost import QUICK_S
 from gistread.readers.events import AnswerDelta, Answered, ReaderEvent, Started
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS, find_method

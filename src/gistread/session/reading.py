@@ -11,9 +11,8 @@ from gistread.config import Config
 from gistread.engine.protocol import EngineInfo
 from gistread.errors import GistreadError, StorageError
 from gistread.memory.estimate import UNKNOWN_PACE, Pace, expected_pace, learned_pace, pace_of, seconds_to_read
-from gistread.memory.focus import GistFocus
 from gistread.memory.guard import clean
-from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, MemoryEntry, Page, ReadingMode
+from gistread.memory.model import DEFAULT_READING_MODE, GistFocus, GistMemory, MemoryEntry, Page, ReadingMode
 from gistread.memory.preset_detection import detect_preset
 from gistread.memory.reading import PageAhead, PageFound, PageRead, ReadingPlan, characters_left, read_book
 from gistread.memory.sizes import choose_sizes

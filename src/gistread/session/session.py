@@ -11,8 +11,7 @@ from gistread.book.model import Book
 from gistread.config import Config, load_config
 from gistread.engine.models import same_model
 from gistread.errors import GistreadError, NotReadyError, traceback_text
-from gistread.memory.focus import GistFocus
-from gistread.memory.model import GistMemory
+from gistread.memory.model import GistFocus, GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from gistread.book.model import Book
 from gistread.memory.front_matter import front_matter_end
 from gistread.readers import events
-from gistread.readers.citations import REFERENCE
+from gistread.readers.thread import REFERENCE
 from gistread.readers.trace import Places, Step, Target, describe_scope, progress_of, step_of, summary_of
 from gistread.session.questions import with_answer
 from gistread.store.model import AnswerMark, Citation, SavedQuestion, with_messages

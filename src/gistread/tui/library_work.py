@@ -16,7 +16,7 @@ from gistread.library import adding, indexing
 from gistread.library.entries import LibraryEntry, list_entries
 from gistread.library.metadata import examine_file, read_cover
 from gistread.library.shelf import Shelf, open_shelf
-from gistread.memory.progress import BookProgress, all_memories, furthest_memories
+from gistread.memory.store import BookProgress, all_memories, furthest_memories
 from gistread.paths import Paths
 from gistread.store.catalogue import Catalogue
 from gistread.store.files import make_folder, replace_file

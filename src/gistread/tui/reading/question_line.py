@@ -9,8 +9,8 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.memory.sizes import unread_memory
 from gistread.memory.spoilers import has_plot
+from gistread.readers.recap import suggestions
 from gistread.readers.selection import CHOICES, extend_bound
-from gistread.readers.suggestions import suggestions
 from gistread.readers.thread import QuestionAnswer, Thread, is_follow_up, within_bound
 from gistread.session.questions import thread_of
 from gistread.store.model import BoundChoice, SavedThread

@@ -11,7 +11,7 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.units import format_duration
 
 if TYPE_CHECKING:
-    from gistread.memory.focus import GistFocus
+    from gistread.memory.model import GistFocus
     from gistread.session.session import Session
 
 _UNDER_WAY = "\0"  # id of the row for a memory without pages
@@ -65,7 +65,7 @@ class ReadingAlong:
         focus = session.memory.focus if session.memory is not None else None
 
         async def use(name: str) -> None:
-            from gistread.memory.focus import GistFocus
+            from gistread.memory.model import GistFocus
 
             if focus is None or presets[name] != focus.preset:
                 await self._read_for(session, GistFocus(presets[name], focus.task if focus is not None else ""))
@@ -117,7 +117,7 @@ class ReadingAlong:
         self._context.push(AskScreen("Memories of this book", note, rows, at, placeholder=prompt), use)
 
     async def _read_for_task(self, session: "Session", text: str) -> None:
-        from gistread.memory.focus import DEFAULT_FOCUS, GistFocus, parse_task
+        from gistread.memory.model import DEFAULT_FOCUS, GistFocus, parse_task
 
         if self._session_with_model() is None:
             return

@@ -11,7 +11,7 @@ from rich.style import Style
 
 from gistread.library.entries import LibraryEntry
 from gistread.library.figures import format_percent, relative_time
-from gistread.memory.progress import BookProgress
+from gistread.memory.store import BookProgress
 from gistread.tui.text import clean
 from gistread.tui.text.figure import Figure, Rows
 from gistread.tui.text.wrap import wrap
