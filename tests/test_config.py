@@ -47,7 +47,6 @@ def test_reads_every_setting(file: Path) -> None:
         min_words=280,
         max_words=600,
         max_pages=0,
-        follow=False,
         text_width=60,
         keys={"ask": "a", "next-page": "space,j"},
     )

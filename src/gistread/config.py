@@ -69,7 +69,6 @@ class Config:
     # When to build what a reader needs besides gists: `auto`, after the book has been read, or `when asked`.
     prepare: Prepare = "auto"
     memory: bool = True  # Whether the memory stands beside the book
-    follow: bool = True  # Whether book and memory scroll together
     # What the header line shows, separated by spaces.
     progress: Annotated[str, _Words(PROGRESS_PARTS)] = "title chapter chapter-left book-left page percent"
     images: Images = "auto"  # How pictures are drawn. `auto`: by the terminal's abilities.
@@ -96,7 +95,10 @@ class Config:
 _KEYS = "keys"
 # Settings of earlier versions: ignored in a file
 _RETIRED = frozenset(
-    ("batch_tokens", "embedding_model", "fast_weights", "flash_attention", "line_spacing", "mark_names", "reading_goal")
+    (
+        *("batch_tokens", "embedding_model", "fast_weights", "flash_attention"),
+        *("follow", "line_spacing", "mark_names", "reading_goal"),
+    )
 )
 _UNWRITABLE = re.compile("[\n\ud800-\udfff]")  # A line break, and bytes of a path that are not UTF-8
 

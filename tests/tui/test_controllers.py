@@ -60,7 +60,7 @@ async def test_a_defect_while_reading_aloud_ends_the_reading(tmp_path: Path, mon
         async with app.run_test(size=SIZE) as pilot:
             screen = await opened(pilot)
             await pilot.press("R")
-            await until(pilot, lambda: not screen.controllers.speech.active)
+            await until(pilot, lambda: not screen.controllers.speech.running)
 
     with pytest.raises(DefectError, match="a defect"):
         await read_aloud()

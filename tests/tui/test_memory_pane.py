@@ -138,18 +138,13 @@ async def test_pages_are_pinned_and_lead_to_the_book(tmp_path: Path) -> None:
         await until(pilot, lambda: len(screen.memory_pane.view.pinned) != 1)
 
 
-async def test_the_memory_moves_the_book_only_while_following(tmp_path: Path) -> None:
+async def test_the_memory_moves_the_book(tmp_path: Path) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=gists))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("tab", "down", "down")
         third = screen.memory_pane.memory.entry(3).page
         await until(pilot, lambda: screen.book_pane.place == third.start)
-        await pilot.press("f")
-        await until(pilot, lambda: "not following" in text_of(app))
-        await pilot.press("down")
-        await pilot.pause(0.1)
-        assert screen.book_pane.place == third.start
 
 
 async def test_a_complete_memory_is_shown_without_a_model(tmp_path: Path) -> None:

@@ -137,10 +137,9 @@ async def test_speech_resumes_with_the_interrupted_sentence(tmp_path: Path) -> N
         screen = await opened(pilot)
         await pilot.press("R")
         await until(pilot, lambda: len(recorder.spoken) == 2)
-        await pilot.press("P")
-        await until(pilot, lambda: screen.controllers.speech.paused and not recorder.processes)
-        assert screen.controllers.context.layers.of(Layer.SPOKEN)
-        await pilot.press("P")
+        await pilot.press("R")
+        await until(pilot, lambda: not screen.controllers.speech.running and not recorder.processes)
+        await pilot.press("R")
         await until(pilot, lambda: len(recorder.spoken) == 3)
         assert recorder.spoken[1] == recorder.spoken[2]
         await pilot.press("R")

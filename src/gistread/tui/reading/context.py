@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,19 +16,17 @@ from gistread.marking import quote_at
 from gistread.session.events import Obstacle
 from gistread.store.catalogue import Catalogue
 from gistread.store.model import NameCorrection, ReadingPlace
+from gistread.store.pace import ReadingSpeed
 from gistread.store.user_data import UserData
 from gistread.tui.progress import Progress
-from gistread.tui.reading.pane_switcher import Pane, PaneSwitcher
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.position import ModelPlace, ReadingPosition
 from gistread.tui.services import AppServices
 from gistread.tui.text import LongText, Mark
-from gistread.tui.widgets.answers_pane import AnswersPane
-from gistread.tui.widgets.book_pane import BookPane
-from gistread.tui.widgets.input_line import InputLine, QuestionInput
-from gistread.tui.widgets.memory_pane import MemoryPane
 
 if TYPE_CHECKING:
     from gistread.session.session import Session
+    from gistread.tui.screens.reading import ReadingScreen
 
 
 REST_S = 1.0  # how long a place must be at rest before it is written
@@ -155,28 +152,32 @@ _OBSTACLES = {
 }
 
 
-@dataclass(eq=False, slots=True)
 class ReadingContext:
     """The open book, the widgets that show it, and the application around them."""
 
-    screen: Screen[None]  # For workers, timers and other screens only
-    services: AppServices
-    book: Book
-    path: Path | None  # The file the book came from; None for one read from standard input
-    book_pane: BookPane
-    memory_pane: MemoryPane
-    answers_pane: AnswersPane
-    question: QuestionInput
-    input_line: InputLine
-    panes: PaneSwitcher
-    layers: MarkLayers
-    position: ReadingPosition
-    model_place: ModelPlace
-    progress: Progress
-    user_data: UserDataWriter
-    refresh: Callable[[], None]  # Redraw the lines around the panes
-    corrections: tuple[NameCorrection, ...] = ()  # Corrections of names in the book
-    session: "Session | None" = None  # None until the first page has been drawn
+    def __init__(
+        self, screen: "ReadingScreen", services: AppServices, book: Book, path: Path | None, saved: ReadingPlace
+    ) -> None:
+        """`path`: the file the book came from, None for standard input; `saved`: where the user was."""
+        self.screen = screen
+        self.services = services
+        self.book = book
+        self.path = path
+        self.book_pane = screen.book_pane
+        self.memory_pane = screen.memory_pane
+        self.answers_pane = screen.answers_pane
+        self.question = screen.question
+        self.input_line = screen.input_line
+        self.panes = screen.panes
+        self.refresh = screen.redraw_lines  # of the lines around the panes
+        self.layers = MarkLayers(screen.book_pane, screen.memory_pane)
+        self.position = ReadingPosition(saved, len(book.text))
+        self.model_place = ModelPlace(self.position, book)
+        pace, shown = ReadingSpeed(services.paths), services.config.progress.split()
+        self.progress = Progress(book, pace, services.user_data, shown)
+        self.user_data = UserDataWriter(services.user_data, Catalogue(services.paths), book, path, self.warn)
+        self.corrections: tuple[NameCorrection, ...] = ()  # Corrections of names in the book
+        self.session: Session | None = None  # None until the first page has been drawn
 
     @property
     def place(self) -> int:

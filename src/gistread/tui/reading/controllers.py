@@ -10,7 +10,7 @@ from gistread.tui.reading.answers import AnswerController, ThreadController
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.links import LinkController
 from gistread.tui.reading.memory_pages import MemoryPages, MemoryZoom
-from gistread.tui.reading.navigation import GoTo, Navigation
+from gistread.tui.reading.navigation import Navigation
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import QuestionLine
 from gistread.tui.reading.questions import QuestionController
@@ -48,7 +48,7 @@ class SessionListener:
             case events.MemoryOpened(memory=memory):
                 pane.show_memory(memory)
                 context.answers_pane.places = Places(len(memory.book.text), memory, memory.book)
-                self._pages.show_here(scroll=self._pages.following)
+                self._pages.show_here(scroll=True)
                 self._zoom.redraw()
             case events.PageStarted(page=page):
                 pane.set_progress(begun=page, reading=True)
@@ -119,7 +119,6 @@ class Controllers:
         self.context = context
         self.panes = context.panes
         self.navigation = Navigation(context)
-        self.go_to = GoTo(context, self.navigation)
         self.search = SearchController(context, self.navigation)
         self.links = LinkController(context, self.navigation)
         self.pictures = Pictures(context, self.navigation)

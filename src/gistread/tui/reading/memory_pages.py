@@ -30,15 +30,6 @@ class MemoryPages:
         self._memory_stays = False
         self._walking = False  # the user moves through the memory, and the book follows: one jump in the history
 
-    @property
-    def following(self) -> bool:
-        return self._context.services.config.follow
-
-    def toggle_follow(self) -> None:
-        self._context.services.settings.set("follow", not self.following)
-        self._context.notify("Book and memory scroll together." if self.following else "Panes scroll separately.")
-        self._context.refresh()
-
     def toggle_memory(self) -> None:
         self._context.panes.toggle_memory()
         self._context.screen.call_after_refresh(self._context.refresh)
@@ -48,7 +39,7 @@ class MemoryPages:
         self._memory_stays = True
 
     def book_moved(self) -> None:
-        follows = self.following and self._context.panes.current is not Pane.MEMORY and not self._memory_stays
+        follows = self._context.panes.current is not Pane.MEMORY and not self._memory_stays
         self._memory_stays = False
         self.show_here(scroll=follows)
 
@@ -98,11 +89,11 @@ class MemoryPages:
         if event.go:
             self._navigation.jump(event.page.start)
             self._context.panes.show(Pane.BOOK)
-        elif self.following:
-            if not self._walking:
-                self._walking = True
-                self._navigation.jumps.leave(self._context.place, event.page.start)
-            self._navigation.show(event.page.start)
+            return
+        if not self._walking:
+            self._walking = True
+            self._navigation.jumps.leave(self._context.place, event.page.start)
+        self._navigation.show(event.page.start)
 
     def clicked(self, event: Clicked) -> None:
         pane, app = self._context.memory_pane, self._context.screen.app

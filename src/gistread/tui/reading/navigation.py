@@ -66,12 +66,13 @@ class JumpList:
         return place
 
 
-class Navigation:
+class Navigation(InputLineClient):
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self._book = context.book
         self._contents: ContentsTree | None = None
         self._return_to: Pane | None = None
+        self._destinations: tuple[Destination, ...] = ()
         self.jumps = JumpList()
         self._before: dict[int, Snapshot] = {}  # The reading place before the first jump from each offset
 
@@ -151,14 +152,7 @@ class Navigation:
         speed = context.progress.words_per_minute
         context.push(ContentsScreen(self._contents, context.place, speed, context.position, seen_by_model), go)
 
-
-class GoTo(InputLineClient):
-    """The input line for a place: `40%`, `page 12`, a chapter."""
-
-    def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
-        self._context = context
-        self._navigation = navigation
-        self._destinations: tuple[Destination, ...] = ()
+    # The input line for a place: `40%`, `page 12`, a chapter
 
     def ask(self) -> None:
         count = self._context.book_pane.count.take()
@@ -174,7 +168,7 @@ class GoTo(InputLineClient):
         elif number > 100:
             self._context.warn("Enter a number from 0 to 100.")
         else:
-            self._navigation.jump_to_share(number / 100)
+            self.jump_to_share(number / 100)
 
     def typed(self, words: str) -> None:
         found = destinations_of(words, self._context.book, self._context.place)
@@ -186,6 +180,6 @@ class GoTo(InputLineClient):
         if choice is not None and choice < len(self._destinations):
             self._context.input_line.close()
             self._context.panes.show(Pane.BOOK)
-            self._navigation.jump(self._destinations[choice].offset)
+            self.jump(self._destinations[choice].offset)
         elif not words.strip():
             self._context.input_line.close()

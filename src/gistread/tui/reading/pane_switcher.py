@@ -1,16 +1,15 @@
 """The panes of the reading screen: their sizes, which one has the focus, and on a narrow screen, which one is shown."""
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from textual.screen import Screen
 from textual.widget import Widget
 
 from gistread.tui.commands import run
 from gistread.tui.services import AppServices
-from gistread.tui.widgets.answers_pane import AnswersPane
-from gistread.tui.widgets.book_pane import BookPane
-from gistread.tui.widgets.input_line import QuestionInput
-from gistread.tui.widgets.memory_pane import MemoryPane
+
+if TYPE_CHECKING:
+    from gistread.tui.screens.reading import ReadingScreen
 
 ROOMY_COLUMNS = 140  # from this width the conversation stands below the memory, beside the book
 WIDE_COLUMNS = 100  # from this width book and memory stand side by side; below it, one pane at a time
@@ -36,20 +35,12 @@ _LEAST_ROWS = 3
 
 
 class PaneSwitcher:
-    def __init__(
-        self,
-        screen: Screen[None],
-        services: AppServices,
-        book: BookPane,
-        memory: MemoryPane,
-        answers: AnswersPane,
-        question: QuestionInput,
-    ) -> None:
+    def __init__(self, screen: "ReadingScreen", services: AppServices) -> None:
         self._screen = screen
-        self._book = book
-        self._memory = memory
-        self._answers = answers
-        self._question = question
+        self._book = screen.book_pane
+        self._memory = screen.memory_pane
+        self._answers = screen.answers_pane
+        self._question = screen.question
         self._services = services
         self.current = Pane.BOOK
         self._memory_wanted: bool | None = None  # as chosen since the book was opened

@@ -55,49 +55,14 @@ class OpenThread:
         self.exchanges = (*self.exchanges, answered)
 
 
-class BoundLine(InputLineClient):
-    """The input line that sets where answers stop: where the user has read to, any place, or the end of the book."""
-
-    def __init__(self, context: ReadingContext, line: "QuestionLine") -> None:
-        self._context = context
-        self._line = line
-        self._choices: list[BoundChoice] = []
-
-    def ask(self) -> None:
-        self._context.input_line.ask(self, "answers stop at", HINT)
-        self.typed("")
-
-    def typed(self, words: str) -> None:
-        context = self._context
-        found = destinations_of(words, context.book, context.place)
-        offered = [(one.words, BoundChoice(at=one.offset)) for one in found.destinations] or self._usual()
-        self._choices = [choice for _, choice in offered]
-        context.input_line.choose_from([label for label, _ in offered])
-        context.input_line.say(found.problem, problem=bool(found.problem))
-
-    def _usual(self) -> list[tuple[str, BoundChoice]]:
-        """What is not chosen now comes first, so that the key and Enter switch."""
-        book, line = self._context.book, self._line
-        whole = ("the end: answers use the whole book", BoundChoice(whole=True))
-        read = (f"where you have read to, {line.place_read / max(1, len(book.text)):.0%}", BoundChoice())
-        chapter = book.chapters[book.chapter_index(self._context.place)]
-        here = (f"the end of this chapter, {chapter.end / max(1, len(book.text)):.0%}", BoundChoice(at=chapter.end))
-        return [whole, read, here] if line.bound is not None else [read, whole, here]
-
-    def accepted(self, words: str, choice: int | None) -> None:
-        self._context.input_line.close()
-        if choice is not None and choice < len(self._choices):
-            self._line.choose_bound(self._choices[choice])
-
-
-class QuestionLine:
+class QuestionLine(InputLineClient):
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self.selection: Passage | None = None  # The selected text that the next question is about
         self._translation = CHOICES[-1][1]  # with the language of the last translation
         self._chosen = BoundChoice()  # Where answers stop
         self.thread = OpenThread()
-        self.bound_line = BoundLine(context, self)
+        self._choices: list[BoundChoice] = []  # the bounds on offer
 
     def load(self) -> None:
         """Load the bound chosen for this book, and the thread asked last. Call it in a thread."""
@@ -187,6 +152,33 @@ class QuestionLine:
             return "answers use the whole book"
         share = bound / len(self._context.book.text)
         return f"answers stop at {share:.0%}" if share >= 0.01 else "answers stop here"
+
+    def ask_bound(self) -> None:
+        """Set where answers stop: where the user has read to, any place, or the end of the book."""
+        self._context.input_line.ask(self, "answers stop at", HINT)
+        self.typed("")
+
+    def typed(self, words: str) -> None:
+        context = self._context
+        found = destinations_of(words, context.book, context.place)
+        offered = [(one.words, BoundChoice(at=one.offset)) for one in found.destinations] or self._usual_bounds()
+        self._choices = [choice for _, choice in offered]
+        context.input_line.choose_from([label for label, _ in offered])
+        context.input_line.say(found.problem, problem=bool(found.problem))
+
+    def _usual_bounds(self) -> list[tuple[str, BoundChoice]]:
+        """What is not chosen now comes first, so that the key and Enter switch."""
+        book = self._context.book
+        whole = ("the end: answers use the whole book", BoundChoice(whole=True))
+        read = (f"where you have read to, {self.place_read / max(1, len(book.text)):.0%}", BoundChoice())
+        chapter = book.chapters[book.chapter_index(self._context.place)]
+        here = (f"the end of this chapter, {chapter.end / max(1, len(book.text)):.0%}", BoundChoice(at=chapter.end))
+        return [whole, read, here] if self.bound is not None else [read, whole, here]
+
+    def accepted(self, words: str, choice: int | None) -> None:
+        self._context.input_line.close()
+        if choice is not None and choice < len(self._choices):
+            self.choose_bound(self._choices[choice])
 
     def choose_bound(self, choice: BoundChoice) -> None:
         """Let answers stop there; remembered for this book."""

@@ -158,58 +158,35 @@ class ReadAloud:
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self._worker: Worker[None] | None = None
-        self._end = 0
-        self._resume_at: int | None = None  # while paused: the sentence to resume with
+        self._stopped_at = -1  # the sentence that was interrupted
 
     @property
     def running(self) -> bool:
         return self._worker is not None
 
-    @property
-    def paused(self) -> bool:
-        return self._resume_at is not None
-
-    @property
-    def active(self) -> bool:
-        return self.running or self.paused
-
     async def toggle(self) -> None:
-        """Read the selection, or from the first sentence in view to the end of the book; stop if active."""
-        if self.active:
+        """Stop; or read the selection, or on from the interrupted sentence, or from the first one in view."""
+        if self.running:
             await self.stop()
-        else:
-            pane = self._context.book_pane
-            self._start(*(pane.selected_range or (pane.place, len(self._context.book.text))))
-
-    async def pause(self) -> None:
-        if self._resume_at is not None:
-            self._start(self._resume_at, self._end)
-        elif self.running:
-            spoken = self._context.layers.of(Layer.SPOKEN)
-            await self._silence()
-            self._resume_at = spoken[0].start if spoken else self._context.place
-            self._context.refresh()
-        else:
-            self._context.warn(f"Nothing is being read aloud. {self._context.key_hint('read-aloud')} starts it.")
-
-    async def stop(self) -> None:
-        self._resume_at = None
-        await self._silence()
-        self._context.layers.set(Layer.SPOKEN)
-        self._context.refresh()
-
-    def _start(self, start: int, end: int) -> None:
-        self._resume_at, self._end = None, end
+            return
+        pane = self._context.book_pane
+        start, end = pane.visible_range or (0, 0)
+        start = self._stopped_at if start <= self._stopped_at < end else pane.place
+        start, end = pane.selected_range or (start, len(self._context.book.text))
         # In a worker, a defect ends the app like any other.
         self._worker = self._context.screen.run_worker(self._read(start, end), group="read aloud")
         self._context.refresh()
 
-    async def _silence(self) -> None:
+    async def stop(self) -> None:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.cancel()
             with contextlib.suppress(WorkerCancelled):
                 await worker.wait()
+        for sentence in self._context.layers.of(Layer.SPOKEN):
+            self._stopped_at = sentence.start
+        self._context.layers.set(Layer.SPOKEN)
+        self._context.refresh()
 
     async def _read(self, start: int, end: int) -> None:
         context = self._context

@@ -34,7 +34,7 @@ _READING = (
 )
 _PAUSE = [("resume", "pause")]
 _ABOUT_MEMORY = "A model reads along and writes here what each section of the book says. {open-page} opens its text."
-_HEADER_ACTIONS = run("navigation.contents"), run("go_to.ask")  # of the chapter and the progress
+_HEADER_ACTIONS = run("navigation.contents"), run("navigation.ask")  # of the chapter and the progress
 TRYING_OUT = "Small model, for trying out"
 _CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
 _SELECTED = (
@@ -93,7 +93,7 @@ class StatusLines:
     def show_question(self, controllers: Controllers) -> None:
         """Show the thread that the question being typed continues, and how much of the book it may use."""
         asking = controllers.line
-        bound = (display_key(BOUND_KEY), asking.bound_words, run("line.bound_line.ask"))
+        bound = (display_key(BOUND_KEY), asking.bound_words, run("line.ask_bound"))
         thread = (display_key(THREAD_KEY), "following on", run("line.drop_or_switch"))
         submit = (display_key("enter"), "ask", run("questions.submit"))
         chips = self._screen.query_one("#question-chips", Actions)
@@ -173,8 +173,6 @@ class StatusLines:
             parts.append(f"{len(memory.entries)}{total}" if total else counted(len(memory.entries), "section"))
         if view.ahead:
             parts.append(f"{len(view.ahead)} read ahead")
-        if not controllers.pages.following:
-            parts.append("not following")
         header = self._screen.query_one("#memory-header", Choices)
         if memory is None or not memory.entries:
             header.show_choices((), 0, (), "Memory", parts)
@@ -215,11 +213,8 @@ def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]
         return (
             [("cancel", "back")] if context.input_line.is_open else [("cancel", "to the book"), ("next-pane", "pane")]
         )
-    if speech.active:
-        return [
-            ("read-aloud", "stop" if speech.paused else "stop reading"),
-            ("pause-speech", "resume" if speech.paused else "pause"),
-        ]
+    if speech.running:
+        return [("read-aloud", "stop reading")]
     if context.book_pane.selecting:
         return [*_CARET, *_SELECTED]
     if context.book_pane.selected_range is not None:

@@ -30,6 +30,7 @@ class StepController(InputLineClient):
     def __init__(self, context: ReadingContext, questions: QuestionController) -> None:
         self._context = context
         self._questions = questions
+        self._switched = False  # by the user, since the book was opened
 
     @property
     def _steering(self) -> "Steering | None":
@@ -44,7 +45,7 @@ class StepController(InputLineClient):
     def chip(self) -> str:
         """Who decides, in words; empty if the model decides as usual."""
         steps = Steps(self._context.services.config.steps)
-        return _CHIPS[steps] if steps is not Steps.ALONE or self._steering else ""
+        return _CHIPS[steps] if steps is not Steps.ALONE or self._steering or self._switched else ""
 
     def show(self) -> None:
         """Show the proposal that waits for a decision."""
@@ -86,6 +87,7 @@ class StepController(InputLineClient):
         order = list(Steps)
         steps = order[(order.index(Steps(self._context.services.config.steps)) + 1) % len(order)]
         self._context.services.settings.set("steps", steps.value)
+        self._switched = True
         if self._steering:
             self._steering.set_steps(steps)
         self._context.notify(_MEANINGS[steps])

@@ -22,13 +22,10 @@ from gistread.errors import GistreadError
 from gistread.library.indexing import index_new_books
 from gistread.memory.front_matter import front_matter_end
 from gistread.readers.trace import Places
-from gistread.store.catalogue import Catalogue
-from gistread.store.pace import ReadingSpeed
 from gistread.tui.commands import BOUND_KEY, READING, bindings, own_keys, run
 from gistread.tui.marking.caret import SelectableText
 from gistread.tui.opening import model_of, read_book
-from gistread.tui.progress import Progress
-from gistread.tui.reading.context import MarkLayers, ReadingContext, UserDataWriter
+from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.controllers import Controllers
 from gistread.tui.reading.pane_switcher import (
     HEADER_ROWS,
@@ -38,7 +35,6 @@ from gistread.tui.reading.pane_switcher import (
     Pane,
     PaneSwitcher,
 )
-from gistread.tui.reading.position import ModelPlace, ReadingPosition
 from gistread.tui.reading.status_lines import StatusLines
 from gistread.tui.services import AppServices, Opening
 from gistread.tui.text import Block, Clicked, OffsetChanged
@@ -57,7 +53,7 @@ if TYPE_CHECKING:
 class ReadingScreen(Screen[None]):
     """The screen for one book: an open one, or the path of one to open."""
 
-    BINDINGS = [*bindings(*READING), *own_keys((BOUND_KEY, run("line.bound_line.ask"), "Set where answers stop"))]  # noqa: RUF012
+    BINDINGS = [*bindings(*READING), *own_keys((BOUND_KEY, run("line.ask_bound"), "Set where answers stop"))]  # noqa: RUF012
     AUTO_FOCUS = "#book"
 
     def __init__(
@@ -115,9 +111,7 @@ class ReadingScreen(Screen[None]):
         self.answers_pane = self.query_one("#answers", AnswersPane)
         self.question = self.query_one("#question", QuestionInput)
         self.input_line = self.query_one("#input-line", InputLine)
-        self.panes = PaneSwitcher(
-            self, self._services, self.book_pane, self.memory_pane, self.answers_pane, self.question
-        )
+        self.panes = PaneSwitcher(self, self._services)
         self.lines = StatusLines(self, self._services, self.panes)
         if isinstance(self._source, Path):
             self.book_pane.show((Block(f"Opening {self._source.name} …", style="muted"),))
@@ -170,31 +164,7 @@ class ReadingScreen(Screen[None]):
             saved = replace(saved, offset=front_matter_end(book))  # a new book opens at its first chapter
         self.book_pane.show_book(book, saved.offset)
         self.answers_pane.places = Places(len(book.text), book=book)
-        warn = self._warn
-        position = ReadingPosition(saved, len(book.text))
-        context = ReadingContext(
-            screen=self,
-            services=services,
-            book=book,
-            path=self._path,
-            book_pane=self.book_pane,
-            memory_pane=self.memory_pane,
-            answers_pane=self.answers_pane,
-            question=self.question,
-            input_line=self.input_line,
-            panes=self.panes,
-            layers=MarkLayers(self.book_pane, self.memory_pane),
-            position=position,
-            model_place=ModelPlace(position, book),
-            progress=Progress(
-                book,
-                ReadingSpeed(services.paths),
-                services.user_data,
-                services.config.progress.split(),
-            ),
-            user_data=UserDataWriter(services.user_data, Catalogue(services.paths), book, self._path, warn),
-            refresh=self.redraw_lines,
-        )
+        context = ReadingContext(self, services, book, self._path, saved)
         self.controllers = controllers = Controllers(context)
         controllers.navigation.jumps.restore(saved.behind)
         controllers.typography.apply_text_order()
@@ -303,7 +273,7 @@ class ReadingScreen(Screen[None]):
         elif self.focused is self.question:
             controllers.line.drop_selection()
             panes.show(Pane.BOOK)
-        elif controllers.speech.active:
+        elif controllers.speech.running:
             await controllers.speech.stop()
         elif session is not None and session.answering:
             await session.cancel_question()
