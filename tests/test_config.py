@@ -38,7 +38,7 @@ def test_reads_every_setting(file: Path) -> None:
     write(
         file,
         'theme = "dark"\nmodel = "~/m.gguf"\ncontext_tokens = 4096\nmin_words = 280\nmax_words = 600\n'
-        'max_pages = 0\nfollow = false\ntext_width = 60\nkeys = { ask = "a", "next-page" = "space,j" }\n',
+        'max_pages = 0\njustify = true\ntext_width = 60\nkeys = { ask = "a", "next-page" = "space,j" }\n',
     )
     assert load_config(file) == Config(
         theme="dark",
@@ -47,6 +47,7 @@ def test_reads_every_setting(file: Path) -> None:
         min_words=280,
         max_words=600,
         max_pages=0,
+        justify=True,
         text_width=60,
         keys={"ask": "a", "next-page": "space,j"},
     )
@@ -58,7 +59,7 @@ def test_reads_every_setting(file: Path) -> None:
         ("\n\nthem = 'dark'", ["line 3", "unknown setting 'them'", "Did you mean theme?"]),
         ("zzz = 1", ["line 1", "unknown setting 'zzz'", "theme, model, read_along, asking_model, context_tokens"]),
         ("theme = 7", ["line 1: theme must be a text in quotes, not 7"]),
-        ("\nfollow = 'yes'", ["line 2: follow must be true or false, not 'yes'"]),
+        ("\njustify = 'yes'", ["line 2: justify must be true or false, not 'yes'"]),
         ("max_pages = true", ["max_pages must be a whole number from 0 to 100, not true"]),
         ("max_pages = 101", ["from 0 to 100, not 101"]),
         ("text_width = 72.5", ["from 20 to 400, not 72.5"]),
@@ -106,8 +107,8 @@ def test_what_cannot_be_written_is_refused_and_the_file_is_as_it_was(file: Path,
 @pytest.mark.parametrize("text", ["theme = dark", "theme = 'a'\ntheme = 'b'"])
 def test_saving_never_touches_a_file_that_it_does_not_understand(file: Path, text: str) -> None:
     write(file, text)
-    with pytest.raises(UsageError, match="follow has not been saved"):
-        save_setting(file, "follow", True)
+    with pytest.raises(UsageError, match="justify has not been saved"):
+        save_setting(file, "justify", True)
     assert file.read_text() == text
 
 

@@ -7,8 +7,8 @@ from textual.pilot import Pilot
 from gistread.store.user_data import UserData
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.widgets.input_line import InputLine
-from tests.tui.books import long_book, small_book
-from tests.tui.scripted import SteppedEngine, app_on, lines, opened, paths_in, read_whole, text_of, until
+from tests.tui.books import long_book
+from tests.tui.scripted import app_on, lines, opened, paths_in, text_of, until
 
 NARROW, WIDE = (80, 24), (120, 40)
 
@@ -136,16 +136,6 @@ async def test_go_to_lists_destinations_while_typing(tmp_path: Path) -> None:
         row = next(n for n, line in enumerate(lines(app)) if "Chapter 11," in line)
         await pilot.click(offset=(10, row))
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[10].start)
-
-
-async def test_go_to_knows_the_pages_of_the_memory(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, SteppedEngine())
-    async with app.run_test(size=(80, 12)) as pilot:
-        screen = await read_whole(pilot)
-        start = screen.memory_pane.memory.entry(2).page.start
-        await go_to(pilot, "page 2")
-        await pilot.press("enter")
-        await until(pilot, lambda: screen.book_pane.place == start)
 
 
 async def test_the_place_is_kept_after_closing_at_every_width(tmp_path: Path) -> None:

@@ -118,6 +118,7 @@ async def test_a_reader_who_peeks_at_ten_places_and_quits_finds_their_place(
     async with again.run_test(size=size) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: screen.book_pane.place == place)
+        assert not screen.controllers.navigation.jumps.behind, "the peeks are forgotten"
 
 
 async def test_after_a_restart_the_reading_place_is_restored(tmp_path: Path) -> None:

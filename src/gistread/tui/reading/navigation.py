@@ -79,8 +79,10 @@ class Navigation(InputLineClient):
     @property
     def saved_place(self) -> ReadingPlace:
         """The position to save for the next start."""
-        position = self._context.position
-        return ReadingPlace(position.place, position.read, self.jumps.behind[-_REMEMBERED:])
+        position, behind = self._context.position, self.jumps.behind
+        if position.looking and position.place in behind:  # The jumps of a look end with it.
+            behind = behind[: -1 - behind[::-1].index(position.place)]
+        return ReadingPlace(position.place, position.read, behind[-_REMEMBERED:])
 
     def jump(self, offset: int, top: float = 0.0, *, series: str = "", return_to: Pane | None = None) -> None:
         """Show a place, `top` (0 to 1) down the screen. Jumps of one `series` count as one in the history.
