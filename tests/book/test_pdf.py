@@ -8,7 +8,7 @@ import pytest
 
 from gistread.book.formats.pdf import process as pdf_process
 from gistread.book.formats.pdf.book import read_pdf
-from gistread.book.formats.pdf.word_repair import WordCounts
+from gistread.book.formats.pdf.text import WordCounts
 from gistread.book.model import Book, ParagraphKind, Style
 from gistread.book.open import open_book
 from gistread.errors import BookError

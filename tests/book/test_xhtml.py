@@ -5,7 +5,7 @@ from lxml import etree
 
 from gistread.book import inline
 from gistread.book.builder import BookBuilder
-from gistread.book.formats.elements.stylesheets import read_sheet
+from gistread.book.formats.elements.inline_elements import read_sheet
 from gistread.book.formats.elements.xhtml import read_document
 from gistread.book.model import Book, ParagraphKind, Style
 

@@ -6,7 +6,6 @@ from collections import Counter
 _SAMPLE_CHARACTERS = 30_000
 _LEAST_WORDS = 60  # Fewer say too little
 _LEAST_SHARE = 0.12  # Of words that are frequent in the language; running text has 0.25 to 0.5
-_LEAST_LEAD = 1.3  # Over the next language
 _WORD = re.compile(r"[^\W\d_]+")
 _SCRIPTS = (
     ("he", re.compile("[\u05d0-\u05ea]")),
@@ -18,7 +17,6 @@ _SCRIPTS = (
     ("hi", re.compile("[\u0904-\u0939]")),
     ("th", re.compile("[\u0e01-\u0e2e]")),
 )
-_SCRIPT_SHARE = 0.2  # Japanese mixes kana with Han
 _FREQUENT = {
     language: frozenset(words.split())
     for language, words in {
@@ -44,7 +42,7 @@ def guess_language(text: str) -> str:
     sample = text[:_SAMPLE_CHARACTERS]
     letters = sum(map(str.isalpha, sample))
     for language, script in _SCRIPTS:
-        if letters and len(script.findall(sample)) > _SCRIPT_SHARE * letters:
+        if letters and len(script.findall(sample)) > 0.2 * letters:
             return language
     words = Counter(_WORD.findall(sample.lower()))
     total = words.total()
@@ -52,5 +50,5 @@ def guess_language(text: str) -> str:
         return ""
     shares = {name: sum(words[word] for word in known) / total for name, known in _FREQUENT.items()}
     best, second = sorted(shares, key=lambda name: -shares[name])[:2]
-    clear = shares[best] >= _LEAST_SHARE and shares[best] >= _LEAST_LEAD * shares[second]
+    clear = shares[best] >= _LEAST_SHARE and shares[best] >= 1.3 * shares[second]
     return best if clear and best != "en" else ""

@@ -151,7 +151,7 @@ def _read_archive(archive: Archive, name: str, kind: sniff.ReadableFormat | None
             return read_fb2(archive.read(inside), name)
         except ArchiveError as error:
             raise BookError(f"{name} cannot be read: {inside} in it {error}.", _FRESH_COPY) from error
-    from gistread.book.formats.epub.book import read_epub
+    from gistread.book.formats.epub import read_epub
 
     return read_epub(archive, name)
 
@@ -159,7 +159,7 @@ def _read_archive(archive: Archive, name: str, kind: sniff.ReadableFormat | None
 def _convert(stream: BinaryIO, name: str, kind: sniff.ConvertibleFormat, cancelled: Cancelled) -> Book:
     _check_size(stream, name, _ARCHIVE_LIMIT_BYTES)
     from gistread.book.formats.calibre import convert_to_epub
-    from gistread.book.formats.epub.book import read_epub
+    from gistread.book.formats.epub import read_epub
 
     made = convert_to_epub(stream, name, kind, cancelled)
     try:

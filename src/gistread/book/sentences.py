@@ -13,8 +13,6 @@ _END = re.compile(
     f"|(?<![。！？｡؟۔।॥])[。！？｡؟۔।॥]++(?P<closed>[{_CLOSING}]*+)"
     "|\\n\\n++"
 )
-# Particles and commas that continue a Japanese or Chinese sentence after speech: 「はい。」と言った。
-_CONTINUATIONS = "とっ、，,"
 
 _ABBREVIATIONS = frozenset(
     """mr mrs ms messrs mme mlle mm dr prof rev fr sr sra srta jr st ste gen col maj capt lt sgt cpl adm gov sen rep hon
@@ -50,7 +48,8 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
             continue
         if match[0][0] in "!?…" and _continues(text, match.end()):
             continue
-        if match["closed"] and text[match.end() : match.end() + 1] in tuple(_CONTINUATIONS):
+        # A Japanese or Chinese sentence may continue after speech: 「はい。」と言った。
+        if match["closed"] and text[match.end() : match.end() + 1] in tuple("とっ、，,"):
             continue
         _add(spans, text, start, match.end())
         start = match.end()

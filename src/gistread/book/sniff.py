@@ -97,7 +97,6 @@ _MHTML = re.compile(r"(?:[\w-]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*?content-type:\s*mul
 
 # Some programs write a few lines before the signature.
 _PDF = re.compile(rb"(?:\A|[\r\n])\s*%PDF-\d\.\d")
-_PDF_WITHIN_BYTES = 1024
 
 SERIES_SUFFIX = ".series"
 _HTML_NAMES = frozenset((".html", ".htm", ".xhtml", ".xht", ".shtml"))
@@ -108,7 +107,6 @@ _MARKDOWN_LINK = re.compile(r"!?\[[^\]\n]+\]\([^()\s]+(?:\s\"[^\"\n]*\")?\)")
 _FRONT_MATTER = re.compile(
     r"---[ \t]*\n(?:[^\n]*\n){0,40}?(?:title|author|lang|date)[ \t]*:[^\n]*\n(?:[^\n]*\n){0,40}?(?:---|\.\.\.)[ \t]*\n"
 )
-_FEWEST_HEADINGS = 2
 
 _ZIP_MIMETYPES: dict[bytes, ConvertibleFormat | UnsupportedFormat] = {
     b"application/vnd.oasis.opendocument.text": ConvertibleFormat("an OpenDocument text (ODT)", ".odt"),
@@ -129,7 +127,7 @@ def identify(head: bytes, name: str = "") -> FileType | None:
     """The format of a file that begins with `head`; None for a zip archive, see `identify_zip`."""
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return None
-    if _PDF.search(head.removeprefix(b"\xef\xbb\xbf")[:_PDF_WITHIN_BYTES]):
+    if _PDF.search(head.removeprefix(b"\xef\xbb\xbf")[:1024]):
         return ReadableFormat.PDF
     bare = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n") or head
     for offset, signature, kind in _SIGNATURES:
@@ -155,7 +153,7 @@ def _by_content(text: str, suffix: str) -> ReadableFormat:
         return ReadableFormat.MARKDOWN
     if _FRAGMENT_START.match(text) or (suffix in _HTML_NAMES and _TAG.search(text)):
         return ReadableFormat.HTML
-    has_headings = len(_HEADING_LINE.findall(text)) >= _FEWEST_HEADINGS
+    has_headings = len(_HEADING_LINE.findall(text)) >= 2
     has_marks = _MARKDOWN_LINK.search(text) or len(_FENCE.findall(text)) >= 2
     is_markdown = _FRONT_MATTER.match(text) or (has_headings and has_marks)
     return ReadableFormat.MARKDOWN if is_markdown else ReadableFormat.TEXT

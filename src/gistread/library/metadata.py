@@ -81,7 +81,7 @@ def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
         archive = Archive(stream)
         kind = identify_zip(archive)
         if kind is ReadableFormat.EPUB:
-            from gistread.book.formats.epub.package import encrypted_paths, read_package
+            from gistread.book.formats.epub_package import encrypted_paths, read_package
 
             package = read_package(archive)
             if encrypted_paths(archive) & frozenset(package.spine):
@@ -120,7 +120,7 @@ def read_cover(path: Path) -> bytes:
         source = ""
         try:
             if kind is None and identify_zip(archive := Archive(stream)) is ReadableFormat.EPUB:
-                from gistread.book.formats.epub.package import read_package
+                from gistread.book.formats.epub_package import read_package
 
                 source = read_package(archive).cover
         except ArchiveError as error:

@@ -18,9 +18,6 @@ from gistread.system import end_group
 
 COMMAND = "ebook-convert"
 LIMIT_SECONDS = 300.0
-_POLL_SECONDS = 0.1
-_GRACE_SECONDS = 2.0
-_LONGEST_REASON = 160
 
 NO_DRM = "gistread reads books without DRM."
 _INSTALL = f"Install Calibre, or convert it to EPUB elsewhere: {COMMAND} BOOK BOOK.epub"
@@ -93,7 +90,7 @@ def _run(command: list[str], directory: Path, description: str, cancelled: Calla
     if process.returncode or not (directory / "book.epub").is_file():
         # The last line of output, without the temporary path.
         lines = log.read_text("utf-8", errors="replace").replace(f"{directory}{os.sep}", "").strip().splitlines()
-        reason = clean_line(lines[-1])[:_LONGEST_REASON].rstrip(". ") if lines else ""
+        reason = clean_line(lines[-1])[:160].rstrip(". ") if lines else ""
         if "drm" in reason.lower():
             raise BookError(f"{description} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
         raise BookError(f"{description}; {COMMAND} could not convert it{f': {reason}' if reason else ''}.", _BY_HAND)
@@ -110,7 +107,7 @@ def _wait(process: subprocess.Popen[bytes], description: str, cancelled: Callabl
                 f"{description}; {COMMAND} was stopped after {minutes:g} minutes without a result.", _BY_HAND
             )
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_POLL_SECONDS)
+            process.wait(0.1)
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
@@ -118,7 +115,7 @@ def _terminate(process: subprocess.Popen[bytes]) -> None:
         return
     end_group(process.pid, force=False)
     try:
-        process.wait(_GRACE_SECONDS)
+        process.wait(2.0)
     except subprocess.TimeoutExpired:
         end_group(process.pid)
         process.wait()

@@ -18,18 +18,13 @@ _MARKS: tuple[tuple[bytes, str], ...] = (
 )
 _DECLARED = re.compile(rb"^Character set encoding:\s*([A-Za-z0-9_. -]+)", re.IGNORECASE | re.MULTILINE)
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff][^\n]{0,400}")
-_HEADER_BYTES = 8192
 _SAMPLE_BYTES = 48 * 1024
-_MOST_SAMPLES = 5000
 
 # Broken sequences rarer than one in ten are damage in UTF-8, not another encoding.
 _SOUND_FOR_ONE_BROKEN = 10
 _LEAST_NULS = 0.002  # Share of the bytes
 _MOST_ODD = 0.001  # Share of the characters
-_SPACE = re.compile("[ \n\u3000]")
 _FEWEST_LETTERS = 20
-_MOST_SCRIPTS = 3  # Japanese has three
-_SHARE_OF_SCRIPTS = 0.95
 _MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
 
 # Encodings of East Asian text in ASCII, by their escape sequences.
@@ -93,7 +88,7 @@ def decode(data: bytes) -> Decoded | None:
         pairs = data.decode("utf-8", "surrogatepass").encode("utf-16-le", "surrogatepass")
         text = pairs.decode("utf-16-le", "replace")
         return Decoded(text, "utf-8", text.count("\ufffd"))
-    declared = _DECLARED.search(data[:_HEADER_BYTES])
+    declared = _DECLARED.search(data[:8192])
     codec = codec_of(declared[1].decode("ascii")) if declared else ""
     if codec and _is_encoded(data, codec):
         return Decoded(data.decode(codec), codec)
@@ -102,7 +97,7 @@ def decode(data: bytes) -> Decoded | None:
         return lenient
     # Only bytes beyond ASCII distinguish encodings: sample them, each with the rest of its line.
     found = (match[0] for match in _BEYOND_ASCII.finditer(data))
-    sample = b"\n".join(islice(found, _MOST_SAMPLES))[:_SAMPLE_BYTES]
+    sample = b"\n".join(islice(found, 5000))[:_SAMPLE_BYTES]
     return replace(_decode_leniently(data, _guessed_codec(sample)), is_guess=True)
 
 
@@ -151,15 +146,17 @@ def _unmarked_utf16(data: bytes, *, is_binary: bool) -> str:
             odd = sum(
                 category(character) in ("Cc", "Cn", "Co") and character not in "\t\n\r\f\x1a" for character in text
             )
-            if odd <= len(text) * _MOST_ODD and (_SPACE.search(text) or (is_binary and _has_few_scripts(text))):
+            if odd <= len(text) * _MOST_ODD and (
+                not {" ", "\n", "\u3000"}.isdisjoint(text) or (is_binary and _has_few_scripts(text))
+            ):
                 fitting[len({ord(character) >> 8 for character in text})] = encoding
     return fitting[min(fitting)] if fitting else ""
 
 
 def _has_few_scripts(text: str) -> bool:
     scripts = Counter(name(letter, "").partition(" ")[0] for letter in text if letter.isalpha())
-    usual = sum(count for _, count in scripts.most_common(_MOST_SCRIPTS))
-    return scripts.total() >= _FEWEST_LETTERS and usual >= scripts.total() * _SHARE_OF_SCRIPTS
+    usual = sum(count for _, count in scripts.most_common(3))  # Japanese has three
+    return scripts.total() >= _FEWEST_LETTERS and usual >= scripts.total() * 0.95
 
 
 def _is_western(text: str) -> bool:
@@ -184,24 +181,22 @@ _ACTUAL_CODECS = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
 }
-# Encodings that use only ASCII bytes, and so look like UTF-8.
-_SEVEN_BIT = ("iso2022", "hz", "utf-7")
 _MOST_REPLACED = 0.001
 _DECLARATION = re.compile(
     rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]+)|<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]+)""",
     re.IGNORECASE,
 )
-_DECLARATION_BYTES = 16 * 1024
 
 
 def decode_declared(data: bytes) -> Decoded | None:
     """Decode XML or HTML: byte order mark, then valid UTF-8, then its declaration. None if it is not text."""
-    head = data[:_DECLARATION_BYTES]
+    head = data[: 16 * 1024]
     found = _DECLARATION.search(head)
     codec = codec_of(next(group for group in found.groups() if group).decode("ascii", "replace")) if found else ""
     if not codec or data.startswith(tuple(mark for mark, _ in _MARKS)) or b"\0" in head:
         return decode(data)
-    if codec.startswith(_SEVEN_BIT) if data.isascii() else not _is_encoded(data, "utf-8"):
+    # Some encodings use only ASCII bytes, and so look like UTF-8.
+    if codec.startswith(("iso2022", "hz", "utf-7")) if data.isascii() else not _is_encoded(data, "utf-8"):
         text = data.decode(codec, errors="replace")
         replaced = text.count("\ufffd")
         if replaced <= len(text) * _MOST_REPLACED:

@@ -30,7 +30,6 @@ class Candidate:
 
 _LONGEST_CHARACTERS = 250
 _MOST_LINES = 4
-_LONGEST_GLUED = 60
 
 # Families of headings without a keyword.
 NUMERALS = (
@@ -60,7 +59,6 @@ _NUMBER_WORD = re.compile(r"([\w-]+?)\.?\s+([^\W\d_][\w-]*)(.*)$", re.DOTALL)
 _CJK = re.compile(
     r"第\s*([〇一二三四五六七八九十百千0-9０-９]{1,6})\s*([部巻卷編篇集冊章回話话节節幕折])(.*)$", re.DOTALL
 )
-_CJK_CONTAINERS = "部巻卷編篇集冊"
 _BARE = re.compile(r"([IVXLCDM]{1,8}|\d{1,3}|[A-Za-z]+(?:-[a-z]+)?|[一二三四五六七八九十百]{1,4})[.):]?$")
 _NUMBER_TITLE = re.compile(r"([IVXLC]{1,8}|\d{1,3})(?:[.):]|\s?[—–-])\s+(\S.*)$", re.DOTALL)
 _PADDED_TITLE = re.compile(r"(0[1-9]|[1-9]\d)\s+([^\W\d_].*)$", re.DOTALL)  # "01 My Early Home": begins with a zero
@@ -71,7 +69,7 @@ _SEPARATOR = re.compile(r"\s*[.:;,)\]—–-]|\s{2,}|\s*\n")
 def split_heading(block: TextBlock) -> list[TextBlock]:
     """The block, split after its first line if that is a heading with text right below it."""
     first = TextBlock(block.lines[:1], block.kind, block.gap)
-    if block.kind is not ParagraphKind.TEXT or len(block.lines) <= _MOST_LINES or len(first.lines[0]) > _LONGEST_GLUED:
+    if block.kind is not ParagraphKind.TEXT or len(block.lines) <= _MOST_LINES or len(first.lines[0]) > 60:
         return [block]
     found = heading_candidate(0, first)
     if found is None or found.rank is Rank.NAMED or found.number is None or found.family in NUMERALS:
@@ -120,7 +118,7 @@ def _keyword(index: int, text: str) -> Candidate | None:
     match = _CJK.match(text)
     if match:
         number = parse_number(match[1])
-        rank = Rank.CONTAINER if match[2] in _CJK_CONTAINERS else Rank.CHAPTER
+        rank = Rank.CONTAINER if match[2] in "部巻卷編篇集冊" else Rank.CHAPTER
         rest = match[3].strip()
         fits = number is not None and len(rest) <= 40 and not rest.endswith(("。", "、"))
         return Candidate(index, rank, match[2], number, one_line(text), not rest) if fits else None

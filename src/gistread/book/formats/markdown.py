@@ -17,7 +17,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 from gistread.book.formats.elements.markup import parse_page
 from gistread.book.formats.elements.single_document import Metadata, book_from_tree
 from gistread.book.formats.encoding import decode, encoding_notices
-from gistread.book.formats.html_cleanup import mark_backlinks, split_at_empty_lines
+from gistread.book.formats.html import mark_backlinks, split_at_empty_lines
 from gistread.book.formats.text import read_text
 from gistread.book.model import Book
 from gistread.book.normalise import clean, language_tag, one_line
@@ -30,7 +30,6 @@ _PERCENT = re.compile(
     r"%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n(?:%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n)?(?:%[^\n]*\n)?"
 )
 _LONGEST_FRONT_MATTER = 20_000
-_MOST_BRACKETS = 500
 _BLOCK = re.compile(r"^[ \t]*(?:$|[#>*+|:-]|\d+[.)])|\|", re.MULTILINE)  # An empty line, a marked line, a cell
 _MOST_BLOCKS = 60_000  # War and Peace has 25,000. The parser makes several objects of each.
 # Levels, counting a list and its item. The parser drops deeper text, and nested signs slow it down.
@@ -96,7 +95,7 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
     if match := _YAML.match(head):
         try:
             # A few hundred bytes of aliases can stand for gigabytes, and nested brackets take quadratic time.
-            if match[1].count("[") + match[1].count("{") > _MOST_BRACKETS or any(
+            if match[1].count("[") + match[1].count("{") > 500 or any(
                 isinstance(event, yaml.AliasEvent) for event in yaml.parse(match[1], Loader=yaml.BaseLoader)
             ):
                 return text, Metadata()

@@ -29,11 +29,9 @@ class Outline:
 # Headings closer together than this are contents entries.
 _ENTRY_CHARACTERS = 200
 _DENSE_RUN = 4
-_FEWEST_NUMERALS = 3
 _FEWEST_CAPITALS = 3
 # With more parts than this, the parts are the chapters, as the books of the Odyssey.
 _FEW_CONTAINERS = 5
-_SHORTEST_ENTRY = 3
 _CHARACTERS_OF_A_PRINTED_PAGE = 2600
 
 
@@ -150,7 +148,7 @@ def _sequence(found: list[Candidate]) -> list[Candidate]:
 
 
 def _is_plausible(style: str, sequence: list[Candidate], keywords: int, sizes: list[int]) -> bool:
-    if len(sequence) < _FEWEST_NUMERALS:
+    if len(sequence) < 3:
         return False
     span = sizes[-1] - sizes[sequence[0].index]
     mean = span / len(sequence)
@@ -180,7 +178,7 @@ def _with_entries(found: list[Candidate], blocks: Sequence[TextBlock], sizes: li
         _line_heading(n, blocks[n], "entry")
         for n in range(i, len(blocks))
         if n not in known and len(blocks[n].lines) <= 2 and entry_key(" ".join(blocks[n].lines)) in entries
-        if len(entry_key(blocks[n].text)) >= _SHORTEST_ENTRY
+        if len(entry_key(blocks[n].text)) >= 3
     ]
     if len(lines) < _FEWEST_CAPITALS:
         return found

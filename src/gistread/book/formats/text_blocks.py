@@ -47,8 +47,6 @@ _NOTE = re.compile(r"\s*\[(?:Foot)?note\b", re.IGNORECASE)
 
 # A line is short if the first word of the next one would fit with this much to spare.
 _SLACK_COLUMNS = 4
-_SHORT_LINES_OF_VERSE = 0.6
-_WIDTH_OF_FEW_LINES = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +166,9 @@ def _kind_of_group(group: list[str], setting: _Wrapping) -> ParagraphKind:
         return ParagraphKind.NOTE
     indented = all(line[0] == " " for line in group)
     # Two or three lines at the margin are nearly always speech; verse among them is much shorter.
-    share = 1.0 if indented or len(group) > 3 else _WIDTH_OF_FEW_LINES
+    share = 1.0 if indented or len(group) > 3 else 0.8
     short = sum(setting.is_short(a, b, share) for a, b in pairwise(group))
-    if short < (len(group) - 1) * _SHORT_LINES_OF_VERSE:
+    if short < (len(group) - 1) * 0.6:
         # Dialogue and lists may have long items; wrapped prose has list markers only by chance.
         return ParagraphKind.LIST if _is_marked(group) else ParagraphKind.TEXT
     kind = _kind_of_lines(group)

@@ -1,70 +1,98 @@
-"""Turns a Word document into a Book. Tracked changes are read as if accepted."""
+"""Turns a Word document into a Book. Tracked changes are read as if accepted.
 
+Its parts are found by relationships: paths and namespaces differ between programs.
+"""
+
+import posixpath
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from lxml import etree
 
 from gistread.book.builder import left_out_notices
-from gistread.book.formats.archive import Archive, ArchiveError
-from gistread.book.formats.docx.numbering import read_numbering
-from gistread.book.formats.docx.package import DocxPart, main_part, metadata_of, related_part
-from gistread.book.formats.docx.runs import RunState
-from gistread.book.formats.docx.styles import ParagraphStyle, StyleRole, read_styles
-from gistread.book.formats.docx.tree import BodyWriter, finish_tree, write_notes
-from gistread.book.formats.elements.markup import plain_text
+from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
+from gistread.book.formats.docx.runs import Relation, RunState
+from gistread.book.formats.docx.styles import ParagraphStyle, StyleRole, read_numbering, read_styles
+from gistread.book.formats.docx.tree import BodyWriter, finish_tree
+from gistread.book.formats.elements.markup import has_too_many_tags, parse_entry, parse_xml, plain_text
 from gistread.book.formats.elements.single_document import Metadata, book_from_tree
+from gistread.book.formats.encoding import decode_declared
 from gistread.book.model import Book
+from gistread.book.normalise import language_tag
 from gistread.errors import BookError
 
 _FRESH_COPY = "Get a fresh copy of the file."
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote"}
 # Languages in other scripts. If the letters contradict the declared language, it is Word's default.
-_LATIN_SHARE = 0.5
 _NOT_LATIN = re.compile(r"(?:ru|uk|be|bg|sr|mk|el|he|yi|ar|fa|ur|hi|bn|ta|te|th|zh|ja|ko|ka|hy|mn|kk|ky|tg)\b", re.I)
+_SAMPLE_CHARACTERS = 40_000
+# Formatting, proofing marks and printer breaks: most of the tags, and no text.
+_NOISE = re.compile(
+    r"<w:(?:rFonts|sz|szCs|color|proofErr|lastRenderedPageBreak|kern|spacing|bCs|iCs|noProof|position|w|shd|highlight"
+    r"|ind|jc|keepNext|keepLines|widowControl|contextualSpacing|autoSpaceDE|autoSpaceDN|adjustRightInd|snapToGrid"
+    r"|textAlignment|webHidden|cs|effect|bdr|tcW|tcBorders|vAlign|permStart|permEnd)(?:\s[^<>]*)?/>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    root: etree._Element
+    relations: Mapping[str, Relation] = field(default_factory=dict)  # By id
+    repaired: bool = False  # The XML was not well-formed
+    lost: int = 0  # Number of unreadable words
 
 
 def read_docx(archive: Archive, name: str) -> Book:
     """The book in an open archive; `name` is used in messages. Raises BookError."""
+    path = _path_of(_relations(archive, ""), "officedocument") or "word/document.xml"
     try:
-        main = main_part(archive)
+        main = _part(archive, path)
     except ArchiveError as error:
-        raise BookError(f"{name} cannot be read as a Word document: {error}.", _FRESH_COPY) from error
+        raise BookError(f"{name} cannot be read as a Word document: its text {path} {error}.", _FRESH_COPY) from error
     body = main.root.find("body")
     if body is None:
         raise BookError(f"{name} cannot be read as a Word document: it has no text.", _FRESH_COPY)
-    parts = {kind: related_part(archive, main, kind) for kind in ("styles", "numbering", *_NOTES)}
-    styles, numbering = ((part.root if part else None) for part in (parts["styles"], parts["numbering"]))
-    state = RunState(read_styles(styles), main.relations)
-    used = (state.styles.paragraphs.get(each.get("val", ""), ParagraphStyle()) for each in body.iter("pstyle"))
+    parts: dict[str, _Part] = {}
+    for kind in ("styles", "numbering", *_NOTES):
+        with suppress(ArchiveError):  # Missing or unreadable
+            parts[kind] = _part(archive, _path_of(main.relations, kind))
+    roots = {kind: part.root for kind, part in parts.items()}
+    state = RunState(read_styles(roots.get("styles")), main.relations)
+    used = (state.styles.paragraphs.get(str(each.get("val")), ParagraphStyle()) for each in body.iter("pstyle"))
+    has_title = any(style.role is StyleRole.TITLE for style in used)
     root = etree.Element("body")
-    writer = BodyWriter(
-        root, state, read_numbering(numbering), has_title=any(style.role is StyleRole.TITLE for style in used)
-    )
+    writer = BodyWriter(root, state, read_numbering(roots.get("numbering")), has_title=has_title)
+    notes = {
+        (note_kind, note.get("id")): (note, part.relations)
+        for name_of_part, part in parts.items()
+        if (note_kind := _NOTES.get(name_of_part))
+        for note in part.root.iterfind(note_kind)
+    }
     try:
         writer.write(body)
-        write_notes(writer, {_NOTES[kind]: part for kind, part in parts.items() if part and kind in _NOTES})
+        writer.write_notes(notes)
     except RecursionError as error:
         raise BookError(f"{name} cannot be read: it is nested too deeply.") from error
     finish_tree(root)
     metadata = metadata_of(archive)
     # The text styled as title replaces a missing title.
-    title = metadata.title or (plain_text(root.find(".//h1")) if writer.has_title else "")
-    metadata = replace(metadata, title=title, language=_language(metadata, state))
+    title = metadata.title or (plain_text(root.find(".//h1")) if has_title else "")
+    metadata = replace(metadata, title=title, language=_language(metadata, state, root))
     return book_from_tree(root, name, "docx", metadata, notices=tuple(_notices(writer, main)))
 
 
-def _language(metadata: Metadata, state: RunState) -> str:
+def _language(metadata: Metadata, state: RunState, root: etree._Element) -> str:
     """The language of most letters, or of the document, that fits the script of the letters."""
-    letters = [char for char in "".join(state.sample) if char.isalpha()]
-    is_latin = sum(char < "\u0250" for char in letters) >= len(letters) * _LATIN_SHARE
+    letters = [char for char in "".join(map(str, root.itertext()))[:_SAMPLE_CHARACTERS] if char.isalpha()]
+    is_latin = 2 * sum(char < "\u0250" for char in letters) >= len(letters)
     most = max(filter(None, state.characters), key=lambda language: state.characters[language], default="")
     fitting = (each for each in (most, metadata.language) if each and is_latin is not bool(_NOT_LATIN.match(each)))
     return next(fitting, "")
 
 
-def _notices(writer: BodyWriter, main: DocxPart) -> Iterator[str]:
+def _notices(writer: BodyWriter, main: _Part) -> Iterator[str]:
     if main.repaired:
         yield "The document is not well-formed XML; the readable parts were read."
     if writer.state.changes:
@@ -73,3 +101,43 @@ def _notices(writer: BodyWriter, main: DocxPart) -> Iterator[str]:
     yield from left_out_notices(left_out | {"hidden word(s)": writer.state.hidden})
     if writer.unread:
         yield "Embedded documents were not read."
+
+
+def metadata_of(archive: Archive) -> Metadata:
+    root = parse_entry(archive, _path_of(_relations(archive, ""), "core-properties") or "docProps/core.xml")
+    properties = {element.tag: plain_text(element) for element in root} if root is not None else {}
+    title = properties.get("title", "")
+    return Metadata(
+        # A title left by printing to a file.
+        title="" if title.lower().startswith("microsoft word -") else title,
+        authors=tuple(dict.fromkeys(filter(None, (name.strip() for name in properties.get("creator", "").split(";"))))),
+        language=language_tag(properties.get("language", "")),
+    )
+
+
+def _part(archive: Archive, path: str) -> _Part:
+    decoded = decode_declared(archive.read(path))
+    text = _NOISE.sub("", decoded.text) if decoded else ""
+    if has_too_many_tags(text):
+        raise ArchiveError("has more tags than any book")
+    tree = parse_xml(text)
+    if tree is None:
+        raise ArchiveError("is not XML")
+    return _Part(tree.root, _relations(archive, path), tree.repaired, tree.lost)
+
+
+def _path_of(relations: Mapping[str, Relation], kind: str) -> str:
+    return next((each.target for each in relations.values() if each.kind == kind and not each.external), "")
+
+
+def _relations(archive: Archive, path: str) -> dict[str, Relation]:
+    folder, name = posixpath.split(path)
+    root = parse_entry(archive, posixpath.join(folder, "_rels", f"{name}.rels"))
+    found = {}
+    for element in () if root is None else root.iter("relationship"):
+        target, external = element.get("target", ""), element.get("targetmode", "").lower() == "external"
+        if not external:
+            target = normalise_path(target if target.startswith("/") else posixpath.join(folder, target))
+        kind = element.get("type", "").rpartition("/")[2].lower()
+        found[element.get("id", "")] = Relation(kind, target, external)
+    return found

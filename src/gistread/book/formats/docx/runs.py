@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from gistread.book.formats.docx.package import Relation
 from gistread.book.formats.docx.styles import RunFormat, Styles, run_format_of, value
-from gistread.book.formats.elements.list_markers import format_number
 from gistread.book.formats.elements.markup import append_text
-from gistread.book.formats.elements.semantics import EPUB_TYPE
+from gistread.book.formats.elements.semantics import EPUB_TYPE, format_number
 from gistread.words import count_words
 
 _DELETED = frozenset(("del", "movefrom", "deltext", "delinstrtext"))
@@ -27,6 +25,13 @@ _TAGS = {"b": "strong", "i": "em", "u": "u", "strike": "s", "code": "code", "sup
 _LETTER = re.compile(r"[^\W\d_]")
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ON = ("1", "true", "on", "t")
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    kind: str  # Last segment of its type URL: "styles", "hyperlink", "image"
+    target: str  # Path in the archive, or a URL
+    external: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,6 @@ class RunState:
     references: list[NoteReference] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)  # Notes so far, by kind
     characters: Counter[str] = field(default_factory=Counter)  # By language
-    sample: list[str] = field(default_factory=list)
     places: list[str] = field(default_factory=list)  # Bookmarks before the next paragraph
     changes: int = 0
     comments: int = 0
@@ -118,16 +122,12 @@ class RunWriter:
         return etree.SubElement(self.target, tag, attributes)
 
     def _inside(self, element: etree._Element, href: str) -> None:
-        outer = self._begin_link(href) if href else None
-        self._elements(element)
-        if outer is not None:
-            self.target, self._leaf = outer, None
-
-    def _begin_link(self, href: str) -> etree._Element:
-        """Write into a new link from here on. Returns the element around it."""
         outer = self.target
-        self.target = self._add("a", href=href)
-        return outer
+        if href:
+            self.target = self._add("a", href=href)
+        self._elements(element)
+        if href:
+            self.target, self._leaf = outer, None
 
     def _run(self, element: etree._Element) -> None:
         properties = element.find("rpr")
@@ -136,10 +136,10 @@ class RunWriter:
             self.state.hidden += sum(count_words(each.text or "") for each in element.iterfind("t"))
             return
         for inner in element:
-            self._run_part(inner, inner.tag, look)
+            self._run_part(inner, look)
 
-    def _run_part(self, element: etree._Element, name: str, look: RunFormat) -> None:
-        state = self.state
+    def _run_part(self, element: etree._Element, look: RunFormat) -> None:
+        state, name = self.state, element.tag
         if name == "fldchar":
             self._field(element.get("fldchartype", ""))
         elif name == "instrtext":
@@ -180,7 +180,8 @@ class RunWriter:
             fields[-1].has_result = True
             href = _href(fields[-1].instruction)
             if href and all(each.has_result for each in fields):
-                fields[-1].around = (self, self._begin_link(href))
+                fields[-1].around = (self, self.target)
+                self.target = self._add("a", href=href)
         elif kind == "end" and fields:
             around = fields.pop().around
             if around is not None and around[0] is self:
@@ -215,8 +216,6 @@ class RunWriter:
         if language.lower().startswith(("x-", "und", "zxx")):
             return ""
         self.state.characters[language] += letters
-        if len(self.state.sample) < 200:
-            self.state.sample.append(text[:200])
         return language
 
     def _reference(self, element: etree._Element, kind: str) -> None:

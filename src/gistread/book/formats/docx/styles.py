@@ -1,11 +1,13 @@
-"""Reads the effects of a Word document's styles on paragraphs and runs. Style names are English in every language."""
+"""Reads a Word document's styles and lists. Style names are English in every language."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from lxml import etree
+
+from gistread.book.formats.elements.semantics import BULLET, format_number
 
 
 class StyleRole(Enum):
@@ -97,41 +99,119 @@ def read_styles(root: etree._Element | None) -> Styles:
     paragraphs: dict[str, ParagraphStyle] = {}
     looks: dict[str, RunFormat] = {}
     for name, element in elements.items():
-        chain: list[etree._Element] = []
+        chain: list[etree._Element] = []  # The style, after those it is based on
         below: etree._Element | None = element
         while below is not None and below not in chain and len(chain) < _DEEPEST:
             chain.insert(0, below)
             below = elements.get(value(below, "basedon"))
         if element.get("type") == "character":
-            looks[name] = _character_format(chain)
+            look = {key: each for one in chain for key, each in run_format_of(one.find("rpr")).items()}
+            own = value(element, "name").lower()
+            if own == "hyperlink":
+                look.pop("u", None)  # Links are underlined anyway
+            elif _CODE.search(own):
+                look["code"] = True
+            looks[name] = look
         elif element.get("type") in ("paragraph", None):
             paragraphs[name] = _paragraph(chain)
     defaults = run_format_of(root.find("docdefaults/rprdefault/rpr"))
     return Styles(paragraphs, looks, str(defaults.get("lang val", "")))
 
 
-def _character_format(chain: list[etree._Element]) -> RunFormat:
-    """The format of a style, given after those it is based on."""
-    look: dict[str, bool | str] = {}
-    for element in chain:
-        look |= run_format_of(element.find("rpr"))
-    name = value(chain[-1], "name").lower()
-    if name == "hyperlink":
-        # Links are underlined anyway.
-        look.pop("u", None)
-    elif _CODE.search(name):
-        look["code"] = True
-    return look
-
-
 def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
     style = ParagraphStyle()
     for element in chain:
         name = value(element, "name").lower()
-        found = next(((match, role) for pattern, role in _BY_NAME if (match := pattern.fullmatch(name))), None)
-        if found:
-            match, role = found
-            style = ParagraphStyle(role, int(match[1]) if role is StyleRole.HEADING else 0, style.numbering)
+        for pattern, role in _BY_NAME:
+            if match := pattern.fullmatch(name):
+                style = replace(style, role=role, level=int(match[1]) if role is StyleRole.HEADING else 0)
+                break
         style = style.at_outline_level(value(element, "ppr/outlinelvl"))
-        style = ParagraphStyle(style.role, style.level, numbering_of(element.find("ppr"), style.numbering))
+        style = replace(style, numbering=numbering_of(element.find("ppr"), style.numbering))
     return style
+
+
+_PLACE = re.compile(r"%([1-9])")
+_LEVELS = 9
+_FORMATS = {"lowerletter": "a", "upperletter": "A", "lowerroman": "i", "upperroman": "I"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    style: str = "bullet"
+    text: str = ""
+    start: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    family: str  # Lists of one family share their counters
+    levels: Mapping[int, _Level]
+    restarts: frozenset[int]  # Levels at which this list restarts
+
+
+@dataclass(slots=True)
+class Numbering:
+    lists: Mapping[str, _List] = field(default_factory=dict)
+    _counts: dict[str, list[int | None]] = field(default_factory=dict)
+    _begun: set[tuple[str, int]] = field(default_factory=set)
+
+    def next_marker(self, name: str, level: int) -> str:
+        """The number or bullet of the list's next paragraph at this level; empty if it has none."""
+        found = self.lists.get(name)
+        if found is None:
+            return ""
+        level = min(max(level, 0), _LEVELS - 1)
+        counts = self._counts.setdefault(found.family, [None] * _LEVELS)
+        if level in found.restarts and (name, level) not in self._begun:
+            counts[level] = None
+        self._begun.add((name, level))
+        before, own = counts[level], found.levels.get(level, _Level())
+        counts[level] = own.start if before is None else before + 1
+        counts[level + 1 :] = [None] * (_LEVELS - level - 1)
+        if own.style == "bullet":
+            # Symbol fonts use private characters that have no meaning elsewhere.
+            return own.text if own.text in tuple("-–—*·◦▪‣") else BULLET
+        if own.style == "none":
+            return ""
+
+        def number(place: re.Match[str]) -> str:
+            index = int(place[1]) - 1
+            count, own = counts[index], found.levels.get(index, _Level())
+            return format_number(own.start if count is None else count, _FORMATS.get(own.style, "1"))
+
+        return _PLACE.sub(number, own.text).strip()
+
+
+def read_numbering(root: etree._Element | None) -> Numbering:
+    if root is None:
+        return Numbering()
+    families = {e.get("abstractnumid", ""): e for e in root.iterfind("abstractnum")}
+    by_style = {value(e, "stylelink"): name for name, e in families.items() if e.find("stylelink") is not None}
+    lists = {}
+    for element in root.iterfind("num"):
+        family = value(element, "abstractnumid")
+        linked = value(families.get(family), "numstylelink")
+        family = by_style.get(linked, family) if linked else family
+        levels, restarts = _levels(families.get(family)), set()
+        for override in element.iterfind("lvloverride"):
+            level = _integer(override.get("ilvl"))
+            levels |= _levels(override)
+            if (start := override.find("startoverride")) is not None:
+                restarts.add(level)
+                levels[level] = replace(levels.get(level, _Level()), start=_integer(start.get("val")))
+        lists[element.get("numid", "")] = _List(family, levels, frozenset(restarts))
+    return Numbering(lists)
+
+
+def _levels(element: etree._Element | None) -> dict[int, _Level]:
+    return {
+        _integer(level.get("ilvl")): _Level(
+            (value(level, "numfmt") or "decimal").lower(), value(level, "lvltext"), _integer(value(level, "start"), 1)
+        )
+        for level in (() if element is None else element.iterfind("lvl"))
+    }
+
+
+def _integer(text: str | None, default: int = 0) -> int:
+    return int(text) if text and re.fullmatch(r"\d{1,9}", text) else default

@@ -1,20 +1,17 @@
 """Turns a Word document's body into an XHTML tree: headings, lists, quotations, verse, tables, pictures, notes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lxml import etree
 
-from gistread.book.formats.docx.numbering import Numbering
-from gistread.book.formats.docx.package import DocxPart
-from gistread.book.formats.docx.runs import RunState, RunWriter
-from gistread.book.formats.docx.styles import ParagraphStyle, StyleRole, numbering_of, value
-from gistread.book.formats.elements.list_markers import BULLET, MARKER_ATTRIBUTE
+from gistread.book.formats.docx.runs import Relation, RunState, RunWriter
+from gistread.book.formats.docx.styles import Numbering, ParagraphStyle, StyleRole, numbering_of, value
 from gistread.book.formats.elements.markup import append_text, plain_text
-from gistread.book.formats.elements.semantics import EPUB_TYPE
+from gistread.book.formats.elements.semantics import BULLET, EPUB_TYPE, MARKER_ATTRIBUTE
 from gistread.book.formats.text_blocks import is_break
 
 _DEEPEST_HEADING = 6
-_DEEPEST_LIST = 9
 _CONTENTS = "contents"
 _EMPTY = "empty"
 # If more paragraphs are empty, they are spacing, not scene breaks.
@@ -134,7 +131,7 @@ class BodyWriter:
         if not self._lists:
             self._lists.append(etree.SubElement(self.target, "ul"))
         del self._lists[level + 1 :]
-        while len(self._lists) <= min(level, _DEEPEST_LIST):
+        while len(self._lists) <= min(level, 9):
             self._lists.append(etree.SubElement(self._lists[-1], "ul"))
         draft.tag = "li"
         draft.set(MARKER_ATTRIBUTE, marker)
@@ -159,34 +156,22 @@ class BodyWriter:
         self.target, self._lists = outer, []
         return inner
 
-
-def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
-    """Append the notes in order of reference. `parts`: the notes parts by kind."""
-    notes = {
-        (kind, element.get("id")): (element, part)
-        for kind, part in parts.items()
-        for element in part.root.iterfind(kind)
-    }
-    state, outer = writer.state, writer.target
-    done = 0
-    # A note may refer to another one, which follows it.
-    while done < len(state.references):
-        reference = state.references[done]
-        done += 1
-        found = notes.pop((reference.kind, reference.number), None)
-        if found is None:
-            continue
-        element, part = found
-        state.relations = part.relations
-        writer.target = etree.SubElement(outer, "aside")
-        writer.target.set("id", f"{reference.kind} {reference.number}")
-        writer.target.set(EPUB_TYPE, "footnote")
-        writer.write(element)
-        label = reference.label if reference.label[-1:] in ")*†‡§]" else f"{reference.label}."
-        first = next(writer.target.iter("p", "li"), None)
-        if first is not None:
-            _prefix(first, label)
-    writer.target = outer
+    def write_notes(self, notes: dict[tuple[str, str | None], tuple[etree._Element, Mapping[str, Relation]]]) -> None:
+        """Append the notes, by kind and id, in order of reference, each with the relations of its part."""
+        outer = self.target
+        for reference in self.state.references:  # A note may refer to another one, which follows it
+            note = notes.pop((reference.kind, reference.number), None)
+            if note is None:
+                continue
+            self.target = etree.SubElement(outer, "aside", id=f"{reference.kind} {reference.number}")
+            self.target.set(EPUB_TYPE, "footnote")
+            self.state.relations = note[1]
+            self.write(note[0])
+            label = reference.label if reference.label[-1:] in ")*†‡§]" else f"{reference.label}."
+            first = next(self.target.iter("p", "li"), None)
+            if first is not None:
+                _prefix(first, label)
+        self.target = outer
 
 
 def finish_tree(root: etree._Element) -> None:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from html import unescape
 from html.entities import html5
 
@@ -141,7 +142,12 @@ def _simply_named(root: etree._Element) -> etree._Element:
 def local_name(element: etree._Element) -> str:
     """Lower-case name without namespace; empty for comments, instructions and entities."""
     tag = element.tag
-    return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
+    return _without_namespace(tag) if isinstance(tag, str) else ""
+
+
+@lru_cache
+def _without_namespace(tag: str) -> str:
+    return tag.rpartition("}")[2].lower()
 
 
 def elements_named(root: etree._Element | None, name: str) -> Iterator[etree._Element]:

@@ -1,18 +1,160 @@
-"""Classifies a collected paragraph by the elements around it and by its layout."""
+"""Collects the paragraphs of a document with their pictures and marks, and classifies them by the elements around."""
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from lxml import etree
 
 from gistread.book import inline
-from gistread.book.formats.elements.collector import LINE_END, CollectedText
 from gistread.book.formats.elements.semantics import HEADINGS, holds_notes, is_verse
 from gistread.book.formats.text_blocks import is_break
 from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind
 
-_SHORT_LINE_CHARACTERS = 60
+LINE_END = "\x0b"  # A line end by the author: a white space character that XML cannot contain
+
+_NO_FILE_NAME = "picture"
+_ADDRESS_END = re.compile(r"[?#].*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedText:
+    """A paragraph's text, with `LINE_END` at its line ends, and its marks."""
+
+    text: str
+    marks: tuple[InlineMark, ...]
+    is_picture: bool  # Contains only pictures
+    has_words: bool  # Has words other than file names of pictures
+
+
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    at: int  # Index of the placeholder for its words in the buffer
+    source: str
+    words: str
+
+
+@dataclass(slots=True)
+class Collector:
+    _buffer: list[str] = field(default_factory=list)
+    _marks: list[InlineMark] = field(default_factory=list)
+    # Open marks, outermost first, each with its index in this paragraph or -1.
+    _open: list[tuple[InlineMark, int]] = field(default_factory=list)
+    _pictures: list[_Picture] = field(default_factory=list)
+    _all_marks: int = 0  # Marks in all paragraphs so far
+
+    def text(self, text: str) -> None:
+        self._buffer.append(text if text.isascii() else inline.strip_marks(text))
+
+    def end_line(self) -> None:
+        self._buffer.append(LINE_END)
+
+    def rows(self, rows: Sequence[str]) -> None:
+        """Add the lines of a table made of `end_cell` results."""
+        self._buffer.append(LINE_END.join(rows))
+
+    def begin(self, marks: Sequence[InlineMark]) -> None:
+        for mark in marks:
+            self._open_mark(mark)
+
+    def end(self, marks: Sequence[InlineMark]) -> None:
+        for _ in marks:
+            self._close_mark(self._open.pop()[1])
+
+    def picture(self, source: str, words: str) -> None:
+        """Add a picture; `words` is the author's description."""
+        self._pictures.append(_Picture(len(self._buffer), source, words))
+        self._buffer.append("")
+
+    def start_cell(self) -> int:
+        """Start a table cell; until `end_cell` no paragraph ends."""
+        return len(self._buffer)
+
+    def end_cell(self, start: int) -> str:
+        """Remove the words of the cell from the buffer and return them, with their marks, in one line."""
+        for picture in self._pictures:
+            if picture.at >= start:
+                self._place(picture, _among_words(picture.words))
+        self._pictures = [picture for picture in self._pictures if picture.at < start]
+        words = inline.attach_marks("".join(self._buffer[start:]))
+        del self._buffer[start:]
+        return " ".join(words.split()) if inline.strip_marks(words).strip() else ""
+
+    def take(self, *, heading: bool = False) -> CollectedText | None:
+        """Finish the paragraph; None if it is empty. In a `heading`, a picture's description is the heading."""
+        if not self._buffer:
+            return None
+        marks, opened = self._marks, self._open
+        if marks:
+            for _, index in reversed(opened):
+                self._close_mark(index)
+        is_picture, has_words = self._place_pictures(heading) if self._pictures else (False, True)
+        text = "".join(self._buffer)
+        marks = self._marks
+        self._buffer, self._marks, self._open = [], [], []
+        for mark, index in opened:
+            if index >= 0:
+                self._open_mark(mark)
+            else:
+                self._open.append((mark, index))
+        if marks:
+            text = inline.attach_marks(text)
+            if not inline.strip_marks(text).strip():
+                return None
+        elif not text or text.isspace():
+            return None
+        return CollectedText(text, tuple(marks), is_picture, has_words)
+
+    def _open_mark(self, mark: InlineMark) -> None:
+        index = len(self._marks)
+        is_open = any(mark == other for other, _ in self._open)
+        if index < inline.MAX_MARKS and self._all_marks < inline.MAX_MARKS_PER_BOOK and not is_open:
+            self._all_marks += 1
+            self._marks.append(mark)
+            self._buffer.append(inline.opening(index))
+        else:
+            index = -1
+        self._open.append((mark, index))
+
+    def _close_mark(self, index: int) -> None:
+        if index >= 0:
+            self._buffer.append(inline.closing(index))
+
+    def _place_pictures(self, heading: bool) -> tuple[bool, bool]:
+        """Give each picture its words. Returns (only pictures, has words)."""
+        others = inline.strip_marks("".join(self._buffer)).strip()
+        placed = 0
+        for picture in self._pictures:
+            if others:
+                words = _among_words(picture.words)
+            elif picture.words and (heading or is_break(picture.words)):
+                words = picture.words
+            else:
+                file_name = _ADDRESS_END.sub("", picture.source).rstrip("/").rpartition("/")[2]
+                words = f"[{picture.words or file_name or _NO_FILE_NAME}]"
+            if words and placed and not others:
+                words = LINE_END + words
+            placed += self._place(picture, words)
+        has_words = bool(others) or any(picture.words for picture in self._pictures)
+        self._pictures = []
+        return not others, has_words
+
+    def _place(self, picture: _Picture, words: str) -> bool:
+        if words and picture.source and len(self._marks) < inline.MAX_MARKS:
+            index = len(self._marks)
+            self._marks.append(InlineMark(image=picture.source))
+            words = inline.opening(index) + words + inline.closing(index)
+        self._buffer[picture.at] = words
+        return bool(words)
+
+
+def _among_words(words: str) -> str:
+    # A drawn initial is part of its word.
+    is_initial = len(words) <= 2 and words.isalpha()
+    return words if is_initial or is_break(words) or not words else f"[{words}]"
+
+
 _TAB_COLUMNS = 4
 _IDEOGRAPH = "[\u2e80-\u312f\u3190-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 # A line break in the source is a space, except between ideographs.
@@ -96,7 +238,7 @@ def classify(collected: CollectedText, context: BlockContext, marker: str) -> Pa
     if context.note or kind is ParagraphKind.IMAGE:
         kind = ParagraphKind.NOTE if context.note else ParagraphKind.IMAGE
         return ParsedParagraph(text, kind, lines=several, marks=marks)
-    is_short = len(words) > 2 and max(map(len, words)) <= _SHORT_LINE_CHARACTERS
+    is_short = len(words) > 2 and max(map(len, words)) <= 60
     if context.verse or (is_short and kind is not ParagraphKind.LIST):
         return ParsedParagraph(text, ParagraphKind.VERSE, lines=True, marks=marks)
     return ParsedParagraph(text, kind, level, several, marks)

@@ -1,11 +1,13 @@
-"""Classifies XHTML elements (blocks, notes, verse, figures …) by name, `epub:type`, `role` and common classes."""
+"""Reads what XHTML elements are (blocks, notes, verse, figures), the markers of lists, and sources of pictures."""
 
 import re
+from dataclasses import dataclass
+from itertools import islice
 
 from lxml import etree
 
-from gistread.book.formats.elements.markup import local_name, plain_text
-from gistread.book.normalise import word_set
+from gistread.book.formats.elements.markup import elements_named, local_name, plain_text
+from gistread.book.normalise import join_title, word_set
 
 # Elements that start and end a paragraph, including those of DTBook (EPUB 2).
 BLOCKS = word_set(
@@ -106,20 +108,113 @@ def classes_of(element: etree._Element) -> frozenset[str]:
     return frozenset(classes.lower().split()) if classes else frozenset()
 
 
-# Longer cells are prose, to be read cell by cell.
-_LONGEST_CELL_CHARACTERS = 300
-
-
 def is_data_table(table: etree._Element) -> bool:
     """Whether a table has only short cells, some with words, and no nested table."""
-    found = False
-    for element in table.iter():
-        name = local_name(element)
-        if name == "table" and element is not table:
-            return False
-        if name in ("td", "th"):
-            words = len(plain_text(element))
-            if words > _LONGEST_CELL_CHARACTERS:
-                return False
-            found = found or words > 0
-    return found
+    if next(islice(elements_named(table, "table"), 1, None), None) is not None:
+        return False  # Before any cell is read: nested tables would be read once for each level
+    cells = [plain_text(each) for each in table.iter() if local_name(each) in ("td", "th")]
+    # Longer cells are prose, to be read cell by cell.
+    return any(cells) and max(map(len, cells)) <= 300
+
+
+BULLET = "•"
+_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"))
+_SMALL_ROMAN = ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
+_STYLE = re.compile(r"list-style(?:-type)?\s*:\s*([a-z-]+)", re.IGNORECASE)
+_BY_STYLE = {
+    **dict.fromkeys(("lower-alpha", "lower-latin"), "a"),
+    **dict.fromkeys(("upper-alpha", "upper-latin"), "A"),
+    **{"lower-roman": "i", "upper-roman": "I", "decimal": "1"},
+}
+MARKER_ATTRIBUTE = "data-marker"  # Attribute with an item's marker, for formats that count differently from HTML
+
+
+def marker(parent: etree._Element, item: etree._Element, number: int, *, ordered: bool) -> str:
+    """The marker and a space; empty if the item has none."""
+    own = item.get(MARKER_ATTRIBUTE)
+    if own is not None:
+        return f"{own} " if own else ""
+    style = _STYLE.search(parent.get("style") or "")
+    if style and style[1].lower() == "none":
+        return ""
+    if not ordered:
+        return f"{BULLET} "
+    kind = (item.get("type") or parent.get("type") or "").strip()
+    if style and style[1].lower() in _BY_STYLE:
+        kind = _BY_STYLE[style[1].lower()]
+    return f"{format_number(number, kind)}. "
+
+
+def format_number(number: int, kind: str) -> str:
+    """A number in style "1", "a", "A", "i" or "I"; in digits if the style cannot express it."""
+    text, rest = "", number
+    if kind in ("a", "A") and number > 0:
+        while rest:  # After z: aa, ab, as HTML counts
+            rest, letter = divmod(rest - 1, 26)
+            text = chr(ord(kind) + letter) + text
+        return text
+    if kind in ("i", "I") and 0 < number < 4000:
+        for worth, sign in (*_ROMAN, *_SMALL_ROMAN):
+            text += sign * (rest // worth)
+            rest %= worth
+        return text if kind == "i" else text.upper()
+    return str(number)
+
+
+_XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
+_FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|svg|webp|bmp|tiff?)", re.IGNORECASE)
+_DESCRIPTIONS = ("alt", "aria-label", "title")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    source: str
+    words: str  # The author's description; empty for decoration
+
+
+def picture_of(element: etree._Element) -> Picture:
+    """An <img>, an SVG <image>, or an <object> that shows one."""
+    keys = ("src", "data", _XLINK_HREF, "xlink:href", "href")
+    source = next(filter(None, map(element.get, keys)), "")
+    return Picture("" if source.lstrip()[:5].lower() == "data:" else source.strip(), _description(element))
+
+
+def is_decoration(element: etree._Element) -> bool:
+    """Whether a picture is decorative: an empty description, and words beside it or a decorative role."""
+    parent = element.getparent()
+    if element.get("alt") != "" or parent is None:
+        return False
+    if element.get("role") in ("presentation", "none"):
+        return True
+    near = islice(parent.iterdescendants(), 40)  # Words beside it, not of a whole page
+    return any(
+        (text or "").strip() for text in (parent.text, *(part for each in near for part in (each.text, each.tail)))
+    )
+
+
+def is_picture_object(element: etree._Element) -> bool:
+    """Whether an <object> shows a picture and has no fallback text."""
+    return element.get("type", "").startswith("image/") and not plain_text(element)
+
+
+def svg_pictures(element: etree._Element) -> list[Picture]:
+    """The images in an <svg>, or the drawing itself. The first image gets the description."""
+    titles = (plain_text(each) for each in element.iter() if local_name(each) in ("title", "desc"))
+    words = _description(element) or join_title([*dict.fromkeys(filter(None, titles))] or [""])
+    images = [picture_of(each) for each in element.iter() if local_name(each) == "image"]
+    if not images:
+        return [Picture("", words)] if words else []
+    if not images[0].words:
+        images[0] = Picture(images[0].source, words)
+    return images
+
+
+def drawn_text(element: etree._Element) -> str:
+    drawn = (each for each in element.iter() if local_name(each) in ("text", "foreignobject"))
+    return " ".join(filter(None, map(plain_text, drawn)))
+
+
+def _description(element: etree._Element) -> str:
+    """The author's description; a file name inserted by a tool is none."""
+    words = next((" ".join(words.split()) for name in _DESCRIPTIONS if (words := element.get(name))), "")
+    return "" if _FILE_NAME.fullmatch(words) else words

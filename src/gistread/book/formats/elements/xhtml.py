@@ -11,28 +11,24 @@ from lxml import etree
 
 from gistread.book import inline
 from gistread.book.formats.elements import inline_elements, semantics
-from gistread.book.formats.elements.collector import Collector
 from gistread.book.formats.elements.equations import equation_text
-from gistread.book.formats.elements.list_markers import marker
+from gistread.book.formats.elements.inline_elements import StyleSheet, merge_sheets, read_sheet
 from gistread.book.formats.elements.markup import MOST_NESTED, elements_named, local_name, plain_text
-from gistread.book.formats.elements.paragraphs import BlockContext, ParsedParagraph, classify, context_inside
-from gistread.book.formats.elements.pictures import (
+from gistread.book.formats.elements.paragraphs import BlockContext, Collector, ParsedParagraph, classify, context_inside
+from gistread.book.formats.elements.semantics import (
     Picture,
     drawn_text,
     is_decoration,
     is_picture_object,
+    marker,
     picture_of,
     svg_pictures,
 )
-from gistread.book.formats.elements.stylesheets import StyleSheet, merge_sheets, read_sheet
 from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind
 from gistread.words import count_words
 
-_BREAK_TEXT = "* * *"
 _COLUMN_END = " | "
-_MOST_HIDDEN_ANCHORS = 1000
-_DRAWN_REFERENCE = "*"
 _NO_SHEET: StyleSheet = {}
 _REPLACED = frozenset(("object", "iframe", "canvas", "video", "audio"))
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
@@ -117,7 +113,7 @@ class _Walker:
         types = semantics.types_of(element)
         if types & semantics.NON_TEXT_TYPES or (semantics.is_hidden(element) and not types & semantics.NOTES_TYPES):
             # Links may lead to invisible elements: an index refers to printed page numbers.
-            for inner in islice(element.iter(), _MOST_HIDDEN_ANCHORS):
+            for inner in islice(element.iter(), 1000):
                 self._anchor(inner)
             if semantics.is_invisible(element) and name not in semantics.SKIPPED:
                 self.left_out["hidden word(s)"] += count_words(plain_text(element))
@@ -302,7 +298,7 @@ class _Walker:
         """Put a note reference in brackets, to separate it from the word before it."""
         for inner in element.iter():
             self._anchor(inner)
-        text = plain_text(element) or _DRAWN_REFERENCE
+        text = plain_text(element) or "*"
         address = next(filter(None, (inline_elements.href_of(each, local_name(each)) for each in element.iter())), "")
         marks = (InlineMark(href=address, is_note=True),) if address else ()
         self._collector.begin(marks)
@@ -323,7 +319,7 @@ class _Walker:
         elif name == "hr":
             self.flush(context)
             if not self._in_cell:
-                self.paragraphs.append(ParsedParagraph(_BREAK_TEXT, ParagraphKind.BREAK))
+                self.paragraphs.append(ParsedParagraph("* * *", ParagraphKind.BREAK))
         elif name in ("img", "image") or (name == "object" and is_picture_object(element)):
             if self._captioned is not None or not is_decoration(element):
                 self._picture(picture_of(element))

@@ -1,18 +1,21 @@
-"""Reads the characters of a PDF page from PDFium: letters, boxes, origins, sizes and fonts."""
+"""Reads a PDF page from PDFium: characters with their places, lines in any direction, links, comments and strings."""
 
 import ctypes
 import math
-from collections.abc import Mapping
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
+from unicodedata import combining, normalize
 
 import pypdfium2.raw as pdfium
 
-from gistread.book.formats.pdf.pages import rotate_box
-from gistread.book.formats.pdf.word_repair import name_tex_ligatures
+from gistread.book.formats.pdf.pages import EAST_ASIAN, RIGHT_TO_LEFT, rotate_box
 
 _MOST_CHARACTERS = 400_000  # Per page
 _FONT_NAME_BYTES = 512
-_NEAR_POINTS = 0.01
 
 _Box = tuple[float, float, float, float]  # Left, bottom, right, top
 
@@ -96,7 +99,7 @@ class PageCharacters:
         pdfium.FPDFText_GetMatrix(self.text, index, page)
         pdfium.FPDFPageObj_GetMatrix(pdfium.FPDFText_GetTextObject(self.text, index), form)
         x, y = self._reported_origin(index)
-        is_in_form = math.hypot(x - form.e, y - form.f) < _NEAR_POINTS < math.hypot(x - page.e, y - page.f)
+        is_in_form = math.hypot(x - form.e, y - form.f) < 0.01 < math.hypot(x - page.e, y - page.f)
         scale = form.a * form.d - form.b * form.c
         if not (is_in_form and scale):
             return box
@@ -131,3 +134,199 @@ class PageCharacters:
 
 def _address(pointer: Any) -> int:
     return ctypes.cast(pointer, ctypes.c_void_p).value or 0
+
+
+_LEFT_TO_RIGHT = re.compile(r"[^\W\u0590-\u08ff](?:[^\u0590-\u08ff]*[^\W\u0590-\u08ff])?")
+_PRESENTATION_FORM = re.compile("[\ufb1d-\ufdff\ufe70-\ufefc]")
+_MIRRORED_BRACKETS = str.maketrans("()[]{}«»", ")(][}{»«")
+_LEAST_SPACE_EMS = 0.12
+_LEAST_SHARE = 0.7
+_DOWNWARD = 3
+
+# Text, (left, baseline, right) in the frame of its turn, turn in quarters.
+WholeLine = tuple[str, tuple[float, float, float], int]
+
+
+def right_to_left_line(page: PageCharacters, line: re.Match[str], size: float, turn: int) -> WholeLine | None:
+    """A line of mostly Hebrew or Arabic letters, in the order of speech; None for other lines.
+
+    PDFium reverses only some words of such lines, so the positions of the letters decide.
+    """
+    if turn < 0 or len(RIGHT_TO_LEFT.findall(line[0])) <= len(line[0]) / 3:
+        return None
+    # The letters of one ligature share a position; PDFium lists them backwards.
+    indices = [index for index in range(line.end() - 1, line.start() - 1, -1) if page.characters[index].isprintable()]
+    letters = [_Letter(page.characters[index], *page.advance(index, turn)) for index in indices]
+    bases = sorted(each for each in letters if not each.text.isspace() and not combining(each.text))
+    if not bases:
+        return None
+    for mark in letters:
+        if combining(mark.text):
+            min(bases, key=lambda base: abs(base.middle - mark.middle)).text += mark.text
+    gaps = (before.left - after.right for before, after in pairwise(bases))
+    spaces = ["", *(" " if gap > _LEAST_SPACE_EMS * size else "" for gap in gaps)]
+    joined = "".join(space + base.text for space, base in zip(spaces, bases, strict=True))
+    text = _LEFT_TO_RIGHT.sub(lambda found: found[0][::-1], joined)
+    first = re.compile(r"[][(){}«»]").search(text)
+    if first and first[0] in ")]}»":  # Printed as the mirrored sign
+        text = text.translate(_MIRRORED_BRACKETS)
+    x, y = page.origin(line.start())
+    baseline = rotate_box((x, y, x, y), turn)[1]
+    text = _PRESENTATION_FORM.sub(lambda found: normalize("NFKC", found[0]), text)
+    return text, (min(base.left for base in bases), baseline, bases[0].right), turn
+
+
+@dataclass(slots=True)
+class _Letter:
+    text: str
+    left: float
+    right: float
+
+    @property
+    def middle(self) -> float:
+        return (self.left + self.right) / 2
+
+    def __lt__(self, other: "_Letter") -> bool:
+        return self.middle > other.middle
+
+
+def vertical_line(page: PageCharacters, line: re.Match[str]) -> WholeLine | None:
+    """A vertical line of East Asian letters, turned on its side; None for other lines."""
+    letters = [index for index in range(*line.span()) if not page.characters[index].isspace()]
+    if len(letters) < 2 or not EAST_ASIAN.search(line[0]):
+        return None
+    boxes = [rotate_box(page.box(index), _DOWNWARD) for index in letters]
+    heights = [top - bottom for _, bottom, _, top in boxes]
+    below = sum(
+        after[0] > before[2] - 1 and abs(after[1] + after[3] - before[1] - before[3]) < max(heights)
+        for before, after in pairwise(boxes)
+    )
+    if below < _LEAST_SHARE * (len(letters) - 1):
+        return None
+    text = "".join(page.characters[index] for index in letters)
+    return text, (boxes[0][0], min(bottom for _, bottom, *_ in boxes), boxes[-1][2]), _DOWNWARD
+
+
+_MOST_ANNOTATIONS = 2_000  # Per page
+_EMPTY_STRING_BYTES = 2  # Its terminator
+
+# Form fields, typed text and stamps, which are part of the page.
+DRAWN_KINDS = frozenset((pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP))
+COMMENT_KINDS = (
+    pdfium.FPDF_ANNOT_TEXT,
+    pdfium.FPDF_ANNOT_HIGHLIGHT,
+    pdfium.FPDF_ANNOT_UNDERLINE,
+    pdfium.FPDF_ANNOT_SQUIGGLY,
+    pdfium.FPDF_ANNOT_STRIKEOUT,
+    pdfium.FPDF_ANNOT_CARET,
+    pdfium.FPDF_ANNOT_INK,
+)
+
+
+def annotation_kinds(page: Any) -> Iterator[int]:
+    """The kinds of a page's annotations, without empty comments."""
+    for index in range(min(_MOST_ANNOTATIONS, pdfium.FPDFPage_GetAnnotCount(page.raw))):
+        annotation = pdfium.FPDFPage_GetAnnot(page.raw, index)
+        kind = pdfium.FPDFAnnot_GetSubtype(annotation)
+        length = pdfium.FPDFAnnot_GetStringValue(annotation, b"Contents", None, 0)
+        if kind not in COMMENT_KINDS or length > _EMPTY_STRING_BYTES:
+            yield kind
+        pdfium.FPDFPage_CloseAnnot(annotation)
+
+
+def utf16_text(get: Callable[[Any, int], int]) -> str:
+    """A string that PDFium's `get(buffer, size)` writes; broken characters become U+FFFD."""
+    size = min(get(None, 0), 2**16)
+    if size <= _EMPTY_STRING_BYTES:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    get(buffer, size)
+    return buffer.raw[: size - _EMPTY_STRING_BYTES].decode("utf-16-le", "replace")
+
+
+def links_of(document: Any, page: Any) -> Iterator[list[Any]]:
+    """[left, bottom, right, top, target] of each link; the target is a URL or [page, x, y]."""
+    link = pdfium.FPDF_LINK()
+    position = ctypes.c_int()
+    for _ in range(_MOST_ANNOTATIONS):
+        if not pdfium.FPDFLink_Enumerate(page.raw, position, link):
+            return
+        box = pdfium.FS_RECTF()
+        if not pdfium.FPDFLink_GetAnnotRect(link, box):
+            continue
+        target = _target(document, link)
+        if target:
+            yield [*(round(side, 2) for side in (box.left, box.bottom, box.right, box.top)), target]
+
+
+def _target(document: Any, link: Any) -> str | list[Any] | None:
+    destination = pdfium.FPDFLink_GetDest(document.raw, link)
+    if not destination:
+        action = pdfium.FPDFLink_GetAction(link)
+        kind = pdfium.FPDFAction_GetType(action) if action else None
+        if kind == pdfium.PDFACTION_URI:
+            buffer = ctypes.create_string_buffer(2048)
+            written = pdfium.FPDFAction_GetURIPath(document.raw, action, buffer, 2048)
+            return buffer.raw[: max(0, min(written, 2048) - 1)].decode("utf-8", "replace")
+        destination = pdfium.FPDFAction_GetDest(document.raw, action) if kind == pdfium.PDFACTION_GOTO else None
+    return place_of(document, destination) if destination else None
+
+
+def place_of(document: Any, destination: Any) -> list[Any] | None:
+    """[page, x, y] of a destination; None for unset coordinates."""
+    page = pdfium.FPDFDest_GetDestPageIndex(document.raw, destination)
+    if page < 0:
+        return None
+    has_x, has_y, has_zoom = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    x, y, zoom = ctypes.c_float(), ctypes.c_float(), ctypes.c_float()
+    known = pdfium.FPDFDest_GetLocationInPage(destination, has_x, has_y, has_zoom, x, y, zoom)
+    if known:
+        return [page, round(x.value, 2) if has_x.value else None, round(y.value, 2) if has_y.value else None]
+    # The view of a "fit width" destination has its y.
+    count, numbers = ctypes.c_ulong(), (ctypes.c_float * 4)()
+    view = pdfium.FPDFDest_GetView(destination, count, numbers)
+    fits_width = view in (pdfium.PDFDEST_VIEW_FITH, pdfium.PDFDEST_VIEW_FITBH) and count.value >= 1
+    return [page, None, round(numbers[0], 2) if fits_width else None]
+
+
+LIGATURE_WIDTH_RATIO = 1.25  # Width of a ligature glyph relative to the narrowest f of its font
+
+_AFTER_FL = frozenset("aouiyäöüáàâóòôúùûæœø")
+
+
+def lost_letter(text: str, place: int) -> str:
+    """The letter that a ligature lost after the f at `place`."""
+    following = text[place + 1 : place + 3].casefold()
+    begins_word = not text[place - 1 : place].isalpha()
+    # fl precedes vowels, fi nearly all else: reflect, flee, flex, flesh, fled, but modifies, modified.
+    before_e = following in ("ec", "ee", "ex") or (begins_word and following in ("ed", "es"))
+    return "l" if following[:1] in _AFTER_FL or before_e else "i"
+
+
+# TeX's fonts have ligatures at the codes of control characters; bitmap fonts do not name them.
+_TEX_LIGATURES = {
+    start + index: ligature for start in (0x0B, 0x1B) for index, ligature in enumerate("\ufb00\ufb01\ufb02\ufb03\ufb04")
+}
+_CORK_PUNCTUATION = dict(enumerate("“”„«»–—", 0x10))
+_OTHER_CONTROLS = re.compile("[\x01\x03-\x08]")
+
+
+def name_tex_ligatures(text: str) -> str:
+    """Replace control characters by the ligatures of TeX's fonts, each a single character."""
+    if text.isprintable() or _OTHER_CONTROLS.search(text):
+        return text
+    is_cork = any("\x1b" <= character <= "\x1f" for character in text)
+    named = text.translate(_TEX_LIGATURES | _CORK_PUNCTUATION if is_cork else _TEX_LIGATURES)
+    return named.replace("\ufb02\n", "\r\n")
+
+
+_COMBINING = dict(
+    zip("`´¨ˆ˜¯˘˙ˇ¸˚˝", "\u0300\u0301\u0308\u0302\u0303\u0304\u0306\u0307\u030c\u0327\u030a\u030b", strict=True)
+)
+
+
+def composed(letter: str, accent: str) -> str:
+    """The letter with the accent as one character; empty if Unicode has none."""
+    base = {"ı": "i", "ȷ": "j"}.get(letter, letter)
+    both = unicodedata.normalize("NFC", base + _COMBINING[accent])
+    return both if len(both) == 1 and letter.isalpha() else ""

@@ -9,17 +9,10 @@ from itertools import accumulate, chain, groupby, pairwise
 from gistread.book.formats.pdf.pages import EAST_ASIAN, PdfPage, TextRun
 from gistread.book.formats.pdf.table_rows import Segment, is_table, table_flows, with_table_rows
 
-_SAME_ROW_EMS = 0.35
-_RAISED_EMS = 0.15
 _SCRIPT_RATIO = 0.92  # Browsers set exponents in up to 0.89 of the size
-_SPACE_EMS = 0.12
 _NARROW_GAP_EMS = 1.05  # Gaps within a column are narrower than this
-_CELL_GAP_EMS = 1.8
-_LEAST_COLUMN_LINES = 4
 _WIDE_SHARE = 0.6
-_LEAST_COLUMN_POINTS = 90.0
 _MOST_SEGMENTS = 4_000
-_DROP_CAP_RATIO = 1.8
 READING_RATIO = 0.65  # Largest size of readings (ruby), relative to their words
 
 
@@ -129,7 +122,7 @@ def _continues(segment: Segment, run: TextRun) -> bool:
 def _on_one_row(one: Segment | TextRun, other: Segment | TextRun) -> bool:
     """Whether two runs share a line: on one baseline, or the smaller one raised or lowered."""
     small, large = sorted((one, other), key=lambda each: each.size)
-    if abs(one.baseline - other.baseline) <= _SAME_ROW_EMS * small.size:
+    if abs(one.baseline - other.baseline) <= 0.35 * small.size:
         return True
     raised = small.baseline - large.baseline
     fits = small.size <= _SCRIPT_RATIO * large.size and large.size < 2 * small.size + 1
@@ -164,7 +157,7 @@ def _with_drop_caps(found: list[list[Segment]]) -> list[list[Segment]]:
                 other
                 for other in found
                 if other is not row
-                and letter.size >= _DROP_CAP_RATIO * other[0].size
+                and letter.size >= 1.8 * other[0].size
                 and letter.baseline - 1 <= other[0].baseline < letter.baseline + letter.size
                 and letter.left <= other[0].left < letter.right + 2 * other[0].size
             ]
@@ -239,7 +232,7 @@ def _gutter(segments: list[Segment], known: float | None) -> float | None:
         left = sum(one.right <= known + 2 for one in segments)
         right = len(segments) - between - left
         return known if left and right and between <= 0.5 * len(segments) else None
-    if width < 2 * _LEAST_COLUMN_POINTS:
+    if width < 2 * 90.0:
         return None
     best: tuple[int, float] | None = None
     x = start + width * 0.25
@@ -257,7 +250,7 @@ def _gutter(segments: list[Segment], known: float | None) -> float | None:
     x = (low + high) / 2
     left_wide = sum(s.right <= x and s.right - s.left > _WIDE_SHARE * (x - start) for s in _join_rows(segments, x))
     right_wide = sum(s.left >= x and s.right - s.left > _WIDE_SHARE * (end - x) for s in _join_rows(segments, x))
-    if min(left_wide, right_wide) < _LEAST_COLUMN_LINES or best[0] > (left_wide + right_wide):
+    if min(left_wide, right_wide) < 4 or best[0] > (left_wide + right_wide):
         return None
     return x
 
@@ -285,10 +278,10 @@ def _line(page: int, segments: list[Segment]) -> TextLine:
     together = {id(b) for segment in segments for a, b in pairwise(segment.runs) if a.left <= b.left}
     for index, run in enumerate(runs):
         gap = run.left - right
-        if index and gap > _CELL_GAP_EMS * size:
+        if index and gap > 1.8 * size:
             cells.append(index)
         # PDFium reports the white space between neighbours in the file.
-        if index and not words[-1].endswith(" ") and gap > _SPACE_EMS * size and id(run) not in together:
+        if index and not words[-1].endswith(" ") and gap > 0.12 * size and id(run) not in together:
             words.append(" ")
         words.append(run.text)
         right = max(right, run.right)
@@ -312,7 +305,7 @@ def _table_line(cells: list[list[TextLine]]) -> TextLine:
 
 
 def is_raised(line: TextLine, run: TextRun) -> bool:
-    return run.size < _SCRIPT_RATIO * line.size and run.baseline > line.baseline + _RAISED_EMS * line.size
+    return run.size < _SCRIPT_RATIO * line.size and run.baseline > line.baseline + 0.15 * line.size
 
 
 def is_lowered(line: TextLine, run: TextRun) -> bool:

@@ -16,7 +16,6 @@ _BOLD = re.compile(r"bold|black|heavy|demi|medi\b|cmbx|\bbd\b", re.IGNORECASE)
 _FIXED = re.compile(r"cour|mono|consol|cmtt|typewriter|inconsolata|menlo|fixed", re.IGNORECASE)
 _SMALL_CAPITALS = re.compile(r"smallcap|small-cap|cmcsc|sc\b|-sc", re.IGNORECASE)
 _FLAG_FIXED, _FLAG_ITALIC, _FLAG_FORCE_BOLD = 1, 64, 1 << 18
-_BOLD_WEIGHT = 600
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Font:
 
     @cached_property
     def is_bold(self) -> bool:
-        return self.weight >= _BOLD_WEIGHT or bool(self.flags & _FLAG_FORCE_BOLD) or bool(_BOLD.search(self.name))
+        return self.weight >= 600 or bool(self.flags & _FLAG_FORCE_BOLD) or bool(_BOLD.search(self.name))
 
     @cached_property
     def is_fixed(self) -> bool:
@@ -137,10 +136,6 @@ def rotate_box(box: tuple[float, float, float, float], turn: int) -> tuple[float
     return box
 
 
-# Text at another angle with a smaller share is a stamp in the margin, and is dropped.
-_STAMP_SHARE = 0.15
-
-
 def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
     """Decode a page record of the worker; `fonts`: all fonts so far."""
     raw = record["runs"]
@@ -148,7 +143,8 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
     for text, *_, turn in raw:
         letters[turn] += len(text)
     main = max(letters, key=lambda turn: letters[turn]) if letters else 0
-    keeps_all = letters.total() - letters[main] > _STAMP_SHARE * letters.total()
+    # A little text at another angle is a stamp in the margin.
+    keeps_all = letters.total() - letters[main] > 0.15 * letters.total()
     stamped = "" if keeps_all else "".join(text for text, *_, turn in raw if turn != main)
     left_out = {"word(s) printed at an angle": len(stamped.split()), "comment(s) on pages": record["comments"]}
     left_out["character(s) of an overfull page"] = record["cut"]

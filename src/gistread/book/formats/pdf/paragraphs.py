@@ -24,16 +24,10 @@ _RAISED_LABEL = re.compile(rf"\d{{1,3}}|[a-z]|[{_SIGNS}]{{1,3}}")
 _LEADERS = re.compile(r"(?:\s?\.){4,}\s*|(?:\s?…){2,}\s*")
 
 _RUNNING = frozenset({ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.LIST})
-_GAP_RATIO = 1.28
 _SIZE_STEP = 0.07
 _SMALL_PRINT = 0.95
-_SMALL_NOTE = 0.94
 _HEADING_RATIO = 1.12
-_LONGEST_HEADING = 250
-_MOST_COMMAS = 3
 _WINDOW = 7
-_LONGEST_LABEL = 40
-_MOST_OF_WIDTH = 0.6
 
 
 @dataclass(slots=True)
@@ -153,7 +147,7 @@ def _begins_block(
     gap = above.bottom - line.baseline
     if abs(above.size - line.size) > _SIZE_STEP * size:
         return True
-    if gap > _GAP_RATIO * layout.leading(line.size) + 0.5 and gap > 1.1 * line.size:
+    if gap > 1.28 * layout.leading(line.size) + 0.5 and gap > 1.1 * line.size:
         return True
     if _is_bold(above) != _is_bold(line):
         return True
@@ -247,9 +241,9 @@ def _kind(block: Block, layout: PageLayout) -> ParagraphKind:
 
 def is_heading(block: Block, layout: PageLayout) -> bool:
     first, text = block.lines[0], block.text
-    if len(text) > _LONGEST_HEADING or len(block.lines) > 5 or not any(map(str.isalnum, text)):
+    if len(text) > 250 or len(block.lines) > 5 or not any(map(str.isalnum, text)):
         return False
-    if text.count(",") > _MOST_COMMAS:
+    if text.count(",") > 3:
         return False  # a list of names
     if first.size >= _HEADING_RATIO * layout.size:
         return any(map(str.isalpha, text)) or len(text) < 6
@@ -290,7 +284,7 @@ def _is_fragment(block: Block) -> bool:
 
 
 def _is_narrow(line: TextLine, block: Block) -> bool:
-    return line.right - line.left < _MOST_OF_WIDTH * (block.right - block.left)
+    return line.right - line.left < 0.6 * (block.right - block.left)
 
 
 def _merge_labels(found: Iterable[Block], layout: PageLayout) -> list[Block]:
@@ -308,7 +302,7 @@ def _merge_labels(found: Iterable[Block], layout: PageLayout) -> list[Block]:
 
 def _is_label(block: Block, layout: PageLayout) -> bool:
     is_other_size = abs(block.lines[0].size - layout.size) > _SIZE_STEP * layout.size
-    is_short = all(len(line.text) <= _LONGEST_LABEL for line in block.lines)
+    is_short = all(len(line.text) <= 40 for line in block.lines)
     return is_other_size and is_short and block.kind in (ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.TABLE)
 
 
@@ -371,7 +365,7 @@ def without_leaders(text: str) -> str:
 def _split_footnotes(column: Column, body_size: float) -> tuple[Sequence[TextLine], list[Block]]:
     lines = column.lines
     start = len(lines)
-    while start and lines[start - 1].size < _SMALL_NOTE * body_size:
+    while start and lines[start - 1].size < 0.94 * body_size:
         start -= 1
     small = lines[start:]
     # A whole page of small print is no footnote. An unlabelled first line may continue the previous page.

@@ -21,13 +21,11 @@ _MEMORY_BYTES = 600 * 1024 * 1024
 # Processor time: a busy machine may leave little of it.
 _PAGE_S = 4.0  # Per page; a hundred times the usual
 _OPEN_S = 8.0  # To start the worker and open the document
-_COVER_S = 20.0  # By the clock
 _OPEN_S_PER_BYTE = 0.2 / 2**20
 _STALLED_S = 60.0  # Without an answer
 _TOTAL_S, _TOTAL_S_PER_BYTE, _MOST_TOTAL_S = 3.0, 10.0 / 2**20, 120.0  # For the whole document
 _POLL_S = 0.1
 _READ_BYTES = 2**16
-_MAX_STARTS = 6
 _MAX_PAGES = 20_000
 _LEAST_PAGES, _BYTES_OF_A_PAGE = 1_000, 200
 """A page takes at least 200 bytes of a file; one that is listed again and again does not."""
@@ -54,7 +52,7 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
         left_s = min(_MOST_TOTAL_S, _TOTAL_S + _TOTAL_S_PER_BYTE * size)
         most_pages = max(_LEAST_PAGES, size // _BYTES_OF_A_PAGE)
         page = 0
-        for _ in range(_MAX_STARTS):
+        for _ in range(6):
             page, used_s = _run_worker(document, file, page, opening_s, left_s, most_pages, cancelled)
             left_s -= used_s
             if page >= min(document.page_count, most_pages) or left_s <= 0:
@@ -68,7 +66,7 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
 def draw_cover(stream: BinaryIO) -> bytes:
     """Draw the first page of the PDF in a seekable stream as PPM; empty if it is text on white or fails."""
     with _as_file(stream) as file, suppress(subprocess.TimeoutExpired):
-        run = run_python(_WORKER, "cover", str(_MEMORY_BYTES), stdin=file, timeout_s=_COVER_S)
+        run = run_python(_WORKER, "cover", str(_MEMORY_BYTES), stdin=file, timeout_s=20.0)
         return b"" if run.returncode else run.stdout
     return b""
 

@@ -7,11 +7,7 @@ from itertools import chain, groupby, pairwise
 
 from gistread.book.formats.pdf.pages import TextRun
 
-_APART_EMS = 0.6  # Words of one line are closer than cells
-_TALLEST_EMS = 20.0  # Height of the tallest row
 _LONGEST_CELL_CHARACTERS = 300  # Longer cells are columns of prose
-_NEAR_EMS = 0.2
-_FEWEST_ALIGNED = 3  # Lines that begin at the left edge of cells
 
 
 @dataclass(slots=True)
@@ -80,7 +76,7 @@ def _table_rows(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
         order = min(segment.order for segment in row)
         for index, group in reversed([*enumerate(groups)]):
             bottom = group[-1][0].baseline
-            if bottom - top > 2 * size or bottom - row[0].baseline > _TALLEST_EMS * size:
+            if bottom - top > 2 * size or bottom - row[0].baseline > 20 * size:
                 break
             top = group[0][0].baseline
             if latest[index] < order:
@@ -126,8 +122,8 @@ def _starts(row: list[Segment], edges: Mapping[int, int]) -> Iterator[Segment]:
     """The segments of a row that may begin a cell. `edges`: numbers of segments by their left edge."""
     yield row[0]
     for before, segment in pairwise(row):
-        is_aligned = edges[round(segment.left)] >= _FEWEST_ALIGNED
-        if segment.left - before.right > (_NEAR_EMS if is_aligned else _APART_EMS) * segment.size:
+        is_aligned = edges[round(segment.left)] >= 3  # Words of one line are closer than cells
+        if segment.left - before.right > (0.2 if is_aligned else 0.6) * segment.size:
             yield segment
 
 

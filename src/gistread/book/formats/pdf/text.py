@@ -1,7 +1,8 @@
-"""Turns a paragraph's lines into text with marks: joins lines, undoes hyphenation, expands ligatures."""
+"""Turns a paragraph's lines into text with marks: joins lines, undoes hyphenation by the book's own spelling."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gistread.book import inline
@@ -9,14 +10,84 @@ from gistread.book.formats.pdf.layout import PageLayout
 from gistread.book.formats.pdf.lines import TextLine, is_lowered, is_raised
 from gistread.book.formats.pdf.pages import HYPHEN, LinkArea, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, without_leaders
-from gistread.book.formats.pdf.word_repair import WordCounts
 from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind, Style
+from gistread.book.normalise import word_set
 
 _LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
 _ORDER = tuple(Style)
 _WORD = re.compile(r"\S+\s*")
 _CELL_GAP = "   "
+
+_SPELLED = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*")
+_LAST_PART = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*$")
+_HYPHENS = "-‐‑\u00ad" + HYPHEN
+_UNSPACED = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\u3000-\u30ff]")
+_DASHES = "—–―"
+
+
+# English word parts, for words that occur only at a line end.
+_BEGINNINGS = word_set(
+    "after any com con counter dis down every fore inter mis out over per pre pro some sub super sur trans under with"
+)
+_ENDINGS = word_set(
+    """able ably age aged ally ance body ded dom ed ence ened ening er ers ess est ever ful fully gence hood ible ing
+    ings ion ions ish ism ist ists ity ive land less like ling ly man ment ments men ness red self ship side sion sive
+    some son ted teen ter tic ties ting tion tions tive ton tude ty ward wards where wise"""
+)
+# Words that keep the hyphen before words of at least four letters.
+_APART = word_set("all cold cross five four good half high hot ill left long low new old self six three two well")
+
+
+class WordCounts:
+    """Counts a document's words, except those split at line ends."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._counts: Counter[str] = Counter()
+        self._halves: Counter[str] = Counter()  # Parts of hyphenated words
+        for line in lines:
+            found = _SPELLED.findall(line)
+            if line.endswith(tuple(_HYPHENS)):
+                found = found[:-1]
+            self._counts.update(word.casefold().replace("‐", "-").replace("‑", "-") for word in found[1:])
+        for word, count in self._counts.items():
+            if "-" in word:
+                self._halves.update(dict.fromkeys(word.split("-"), count))
+
+    def junction(self, before: str, after: str) -> tuple[int, str]:
+        """How to join two lines: (number of characters to drop from `before`, text to insert)."""
+        if not before or not after:
+            return 0, ""
+        if before[-1] not in _HYPHENS:
+            if _UNSPACED.match(before[-1]) and _UNSPACED.match(after[0]):
+                return 0, ""
+            return 0, "" if before[-1] in _DASHES and before[-2:-1] not in ("", " ") else " "
+        stem = before[:-1]
+        if not stem or stem[-1] in " -":
+            # A dash written with hyphens.
+            return (0, "") if before[-2:] == "--" and before[-3:-2] not in ("", " ") else (1, "- ")
+        return 1, "" if self._is_one_word(stem, after) else "-"
+
+    def _is_one_word(self, stem: str, after: str) -> bool:
+        head, tail = _LAST_PART.search(stem), _SPELLED.match(after)
+        if not head or not tail or head[0][-1].isdigit() or tail[0][0].isdigit():
+            return False
+        first, second = head[0].casefold(), tail[0].casefold()
+        whole, parted = self._counts[first + second], self._counts[f"{first}-{second}"]
+        if whole or parted:
+            return whole >= parted
+        if "-" in tail[0] or "-" in head[0]:
+            return not (self._counts[first] and self._counts[second])
+        if tail[0][0].isupper() and not head[0].isupper():
+            return False
+        if len(first) < 3 or len(second) < 3 or first in _BEGINNINGS or second in _ENDINGS:
+            return True
+        # "multiple-choice", "self-made": both parts are words of the book.
+        return not (first in _APART and len(second) > 3) and not (self._is_known(first) and self._is_known(second))
+
+    def _is_known(self, word: str) -> bool:
+        return bool(self._counts[word] or self._halves[word])
+
 
 References = Callable[[TextLine, TextRun], str]
 

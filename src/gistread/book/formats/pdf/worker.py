@@ -23,23 +23,25 @@ import orjson
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from gistread.book.formats.pdf.annotations import (
+from gistread.book.formats.pdf.characters import (
     COMMENT_KINDS,
     DRAWN_KINDS,
+    LIGATURE_WIDTH_RATIO,
+    PageCharacters,
     annotation_kinds,
+    composed,
     links_of,
+    lost_letter,
     place_of,
+    right_to_left_line,
     utf16_text,
+    vertical_line,
 )
-from gistread.book.formats.pdf.characters import PageCharacters
-from gistread.book.formats.pdf.directions import right_to_left_line, vertical_line
 from gistread.book.formats.pdf.pages import HYPHEN, rotate_box
-from gistread.book.formats.pdf.word_repair import LIGATURE_WIDTH_RATIO, composed, lost_letter
 from gistread.system import limit_memory
 
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _WORD = re.compile(r"\S+")
-_F = re.compile("f")
 _LAST_HYPHEN = re.compile("\u00ad?[\u00ad\u2010]$")
 _ACCENT = re.compile("[`´¨ˆ˜¯˘˙ˇ¸˚˝]")
 _DROPPED = "\0"  # Replaces a character merged into another one, so that indices stay valid
@@ -48,16 +50,12 @@ _BLANK = string.whitespace + _DROPPED
 _NAMELESS = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b\u2060\udb80-\udbff\ue000-\uf8ff\ufdd0-\ufdef\ufeff\ufffd-\uffff]"
 )
-_MOST_ACCENTS = 2_000  # Per page
 _NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
 _LEAST_SPACE_EMS = 0.1
 _LOW_LETTERS = frozenset("acemnorsuvwxz")
-_LEAST_CAPITAL = 0.85  # Height relative to f
-_MOST_OVERHANG_EMS = 0.03  # Of letters in fonts with reliable boxes
 _LINES_TO_TRY = 12
 _DISTILLED = re.compile("Ghostscript|Distiller")  # From PostScript, where some spaces are only distances
 _MOST_ENTRIES = 20_000
-_FARTHEST_POINTS = 20_000  # From the corner; PDF allows 14,400
 _WIDE_GAP_EMS = 1.3
 _CLOSE_EMS = 0.55  # Average advance of running text, spaces included, is less
 _METADATA = ("Title", "Author", "Subject", "Keywords", "Creator")
@@ -65,7 +63,6 @@ _COVER_PIXELS = 480  # The longer side
 _COVER_STEP = 7  # Distance of sampled pixels
 _WHITE, _MOST_WHITE = 240, 0.7  # Least channel of a white pixel; largest share of white pixels in a cover
 
-_WIDE = ctypes.POINTER(ctypes.c_ushort)
 RunRecord = tuple[str, float, float, float, float, int, int]
 
 
@@ -84,7 +81,9 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
         "pages": len(document),
         "metadata": {key: _metadata(document, key) for key in _METADATA},
         "language": utf16_text(
-            lambda buffer, size: pdfium.FPDFCatalog_GetLanguage(document.raw, ctypes.cast(buffer, _WIDE), size)
+            lambda buffer, size: pdfium.FPDFCatalog_GetLanguage(
+                document.raw, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), size
+            )
         ),
         "outline": list(_outline(document)),
     }
@@ -143,7 +142,7 @@ def _runs(page: PageCharacters, fonts: dict[tuple[bytes, int, int], int]) -> Ite
             page.note_guess(start, stop)
             for first, last in _split_at_gaps(page, start, stop, size, turn):
                 run = _run(page, first, last, size, font, turn)
-                if all(abs(number) < _FARTHEST_POINTS for number in run[1:5]):  # nor is NaN
+                if all(abs(number) < 20_000 for number in run[1:5]):  # PDF allows 14,400; drops NaN as well
                     yield run
 
 
@@ -152,7 +151,7 @@ def _find_lost_letters(page: PageCharacters, narrowest: dict[int, float]) -> Non
 
     `narrowest`: width in ems of the narrowest f so far, by font. Letters of a named ligature share an origin.
     """
-    for match in _F.finditer(page.characters):
+    for match in re.finditer("f", page.characters):
         index = match.start()
         near = (other for other in (index - 1, index + 1) if 0 <= other < page.count)
         scale, turn = page.scale_and_turn(index)
@@ -169,13 +168,13 @@ def _is_small_capital(page: PageCharacters, index: int, turn: int) -> bool:
     """Whether a letter beside this f that is usually lower is as high."""
     near = [other for other in (index - 1, index + 1) if page.characters[other : other + 1] in _LOW_LETTERS]
     heights = [top - bottom for _, bottom, _, top in (rotate_box(page.box(each), turn) for each in (index, *near))]
-    return max(heights[1:], default=0) > _LEAST_CAPITAL * heights[0]
+    return max(heights[1:], default=0) > 0.85 * heights[0]
 
 
 def _compose_accents(page: PageCharacters) -> None:
     """Join each accent to the letter below it: old TeX fonts write them separately."""
     changed: dict[int, str] = {}
-    for index in [match.start() for match in islice(_ACCENT.finditer(page.characters), _MOST_ACCENTS)]:
+    for index in [match.start() for match in islice(_ACCENT.finditer(page.characters), 2_000)]:
         left, bottom, right, top = page.box(index)
         middle, height = (left + right) / 2, (bottom + top) / 2
         near = (index + 1, index + 2, *range(index - _NEAR_CHARACTERS, index + _NEAR_CHARACTERS))
@@ -206,7 +205,7 @@ def _measure_spaces(page: PageCharacters, lines_to_try: int) -> None:
             wider = gap - max(0, usual)
             if wider > least and after == before + 1:
                 page.inserted[before] = " "
-            elif -least < wider < 0.7 * least and after == before + 2 and usual > -_MOST_OVERHANG_EMS * scale:
+            elif -least < wider < 0.7 * least and after == before + 2 and usual > -0.03 * scale:
                 dropped[before + 1] = _DROPPED
     page.replace(dropped)
 

@@ -11,11 +11,10 @@ from lxml import etree
 from gistread.book.builder import left_out_notices
 from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
 from gistread.book.formats.elements.markup import local_name, parse, parse_entry, parse_recovering, plain_text
-from gistread.book.formats.elements.pictures import picture_of
+from gistread.book.formats.elements.semantics import picture_of
 from gistread.book.normalise import language_tag
 
 CONTAINER = "META-INF/container.xml"
-ENCRYPTION = "META-INF/encryption.xml"
 
 # Fonts may be obfuscated in any EPUB; the text stays readable.
 _FONT_OBFUSCATION = frozenset(("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"))
@@ -101,7 +100,7 @@ def read_package(archive: Archive) -> Package:
 def encrypted_paths(archive: Archive) -> frozenset[str]:
     """Paths of the encrypted files, without obfuscated fonts."""
     found = set()
-    for data in _elements(parse_entry(archive, ENCRYPTION), "encrypteddata"):
+    for data in _elements(parse_entry(archive, "META-INF/encryption.xml"), "encrypteddata"):
         methods = {method.get("algorithm", "") for method in data.iter("encryptionmethod")}
         if not methods <= _FONT_OBFUSCATION or not methods:
             found |= {normalise_path(unquote(ref.get("uri", ""))) for ref in data.iter("cipherreference")}

@@ -12,12 +12,17 @@ from lxml import etree
 
 from gistread.book.builder import BookBuilder, ChapterStart, left_out_notices
 from gistread.book.formats.archive import Archive, ArchiveError
-from gistread.book.formats.elements.inline_elements import is_same_language
+from gistread.book.formats.elements.inline_elements import (
+    MOST_CHARACTERS,
+    StyleSheet,
+    is_same_language,
+    merge_sheets,
+    read_sheet,
+)
 from gistread.book.formats.elements.linking import DocumentAnchor, assemble, resolve_links
 from gistread.book.formats.elements.markup import is_too_dense, parse
-from gistread.book.formats.elements.stylesheets import MOST_CHARACTERS, StyleSheet, merge_sheets, read_sheet
 from gistread.book.formats.elements.xhtml import XhtmlDocument, in_head, read_document
-from gistread.book.formats.epub.package import (
+from gistread.book.formats.epub_package import (
     ContentsEntry,
     Package,
     PackageError,
@@ -32,9 +37,6 @@ from gistread.errors import BookError
 
 _FRESH_COPY = "Get a fresh copy of the file."
 _MOST_NOTICES = 6
-# Heading levels that start chapters in a book without a table of contents.
-_CHAPTER_HEADINGS = 3
-_MOST_SHEETS = 20
 
 
 @dataclass(slots=True)
@@ -127,7 +129,7 @@ def _sheets(archive: Archive) -> Callable[[str, etree._Element], StyleSheet]:
 
     def linked(path: str, root: etree._Element) -> StyleSheet:
         named = [link for link in in_head(root, "link") if "stylesheet" in (link.get("rel") or "").lower()]
-        paths = [resolve_reference(link.get("href") or "", posixpath.dirname(path))[0] for link in named[:_MOST_SHEETS]]
+        paths = [resolve_reference(link.get("href") or "", posixpath.dirname(path))[0] for link in named[:20]]
         return together(*filter(None, (archive.find(each) for each in paths if each)))
 
     return linked
@@ -201,5 +203,5 @@ def _chapter_starts(
         # Consecutive headings are one.
         for is_heading, run in groupby(enumerate(paragraphs), key=lambda one: one[1].kind is ParagraphKind.HEADING):
             index, first = next(run)
-            if is_heading and first.level <= _CHAPTER_HEADINGS:
+            if is_heading and first.level <= 3:
                 yield ChapterStart(index, ". ".join([first.words, *(each.words for _, each in run)]), first.level)

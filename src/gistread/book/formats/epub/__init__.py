@@ -1,1 +1,0 @@
-"""Reads EPUB 2 and 3."""
