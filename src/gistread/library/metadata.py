@@ -88,7 +88,7 @@ def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
                 raise BookError(f"{path.name} is encrypted: it is protected by DRM.")
             return _named(package.title or path.stem, package.authors, "epub")
         if kind is ReadableFormat.DOCX:
-            from gistread.book.formats.docx.package import metadata_of
+            from gistread.book.formats.docx.book import metadata_of
 
             metadata = metadata_of(archive)
             return _named(metadata.title or path.stem, metadata.authors, "docx")
