@@ -83,8 +83,8 @@ def test_a_killed_indexer_goes_on_where_it_was(paths: Paths, tmp_path: Path) -> 
     index = LibraryIndex(paths)
     folders = map(str, (paths.config, paths.data, paths.cache, paths.state))
     with subprocess.Popen(python_command("gistread.library.indexing", *folders)) as process:
-        while not index.digests():
-            assert process.poll() is None or index.digests()
+        while not index.books():
+            assert process.poll() is None or index.books()
         process.kill()
     done = {digest: book.id for digest, book in index.books().items()}
     shelf = open_shelf(paths)

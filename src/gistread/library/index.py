@@ -87,7 +87,8 @@ class Matches:
         self._masks = {row: mask for row, mask in masks.items() if row & _NUMBER < known.get(row >> _SHIFT, 0)}
         self._beyond = [row for row in masks.keys() - self._masks.keys() if row >> _SHIFT in known]
         self._all, self._known = masks, known
-        self._weight = cache(self._sum)
+        by_bit = list(enumerate(weights.values()))
+        self._weight = cache(lambda mask: sum(weight for bit, weight in by_bit if mask >> bit & 1))
 
     def hits(self) -> list[PassageHit]:
         """Those with at least half of the best one's weight, the best first; of equals, those of the likelier book."""
@@ -137,9 +138,6 @@ class Matches:
         words = {word: weight for bit, (word, weight) in enumerate(self.weights.items()) if masks[row] >> bit & 1}
         return PassageHit(row >> _SHIFT, row & _NUMBER, score, words)
 
-    def _sum(self, mask: int) -> float:
-        return sum(weight for bit, weight in enumerate(self.weights.values()) if mask >> bit & 1)
-
 
 class LibraryIndex:
     """Methods raise StorageError."""
@@ -151,11 +149,9 @@ class LibraryIndex:
     def books(self) -> dict[str, IndexedBook]:
         """By the digest of the file."""
         with self._open() as connection:
-            return {row["digest"]: _book(row) for row in connection.execute("SELECT * FROM books")}
-
-    def digests(self) -> set[str]:
-        with self._open() as connection:
-            return {row["digest"] for row in connection.execute("SELECT digest FROM books")}
+            rows = map(dict, connection.execute("SELECT * FROM books"))
+            books = (IndexedBook(**{**row, "spans": memoryview(row["spans"]).cast("I")}) for row in rows)
+            return {book.digest: book for book in books}
 
     def add(self, digest: str, book: Book | None) -> None:
         """Add a book in one short transaction; None if its file cannot be read."""
@@ -236,11 +232,6 @@ def _prepare(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {_VERSION}")
     connection.execute("COMMIT")
-
-
-def _book(row: sqlite3.Row) -> IndexedBook:
-    facts = (row["id"], row["digest"], row["sha256"], row["length"], bool(row["plot"]), row["language"])
-    return IndexedBook(*facts, row["chapters"], memoryview(row["spans"]).cast("I"))
 
 
 def words_of(query: str, languages: Sequence[str]) -> dict[str, set[str]]:

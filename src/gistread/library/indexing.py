@@ -45,7 +45,7 @@ def index_new_books(paths: Paths) -> "subprocess.Popen[bytes] | None":
 
 
 def update_index(paths: Paths, stopped: Callable[[], bool] = lambda: False) -> None:
-    """Index all new books and drop those that were removed. Does nothing if another process does it already.
+    """Index all new books and drop those that were removed, unless another process does it already.
 
     Raises OSError, StorageError.
     """
@@ -65,7 +65,7 @@ def _index_new(paths: Paths, index: LibraryIndex, stopped: Callable[[], bool]) -
     if problem:
         return 0  # Some books may be missing from the list only because it cannot be read.
     index.keep({entry.digest for entry in entries})
-    known = index.digests()
+    known = index.books().keys()
     new = [entry for entry in searchable(entries) if entry.digest not in known]
     for entry in new:
         if stopped():

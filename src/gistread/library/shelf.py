@@ -81,9 +81,6 @@ class Shelf:
         """`indexing 12 of 100`; empty if everything is indexed."""
         return f"indexing {self.total - len(self.pending)} of {self.total}" if self.pending else ""
 
-    def by_id(self) -> Mapping[int, ShelfBook]:
-        return {book.indexed.id: book for book in self.books}
-
     def find(self, query: str, books: Iterable[ShelfBook] | None = None) -> Matches:
         """Search these books, or all. Raises StorageError."""
         searched = self.books if books is None else books
@@ -91,7 +88,8 @@ class Shelf:
 
     def search(self, query: str, limit: int = MOST_HITS) -> "LibraryHits":
         """The best hits. Raises StorageError."""
-        matches, by_id, text_of = self.find(query), self.by_id(), cache(self.text_of)
+        matches, text_of = self.find(query), cache(self.text_of)
+        by_id = {book.indexed.id: book for book in self.books}
         found = matches.hits()
         shown = [
             hit_in(book, text, one)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
-from gistread.store.journal import Record, append_record, read_records
+from gistread.store.journal import Journal, Record, read_records
 
 T = TypeVar("T")
 
@@ -66,7 +66,8 @@ class DerivedRecords:
         self._records()[kind, key] = record
         if self._path is not None:
             try:
-                append_record(self._path, {"kind": kind, "key": key, "record": record}, wait_s=1.0)
+                with Journal(self._path, wait_s=1.0) as journal:
+                    journal.append({"kind": kind, "key": key, "record": record})
             except StorageError as error:
                 self._failure = error
 

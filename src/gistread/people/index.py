@@ -4,8 +4,8 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from itertools import pairwise
 
 from gistread.book.model import Book
@@ -78,8 +78,8 @@ class Index:
         """Entities with this name, or with all its words in one form; the commonest first."""
         wanted = _words(name)
         named = [(one, [_words(each) for each in (one.name, *one.others)]) for one in self.entities]
-        exact = [one for one, forms in named if wanted in forms]
-        return exact or [one for one, forms in named if any(set(wanted) <= set(form) for form in forms)]
+        found = [one for one, forms in named if wanted in forms]
+        return found or [one for one, forms in named if any(set(wanted) <= set(form) for form in forms)]
 
     def find_exactly(self, name: str) -> Entity | None:
         """The commonest entity with this name as one of its forms."""
@@ -147,23 +147,16 @@ def find_by_form(entities: Iterable[Entity], form: str) -> Entity | None:
     return next((one for one in entities if any(form == each.text for each in one.forms)), None)
 
 
-@lru_cache(maxsize=2)
-def _index_of(known: "_KnownBook") -> Index:
-    return Index.from_book(known.book)
-
-
-@dataclass(frozen=True, slots=True)
-class _KnownBook:
-    """A book or a view of it, compared by its text."""
-
-    sha256: str
-    length: int
-    book: Book = field(compare=False)
+_indexes: dict[tuple[str, int], Index] = {}  # Of the last two books or views, by text and length
 
 
 def index_of(book: Book) -> Index:
     """The index of a book or of a view; those of the last two are kept."""
-    return _index_of(_KnownBook(book.sha256, len(book.text), book))
+    key = (book.sha256, len(book.text))
+    _indexes[key] = index = _indexes.pop(key, None) or Index.from_book(book)
+    for old in list(_indexes)[:-2]:
+        _indexes.pop(old, None)
+    return index
 
 
 def _words(name: str) -> list[str]:

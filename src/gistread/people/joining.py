@@ -20,8 +20,6 @@ _LEAST_PRONOUNS = 4
 _SELDOM_ACTS = 0.25  # Share of mentions of a town up to which it may act ("Tidney was under water")
 _AT_PLACES = 0.1  # Share of mentions after "in" or "at" that shows a place which seldom acts
 _LEAST_ACTS = 2  # Times that a name with "the" speaks or acts before it is a person
-_YOUNGER = 0.05  # Share of "Miss Elizabeth" among mentions of "Miss Bennet" that shows an elder sister
-_LEAST_YOUNGER = 10  # Times that "Mr. John Knightley" stands before it shows an elder "Mr. Knightley"
 _MUCH_MORE_FREQUENT = 8
 _MORE_FREQUENT = 3  # A name belongs to the person mentioned this many times as often as any other
 _SIDE_BY_SIDE = 45  # Characters between mentions of two people in one sentence
@@ -103,19 +101,9 @@ class _Group:
         return len(self.words) > 1
 
     @property
-    def is_of_a_place(self) -> bool:
-        """Whether it names a place, as "Dean of Barchester": then its last word is no family name."""
-        return all(" of " in form.text for form in self.forms)
-
-    @property
     def is_described(self) -> bool:
         """Whether it usually has an article, as "the Carriage"."""
         return 2 * self.count_of(MentionContext.ARTICLE) > self.count
-
-    @property
-    def is_half_a_place(self) -> bool:
-        """Whether it is the end of a place's name, as "Arms" in "the Banker’s Arms"."""
-        return not (self.title_kind or self.is_full or self.is_described) and self.words[0] in _place_words("words")
 
     def is_town(self, towns: frozenset[str]) -> bool:
         """Whether it is the bare name of one of these towns and seldom acts."""
@@ -149,15 +137,15 @@ class _Group:
 
 def join_names(forms: Iterable[Form]) -> list[Entity]:
     """Join these names into people, places and other entities, the commonest first."""
-    groups = [group for group in _grouped(form for form in forms if form.starts) if not group.is_half_a_place]
-    titled = {group.words[-1] for group in groups if group.title_kind and not group.is_of_a_place}
+    groups = _grouped(form for form in forms if form.starts)
+    titled = {group.words[-1] for group in groups if group.title_kind}
     towns = _towns(groups)
     places = [
         group
         for group in groups
         if group.words[-1] not in titled and (_kind(group) is Kind.PLACE or group.is_town(towns))
     ]
-    people = _without_plurals([group for group in groups if group not in places])
+    people = [group for group in groups if group not in places]
     known = _PersonIndex(_merged([group for group in people if group.is_full]), people)
     single = sorted(
         (group for group in people if not group.is_full), key=lambda group: (not group.title_kind, -group.count)
@@ -216,7 +204,7 @@ class _PersonIndex:
             if found := _commonest([one for one in first if one.titles & group.titles]) or _commonest(first):
                 return found
         owner = _commonest(same(self._by_last.get(name, [])), _MUCH_MORE_FREQUENT)
-        return None if owner and (_is_younger(owner, group) or self._are_two(group, owner)) else owner
+        return None if owner and self._are_two(group, owner) else owner
 
     def _are_two(self, titled: _Group, full: _Group) -> bool:
         """Whether "Mr. Emerson" and "George Emerson" are two people: often mentioned side by side."""
@@ -288,19 +276,6 @@ def _first_names() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
     return sexes, {form: frozenset(names) for form, names in short.items()}
 
 
-def _without_plurals(groups: list[_Group]) -> list[_Group]:
-    """Drop plurals such as "the Bennets"."""
-    known = {group.words[-1] for group in groups}
-    return [
-        group
-        for group in groups
-        if not any(
-            group.words[-1].endswith(ending) and group.words[-1].removesuffix(ending) in known for ending in ("s", "es")
-        )
-        or 2 * group.count_of(MentionContext.ARTICLE) < group.count
-    ]
-
-
 def _merged(full: list[_Group]) -> list[_Group]:
     """Join full names with the same last name and the same first name, its short form or initial."""
     families: dict[str, list[_Group]] = {}
@@ -329,18 +304,6 @@ def _forms_of(name: str) -> frozenset[str]:
     """A first name with its full forms and short forms."""
     short = _first_names()[1]
     return frozenset((name, *short.get(name, ()), *(form for form, names in short.items() if name in names)))
-
-
-def _is_younger(full: _Group, titled: _Group) -> bool:
-    """Whether `full` is called "Miss Elizabeth" or "Mr. John Knightley", so that the bare title is an elder's."""
-    starts = [" ".join(map(plain, form.text.split()[:2])) for form in full.forms]
-    counts = Counter[str]()
-    for start, form in zip(starts, full.forms, strict=True):
-        counts[start] += len(form.starts)
-    miss, mr = (counts[f"{title} {full.words[0]}"] for title in ("miss", "mr"))
-    if "miss" in titled.titles:
-        return miss > _YOUNGER * titled.count
-    return "mr" in titled.titles and mr >= _LEAST_YOUNGER and mr > _YOUNGER * titled.count
 
 
 def _commonest(found: Iterable[_Group], times: int = _MORE_FREQUENT) -> _Group | None:

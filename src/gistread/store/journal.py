@@ -79,23 +79,6 @@ def is_damaged(path: Path) -> bool:
         return b"\n" in file.read()
 
 
-def append_record(path: Path, record: Record, *, wait_s: float) -> None:
-    """Append to a file without reading it; creates the file. Raises StorageError."""
-    with _storage_errors(path):
-        make_folder(path.parent)
-        with _open_locked(path, time.monotonic() + wait_s) as file:
-            length = os.fstat(file.fileno()).st_size
-            append_whole(file, b"\n" * _is_torn(path, length) + encode_line(record), length)
-
-
-def _is_torn(path: Path, length: int) -> bool:
-    if not length:
-        return False
-    with path.open("rb") as file:
-        file.seek(length - 1)
-        return file.read(1) != b"\n"
-
-
 class InUseError(StorageError):
     """Another process is writing the file."""
 
@@ -182,7 +165,7 @@ def _open_locked(path: Path, until: float) -> FileIO:
         try:
             locked = try_lock(file)
             # Another process may have replaced the file between opening and locking.
-            if locked and _still_named(path, file):
+            if locked and path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file
         except BaseException:
             file.close()
@@ -194,13 +177,6 @@ def _open_locked(path: Path, until: float) -> FileIO:
                     f"Another gistread is writing {path.name}.", "Close it there, or continue without saving."
                 )
             time.sleep(_RETRY_S)
-
-
-def _still_named(path: Path, file: FileIO) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def try_lock(file: FileIO) -> bool:
