@@ -77,7 +77,7 @@ async def test_the_websocket_refuses_other_sites(tmp_path: Path) -> None:
 
 
 def test_without_the_extra_it_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("textual_serve", "textual_serve.server"):  # Either may have been imported by another test
+    for name in ("aiohttp_jinja2", "textual_serve", "textual_serve.server"):  # Or imported before
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "gistread.tui.serving", raising=False)
     ran = run("serve")

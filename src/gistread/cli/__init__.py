@@ -13,7 +13,7 @@ from gistread.errors import ExitStatus, GistreadError, UsageError, traceback_tex
 from gistread.paths import default_paths, pip_install
 from gistread.store.files import make_folder, private_opener
 
-_EXTRAS = {"mcp": "mcp", "textual_serve": "serve"}  # By the module that an extra of gistread brings
+_EXTRAS = {"mcp": "mcp", "textual_serve": "serve", "aiohttp_jinja2": "serve"}  # Extras by their modules
 _NOT_MAPPED = "failed to map segment"  # The loader's message if memory is short for a library
 
 
