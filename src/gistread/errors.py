@@ -20,11 +20,15 @@ def conceal(secret: str) -> None:
         _secrets.update((secret, quote(secret), quote(secret, safe=""), json.dumps(secret)[1:-1]))
 
 
-def clean(text: str) -> str:
-    """Text for a message: without keys, and with U+FFFD for control and invisible characters; line breaks stay."""
+def without_keys(text: str) -> str:
     for secret in sorted(_secrets, key=len, reverse=True):
         text = text.replace(secret, "…")
-    return _INVISIBLE.sub("\ufffd", text)
+    return text
+
+
+def clean(text: str) -> str:
+    """Text for a message: without keys, and with U+FFFD for control and invisible characters; line breaks stay."""
+    return _INVISIBLE.sub("\ufffd", without_keys(text))
 
 
 def traceback_text(error: BaseException) -> str:

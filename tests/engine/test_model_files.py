@@ -28,7 +28,6 @@ from tests.engine.test_models import gguf
         ("llama", {"general__type": "adapter"}, "tiny", "LoRA adapter"),
         ("flux", {"vocabulary": 0}, "tiny", "no language model"),
         ("wavtokenizer-dec", {"weights": 0}, "tiny", "no language model"),
-        ("no-such-one", {}, "tiny", "does not know its architecture"),
         ("llama", {"split__count": 3, "split__no": 1}, "tiny", "1 of 3 files"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.engine import recommendation
+from gistread.engine import catalogue
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.library import Library
 from gistread.errors import EngineError
@@ -11,17 +11,17 @@ GB = 10**9
 
 
 def machine(monkeypatch: pytest.MonkeyPatch, maker: str, *gpus: Gpu) -> None:
-    monkeypatch.setattr(recommendation, "available_bytes", lambda: 8 * GB)
-    monkeypatch.setattr(recommendation, "gpu_maker", lambda: maker)
-    monkeypatch.setattr(recommendation, "ask_library", lambda: Library("0.3.36", (), ("CPU", "CUDA"), gpus))
+    monkeypatch.setattr(catalogue, "available_bytes", lambda: 8 * GB)
+    monkeypatch.setattr(catalogue, "gpu_maker", lambda: maker)
+    monkeypatch.setattr(catalogue, "ask_library", lambda: Library("0.3.36", (), ("CPU", "CUDA"), gpus))
 
 
 def test_a_gpu_that_llama_cpp_cannot_use_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     machine(monkeypatch, "NVIDIA")
-    assert recommendation.free_for_models() == 8 * GB
+    assert catalogue.free_for_models() == 8 * GB
 
     def broken() -> Library:
         raise EngineError("llama-cpp-python cannot be used.")
 
-    monkeypatch.setattr(recommendation, "ask_library", broken)
-    assert recommendation.free_for_models() == 8 * GB
+    monkeypatch.setattr(catalogue, "ask_library", broken)
+    assert catalogue.free_for_models() == 8 * GB

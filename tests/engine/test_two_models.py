@@ -6,8 +6,8 @@ from typing import get_args
 import pytest
 
 from gistread.config import Config, KvCache
-from gistread.engine import model_source
-from gistread.engine.models import fits_in_memory, is_local, same_model
+from gistread.engine import models
+from gistread.engine.models import fits_in_memory, same_model
 from tests.engine.test_models import gguf, home
 
 __all__ = ["home"]
@@ -17,9 +17,9 @@ __all__ = ["home"]
 def test_a_model_fits_if_memory_is_free(home: Path, monkeypatch: pytest.MonkeyPatch, kv_cache: KvCache) -> None:
     model = str(gguf(home / "models" / "one.gguf"))
     config = Config(kv_cache=kv_cache)
-    monkeypatch.setattr(model_source, "available_bytes", lambda: 2**40)
+    monkeypatch.setattr(models, "available_bytes", lambda: 2**40)
     assert fits_in_memory(model, config)
-    monkeypatch.setattr(model_source, "available_bytes", lambda: 1000)
+    monkeypatch.setattr(models, "available_bytes", lambda: 1000)
     assert not fits_in_memory(model, config)
 
 
@@ -32,5 +32,3 @@ def test_two_names_of_one_model_are_the_same_model(home: Path) -> None:
     assert not same_model("one", "three")
     assert same_model("http://127.0.0.1/v1#x", "http://127.0.0.1/v1#x")
     assert not same_model("http://127.0.0.1/v1#x", "one")
-    assert is_local("one")
-    assert not is_local("http://127.0.0.1/v1#x")

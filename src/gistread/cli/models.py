@@ -25,7 +25,6 @@ from gistread.engine.models import (
     STARTER,
     STARTER_BASE,
     ModelSource,
-    find_any_model,
     find_chosen,
     find_models,
     find_source,
@@ -179,7 +178,7 @@ def _remove(arguments: argparse.Namespace) -> None:
     if deleted := discard_download(paths.models, name):
         unset = []
     else:
-        path = find_any_model(name).absolute()
+        path = resolve_model(name, usable=False).absolute()
         if paths.models not in path.parents:
             raise UsageError(
                 f"{one_line(path)} is not a model that gistread has downloaded.",

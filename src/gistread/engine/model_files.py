@@ -4,15 +4,8 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
 
-from gistread.engine.llama.fit import (
-    MemoryFit,
-    ModelSizes,
-    batch_tokens_of,
-    memory_fit,
-    sizes_of,
-)
+from gistread.engine.llama.fit import MemoryFit, ModelSizes, batch_tokens_of, memory_fit, sizes_of
 from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, MemoryKind, read_header
-from gistread.engine.llama.library import supports_architecture
 from gistread.engine.llama.machine import file_bytes
 from gistread.engine.model_search import FoundModel, own_adapter
 from gistread.errors import EngineError
@@ -116,6 +109,4 @@ def _problem(headers: list[GgufHeader], *, is_whole: bool = True) -> str:
         return f"it is cut off: {missing:,} bytes are missing"
     if 0 < first.context_length < _LEAST_CONTEXT:
         return f"it was trained for {first.context_length} tokens, too few to read a page"
-    if not supports_architecture(first.architecture):
-        return f"the installed llama.cpp does not know its architecture, {first.architecture}"
     return ""

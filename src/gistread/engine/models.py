@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 STARTER = "starter"  # Name of the model installed as a Python package, with gistread's adapter for it
 STARTER_BASE = "starter-base"  # The same model without the adapter
 _AND = "+"  # Between a model and its adapter
-_GET_STARTER = "gistread models get starter"
 _LIST = "`gistread models list` shows the models on this machine."
-_NAMED = 8
 
 
 def find_models() -> list[ModelFile]:
@@ -46,19 +44,28 @@ def each_model() -> Iterator[ModelFile]:
     return map(describe, found_models())
 
 
-def resolve_model(spec: str) -> Path:
-    """Find a model by path, `starter`, name or unambiguous part of a name. Raises EngineError."""
+def resolve_model(spec: str, *, usable: bool = True) -> Path:
+    """Find a model by path, `starter`, name or unambiguous part of a name. Raises EngineError.
+
+    `usable`: whether it has to be.
+    """
     if spec in (STARTER, STARTER_BASE):
         starter = starter_path()
         if starter is None:
-            raise EngineError("The starter model is not installed.", f"Download it with: {_GET_STARTER}")
+            raise EngineError("The starter model is not installed.", "Download it with: gistread models get starter")
         return starter
-    return _resolve(spec, lambda model: model.usable)
-
-
-def find_any_model(spec: str) -> Path:
-    """Find a model as `resolve_model` does, but of any kind, even unusable. Raises EngineError."""
-    return resolve_model(spec) if spec in (STARTER, STARTER_BASE) else _resolve(spec, lambda _: True)
+    if (path := _as_path(spec)) is not None:
+        return path
+    # Read only the headers of models whose name matches.
+    models = [describe(found) for found in _matching(found_models(), spec)]
+    candidates = [model for model in models if model.usable or not usable] or models
+    if not candidates:
+        raise _unknown(spec)
+    if len(candidates) > 1:
+        raise EngineError(f"{spec!r} is ambiguous: {_names(candidates)}.", "Name one of them, or give its path.")
+    if usable and candidates[0].problem:
+        raise EngineError(f"{candidates[0].name} cannot be used: {candidates[0].problem}.", _LIST)
+    return candidates[0].path
 
 
 def resolve_adapted(spec: str) -> tuple[Path, Path | None]:
@@ -79,22 +86,6 @@ def split_adapter(spec: str) -> tuple[str, str | None]:
     return (name, adapter) if is_adapter else (spec, None)
 
 
-def _resolve(spec: str, is_wanted: Callable[[ModelFile], bool]) -> Path:
-    path = _as_path(spec)
-    if path is not None:
-        return path
-    # Read only the headers of models whose name matches.
-    models = [describe(found) for found in _matching(found_models(), spec)]
-    candidates = list(filter(is_wanted, models)) or models
-    if not candidates:
-        raise _unknown(spec)
-    if len(candidates) > 1:
-        raise EngineError(f"{spec!r} is ambiguous: {_names(candidates)}.", "Name one of them, or give its path.")
-    if not is_wanted(candidates[0]) and candidates[0].problem:
-        raise EngineError(f"{candidates[0].name} cannot be used: {candidates[0].problem}.", _LIST)
-    return candidates[0].path
-
-
 def default_spec() -> str:
     """The model to use while none is chosen: the starter, else the only one here. Raises EngineError."""
     if starter_path() is not None:
@@ -103,7 +94,7 @@ def default_spec() -> str:
     if not usable:
         raise EngineError(
             "No model was found on this machine. `gistread models get` downloads a suitable one, after asking.",
-            f"Or name a GGUF file with --model, or download the small starter: {_GET_STARTER}",
+            "Or name a GGUF file with --model, or download the small starter: gistread models get starter",
         )
     if len(usable) > 1:
         raise EngineError(
@@ -161,7 +152,7 @@ def _names(models: Sequence[ModelFile]) -> str:
     names = [STARTER if model.path == starter else model.name for model in models]
     # Files with the same name are identified by their paths.
     pairs = zip(models, names, strict=True)
-    return format_list([str(model.path) if names.count(name) > 1 else name for model, name in pairs], _NAMED)
+    return format_list([str(model.path) if names.count(name) > 1 else name for model, name in pairs], 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +208,6 @@ def same_model(one: str, other: str) -> bool:
         return find_source(one) == find_source(other)
     except EngineError:
         return False
-
-
-def is_local(spec: str) -> bool:
-    return not is_address(spec)
 
 
 def fits_in_memory(spec: str, config: Config) -> bool:

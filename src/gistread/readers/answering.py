@@ -174,7 +174,7 @@ async def _write_answer(
     else:
         answer = without_control_tokens(answer).strip()
         answer = without_repetition(answer) if is_looping(answer) else answer
-        if finish == "length" and not re.search(r"[.!?…。！？][\"'”’»)\]*]*\Z", answer):
+        if answer and finish == "length" and not re.search(r"[.!?…。！？][\"'”’»)\]*]*\Z", answer):
             answer += " …"
     references = References(numbered)
     answer = (references.add(answer) + references.rest()).strip()

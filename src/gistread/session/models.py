@@ -11,7 +11,6 @@ from gistread.engine.models import (
     default_spec,
     find_source,
     fits_in_memory,
-    is_local,
     naming_setting,
     new_engine,
     same_model,
@@ -145,7 +144,7 @@ class ModelPair:
 
     @property
     def share_cores(self) -> bool:
-        return self.apart and is_local(self.reading.spec) and is_local(self.asking.spec)
+        return self.apart and not is_address(self.reading.spec) and not is_address(self.asking.spec)
 
     async def choose(self, model: str, asking_model: str) -> None:
         """Choose both by name; empty: by the settings, or the only model. With only `model`, it reads and answers."""
@@ -209,7 +208,7 @@ class ModelPair:
     async def unload_idle(self) -> None:
         """Unload the idle models on this machine."""
         for model in (self.reading, self.asking):
-            if model.engine is not None and is_local(model.spec) and model.engine.state.phase is Phase.IDLE:
+            if model.engine is not None and not is_address(model.spec) and model.engine.state.phase is Phase.IDLE:
                 await model.unload()
         self._emit(ActivityChanged())
 
@@ -218,7 +217,7 @@ class ModelPair:
 
     async def _load(self, model: ChosenModel, other: ChosenModel) -> Engine:
         was_loaded = model.loaded
-        beside = other.loaded and is_local(model.spec) and is_local(other.spec)
+        beside = other.loaded and not is_address(model.spec) and not is_address(other.spec)
         if beside and not was_loaded and not await asyncio.to_thread(fits_in_memory, model.spec, self._config):
             await self._make_room(model, other)
         try:

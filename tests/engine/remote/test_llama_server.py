@@ -83,7 +83,7 @@ async def test_a_cancelled_answer_is_stopped_on_the_server(tiny: Path, connect: 
             async for _ in events:
                 break
         for _ in range(300):
-            busy = [slot["is_processing"] for slot in await connection.get("/slots")]
+            busy = [slot["is_processing"] for slot in await connection.fetch("/slots")]
             if not any(busy):
                 break
             await asyncio.sleep(0.01)

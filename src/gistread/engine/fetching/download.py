@@ -30,13 +30,9 @@ if TYPE_CHECKING:
 _CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-\d+|\*)/(?:(\d+)|\*)")
 _BUSY = (408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524)
 _UNREACHED_ATTEMPTS = 3  # Attempts if no server ever responded: probably there is no network
-_LONGEST_PAUSE_S = 60.0
-_LONGEST_WAIT_S = 300.0  # Longest Retry-After that is respected
 _RESUME = "Try again later: the download resumes where it stopped."
 
 ChecksumSource = Literal["", "catalogue", "hub"]
-_INTERVAL_S = 0.1
-_RATE_OVER_S = 8.0
 
 
 class DownloadStep(StrEnum):
@@ -76,15 +72,11 @@ class ProgressReporter:
         now = time.monotonic()
         if progress.step is not self._step or (self._seen and progress.done_bytes < self._seen[-1][1]):
             self._seen.clear()
-        elif (
-            now - self._reported_at < _INTERVAL_S
-            and progress.done_bytes != progress.total_bytes
-            and not progress.notice
-        ):
+        elif now < self._reported_at + 0.1 and progress.done_bytes != progress.total_bytes and not progress.notice:
             return
         self._step, self._reported_at = progress.step, now
         self._seen.append((now, progress.done_bytes))
-        while now - self._seen[0][0] > _RATE_OVER_S and len(self._seen) > 2:
+        while now - self._seen[0][0] > 8.0 and len(self._seen) > 2:
             self._seen.popleft()
         seconds, done = now - self._seen[0][0], progress.done_bytes - self._seen[0][1]
         self._report(replace(progress, bytes_per_s=done / seconds if seconds > 0.2 and done else None))
@@ -151,7 +143,7 @@ class _Download:
             furthest = max(furthest, self._part.length)
             if fruitless >= attempts:
                 raise FetchError(f"{self._file.name} cannot be fetched: {again.reason}.", _RESUME)
-            pause_s = min(_LONGEST_PAUSE_S, self._network.pause_s * 2 ** max(0, fruitless - 1))
+            pause_s = min(60.0, self._network.pause_s * 2 ** max(0, fruitless - 1))
             await self._wait(again.reason, max(pause_s, again.wait_s))
 
     async def verify(self) -> None:
@@ -160,9 +152,8 @@ class _Download:
         part.sync()
         problem = ""
         if self._sha256 and part.sha256 != self._sha256:
-            who = "the catalogue" if self.checksum_source == "catalogue" else "the hub"
             found, right = part.sha256[:16], self._sha256[:16]
-            problem = f"{name} has the wrong SHA-256: {found}…; according to {who} it is {right}…."
+            problem = f"{name} has the wrong SHA-256: {found}…; according to the {self.checksum_source} it is {right}…."
         else:
             try:
                 header = await asyncio.to_thread(read_header, part.path)
@@ -248,7 +239,7 @@ class _Download:
         status, host, file = response.status_code, response.url.host, self._file
         if status in _BUSY:
             wait_s = retry_after_s(response.headers) or 0.0
-            if wait_s > _LONGEST_WAIT_S:
+            if wait_s > 300:
                 return FetchError(f"{host} asks to retry in {wait_s / 60:.0f} minutes.", _RESUME)
             return _RetryError(f"{host} is busy ({status})", wait_s)
         if status in (401, 403) and file.repository and response.history:

@@ -108,8 +108,6 @@ _SUFFIX = ".gguf"
 _COUNT = re.compile(r"-\d{5}-of-(\d{5})\.gguf$", re.IGNORECASE)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_MOST_BYTES = 20_000_000  # Largest response: a repository with thousands of files takes 2 MB
-_NAMED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +127,7 @@ async def read_repository(client: "httpx2.AsyncClient", network: Network, addres
         body = bytearray()
         async for data in response.aiter_bytes():
             body += data
-            if len(body) > _MOST_BYTES:
+            if len(body) > 20_000_000:  # A repository with thousands of files takes 2 MB
                 raise FetchError(f"{address.repository} is too large a repository.", "Use the file's address.")
     return _repository(body, network, address, response.url.host)
 
@@ -153,7 +151,7 @@ def select_model(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
     found = (exact or named) if wanted else list(models.values())
     if len(found) == 1:
         return found[0]
-    shown = format_list([files[0].name for files in found or models.values()], _NAMED)
+    shown = format_list([files[0].name for files in found or models.values()], 12)
     if not models:
         raise FetchError(f"{repository.name} has no GGUF file.", "Look for a repository whose name ends in -GGUF.")
     if not found:

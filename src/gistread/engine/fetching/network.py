@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import httpx2
 
 _HUB = "https://huggingface.co"
-_MOST_REDIRECTS = 10
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -65,7 +64,7 @@ def new_client(network: Network) -> "httpx2.AsyncClient":
             timeout=network.stall_s,
             headers={"User-Agent": f"gistread/{__version__}", "Accept-Encoding": "identity"},
             follow_redirects=True,
-            max_redirects=_MOST_REDIRECTS,
+            max_redirects=10,
             event_hooks={"response": [_refuse_decryption]},
         )
     except ImportError:
@@ -124,14 +123,10 @@ def stated_by_hub(response: "httpx2.Response", network: Network) -> tuple[str, i
 def refusal_error(response: "httpx2.Response", network: Network, repository: str, name: str) -> FetchError:
     """Say why a server did not send the file `name`, or `repository` on the hub."""
     status, headers, host = response.status_code, response.headers, response.url.host
-    missing = {
-        "RepoNotFound": f"repository {repository}",
-        "EntryNotFound": f"file {name} in {repository}",
-        "RevisionNotFound": f"such revision of {repository}",
-    }.get(headers.get("X-Error-Code", ""))
-    if repository and missing:
+    missing = {"EntryNotFound": f"file {name} in", "RevisionNotFound": "such revision of", "RepoNotFound": "repository"}
+    if repository and (what := missing.get(headers.get("X-Error-Code", ""))):
         hint = "Check the name." if network.token else "Check the name; a private one needs HF_TOKEN."
-        return FetchError(f"{host} has no {missing}.", hint)
+        return FetchError(f"{host} has no {what} {repository}.", hint)
     if status in (401, 403) and repository:
         page = f"{network.endpoint}/{repository}"
         hint = f"Accept them at {page}, set HF_TOKEN to a token with access, and try again."

@@ -129,13 +129,10 @@ class PartialFile:
             yield
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise StorageError(
-                    f"The disk is full: {self.path.parent}.",
-                    "Free some space and try again: the download resumes where it stopped.",
-                ) from error
-            raise StorageError(
-                f"{self.path}: {error.strerror or error}.", "`gistread paths` shows every folder in use."
-            ) from error
+                hint = "Free some space and try again: the download resumes where it stopped."
+                raise StorageError(f"The disk is full: {self.path.parent}.", hint) from error
+            hint = "`gistread paths` shows every folder in use."
+            raise StorageError(f"{self.path}: {error.strerror or error}.", hint) from error
 
 
 def check_room(folder: Path, needed_bytes: int, name: str) -> None:

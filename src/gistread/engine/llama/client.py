@@ -40,6 +40,7 @@ from gistread.prompts import TRAINED
 from gistread.store.files import make_folder, replace_file
 
 _THINKING_TOKENS = 2048  # Room for a thought that was cut off
+_FORMAT = 3  # Of the rates
 
 
 class LlamaEngine:
@@ -67,7 +68,7 @@ class LlamaEngine:
         self._options = options
         self._cache = cache
         self._snapshots = snapshots or (cache / SNAPSHOTS if cache else None)
-        self._setup = ""  # See `rates.py`
+        self._setup = ""  # Begins with the fingerprint and names all that the speed depends on
         self._stored_rates: Rates | None = None
 
     @property
@@ -92,8 +93,10 @@ class LlamaEngine:
 
     async def close(self) -> None:
         await self._worker.close()
-        if self._cache is not None and self._worker.rates is not None:
-            store_rates(self._cache / MEASUREMENTS, self._setup, self._worker.rates)
+        if self._cache is not None and (rates := self._worker.rates) is not None:
+            path = self._cache / MEASUREMENTS
+            entries = {setup: one for setup, one in _read_rates(path).items() if setup != self._setup}
+            _write_rates(path, {**entries, self._setup: [rates.prefill, rates.decode]})
 
     async def _load_model(self) -> EngineInfo:
         header = await asyncio.to_thread(read_adapted_header, self._path, self._adapter)
@@ -103,7 +106,9 @@ class LlamaEngine:
         threads = loaded.placement.threads
         self._setup = f"{header.fingerprint} {weights}, {loaded.device}, {threads} threads, {loaded.library}"
         if self._cache is not None:
-            self._stored_rates = stored_rates(self._cache / MEASUREMENTS, self._setup)
+            match _read_rates(self._cache / MEASUREMENTS).get(self._setup):
+                case [float(prefill), float(decode)] if prefill > 0 and decode > 0:
+                    self._stored_rates = Rates(prefill, decode)
         return EngineInfo(
             name=self._name or header.name,
             fingerprint=header.fingerprint,
@@ -192,28 +197,15 @@ class LlamaEngine:
         return (await self._worker.answer(messages.Prepare(prompt, priority), messages.Prepared)).usage
 
 
-_FORMAT = 3
-_MOST_ENTRIES = 100  # The oldest are dropped
-
-
-def stored_rates(path: Path, setup: str) -> Rates | None:
-    match _read(path).get(setup):
-        case [float(prefill), float(decode)] if prefill > 0 and decode > 0:
-            return Rates(prefill, decode)
-    return None
-
-
-def store_rates(path: Path, setup: str, rates: Rates) -> None:
-    entries = _read(path)
-    entries.pop(setup, None)
-    entries[setup] = [rates.prefill, rates.decode]
-    document = {"format": _FORMAT, "entries": dict(list(entries.items())[-_MOST_ENTRIES:])}
+def _write_rates(path: Path, entries: dict[str, Any]) -> None:
+    document = {"format": _FORMAT, "entries": dict(list(entries.items())[-100:])}
     with contextlib.suppress(OSError):
         make_folder(path.parent)
         replace_file(path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_rates(path: Path) -> dict[str, Any]:
+    """How fast each model works on this machine, as its requests showed."""
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
         document = orjson.loads(path.read_bytes())
         if document["format"] == _FORMAT:

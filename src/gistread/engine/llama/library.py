@@ -1,12 +1,9 @@
 """Describes the installed llama.cpp: its version, what it supports, and whether a rebuild would be faster here."""
 
-import importlib.util
 import re
 import signal
 import subprocess
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import orjson
 
@@ -19,8 +16,6 @@ from gistread.paths import pip_install
 _PACKAGE = "llama-cpp-python"
 _DESCRIBE = "gistread.engine.llama.worker.system_info"
 _DESCRIBE_WITHIN_S = 60
-_LIBRARIES = ("libllama.so", "libllama.dylib")
-_ALWAYS_KNOWN = b"llama\0"
 _NO_GPU = {"CPU", "BLAS", "RPC"}
 
 # llama.cpp's name of an instruction set, and the processor flag it needs.
@@ -29,17 +24,14 @@ _KERNELS = {
     **{"AVX512": "avx512f", "AVX512_VBMI": "avx512vbmi", "AVX512_VNNI": "avx512_vnni", "AVX512_BF16": "avx512_bf16"},
     **{"AMX_INT8": "amx_int8", "DOTPROD": "asimddp", "MATMUL_INT8": "i8mm", "SVE": "sve"},
 }
-_HIP = "-DGGML_HIP=ON"
+_VULKAN = ("-DGGML_VULKAN=ON", "the Vulkan headers and shader compiler (glslc)")
 # CMake options of llama.cpp, and what they require.
 _GPU_BUILDS = {
     NVIDIA: ("-DGGML_CUDA=ON", "the CUDA toolkit (nvcc)"),
-    AMD: (_HIP, "ROCm with its compiler (hipcc)"),
-    AMD_WITHOUT_ROCM: ("-DGGML_VULKAN=ON", "the Vulkan headers and shader compiler (glslc)"),
-    INTEL: ("-DGGML_VULKAN=ON", "the Vulkan headers and shader compiler (glslc)"),
+    AMD: ("-DGGML_HIP=ON", "ROCm with its compiler (hipcc)"),
+    **dict.fromkeys((AMD_WITHOUT_ROCM, INTEL), _VULKAN),
     APPLE: ("-DGGML_METAL=ON", "Xcode's command line tools"),
 }
-_NATIVE_BUILD = "-DGGML_NATIVE=ON"
-_COMPILER = "a C++ compiler"
 _MISSING = re.compile(r"(lib[\w.+-]+): cannot open shared object file: No such file")
 
 
@@ -71,20 +63,6 @@ def installed_version() -> str:
         return metadata.version(_PACKAGE)
     except metadata.PackageNotFoundError:
         return ""
-
-
-@cache
-def supports_architecture(architecture: str) -> bool:
-    """Whether the installed llama.cpp supports an architecture, by the strings in its file; True if unknown."""
-    package = importlib.util.find_spec("llama_cpp")
-    folder = Path(package.origin).parent / "lib" if package and package.origin else Path()
-    path = next((path for name in _LIBRARIES if (path := folder / name).exists()), folder / _LIBRARIES[0])
-    try:
-        library = path.read_bytes()
-    except OSError:
-        return True
-    # A linker may merge a string into the end of a longer one: only the terminator is certain.
-    return architecture.encode() + b"\0" in library or _ALWAYS_KNOWN not in library
 
 
 def ask_library() -> Library:
@@ -132,23 +110,20 @@ def build_advice(library: Library, cpu_flags: frozenset[str], gpu_maker: str) ->
         return []
     what: list[str] = []
     options: list[str] = []
-    tools = _COMPILER
+    tools = "a C++ compiler"
     if gpu_maker in _GPU_BUILDS:
         option, toolkit = _GPU_BUILDS[gpu_maker]
-        if library.has_gpu_support:
-            built = ", ".join(library.backends)
-            what.append(f"This build of llama.cpp ({built}) does not find the {gpu_maker} graphics card.")
-        else:
-            what.append(f"This build of llama.cpp cannot use the {gpu_maker} graphics card.")
+        cannot = f"({', '.join(library.backends)}) does not find" if library.has_gpu_support else "cannot use"
+        what.append(f"This build of llama.cpp {cannot} the {gpu_maker} graphics card.")
         options.append(option)
-        tools = f"{_COMPILER} and {toolkit}"
+        tools += f" and {toolkit}"
     unused = [name for name, flag in _KERNELS.items() if flag in cpu_flags and name not in library.kernels]
     if unused:
         what.append(f"This build of llama.cpp does not use {', '.join(unused)} of the processor.")
-        options.append(_NATIVE_BUILD)
+        options.append("-DGGML_NATIVE=ON")
     if not options:
         return []
-    compiler = 'HIPCXX="$(hipconfig -l)/clang" HIP_PATH="$(hipconfig -R)" ' if _HIP in options else ""
+    compiler = 'HIPCXX="$(hipconfig -l)/clang" HIP_PATH="$(hipconfig -R)" ' if gpu_maker == AMD else ""
     command = f'{compiler}CMAKE_ARGS="{" ".join(options)}" {_rebuild(library.version)}'
     return [Advice(" ".join(what), f"Rebuild it, with {tools} installed: {command}")]
 

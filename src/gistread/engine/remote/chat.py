@@ -13,12 +13,7 @@ from gistread.engine.remote.connection import DONE, Connection, Json
 from gistread.engine.remote.discovery import Dialect
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 
-# A high estimate that depends on the text alone, so that pages are the same on every server.
-_FIRST_MESSAGE_TOKENS = 48  # Assumed overhead of a chat template for one message, with its own system prompt
-_MESSAGE_TOKENS = 8  # Overhead of each further message
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]|[^\sA-Za-z0-9\u0080-\U0010ffff]|[\u0080-\u02af]|[\u02b0-\U0010ffff]|\n+")
-_NEEDED = {"model", "messages"}
-_RUNAWAY = 4  # Stop reading after this many times `max_tokens`, in case the server ignores the limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +61,7 @@ class Chat:
                 return
             except RequestRefusedError as refusal:
                 # Constraints must not be dropped silently.
-                refused = _refused_field(refusal, body, {*_NEEDED, *request.extra})
+                refused = _refused_field(refusal, body, {"model", "messages", *request.extra})
                 if started or not refused:
                     raise
                 self.unsupported.add(refused)
@@ -85,7 +80,7 @@ class Chat:
                     if said is not None:
                         pieces += 1
                         yield said
-                    if pieces > _RUNAWAY * max_tokens + 64:
+                    if pieces > 4 * max_tokens + 64:  # The server ignores the limit
                         finish = "length"
                         break
             except ServerLostError:
@@ -164,17 +159,13 @@ def _refused_field(refusal: RequestRefusedError, body: Mapping[str, Any], kept: 
 
 
 def estimate(text: str) -> int:
-    """Tokens of a text in common vocabularies, at most."""
-    tokens = 0
-    for piece in _PIECE.findall(text):
-        if piece.isascii():
-            tokens += math.ceil(len(piece) / 5)
-        else:
-            tokens += 1 if piece <= "\u2e7f" else 2
-    return tokens
+    """Tokens of a text in common vocabularies, at most. It depends on the text alone: all servers get equal pages."""
+    return sum(
+        math.ceil(len(piece) / 5) if piece.isascii() else 1 if piece <= "\u2e7f" else 2
+        for piece in _PIECE.findall(text)
+    )
 
 
 def estimate_prompt(prompt: Prompt) -> int:
-    """Tokens of a prompt, with the overhead of an unknown chat template."""
-    overhead = _FIRST_MESSAGE_TOKENS + _MESSAGE_TOKENS * (len(prompt) - 1)
-    return sum(estimate(message.content) for message in prompt) + overhead
+    """Tokens of a prompt, with the overhead of an unknown chat template and its own system prompt."""
+    return sum(estimate(message.content) for message in prompt) + 48 + 8 * (len(prompt) - 1)

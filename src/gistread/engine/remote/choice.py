@@ -12,10 +12,8 @@ from gistread.engine.remote.failures import RequestRefusedError
 from gistread.engine.remote.requester import Ask
 from gistread.errors import NoChoiceError
 
-_QUOTED_CHARACTERS = 400
 _MOST_MISSES = 2  # Replies outside the schema after which it is no longer sent
 _CHOICE = "choice"
-_EXTRA_TOKENS = 96  # Tokens added to those of the option; weak models pad JSON with white space
 _TRIMMED = " \t\r\n\"'`*_.,:;!()“”‘’«»"
 
 
@@ -28,8 +26,8 @@ class Chooser:
         """Choose one of the options (distinct, not empty). Raises NoChoiceError, and as `ask`."""
         if len(options) == 1:
             return Choice(0, 1.0, NO_USAGE)
-        # Enough tokens for any option: no token is shorter than a byte.
-        sampling = Sampling(max_tokens=max(len(json.dumps(option).encode()) for option in options) + _EXTRA_TOKENS)
+        # Enough tokens for any option: no token is shorter than a byte. Weak models pad JSON with white space.
+        sampling = Sampling(max_tokens=max(len(json.dumps(option).encode()) for option in options) + 96)
         usage = NO_USAGE
         if self._takes_schema:
             try:
@@ -53,7 +51,7 @@ class Chooser:
             index = match_option(reply.text, options)
             if index is not None:
                 return Choice(index, None, usage)
-            said = " ".join(reply.text.split())[:_QUOTED_CHARACTERS] or "…"
+            said = " ".join(reply.text.split())[:400] or "…"
             task = prompts.load("server_choice_again").fill(said=said, options=listed)
         raise NoChoiceError(
             "The model on the server chose none of the options offered.",
@@ -63,15 +61,17 @@ class Chooser:
 
 def match_option(reply: str, options: Sequence[str]) -> int | None:
     """Index of the option that a reply names, as JSON or in words; None if it names none, or several."""
-    said = _from_json(reply)
-    if said is None:
-        said = reply.strip()
-        # `<12>` and `12` are the same label, and an option may be followed by a reason.
-        first = (said.splitlines() or [""])[0]
-        forms = [said, first, re.split(r"[.,:;)\n]|\s[-–—]", first, maxsplit=1)[0]]
-    else:
+    if (said := _from_json(reply)) is not None:
         forms = [said]
-    for key in (str.strip, lambda text: text.strip(_TRIMMED).casefold(), _letters):
+    else:
+        first = (reply.strip().splitlines() or [""])[0]
+        # An option may be followed by a reason.
+        forms = [reply, first, re.split(r"[.,:;)\n]|\s[-–—]", first, maxsplit=1)[0]]
+
+    def letters(text: str) -> str:
+        return "".join(filter(str.isalnum, text.casefold()))  # `<12>` and `12` are the same label
+
+    for key in (str.strip, lambda text: text.strip(_TRIMMED).casefold(), letters):
         keys = [key(option) for option in options]
         for form in forms:
             if (wanted := key(form)) and keys.count(wanted) == 1:
@@ -107,7 +107,3 @@ def _schema(options: Sequence[str]) -> dict[str, Any]:
     return {
         "response_format": {"type": "json_schema", "json_schema": {"name": _CHOICE, "strict": True, "schema": schema}}
     }
-
-
-def _letters(text: str) -> str:
-    return "".join(character for character in text.casefold() if character.isalnum())

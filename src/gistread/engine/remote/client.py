@@ -42,7 +42,6 @@ class _Server:
     dialect: Dialect
     requester: Requester
     chooser: Chooser
-    notice: str  # A warning for the user, or empty
 
 
 class RemoteEngine:
@@ -104,21 +103,21 @@ class RemoteEngine:
 
     async def _discover(self) -> _Server:
         self._activity.publish(EngineState(Phase.LOADING, notice=f"Connecting to {self._address.origin} …"))
+        ended = EngineState(Phase.STOPPED)
         try:
-            server = await self._connect()
-        except asyncio.CancelledError:
-            await self._disconnect()
-            self._activity.publish(EngineState(Phase.STOPPED))
-            raise
+            self._server, notice = await self._connect()
+            ended = EngineState(Phase.IDLE, notice=notice)
+            return self._server
         except GistreadError as error:
-            await self._disconnect()
-            self._activity.publish(EngineState(Phase.FAILED, notice=error.message))
+            ended = EngineState(Phase.FAILED, notice=error.message)
             raise
-        self._server = server
-        self._activity.publish(EngineState(Phase.IDLE, notice=server.notice))
-        return server
+        finally:
+            if ended.phase is not Phase.IDLE:
+                await self._disconnect()
+            self._activity.publish(ended)
 
-    async def _connect(self) -> _Server:
+    async def _connect(self) -> tuple[_Server, str]:
+        """The server and its model, and a warning for the user, or nothing."""
         key = await asyncio.to_thread(find_key, self._address)
         if not (key.isascii() and key.isprintable()):
             raise EngineError(
@@ -145,7 +144,7 @@ class RemoteEngine:
             device=f"{dialect.title} at {self._address.origin.partition('://')[2]}",
             is_remote=True,
         )
-        return _Server(info, dialect, requester, Chooser(), self._warning(key, reported, window))
+        return _Server(info, dialect, requester, Chooser()), self._warning(key, reported, window)
 
     def _warning(self, key: str, reported: int | None, window: int) -> str:
         if key and not self._address.is_encrypted and not self._address.is_loopback:

@@ -31,7 +31,6 @@ DONE = object()  # Sentinel: the server reported the end of the stream
 
 _BUSY = {429, 503, 529}
 _TRANSIENT = {408, 425, 500, 502, 504, *_BUSY}
-_MESSAGE_CHARACTERS = 300
 _MOST_BYTES = 64 * 2**20  # Largest answer or event
 
 
@@ -53,16 +52,20 @@ class Connection:
         self._notice = notice
         self._client: httpx2.AsyncClient | None = None
 
-    async def get(self, path: str, *, loads: bool = False) -> Json:
-        """GET a path. `loads`: allow time to load a model. Raises RequestRefusedError, ServerLostError."""
-        return await self._fetch("GET", path, None, self.policy.answer_s if loads else self.policy.short_s)
+    async def fetch(self, path: str, body: Json = None, *, loads: bool = False) -> Json:
+        """GET a path, or POST a body to it. `loads`: allow time to load a model.
 
-    async def post(self, path: str, body: Json) -> Json:
-        """POST to an endpoint that needs no model. Raises as `get`."""
-        return await self._fetch("POST", path, body, self.policy.short_s)
+        Raises RequestRefusedError, ServerLostError.
+        """
+        client, method = self._open_client(), "GET" if body is None else "POST"
+        async with self._limited(self.policy.answer_s if loads else self.policy.short_s, "giving up"):
+            response = await client.request(method, self.address.origin + path, json=body)
+        if response.status_code >= 300:
+            raise self._failure(response.status_code, response.headers, response.content)
+        return _decode(response.content)
 
     async def stream(self, path: str, body: Json, *, is_last: bool = False) -> AsyncGenerator[Json]:
-        """POST and yield the events of the answer, then `DONE` if it ends normally. Raises as `get`.
+        """POST and yield the events of the answer, then `DONE` if it ends normally. Raises as `fetch`.
 
         `is_last`: no other attempt follows.
         """
@@ -101,14 +104,6 @@ class Connection:
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
-
-    async def _fetch(self, method: str, path: str, body: Json, limit_s: float) -> Json:
-        client = self._open_client()
-        async with self._limited(limit_s, "giving up"):
-            response = await client.request(method, self.address.origin + path, json=body)
-        if response.status_code >= 300:
-            raise self._failure(response.status_code, response.headers, response.content)
-        return _decode(response.content)
 
     def _open_client(self) -> "httpx2.AsyncClient":
         if self._client is None:
@@ -193,7 +188,7 @@ class Connection:
 def _shorten(text: str) -> str:
     """What a server said, in one line for a message."""
     text = clean(" ".join(text.split()))
-    return text if len(text) <= _MESSAGE_CHARACTERS else text[: _MESSAGE_CHARACTERS - 1] + "…"
+    return text if len(text) <= 300 else text[:299] + "…"
 
 
 def _decode(data: bytes | str) -> Json:

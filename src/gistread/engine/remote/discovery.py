@@ -16,7 +16,6 @@ from gistread.errors import EngineError
 from gistread.units import format_list
 
 _V1 = "/v1"
-_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ async def _list_models(connection: Connection, address: ServerAddress) -> tuple[
     why = ""
     for base in (address.path, address.path + _V1) if address.path else (_V1, ""):
         try:
-            answer = await connection.get(f"{base}/models")
+            answer = await connection.fetch(f"{base}/models")
         except RequestRefusedError as error:
             if error.status not in (404, 405):
                 raise
@@ -144,7 +143,7 @@ def _select(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[
 
 
 def _names(entries: list[Mapping[str, Any]]) -> str:
-    return format_list([one["id"] for one in entries], _NAMED)
+    return format_list([one["id"] for one in entries], 8)
 
 
 async def _with_details(connection: Connection, found: DiscoveredModel, entry: Mapping[str, Any]) -> DiscoveredModel:
@@ -191,9 +190,9 @@ async def _props(connection: Connection, found: DiscoveredModel) -> Json:
     """llama-server's properties of the model, if any. Raises ServerLostError while a router loads the model."""
     path = f"{found.root}/props"
     try:
-        match await connection.get(path):
+        match await connection.fetch(path):
             case {"role": "router"}:
-                return await connection.get(f"{path}?model={quote(found.model, safe='')}", loads=True)
+                return await connection.fetch(f"{path}?model={quote(found.model, safe='')}", loads=True)
             case props:
                 return props
     except RequestRefusedError:
@@ -214,6 +213,6 @@ def _tokens(value: object) -> int | None:
 
 async def _query(connection: Connection, path: str, body: Json = None) -> Json:
     try:
-        return await (connection.get(path) if body is None else connection.post(path, body))
+        return await connection.fetch(path, body)
     except (RequestRefusedError, ServerLostError):
         return None

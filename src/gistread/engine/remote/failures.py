@@ -12,9 +12,6 @@ from gistread.errors import EngineError
 
 _TOO_LONG = ("context length", "context size", "context window", "context_length", "too long", "too large", "exceed")
 _CACHE_FULL = "context size has been exceeded"  # llama-server, when concurrent requests filled the window they share
-_BUSY_ATTEMPTS = 2  # Factor on the attempts for a server that reports being busy
-_LONGEST_WAIT = 4  # Longest Retry-After that is respected, in multiples of the longest pause
-_LINE_CHARACTERS = 60
 _CHECK_ADDRESS = "Check that it runs and serves models, and its address (http or https). See `gistread docs models`."
 _KEPT = "Finished work is kept: run the same command again to continue, with this server or another."
 
@@ -88,12 +85,12 @@ class Retrier:
         """Wait before the next attempt. Raises EngineError after too many failures."""
         policy = self.policy
         attempts = policy.silent_attempts if isinstance(lost, SilentError) else policy.attempts
-        if failures >= attempts * (_BUSY_ATTEMPTS if lost.busy else 1):
+        if failures >= attempts * (2 if lost.busy else 1):
             raise _lost_error(self.address, lost, failures) from None
         # Jitter, so that requests that failed together are not retried together.
         wait_s = min(policy.longest_s, policy.back_off_s * 2 ** (failures - 1)) * random.uniform(0.75, 1.25)
         if lost.retry_after_s is not None:
-            if lost.retry_after_s > _LONGEST_WAIT * policy.longest_s:
+            if lost.retry_after_s > 4 * policy.longest_s:
                 raise EngineError(
                     f"The server at {self.address.origin} takes no requests for the next {lost.retry_after_s:,.0f} s.",
                     f"Try again then. {_KEPT}",
@@ -139,7 +136,7 @@ def _lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1
 def _retry_notice(address: ServerAddress, lost: ServerLostError, seconds: float) -> str:
     host = address.origin.partition("://")[2]
     what = f"no connection to {host} ({lost.reason})" if isinstance(lost, UnreachableError) else f"{host} {lost.reason}"
-    what = what if len(what) <= _LINE_CHARACTERS else what[: _LINE_CHARACTERS - 1] + "…"
+    what = what if len(what) <= 60 else what[:59] + "…"
     return f"{what}; again in {max(1.0, seconds):.0f} s"
 
 

@@ -13,7 +13,7 @@ from gistread.engine.protocol import NO_USAGE, EngineState, Phase, Priority, Str
 from gistread.engine.remote.chat import AnswerEnd, AnswerPiece, Chat, ChatRequest, estimate_prompt
 from gistread.engine.remote.failures import Retrier, ServerLostError
 from gistread.engine.text_filters import ReasoningFilter, StopStringFilter, seems_thought
-from gistread.errors import EngineError
+from gistread.errors import EngineError, without_keys
 
 _THINKING_TOKENS = 2048  # Added to `max_tokens` for a model that reasons; doubled when a thought was cut off
 
@@ -226,7 +226,7 @@ class Requester:
         prefilled = max(0, ended.prompt_tokens - ended.reused)
         usage = Usage(prefilled, ended.reused, ended.generated, time.monotonic() - began)
         reasoned = reasoned_apart or reasoning.reasoned
-        yield Reply("" if is_cut else text, ended.finish, usage, reasoned, is_cut)
+        yield Reply("" if is_cut else without_keys(text), ended.finish, usage, reasoned, is_cut)
 
 
 async def _next(answer: AsyncGenerator[AnswerPiece | AnswerEnd], slot: RequestSlot) -> AnswerPiece | AnswerEnd | None:

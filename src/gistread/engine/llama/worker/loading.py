@@ -159,7 +159,7 @@ class _Loader:
         try:
             context = new_context(cells=layout.cells, sequences=SEQUENCES if weights.can_roll_back else STATES)
         except MemoryError:
-            raise self._refusal(layout) from None
+            raise _no_room(self.path, layout) from None
         try:
             streams = _streams(new_context, layout) if weights.can_roll_back else None
         except MemoryError:
@@ -191,15 +191,6 @@ class _Loader:
             streams=streams,
             is_copy=self.is_copy,
         )
-
-    def _refusal(self, layout: Layout) -> EngineError:
-        is_setting = self.message.options.kv_cache != "auto"
-        if is_setting and re.search("does not divide|requires flash_attn", " ".join(self.log.errors)):
-            return EngineError(
-                f'{self.path.name} cannot be used with kv_cache = "{layout.kv_type}" and these settings.',
-                'Set kv_cache to "auto".',
-            )
-        return _no_room(self.path, layout)
 
     def _weights_on(self, gpu_layers: int) -> Weights:
         if self.weights is not None and self.gpu_layers == gpu_layers:
@@ -269,7 +260,7 @@ def _open(path: Path, progress: Callable[[float], None], gpu_layers: int, log: L
 def _no_room(path: Path, layout: Layout) -> OutOfMemoryError:
     return OutOfMemoryError(
         f"There is no memory for a window of {layout.window:,} tokens of {path.name}.",
-        "Choose a smaller one (--context), or a smaller model.",
+        'Choose a smaller one (--context) or a smaller model, or set kv_cache to "auto".',
     )
 
 
