@@ -37,6 +37,7 @@ class Observable:
 
 
 T = TypeVar("T")
+_CLOSED = "The engine has been closed."
 
 
 class SingleFlight(Generic[T]):
@@ -55,7 +56,7 @@ class SingleFlight(Generic[T]):
     def begin(self) -> asyncio.Task[T]:
         """Start, or join a start. Raises EngineError once it is closed."""
         if self.closed:
-            raise _closed()
+            raise EngineError(_CLOSED)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._start(), name=self._name)
             # Retrieve the exception, in case no caller is left.
@@ -67,7 +68,7 @@ class SingleFlight(Generic[T]):
         task = self.begin()
         await asyncio.wait({task})
         if task.cancelled():
-            raise _closed()
+            raise EngineError(_CLOSED)
         return task.result()
 
     async def close(self) -> None:
@@ -76,10 +77,6 @@ class SingleFlight(Generic[T]):
         if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.wait({self._task})
-
-
-def _closed() -> EngineError:
-    return EngineError("The engine has been closed.")
 
 
 class ConcurrencyLimit:

@@ -27,7 +27,7 @@ class Message:
     to that of a new evaluation, and saves time."""
 
 
-Prompt = tuple[Message, ...]  # A conversation. If the last message is the assistant's, the model continues it.
+Prompt = tuple[Message, ...]  # A conversation. If the last message is the assistant's, a local model continues it.
 
 
 class Priority(IntEnum):

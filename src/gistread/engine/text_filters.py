@@ -3,14 +3,14 @@
 import re
 from collections.abc import Sequence
 
-# How model families mark their thoughts: Qwen and DeepSeek, EXAONE, Seed, Mistral, Kimi, Gemma, gpt-oss (harmony).
+# How model families mark their thoughts: Qwen and DeepSeek, EXAONE, Seed, Mistral, Kimi, Gemma, gpt-oss, Command A.
 _OPENING = (
     *("<think>", "<thinking>", "<thought>", "<reasoning>", "<seed:think>", "[THINK]", "◁think▷"),
-    *("<|channel>thought", "<|channel|>analysis", "<|channel|>commentary"),
+    *("<|channel>thought", "<|channel|>analysis", "<|channel|>commentary", "<|START_THINKING|>"),
 )
 _CLOSING = (
     *("</think>", "</thinking>", "</thought>", "</reasoning>", "</seed:think>", "[/THINK]", "◁/think▷"),
-    *("<channel|>", "<|channel|>final<|message|>", "assistantfinal"),
+    *("<channel|>", "<|channel|>final<|message|>", "assistantfinal", "<|END_THINKING|>"),
 )
 _TAG = re.compile("|".join(map(re.escape, (*_CLOSING, *_OPENING))))
 _AFTER_ANSWER = re.compile(r"<\|(?:return|end|start)\|>.*", re.DOTALL)

@@ -29,8 +29,6 @@ from gistread.errors import FetchError, StorageError, UsageError
 if TYPE_CHECKING:
     import httpx2
 
-_READ_BYTES = 1 << 20
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -183,17 +181,13 @@ async def _plan_link(client: "httpx2.AsyncClient", network: Network, spec: str, 
 
 
 async def _verify_existing(path: Path, file: RemoteFile, report: Report) -> str:
-    digest, done = hashlib.sha256(), 0
+    report(Progress(DownloadStep.CHECKING, 0, file.size_bytes))
     try:
         with path.open("rb") as existing:
-            while block := existing.read(_READ_BYTES):
-                digest.update(block)
-                done += len(block)
-                report(Progress(DownloadStep.CHECKING, done, file.size_bytes))
-                await asyncio.sleep(0)
+            found = (await asyncio.to_thread(hashlib.file_digest, existing, "sha256")).hexdigest()
+        size = path.stat().st_size
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}.", "Move it away and try again.") from error
-    found = digest.hexdigest()
-    if (file.sha256 and file.sha256 != found) or (not file.sha256 and file.size_bytes != done):
+    if (file.sha256 and file.sha256 != found) or (not file.sha256 and file.size_bytes != size):
         raise StorageError(f"{path} exists already and is another file.", "Move it away and try again.")
     return found

@@ -23,9 +23,6 @@ FAST = "Q8_0"
 _HAVE_KERNELS = {"F16", "BF16", "F32", "Q8_0", "Q4_0", "Q4_K"}
 _BYTES_PER_WEIGHT = 34 / 32
 _MOST_BYTES = 512_000_000  # Of a copy
-_MOST_COPIES = 3
-_DISK_SPARE = 3
-_MEMORY_SPARE = 1.5
 _CONVERTER = "gistread.engine.llama.worker.quantize"
 _WITHIN_S = 600.0  # Also the age of an unfinished copy whose process was killed
 
@@ -53,7 +50,6 @@ def find_copy(header: GgufHeader, folder: Path) -> Path | None:
             return None
         with contextlib.suppress(EngineError):
             if not read_header(path, fingerprint=False).missing_bytes:
-                os.utime(path)  # Recently used
                 return path
         path.unlink()
     return None
@@ -89,14 +85,11 @@ def reject_copy(header: GgufHeader, folder: Path) -> None:
 
 
 def _make_room(header: GgufHeader, folder: Path) -> bool:
-    """Remove abandoned copies and the least recently used ones. Returns False if there is no room."""
+    """Remove abandoned copies. Returns False if there is no room on the disk or in memory."""
     size = header.parameters * _BYTES_PER_WEIGHT
     with contextlib.suppress(OSError):
         make_folder(folder)
         for partial in folder.glob("*.partial"):
             if time.time() - partial.stat().st_mtime > _WITHIN_S:
                 partial.unlink()
-        copies = sorted(folder.glob(f"*.{FAST}.gguf"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for old in copies[_MOST_COPIES - 1 :]:
-            old.unlink()
-    return (free_disk_bytes(folder) or 0) >= _DISK_SPARE * size and available_bytes() >= _MEMORY_SPARE * size
+    return (free_disk_bytes(folder) or 0) >= 3 * size and available_bytes() >= 1.5 * size

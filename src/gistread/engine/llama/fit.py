@@ -15,8 +15,6 @@ from gistread.engine.protocol import STREAM_TOKENS
 KV_BYTES = {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}  # Bytes per number in the KV cache, by data type
 SEQUENCES = 48  # Sequences in a context, running and cached; they take no memory of their own
 STATES = 6  # The same in recurrent models, where each sequence has a state
-_LOGIT_BYTES = 4
-_LEAST_VOCABULARY = 32_000  # Assumed if the header does not say
 
 DEFAULT_CONTEXT_TOKENS = 8192  # Default window: as in the papers, and small enough for most machines
 LEAST_WINDOW = 2048  # Smallest window chosen automatically: a page, its gists and an answer must fit
@@ -25,9 +23,6 @@ MOST_STREAMS = 8  # Three stay free for prompts, five run; five to eleven stream
 _LEAST_STREAMS = 5
 _STREAMS_BYTES = 2**30  # Limit for streams beyond the least number
 _EXTRA_WINDOWS_ON_GPU = 3  # On a GPU dozens of requests run at once
-_RESERVED_SHARE = 0.05
-_RESERVED_BYTES = 256 * 2**20
-_FEWER_LAYERS = (0.75, 0.5, 0.25, 0.0)  # Fractions of the layers to try when they did not fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,7 @@ def sizes_of(header: GgufHeader, batch_tokens: int, *, weights: int | None = Non
         layers=max(1, header.layers),
         cell=memory.kv_bytes_per_token,
         states=memory.state_bytes * sequences,
-        scratch=(batch_tokens + sequences) * max(header.vocabulary, _LEAST_VOCABULARY) * _LOGIT_BYTES,
+        scratch=(batch_tokens + sequences) * max(header.vocabulary, 32_000) * 4,
         has_streams=memory.kind is MemoryKind.ATTENTION and memory.kv_bytes_per_token > 0,
     )
 
@@ -135,7 +130,7 @@ def free_memory(memory_bytes: int, gpus: tuple[Gpu, ...]) -> FreeMemory:
     usable = 0
     for gpu in gpus:
         # A card that does not report free memory is assumed to have room; if not, the next layout is tried.
-        free = gpu.free_bytes - _RESERVED_BYTES - round(_RESERVED_SHARE * gpu.total_bytes)
+        free = gpu.free_bytes - 256 * 2**20 - round(0.05 * gpu.total_bytes)
         usable += max(0, free) if gpu.total_bytes else memory_bytes
     return FreeMemory(memory_bytes, usable, shared=all(gpu.shares_memory for gpu in gpus))
 
@@ -202,7 +197,7 @@ def _on_gpu(sizes: ModelSizes, whole: Layout, options: LoadOptions, room: FreeMe
         yield from _smaller_caches(whole, options)
         return
     most = next((n for n in range(whole.gpu_layers, 0, -1) if fits(sizes, replace(whole, gpu_layers=n), room)), 0)
-    for layers in (most, *(int(most * share) for share in _FEWER_LAYERS)):
+    for layers in (most, *(int(most * share) for share in (0.75, 0.5, 0.25))):
         if layers:
             yield replace(whole, gpu_layers=layers)
 

@@ -2,13 +2,12 @@
 
 import math
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gistread import prompts
-from gistread.engine.protocol import Message, Prompt, Sampling
+from gistread.engine.protocol import Prompt, Sampling
 from gistread.engine.remote.connection import DONE, Connection, Json
 from gistread.engine.remote.discovery import Dialect
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
@@ -92,31 +91,22 @@ class Chat:
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
         """Without penalties: each server has defaults that suit its models."""
-        prompt, sampling, dialect = request.prompt, request.sampling, self.dialect
+        sampling = request.sampling
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": [{"role": one.role, "content": one.content} for one in self._conversation(prompt)],
+            "messages": [{"role": one.role, "content": one.content} for one in request.prompt],
             "max_tokens": sampling.max_tokens,
             "temperature": sampling.temperature,
             "seed": sampling.seed,
             "stream": True,
             "stream_options": {"include_usage": True},
-            **dialect.no_reasoning,
+            **self.dialect.no_reasoning,
         }
-        if prompt[-1].role == "assistant" and dialect.continuation:
-            body |= dialect.continuation
         if sampling.stop:
             body["stop"] = list(sampling.stop)
         if "max_tokens" in self.unsupported:
             body["max_completion_tokens"] = body["max_tokens"]  # OpenAI's newer name
         return {name: value for name, value in body.items() if name not in self.unsupported} | dict(request.extra)
-
-    def _conversation(self, prompt: Prompt) -> Sequence[Message]:
-        if prompt[-1].role != "assistant" or self.dialect.continuation is not None or len(prompt) < 2:
-            return prompt
-        *before, task, started = prompt
-        more = prompts.load("server_continue").fill(said=started.content.strip())
-        return (*before, Message(task.role, f"{task.content}\n\n{more}"))
 
 
 def _read(event: Json) -> tuple[AnswerPiece | None, str]:

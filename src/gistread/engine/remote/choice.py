@@ -46,7 +46,8 @@ class Chooser:
         listed = " ".join(options) if not any(" " in option for option in options) else "\n" + "\n".join(options)
         task = prompts.load("server_choice").fill(options=listed)
         for _ in range(2):
-            reply = await ask(ChatRequest(_with_task(prompt, task), sampling))
+            *before, last = prompt
+            reply = await ask(ChatRequest((*before, Message(last.role, f"{last.content}\n\n{task}")), sampling))
             usage += reply.usage
             index = match_option(reply.text, options)
             if index is not None:
@@ -89,15 +90,6 @@ def _from_json(reply: str) -> str | None:
         if isinstance(answer, str | int):
             return str(answer)
     return None
-
-
-def _with_task(prompt: Prompt, task: str) -> Prompt:
-    *before, last = prompt
-    if last.role == "assistant":
-        started = prompts.load("server_continue").fill(said=last.content.strip())
-        *before, last = before
-        task = f"{started}\n{task}"
-    return (*before, Message(last.role, f"{last.content}\n\n{task}"))
 
 
 def _schema(options: Sequence[str]) -> dict[str, Any]:

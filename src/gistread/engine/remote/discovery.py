@@ -22,8 +22,6 @@ _V1 = "/v1"
 class Dialect:
     title: str  # For people
     connections: int = 4  # Concurrent requests, unless the settings or the server say otherwise
-    # Fields that continue the assistant's last message; None if it cannot be continued.
-    continuation: dict[str, Any] | None = None
     no_reasoning: dict[str, Any] = field(default_factory=dict)  # Fields that turn reasoning off
     has_prefix_cache: bool = False
     default_window: int = 8192  # Window in tokens if neither the server nor the settings give one
@@ -31,13 +29,12 @@ class Dialect:
 
 _NO_REASONING = {"chat_template_kwargs": {"enable_thinking": False}}
 
-LLAMA_SERVER = Dialect("llama-server", continuation={}, no_reasoning=_NO_REASONING, has_prefix_cache=True)
+LLAMA_SERVER = Dialect("llama-server", no_reasoning=_NO_REASONING, has_prefix_cache=True)
 # One request at a time: a second one aborts the first.
 LLAMA_CPP_PYTHON = Dialect("llama_cpp.server", connections=1, default_window=2048)
-_CONTINUE = {"continue_final_message": True}
-VLLM = Dialect("vLLM", 16, {"add_generation_prompt": False, **_CONTINUE}, _NO_REASONING, has_prefix_cache=True)
-SGLANG = Dialect("SGLang", 16, _CONTINUE, _NO_REASONING, has_prefix_cache=True)
-OLLAMA = Dialect("Ollama", 1, {}, {"reasoning_effort": "none"}, has_prefix_cache=True, default_window=4096)
+VLLM = Dialect("vLLM", 16, _NO_REASONING, has_prefix_cache=True)
+SGLANG = Dialect("SGLang", 16, _NO_REASONING, has_prefix_cache=True)
+OLLAMA = Dialect("Ollama", 1, {"reasoning_effort": "none"}, has_prefix_cache=True, default_window=4096)
 LM_STUDIO = Dialect("LM Studio", connections=1, has_prefix_cache=True, default_window=4096)
 OTHER = Dialect("OpenAI-compatible server")
 
@@ -75,8 +72,9 @@ async def find(connection: Connection) -> DiscoveredModel:
     address = connection.address
     base, listed = await _list_models(connection, address)
     entry = _select(address, listed)
-    found = DiscoveredModel(base, entry["id"], _OWNERS.get(str(entry.get("owned_by", "")).casefold(), OTHER))
-    return await _with_details(connection, found, entry)
+    dialect = _OWNERS.get(str(entry.get("owned_by", "")).casefold(), OTHER)
+    found = DiscoveredModel(base, entry["id"], dialect, _listed_window(entry))
+    return await _with_details(connection, found if dialect is not OTHER else await _detect_dialect(connection, found))
 
 
 async def loaded_window(connection: Connection, found: DiscoveredModel) -> int | None:
@@ -146,10 +144,7 @@ def _names(entries: list[Mapping[str, Any]]) -> str:
     return format_list([one["id"] for one in entries], 8)
 
 
-async def _with_details(connection: Connection, found: DiscoveredModel, entry: Mapping[str, Any]) -> DiscoveredModel:
-    found = replace(found, context_tokens=_listed_window(entry))
-    if found.dialect is OTHER:
-        found = await _detect_dialect(connection, found)
+async def _with_details(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
     match found.dialect.title:
         case LLAMA_SERVER.title:
             props = await _props(connection, found)
