@@ -74,7 +74,7 @@ def ask_library() -> Library:
         raise _unusable(str(error)) from None
     if process.returncode == -signal.SIGILL:
         message = "This build of llama.cpp uses instructions that this processor lacks."
-        raise EngineError(message, f"Rebuild it, with {_COMPILER} installed: {_rebuild(installed_version())}")
+        raise EngineError(message, f"Rebuild it, with a C++ compiler installed: {_rebuild(installed_version())}")
     if found is None:
         said = process.stderr.decode("utf-8", "replace").strip().splitlines()
         raise _unusable(said[-1] if said else f"exit status {process.returncode}")
