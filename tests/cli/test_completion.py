@@ -75,7 +75,6 @@ def completed(shell: str, folder: Path, *words: str) -> list[str]:
         (("books", ""), ["list", "tag", "untag"]),
         (("frankenstein.epub", "--mod"), ["--model"]),
         (("serve", "--port", ""), []),
-        (("keys", "--t"), ["--toml"]),
     ],
 )
 def test_completion_offers_commands_and_options(

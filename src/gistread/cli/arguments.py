@@ -162,13 +162,6 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     add_quiet(parser)
 
 
-def add_keys(parser: argparse.ArgumentParser) -> None:
-    shape = parser.add_mutually_exclusive_group()
-    shape.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    shape.add_argument("--toml", action="store_true", help="print as lines for config.toml")
-    add_quiet(parser)
-
-
 def add_docs(parser: argparse.ArgumentParser) -> None:
     from gistread.cli.read import page_names
 
@@ -359,4 +352,4 @@ def _bound(text: str) -> str:
 
 
 add_sample = add_last = add_mcp = add_session_models
-add_paths = add_figures = add_formats
+add_paths = add_figures = add_keys = add_formats

@@ -26,7 +26,6 @@ from gistread.memory.sizes import unread_memory
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
 from gistread.readers import events as reader_events
-from gistread.readers.cost import QUICK
 from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.selection import abbreviate
 from gistread.readers.steering import Steps
@@ -61,33 +60,29 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         steps = Steps.ALONE  # The setting is for interactive use.
     memories.check_preset(config)
     check_models(arguments)
-    query = memories.memory_query(arguments)
+    task = memories.task_of(arguments)
     book = open_named(arguments.book)
     config = replace(config, reader=reader, steps=steps.value)
     passage = _passage(arguments.passage, book) if arguments.passage else None
-    header = None if arguments.index else _choose_memory(book, config, query, arguments, passage)
-    run_until_interrupted(_ask(book, config, query.task, arguments, header, passage))
+    header = None if arguments.index else _choose_memory(book, config, arguments, passage)
+    run_until_interrupted(_ask(book, config, task, arguments, header, passage))
     return ExitStatus.DONE
 
 
 def _choose_memory(
-    book: Book, config: Config, query: memories.MemoryQuery, arguments: argparse.Namespace, passage: Span | None
+    book: Book, config: Config, arguments: argparse.Namespace, passage: Span | None
 ) -> MemoryHeader | None:
     """The memory to ask over; None if there is none and the reader needs none. Raises GistreadError."""
     headers = memories.saved_memories(book, arguments.book)
     needs_memory = METHODS[config.reader].needs_memory and passage is None
     if not needs_memory and not any(header.read_until for header in headers):
         return None
-    fingerprint = ""
+    reads, fingerprint = "", ""
     if config.asking_model:  # `--model` names the model that has read.
-        try:
+        reads = arguments.model if arguments.asking_model and arguments.model else ""
+        with suppress(EngineError):
             fingerprint = fingerprint_of(find_chosen(arguments.model, config))
-        except EngineError:
-            if arguments.model:
-                raise
-        if arguments.model and arguments.asking_model and fingerprint:
-            headers = memories.memories_by(fingerprint, arguments.model, headers)
-    header = memories.find_memory(headers, query, prefer=fingerprint)
+    header = memories.find_memory(headers, arguments, model=reads, prefer=fingerprint)
     if header.focus != DEFAULT_FOCUS:
         say(f"The book was read {header.focus.description}.")
     return header
@@ -132,15 +127,16 @@ async def _ask(
                 passage=passage,
             )
             _save(book, asked)
-            decisions = read_decisions(question.steering, line, len(book.text))
-            async with aclosing(session.questions.stream(question)) as events:
-                told = events if passage else _with_estimate(events, session, upto)
-                with nullcontext() if config.steps == "alone" else decisions:
-                    reader, steps, answered = await _show(told, book, Places(len(book.text), memory), arguments, line)
-            info = question.model
-            assert info is not None
             if upto is not None:
                 memory = memory.upto(upto)
+            decisions = read_decisions(question.steering, line, len(book.text))
+            places = Places(len(book.text), memory)
+            async with aclosing(session.questions.stream(question)) as events:
+                told = events if passage else _with_estimate(events, session, memory, upto)
+                with nullcontext() if config.steps == "alone" else decisions:
+                    reader, steps, answered = await _show(told, book, places, arguments, line)
+            info = question.model
+            assert info is not None
             if arguments.json:
                 write_json(ask_document(reader or config.reader, info, memory, steps, answered))
             made_by = memory.model_name if memory.entries else ""
@@ -190,19 +186,16 @@ def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:
 
 
 async def _with_estimate(
-    events: AsyncIterator[reader_events.ReaderEvent], session: Session, upto: int | None
+    events: AsyncIterator[reader_events.ReaderEvent], session: Session, known: GistMemory, upto: int | None
 ) -> AsyncIterator[reader_events.ReaderEvent]:
     """The events; before the first, with the model loaded, say how long a long answer takes, and what is quicker."""
-    memory = session.memory or unread_memory(session.book)
-    known, told = memory if upto is None else memory.upto(upto), False
+    told = False
     async for event in events:
         if not told and is_long(session.reader, seconds := await seconds_to_answer(session, upto=upto), known):
-            if seconds is None:
-                say(f"{session.reader} reads ~{known.estimated_pages} sections. `--reader {QUICK}` is quicker.")
-            else:
-                quick = await find_cheaper(session, seconds, upto)
-                other = f" `--reader {quick[0]}` takes about {format_duration(quick[1])}." if quick and quick[1] else ""
-                say(f"{session.reader} takes about {format_duration(seconds)}.{other}")
+            quick = await find_cheaper(session, seconds, upto)
+            time_needed = f"about {format_duration(seconds)}" if seconds else f"~{known.estimated_pages} sections' time"
+            other = f" `--reader {quick[0]}` is quicker." if quick else ""
+            say(f"{session.reader} takes {time_needed}.{other}")
         told = True
         yield event
 

@@ -2,20 +2,22 @@
 
 import argparse
 import sys
-from collections.abc import AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 
 from gistread.cli.answering import PrintedAnswer
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import Json, usage_document
+from gistread.cli.json_output import Json, fields, usage_document
 from gistread.cli.opening import check_models, load_settings
 from gistread.cli.output import say, write_json
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.cli.search import indexed_shelf
-from gistread.cli.sessions import loading_notes
+from gistread.cli.sessions import announce
+from gistread.config import Config
 from gistread.errors import ExitStatus, GistreadError, UsageError
+from gistread.paths import Paths
 from gistread.readers import events
-from gistread.session.events import ActivityChanged, ModelLoaded, Notice, SessionEvent
+from gistread.session.events import ActivityChanged, SessionEvent
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
 from gistread.session.models import ModelChecks, ModelPair, engine_maker
 from gistread.store.model import Citation
@@ -37,29 +39,18 @@ def ask_all(arguments: argparse.Namespace) -> ExitStatus:
     async def answer() -> None:
         with ProgressLine() as line:
 
-            def on_event(event: SessionEvent) -> None:
-                match event:
-                    case ActivityChanged() if models.answering.state:
-                        line.show(engine_line(models.answering.state, models.answering.name))
-                    case ModelLoaded(info=info, state=state):
-                        for note in loading_notes(info, state, config):
-                            line.say(f"Note: {note}")
-                    case Notice(text=notice):
-                        line.say(f"Note: {notice}")
+            def on_event(models: ModelPair, event: SessionEvent) -> None:
+                if isinstance(event, ActivityChanged) and models.answering.state:
+                    line.show(engine_line(models.answering.state, models.answering.name))
+                announce(event, line, config)
 
-            models = ModelPair(engine_maker(config, shelf.paths), config, on_event)
-            try:
-                await models.choose(arguments.model or "", arguments.asking_model or "")
-                checks = ModelChecks(shelf.paths)
+            chosen = arguments.model or "", arguments.asking_model or ""
+            async with answering_models(config, shelf.paths, chosen, on_event) as (models, checks):
                 async with aclosing(question.stream(models.load_asking, checks)) as stream:
                     named, answered = await _show(stream, question, line, as_json=arguments.json)
-                info = models.answering.info
-                assert info is not None
                 if arguments.json:
-                    model = {"name": info.name, "fingerprint": info.fingerprint}
+                    model = fields(models.answering.info, "name", "fingerprint")
                     write_json({**_document(named, answered, question), "model": model})
-            finally:
-                await models.close()
 
     try:
         run_until_interrupted(answer())
@@ -67,6 +58,19 @@ def ask_all(arguments: argparse.Namespace) -> ExitStatus:
         if unread:
             say(f"{unread}; --unread asks them too.")
     return ExitStatus.DONE
+
+
+@asynccontextmanager
+async def answering_models(
+    config: Config, paths: Paths, chosen: tuple[str, str], on_event: Callable[[ModelPair, SessionEvent], None]
+) -> AsyncIterator[tuple[ModelPair, ModelChecks]]:
+    """The models with these names, for a question about all books, and their checks. Raises EngineError."""
+    models = ModelPair(engine_maker(config, paths), config, lambda event: on_event(models, event))
+    try:
+        await models.choose(*chosen)
+        yield models, ModelChecks(paths)
+    finally:
+        await models.close()
 
 
 async def _show(
@@ -108,9 +112,7 @@ def _document(named: tuple[NamedBook, ...], answered: events.Answered, question:
         place = {"start": start, "end": end, "quote": citation.quote, "chapter": book.indexed.chapter_title(start)}
         citations.append({**book.document, **place})
     return {
-        "answer": answered.answer,
-        "found": answered.found,
-        "quoted": answered.quoted,
+        **fields(answered, "answer", "found", "quoted"),
         "books": [{**one.book.document, "passages": one.passages, "words": list(one.words)} for one in named],
         "citations": citations,
         "not_begun": question.left_out,

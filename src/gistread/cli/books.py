@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from gistread.book.sniff import SERIES_SUFFIX
-from gistread.cli.json_output import Json
+from gistread.cli.json_output import Json, fields
 from gistread.cli.opening import book_path, library_entries
 from gistread.cli.output import one_line, report, say, write_json
 from gistread.cli.progress import ProgressLine
@@ -191,25 +191,18 @@ def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:
 
 def _document(entry: LibraryEntry, read: BookProgress | None) -> Json:
     return {
-        "number": entry.number,
-        "title": entry.title,
-        "authors": list(entry.authors),
+        **fields(entry, "number", "title", "authors", "missing", "format", "position", "tags"),
         "path": str(entry.path) if entry.path else None,
-        "missing": entry.missing,
-        "format": entry.format,
         "sha256": entry.sha256 or None,
         "file_sha256": entry.digest or None,
         "words": entry.words or None,
         "length": entry.length or None,
-        "position": entry.position,
         "progress": round(entry.share, 4),
-        "tags": list(entry.tags),
         "opened_at": iso_time(entry.opened_at) or None,
         "memory": read
         and {
             "model": {"name": read.model_name},
-            "pages": read.pages,
-            "read_until": read.read_until,
+            **fields(read, "pages", "read_until"),
             "preset": read.focus.preset.name,
             "task": read.focus.task or None,
         },
@@ -224,8 +217,7 @@ def _figures(arguments: argparse.Namespace) -> None:
         lines.append(f"\n{one_line(book.title)}\n  {describe_book_figures(book)}")
         documents.append(
             {
-                "title": book.title,
-                "sha256": book.sha256,
+                **fields(book, "title", "sha256"),
                 "seconds": round(book.seconds),
                 "words": round(book.words),
                 "words_per_minute": round(book.words_per_minute, 1),

@@ -5,6 +5,7 @@ import contextlib
 import os
 from pathlib import Path
 
+from gistread.cli.json_output import Json
 from gistread.cli.output import report, say
 from gistread.errors import StorageError
 from gistread.memory.store import MemoryStore
@@ -39,28 +40,27 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _list(arguments: argparse.Namespace) -> None:
     found = {name: _sizes(_path(name)) for name in PARTS}
-    parts = [
-        {"name": name, "path": str(_path(name)), "files": len(sizes), "size": sum(sizes)}
+    parts: list[Json] = [
+        {"name": name, "path": str(_path(name)), "files": len(sizes), "size": sum(sizes.values())}
         for name, sizes in found.items()
     ]
     lines = (
-        f"{name:11}{format_size(sum(sizes)):>8}  {counted(len(sizes), 'file'):>12}  {PARTS[name]}"
-        for name, sizes in found.items()
+        f"{part['name']:11}{format_size(part['size']):>8}  {counted(part['files'], 'file'):>12}  {PARTS[part['name']]}"
+        for part in parts
     )
-    report(arguments, {"parts": parts, "size": sum(map(sum, found.values()))}, lines)
+    report(arguments, {"parts": parts, "size": sum(part["size"] for part in parts)}, lines)
     say("`gistread cache clear` deletes all but the memories; models are listed by `gistread models`.")
 
 
 def _delete(name: str) -> int:
     """Delete a part and return the bytes freed. Keeps memories in use by another process."""
-    folder = _path(name)
     if name == MEMORIES:
-        return MemoryStore(folder).clear()
-    freed = sum(_sizes(folder))
-    for path in _files(folder):
+        return MemoryStore(_path(name)).clear()
+    before = _sizes(_path(name))
+    for path in before:
         with contextlib.suppress(OSError):
             path.unlink()
-    return freed - sum(_sizes(folder))
+    return sum(before.values()) - sum(_sizes(_path(name)).values())
 
 
 def _path(name: str) -> Path:
@@ -68,20 +68,16 @@ def _path(name: str) -> Path:
     return path
 
 
-def _files(folder: Path) -> list[Path]:
-    """All files in a folder, which may not exist. Raises StorageError if a folder cannot be read."""
+def _sizes(folder: Path) -> dict[Path, int]:
+    """All files in a folder, which may not exist, and their bytes. Raises StorageError if a folder cannot be read."""
 
     def refuse(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):
             raise StorageError(f"{error.filename}: {error.strerror}.") from error
 
-    return [Path(place, name) for place, _, names in os.walk(folder, onerror=refuse) for name in names]
-
-
-def _sizes(folder: Path) -> list[int]:
-    """Sizes of all files in bytes."""
-    sizes = []
-    for path in _files(folder):
-        with contextlib.suppress(OSError):
-            sizes.append(path.stat().st_size)
+    sizes = {}
+    for place, _, names in os.walk(folder, onerror=refuse):
+        for path in (Path(place, name) for name in names):
+            with contextlib.suppress(OSError):
+                sizes[path] = path.stat().st_size
     return sizes

@@ -9,7 +9,7 @@ import psutil
 
 from gistread import __version__
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import Json
+from gistread.cli.json_output import Json, fields
 from gistread.cli.models import check_results, result_document
 from gistread.cli.opening import load_settings
 from gistread.cli.output import fail, report
@@ -44,15 +44,18 @@ class _Findings:
     info: EngineInfo | None = None
     check: CheckResult | None = None
     advice: list[Advice] = field(default_factory=list)
-    no_model: EngineError | None = None  # No model is chosen: there is none, or there are several
     problem: EngineError | None = None  # The engine cannot be used
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     config = load_settings(arguments)
     found = run_until_interrupted(_examine(arguments.model or "", config))
-    rows = (f"{name:18}{value}" for name, value in _rows(found))
-    report(arguments, _document(found), (*rows, _advice_text(found)))
+    lines = [f"{name:18}{value}" for name, value in _rows(found)]
+    if found.advice:
+        lines += ["", "Advice:", *(f"- {one.what}\n  {one.how}" for one in found.advice)]
+    elif found.problem is None:
+        lines += ["", "No advice: nothing is known that would make it faster."]
+    report(arguments, _document(found), lines)
     if found.problem is not None:
         fail(str(found.problem))
         return ExitStatus.ENGINE
@@ -70,7 +73,7 @@ async def _examine(model_name: str, config: Config) -> _Findings:
         except EngineError as error:
             if model_name or config.model:
                 raise
-            found.no_model = error
+            found.advice.append(Advice(error.message, error.hint))  # There is no model yet, or there are several
         else:
             await _examine_model(model, config, found)
     except EngineError as error:
@@ -93,50 +96,42 @@ async def _examine_model(model: ModelSource, config: Config, found: _Findings) -
     if info.placement and info.placement.notice:
         how = "Use a smaller model or quantisation, close other programs, or set context_tokens or kv_cache."
         found.advice.append(Advice(info.placement.notice, how))
-    if (config.threads or 0) > found.cores:
-        what = f"The settings use {config.threads} threads on {counted(found.cores, 'core')}: too many."
-        found.advice.append(Advice(what, "Remove threads from your settings."))
 
 
 def _rows(found: _Findings) -> Iterator[tuple[str, str]]:
     yield "gistread", __version__
     if library := found.library:
-        built = f"built for {', '.join(library.backends)}"
-        card = ", ".join(map(_card, library.gpus)) or found.gpu or "none"
+        built = f"built for {', '.join(library.backends)}" if library.has_gpu_support else "support not in this build"
         yield "llama-cpp-python", library.version
         yield "kernels", " ".join(library.kernels)
-        yield "GPU", f"{card}; {built if library.has_gpu_support else 'support not in this build'}"
+        yield "GPU", f"{', '.join(map(_card, library.gpus)) or found.gpu or 'none'}; {built}"
     yield "cores", f"{found.cores} physical"
     yield "memory free", format_size(found.memory_free)
-    header, info = found.header, found.info
+    header, info, cache = found.header, found.info, ""
     if header is not None:
         yield "model", f"{header.path.stem} · {header.quantization} · {format_size(header.file_bytes)}"
         if header.adapter:
             yield "adapter", f"{header.adapter} · {format_size(header.adapter.stat().st_size)}"
+        cache = f" · KV cache {header.memory.kv_bytes_per_token / 1024:.1f} KiB a token"
+    elif info is not None:
+        yield "model", info.name
     if info is None:
         return
-    if header is None:
-        yield "model", info.name
-        yield "device", info.device
-        yield "window", f"{info.context_tokens:,} tokens"
-        yield "parallel", f"{info.parallel} requests"
-        return
-    yield "weights in use", info.weights
+    if info.weights:
+        yield "weights in use", info.weights
     yield "device", info.device
-    cell_kib = header.memory.kv_bytes_per_token / 1024
-    yield "window", f"{info.context_tokens:,} tokens · KV cache {cell_kib:.1f} KiB a token"
+    yield "window", f"{info.context_tokens:,} tokens{cache}"
+    yield "parallel", f"up to {info.parallel} requests"
     if fit := info.placement:
         if found.library and found.library.gpus:
             yield "layers", f"{fit.gpu_layers} of {fit.layers} on a graphics card"
         yield "KV cache", f"{fit.kv_tokens:,} tokens, as {fit.kv_type}"
         yield "work", f"{counted(fit.threads, 'thread')} · batches of {fit.batch_tokens} tokens"
-    yield "check", found.check.line if found.check else f"not yet: gistread models check {header.path.stem}"
-    if info.rates is None:
-        yield "rates", "could not be measured"
-        return
-    yield "prefill", f"{info.rates.prefill:.0f} tok/s"
-    yield "decode", f"{info.rates.decode:.0f} tok/s"
-    yield "parallel", f"up to {info.parallel} requests"
+    if header is not None:
+        yield "check", found.check.line if found.check else f"not yet: gistread models check {header.path.stem}"
+    if info.rates is not None:
+        yield "prefill", f"{info.rates.prefill:.0f} tok/s"
+        yield "decode", f"{info.rates.decode:.0f} tok/s"
     for reading in ReadingMode:
         if speed := expected_pace(info, reading).words_per_s:
             yield reading.value, f"{_NOVEL_WORDS:,} words in about {format_duration(_NOVEL_WORDS / speed)}"
@@ -148,43 +143,27 @@ def _card(gpu: Gpu) -> str:
     return f"{gpu.name}{room}"
 
 
-def _advice_text(found: _Findings) -> str:
-    lines = [f"- {advice.what}\n  {advice.how}" for advice in found.advice]
-    if found.no_model is not None:
-        lines.append(f"- {found.no_model.message}\n  {found.no_model.hint}")
-    elif not lines and found.problem is None:
-        return "\nNo advice: nothing is known that would make it faster."
-    return "\n".join(["", "Advice:", *lines]) if lines else ""
-
-
 def _document(found: _Findings) -> Json:
     header, info, library = found.header, found.info, found.library
-    rates = info.rates if info else None
     return {
         "gistread": __version__,
         "library": library and {**asdict(library), "gpu_support": library.has_gpu_support},
-        "machine": {
-            "cores": found.cores,
-            "memory_free": found.memory_free,
-            "load": found.load,
-            "gpu": found.gpu or None,
-        },
+        "machine": {**fields(found, "cores", "memory_free", "load"), "gpu": found.gpu or None},
         "model": header
         and {
-            "name": header.name,
+            **fields(header, "name", "quantization"),
             "path": str(header.path),
             "adapter": str(header.adapter) if header.adapter else None,
             "size": header.file_bytes,
-            "quantization": header.quantization,
             "kv_bytes_per_token": header.memory.kv_bytes_per_token,
         },
         "engine": info
         and {
-            **{name: getattr(info, name) for name in ("name", "device", "weights", "context_tokens", "parallel")},
+            **fields(info, "name", "device", "weights", "context_tokens", "parallel"),
             "fit": asdict(info.placement) if info.placement else None,
         },
         "verdict": result_document(found.check) if found.check else None,
-        "rates": rates and asdict(rates),
+        "rates": asdict(info.rates) if info and info.rates else None,
         "advice": [asdict(advice) for advice in found.advice],
-        "problem": str(found.problem or found.no_model or "") or None,
+        "problem": str(found.problem) if found.problem else None,
     }

@@ -15,13 +15,18 @@ from gistread.units import iso_time
 Json = dict[str, Any]
 
 
+def fields(source: object, *names: str) -> Json:
+    """These attributes, under their own names."""
+    return {name: getattr(source, name) for name in names}
+
+
 def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, book_tokens: int) -> Json:
     """What `index --json` prints. `usage` covers the whole memory, including pages of earlier runs."""
     book = memory.book
     usage = sum((entry.usage for entry in memory.entries), NO_USAGE)
     return {
-        "book": {"sha256": book.sha256, "title": book.title, "words": book.words, "paragraphs": len(book.paragraphs)},
-        "model": {"name": info.name, "fingerprint": info.fingerprint},
+        "book": {**fields(book, "sha256", "title", "words"), "paragraphs": len(book.paragraphs)},
+        "model": fields(info, "name", "fingerprint"),
         **_focus(memory.focus),
         "pages": len(memory.entries),
         "gist_words": memory.gist_words,
@@ -37,20 +42,14 @@ def ask_document(
 ) -> Json:
     """What `ask --json` prints. `model`: the one that answered. `steps`: from `step_document`."""
     return {
-        "answer": answered.answer,
-        "choice": answered.choice,
-        "found": answered.found,
-        "quoted": answered.quoted,
+        **fields(answered, "answer", "choice", "found", "quoted", "lookups", "context_tokens", "seen"),
         "marks": [asdict(mark) for mark in answered.marks],
         "citations": [asdict(citation) for citation in answered.citations],
-        "lookups": answered.lookups,
         "steps": steps,
         "compression_rate": round(answered.compression_rate, 2),
-        "context_tokens": answered.context_tokens,
-        "seen": answered.seen,
         "upto": len(memory.book.text) if memory.bound_share < 1 else None,
         "reader": reader,
-        "model": {"name": model.name, "fingerprint": model.fingerprint},
+        "model": fields(model, "name", "fingerprint"),
         "memory": {"model": {"name": memory.model_name}, **_focus(memory.focus)} if memory.entries else None,
         "usage": usage_document(answered.usage),
     }

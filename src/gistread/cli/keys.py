@@ -1,21 +1,15 @@
 """`gistread keys`: every key and where it works, with the settings applied."""
 
 import argparse
-import json
-from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from gistread.cli.output import report, say
 from gistread.config import load_config
 from gistread.paths import default_paths
 
-if TYPE_CHECKING:
-    from gistread.tui.commands import Command
-
 
 def run(arguments: argparse.Namespace) -> None:
-    from gistread.tui.commands import COMMANDS, Scope, check_keys, with_keys  # Imports Textual: slow.
+    from gistread.tui.commands import COMMANDS, Scope, check_keys, keys_of, with_keys  # Imports Textual: slow.
 
     keymap, problems = check_keys(load_config(default_paths().config_file).keys)
     for problem in problems:
@@ -33,29 +27,11 @@ def run(arguments: argparse.Namespace) -> None:
         }
         for command in commands
     ]
-    report(arguments, {"keys": documents}, (_toml if arguments.toml else _table)(commands, keymap))
-
-
-def _table(commands: Sequence["Command"], keymap: Mapping[str, str]) -> Iterator[str]:
-    from gistread.tui.commands import keys_of
-
     shown = [command for command in commands if command.title]
     widest = max(len(command.id) for command in shown)
+    lines = []
     for scope, group in groupby(shown, key=lambda command: command.scope):
-        yield f"{scope}"
-        for command in group:
-            keys = " ".join(keys_of(command, keymap))
-            yield f"  {keys:18} {command.id:{widest}}  {command.title}"
-        yield ""
-    yield "Change keys under [keys] in config.toml; `gistread keys --toml` prints lines for it."
-
-
-def _toml(commands: Sequence["Command"], keymap: Mapping[str, str]) -> Iterator[str]:
-    yield "[keys]"
-    for scope, group in groupby(commands, key=lambda command: command.scope):
-        yield f"# {scope}"
-        for command in group:
-            keys = keymap.get(command.id, command.keys)
-            sign = "" if command.id in keymap else "# "
-            setting = f"{sign}{command.id} = {json.dumps(keys, ensure_ascii=False)}"
-            yield f"{setting:40}  # {command.title}" if command.title else setting
+        rows = (f"  {' '.join(keys_of(one, keymap)):18} {one.id:{widest}}  {one.title}" for one in group)
+        lines += [f"{scope}", *rows, ""]
+    lines.append('To change one: [keys] in config.toml, then its name as in `ask = "a"`.')
+    report(arguments, {"keys": documents}, lines)

@@ -19,11 +19,11 @@ from gistread import __version__
 from gistread.book.cache import file_digest, open_cached
 from gistread.cli import mcp_replies as replies
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import Json
+from gistread.cli.json_output import Json, fields
 from gistread.cli.mcp_asking import Questions, View
 from gistread.cli.opening import check_models, library_entries, load_settings
 from gistread.cli.output import say
-from gistread.cli.search import hit_document, indexed_shelf
+from gistread.cli.search import hit_document, indexed_shelf, place_of
 from gistread.config import Config
 from gistread.errors import BookError, ExitStatus, GistreadError, StorageError
 from gistread.library.entries import find_book, path_of
@@ -125,11 +125,7 @@ class Library:
         """List the books of the library, the last read first, with how far the user has read."""
         return [
             replies.BookListed(
-                id=entry.id,
-                number=entry.number,
-                title=entry.title,
-                authors=entry.authors,
-                tags=entry.tags,
+                **fields(entry, "id", "number", "title", "authors", "tags"),
                 words=entry.words or None,
                 progress=round(entry.share, 4),
                 available=entry.path is not None and not entry.missing,
@@ -252,19 +248,5 @@ def _search_all(words: str, tag: str, limit: int) -> replies.Found:
     shelf = indexed_shelf(tag)
     books = (replace(one, bound=_FIRST_SCREEN) if one.indexed.plot and not one.begun else one for one in shelf.books)
     found = replace(shelf, books=tuple(books)).search(words, limit)
-    return replies.Found(
-        tuple(
-            replies.Passage(
-                hit.book.entry.id,
-                hit.book.entry.title,
-                hit.chapter,
-                hit.start,
-                hit.end,
-                hit.text,
-                hit.before,
-                hit.after,
-            )
-            for hit in found.hits
-        ),
-        found.total,
-    )
+    hits = (replies.Passage(hit.book.entry.id, hit.book.entry.title, **place_of(hit)) for hit in found.hits)
+    return replies.Found(tuple(hits), found.total)

@@ -9,6 +9,7 @@ from mcp.server.mcpserver import Context
 
 from gistread.book.model import Book
 from gistread.cli import mcp_replies as replies
+from gistread.cli.ask_all import answering_models
 from gistread.cli.contents import longest_memory
 from gistread.cli.memory import memory_store
 from gistread.cli.search import indexed_shelf
@@ -20,7 +21,6 @@ from gistread.readers import events as reader_events
 from gistread.readers.steering import Steps
 from gistread.readers.trace import Places, step_of
 from gistread.session.library import BooksNamed, LibraryQuestion
-from gistread.session.models import ModelChecks, ModelPair, engine_maker
 from gistread.session.session import Session
 from gistread.store.model import NameCorrection
 
@@ -105,15 +105,12 @@ class Questions:
             asked = LibraryQuestion(question, shelf, self._config)
             if not asked.asked:
                 raise GistreadError("The user has begun none of these books.")
-            models = ModelPair(engine_maker(self._config, shelf.paths), self._config, lambda event: None)
-            try:
-                await models.choose(self._model, "")
-                checks = ModelChecks(shelf.paths)
-                answered, steps = await _report(asked.stream(models.load_asking, checks), None, context)
+            chosen = self._model, ""
+            async with answering_models(self._config, shelf.paths, chosen, lambda *_: None) as (models, checks):
+                stream = asked.stream(models.load_asking, checks)
+                answered, steps = await _report(stream, None, context)
                 assert models.answering.info is not None
                 name = models.answering.info.name
-            finally:
-                await models.close()
         cited = []
         for citation in answered.citations:
             book, (start, end) = asked.source(citation)

@@ -6,10 +6,9 @@ import shlex
 import textwrap
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gistread.book.model import Book
-from gistread.cli.json_output import memories_document, pages_document
+from gistread.cli.json_output import fields, memories_document, pages_document
 from gistread.cli.opening import open_named
 from gistread.cli.output import report, say
 from gistread.config import Config
@@ -42,7 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _show(book: Book, arguments: argparse.Namespace) -> None:
     headers = saved_memories(book, arguments.book)
-    header = find_memory(headers, memory_query(arguments, arguments.model), from_start=False)
+    header = find_memory(headers, arguments, model=arguments.model or "", from_start=False)
     memory, ahead = memory_store().load(book, header), memory_store().pages_ahead(book, header)
     lines = [_section(memory, entry) for entry in memory.entries]
     if ahead:
@@ -86,7 +85,7 @@ def _list_all(arguments: argparse.Namespace) -> None:
         lines.append(f"{one.title or 'Unknown book'}\n  {one.problem or known}")
         documents.append(
             {
-                "book": {"sha256": one.sha256, "title": one.title},
+                "book": fields(one, "sha256", "title"),
                 "model": {"name": one.model_name},
                 "preset": one.focus.preset.name,
                 "task": one.focus.task or None,
@@ -106,20 +105,10 @@ def _list_all(arguments: argparse.Namespace) -> None:
 
 def _remove(book: Book, arguments: argparse.Namespace) -> None:
     headers = saved_memories(book, arguments.book)
-    header = find_memory(headers, memory_query(arguments, arguments.model), from_start=False)
+    header = find_memory(headers, arguments, model=arguments.model or "", from_start=False)
     memory_store().delete(header)
     report(arguments, {"deleted": memories_document([header])["memories"]}, ())
     say(f"Deleted {counted(header.pages, 'section')} of {header.model_name}, {header.focus.description}.")
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryQuery:
-    """The memory described by the command line. Empty fields match any memory."""
-
-    book: str  # As typed, for hints
-    preset: str = ""
-    task: str = ""
-    model: str = ""  # Part of the model's name
 
 
 def memory_store() -> MemoryStore:
@@ -145,42 +134,35 @@ def task_of(arguments: argparse.Namespace) -> str:
     return "" if arguments.task is None else parse_task(arguments.task)
 
 
-def memory_query(arguments: argparse.Namespace, model: str | None = None) -> MemoryQuery:
-    """Raises UsageError for an invalid task."""
-    preset = "" if arguments.preset in (None, AUTO) else arguments.preset
-    return MemoryQuery(arguments.book, preset, task_of(arguments), _name_of(model) if model else "")
-
-
-def _name_of(model: str) -> str:
-    """The full name of a model on this machine, as in memories; else `model` itself, as part of a name."""
-    with contextlib.suppress(EngineError):
-        return whole_name(find_source(model).name)
-    return model
-
-
 def find_memory(
-    headers: Sequence[MemoryHeader], query: MemoryQuery, *, prefer: str = "", from_start: bool = True
+    headers: Sequence[MemoryHeader],
+    arguments: argparse.Namespace,
+    *,
+    model: str = "",
+    prefer: str = "",
+    from_start: bool = True,
 ) -> MemoryHeader:
-    """The furthest matching memory; among equals, the one by the model `prefer`. Raises GistreadError.
+    """The furthest memory with the preset and task of the command line, by `model`. Raises GistreadError.
 
-    `from_start`: only memories with the first section, which can be shown or asked.
+    `prefer`: fingerprint of the model that is taken among equals. `from_start`: only memories with the first section,
+    which can be shown or asked.
     """
     read = [header for header in headers if header.pages and (header.read_until or not from_start)]
-    book = shlex.quote(query.book)
+    book, task = shlex.quote(arguments.book), task_of(arguments)
     if not read:
         message = "Nothing of this book has been read yet."
         if after := sum(header.pages for header in headers):
             message = f"The first section of this book is missing, with {counted(after, 'section')} saved after it."
         raise GistreadError(message, f"Run `gistread index {book}` first, or use `ask --index`.")
-    by_model = [header for header in read if query.model.casefold() in header.model_name.casefold()]
+    name = model.casefold()
+    with contextlib.suppress(EngineError):
+        name = whole_name(find_source(model).name).casefold() if model else ""
+    by_model = [header for header in read if name in header.model_name.casefold()]
     if not by_model:
         models = ", ".join(sorted({header.model_name for header in read}))
-        raise GistreadError(f"No model {query.model!r} has read this book.", f"These have: {models}.")
-    found = [
-        header
-        for header in by_model
-        if query.preset in ("", header.focus.preset.name) and query.task in ("", header.focus.task)
-    ]
+        raise GistreadError(f"No model {model!r} has read this book.", f"These have: {models}.")
+    preset = "" if arguments.preset in (None, AUTO) else arguments.preset
+    found = [one for one in by_model if preset in ("", one.focus.preset.name) and task in ("", one.focus.task)]
     if not found:
         raise GistreadError(
             "This book has not been read with this preset and task.",
@@ -189,15 +171,3 @@ def find_memory(
     best = found[0]
     furthest = [one for one in found if (one.read_until, one.focus.task) == (best.read_until, best.focus.task)]
     return next((header for header in furthest if header.fingerprint == prefer), best)
-
-
-def memories_by(fingerprint: str, model: str, headers: Sequence[MemoryHeader]) -> list[MemoryHeader]:
-    """The memories of the model with this fingerprint. Raises GistreadError if only others have read the book."""
-    own = [header for header in headers if header.fingerprint == fingerprint]
-    models = sorted({header.model_name for header in headers if header.pages})
-    if models and not any(header.pages for header in own):
-        raise GistreadError(
-            f"{model} has not read this book; these have: {', '.join(models)}.",
-            "Leave out --model to use the longest memory, or add --index to read the book first.",
-        )
-    return own

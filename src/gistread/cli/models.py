@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import Json
-from gistread.cli.output import fail, one_line, report, say, wrap, write, write_json
+from gistread.cli.json_output import Json, fields
+from gistread.cli.output import one_line, report, say, wrap, write, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import open_engine
 from gistread.config import Config, load_config, save_setting
@@ -34,16 +34,27 @@ from gistread.engine.models import (
     settings_name,
     split_adapter,
 )
-from gistread.engine.protocol import EngineInfo, Priority, Trust
+from gistread.engine.protocol import EngineInfo, Priority
 from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, ExitStatus, GistreadError, StorageError, UsageError
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.memory.estimate import expected_pace
 from gistread.memory.model import DEFAULT_READING_MODE
-from gistread.memory.model_check import TooSlowError, check_model
+from gistread.memory.model_check import check_model
 from gistread.paths import default_paths
 from gistread.units import format_duration, format_size
 
+
+class _Role(NamedTuple):
+    setting: str
+    set: str
+    unset: str
+
+
+_ROLES = {
+    "reading": _Role("model", "{} is now the default model.", "There is no default model now."),
+    "asking": _Role("asking_model", "{} now answers questions.", "The reading model now answers questions, too."),
+}
 _INDENT = "    "
 _NOVEL_WORDS = 100_000
 
@@ -98,15 +109,10 @@ def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> 
     """A model of `models list --json`; null means unknown."""
     fit = memory_fit_of(model, free_bytes)
     return {
-        "name": model.name,
+        **fields(model, "name", "quantization", "architecture", "context_length", "parameters", "usable"),
         "path": str(model.path),
         "size": model.size_bytes,
-        "quantization": model.quantization,
-        "architecture": model.architecture,
-        "context_length": model.context_length,
-        "parameters": model.parameters,
         "licence": model.licence or None,
-        "usable": model.usable,
         "problem": model.problem or None,
         "chat_template": model.has_template,
         "memory": model.memory.value if model.memory else None,
@@ -150,7 +156,7 @@ def _chosen() -> ModelSource | None:
 def _use(arguments: argparse.Namespace) -> None:
     model, role = arguments.model, _ROLES[arguments.role]
     path: Path | None = None
-    if model == _NONE:
+    if model == "none":
         setting, message = "", role.unset
     elif is_address(model):
         setting = settings_name(model)  # The server is not contacted; it need not run now.
@@ -166,10 +172,9 @@ def _use(arguments: argparse.Namespace) -> None:
             header_of(find_source(setting))  # Checks that the adapter fits the model.
         message = role.set.format(whole_name(read_header(path, fingerprint=False).name))
     save_setting(default_paths().config_file, role.setting, setting)
-    if arguments.json:
-        write_json({"for": arguments.role, "setting": setting or None, "path": str(path) if path else None})
-    else:
-        say(message)
+    document = {"for": arguments.role, "setting": setting or None, "path": str(path) if path else None}
+    report(arguments, document, ())
+    say(message)
 
 
 def _remove(arguments: argparse.Namespace) -> None:
@@ -196,13 +201,9 @@ def _remove(arguments: argparse.Namespace) -> None:
             raise StorageError(f"{one_line(path)} cannot be deleted: {error.strerror}.") from error
         for role in unset:
             save_setting(paths.config_file, role.setting, "")
-    if arguments.json:
-        write_json({"deleted": [str(file) for file in deleted]})
-        return
-    for file in deleted:
-        say(f"Deleted {one_line(file)}.")
-    for role in unset:
-        say(role.unset)
+    report(arguments, {"deleted": [str(file) for file in deleted]}, ())
+    for message in (*(f"Deleted {one_line(file)}." for file in deleted), *(role.unset for role in unset)):
+        say(message)
 
 
 def check_results() -> CheckResults:
@@ -217,18 +218,9 @@ def _check(arguments: argparse.Namespace) -> ExitStatus:
     result = results.get(fingerprint) if fingerprint and not arguments.again else None
     info: EngineInfo | None = None
     if result is None:
-        try:
-            result, info = run_until_interrupted(_run_check(model, config))
-        except TooSlowError:
-            raise
-        except EngineError as error:
-            if not arguments.json:
-                raise
-            fail(str(error))
-            result = CheckResult(Trust.FAILED, f"cannot be used: {error.message.rstrip('.')}", is_usable=False)
-        else:
-            name, fingerprint = info.name, info.fingerprint
-            results.save(fingerprint, model.path, result)
+        result, info = run_until_interrupted(_run_check(model, config))
+        name, fingerprint = info.name, info.fingerprint
+        results.save(fingerprint, model.path, result)
     document = {"model": {"name": name, "fingerprint": fingerprint or None}, **result_document(result)}
     rows = (f"  {label:9}{value}" for label, value in _check_rows(result, info))
     report(arguments, document, [f"{name}: {result.line}.", *rows])
@@ -260,29 +252,9 @@ def _check_rows(result: CheckResult, info: EngineInfo | None) -> list[tuple[str,
 
 def result_document(result: CheckResult) -> Json:
     return {
+        **fields(result, "asked", "right", "questions", "ends_turns", "passages", "gists", "faults", "seconds"),
         "trust": result.trust.value,
         "verdict": result.line,
         "usable": result.is_usable,
-        "asked": result.asked,
-        "right": result.right,
-        "questions": result.questions,
         "answered_rightly": result.answered,
-        "ends_turns": result.ends_turns,
-        "passages": result.passages,
-        "gists": result.gists,
-        "faults": list(result.faults),
-        "seconds": result.seconds,
     }
-
-
-class _Role(NamedTuple):
-    setting: str
-    set: str
-    unset: str
-
-
-_NONE = "none"
-_ROLES = {
-    "reading": _Role("model", "{} is now the default model.", "There is no default model now."),
-    "asking": _Role("asking_model", "{} now answers questions.", "The reading model now answers questions, too."),
-}

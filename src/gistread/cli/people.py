@@ -4,7 +4,7 @@ import argparse
 import shutil
 
 from gistread.book.model import Book
-from gistread.cli.json_output import Json
+from gistread.cli.json_output import Json, fields
 from gistread.cli.opening import open_named, resolve_bound
 from gistread.cli.output import report, say
 from gistread.errors import ExitStatus, UsageError
@@ -42,8 +42,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus | None:
         (_timeline if arguments.timeline else _list)(view, book, arguments)
         return None
     name = " ".join(arguments.name)
-    found = view.find(name)
-    if not found:
+    if not (found := view.find(name)):
         place = f" up to {_percent(len(view.book.text), book)}" if bound is not None else ""
         say(f"The text{place} has no name “{name}”. `gistread people BOOK` lists the names.")
         return ExitStatus.FAILED
@@ -108,7 +107,8 @@ def _lines(card: Card, view: Index, book: Book) -> list[str]:
     lines = [f"{entity.name}  ({entity.kind})"]
     if entity.others:
         lines.append(f"  also      {', '.join(entity.others)}")
-    lines += [f"  {_percent(start, book):>4}      {quote}" for start, quote in _quotes(card, view)]
+    for start, end in introducing_sentences(entity, view.book):
+        lines.append(f"  {_percent(start, book):>4}      {' '.join(book.text[start:end].split())}")
     chapters = sum(1 for count in card.chapters if count)
     in_chapters = f" in {chapters} of {counted(len(card.chapters), 'chapter')}" if len(card.chapters) > 1 else ""
     lines.append(f"  mentioned {counted(entity.count, 'time')}{in_chapters}")
@@ -119,32 +119,26 @@ def _lines(card: Card, view: Index, book: Book) -> list[str]:
     return lines
 
 
-def _quotes(card: Card, view: Index) -> list[tuple[int, str]]:
-    text = view.book.text
-    return [(start, " ".join(text[start:end].split())) for start, end in introducing_sentences(card.entity, view.book)]
-
-
 def _percent(offset: int, book: Book) -> str:
     return f"{offset / max(1, len(book.text)):.0%}"
 
 
 def _document(entity: Entity) -> Json:
-    return {
-        "name": entity.name,
-        "kind": entity.kind.value,
-        "forms": {form.text: len(form.starts) for form in entity.forms},
-        "mentions": entity.count,
-        "first": entity.first,
-    }
+    forms = {form.text: len(form.starts) for form in entity.forms}
+    return {**fields(entity, "name", "kind", "first"), "forms": forms, "mentions": entity.count}
 
 
 def _card_document(card: Card, view: Index) -> Json:
     """What `people NAME --json` prints for each entity found."""
+    text = view.book.text
+    introduced = [
+        {"start": start, "quote": " ".join(text[start:end].split())}
+        for start, end in introducing_sentences(card.entity, view.book)
+    ]
     return {
         **_document(card.entity),
-        "last": card.last,
-        "chapters": list(card.chapters),
+        **fields(card, "last", "chapters"),
         "together": {other.name: count for other, count in card.together},
-        "introduced": [{"start": start, "quote": quote} for start, quote in _quotes(card, view)],
+        "introduced": introduced,
         "starts": card.entity.starts(),
     }

@@ -10,7 +10,7 @@ from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus, UsageError
 from gistread.library import indexing
-from gistread.library.shelf import Shelf, open_shelf
+from gistread.library.shelf import LibraryHit, Shelf, open_shelf
 from gistread.paths import default_paths
 from gistread.search.book_search import BookSearch, SearchMode
 from gistread.units import counted
@@ -75,8 +75,7 @@ def _search_all(words: str, arguments: argparse.Namespace) -> ExitStatus:
     found = shelf.search(words, arguments.limit or _MOST)
     if arguments.json:
         beyond = [{"title": book.entry.title, "hits": count} for book, count in found.beyond.items()]
-        fields = ("start", "end", "text", "before", "after", "chapter")
-        hits = [hit.book.document | {name: getattr(hit, name) for name in fields} for hit in found.hits]
+        hits = [hit.book.document | place_of(hit) for hit in found.hits]
         write_json({"hits": hits, "total": found.total, "beyond": beyond, "not_indexed": len(shelf.pending)})
     else:
         for hit in found.hits:
@@ -91,6 +90,10 @@ def _search_all(words: str, arguments: argparse.Namespace) -> ExitStatus:
     if found.left_out:
         say(f"{found.left_out}.")
     return ExitStatus.DONE if found.hits else ExitStatus.FAILED
+
+
+def place_of(hit: LibraryHit) -> "Json":
+    return {name: getattr(hit, name) for name in ("start", "end", "text", "before", "after", "chapter")}
 
 
 def hit_document(book: Book, start: int, end: int) -> "Json":

@@ -31,21 +31,26 @@ def new_session(book: Book, config: Config, line: ProgressLine, arguments: argpa
         match event:
             case session_events.ActivityChanged():
                 line.show(_activity_line(session))
-            case session_events.ModelLoaded(info=info, state=state):
-                if not (arguments.model or config.model):
-                    starter = "a small model for trying out; `gistread models` lists others"
-                    line.say(f"Model: {info.name}, {starter if info.name == STARTER else 'the only one here'}.")
-                for note in loading_notes(info, state, config):
-                    line.say(f"Note: {note}")
-            case session_events.Notice(text=text):
-                line.say(f"Note: {text}")
+            case session_events.ModelLoaded(info=info) if not (arguments.model or config.model):
+                starter = "a small model for trying out; `gistread models` lists others"
+                line.say(f"Model: {info.name}, {starter if info.name == STARTER else 'the only one here'}.")
             case session_events.QuestionStarted(model=name, memory=memory) if memory not in ("", name):
                 line.say(f"{name} answers over the memory of {memory}.")
+        announce(event, line, config)
 
     asking_model = getattr(arguments, "asking_model", None) or ""
     model = arguments.model or ""
     session = Session(book, model, asking_model=asking_model, task=task, config=config, listener=on_event)
     return session
+
+
+def announce(event: session_events.SessionEvent, line: ProgressLine, config: Config) -> None:
+    """Print what a session says about its models."""
+    match event:
+        case session_events.ModelLoaded(info=info, state=state):
+            _say_notes(info, state, config, line)
+        case session_events.Notice(text=text):
+            line.say(f"Note: {text}")
 
 
 def _activity_line(session: Session) -> str:
@@ -118,8 +123,7 @@ async def open_engine(model: ModelSource, config: Config, line: ProgressLine) ->
     engine.watch(show)
     try:
         info = await engine.start()
-        for note in loading_notes(info, engine.state, config):
-            line.say(f"Note: {note}")
+        _say_notes(info, engine.state, config, line)
         yield engine
     finally:
         await engine.close()
@@ -138,13 +142,10 @@ async def load_info(model: ModelSource, config: Config) -> EngineInfo:
             return engine.info
 
 
-def loading_notes(info: EngineInfo, state: EngineState, config: Config) -> list[str]:
-    """Notes about a loaded model, such as a context smaller than requested."""
-    placement = info.placement
-    if placement is None:
-        return [state.notice] if state.notice else []
-    if placement.notice:
-        return [placement.notice]
-    if config.context_tokens and info.context_tokens < config.context_tokens:
-        return [f"{info.name} was trained for {info.context_tokens:,} tokens; a longer context is not possible."]
-    return []
+def _say_notes(info: EngineInfo, state: EngineState, config: Config, line: ProgressLine) -> None:
+    """Say what is special about a loaded model, such as a context smaller than requested."""
+    notice = info.placement.notice if info.placement else state.notice
+    if info.placement and not notice and info.context_tokens < (config.context_tokens or 0):
+        notice = f"{info.name} was trained for {info.context_tokens:,} tokens; a longer context is not possible."
+    if notice:
+        line.say(f"Note: {notice}")
