@@ -20,7 +20,7 @@ async def library_of(folder: Path, home: Path, *, books: int = 3) -> AsyncIterat
     """The library, once the books of this folder have been added: so many."""
     app = app_on(None, home)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "The sample story" in text_of(app))
+        await until(pilot, lambda: "The Ferry Bell" in text_of(app))
         await type_quickly(pilot, "a", str(folder))
         await until(pilot, lambda: f"{books} books" in text_of(app))
         yield pilot

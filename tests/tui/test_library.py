@@ -24,7 +24,7 @@ from tests.tui.test_inline_pictures import BLUE, illustrated, rows_of
 async def test_an_empty_library_says_how_to_open_a_book_and_offers_the_sample(tmp_path: Path) -> None:
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "The sample story" in text_of(app))
+        await until(pilot, lambda: "The Ferry Bell" in text_of(app))
         assert "adds a folder of books" in text_of(app)
         await pilot.press("enter")
         screen = await opened(pilot)

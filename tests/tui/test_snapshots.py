@@ -191,7 +191,7 @@ def test_an_empty_library(tmp_path: Path, snap_compare: Compare, theme: str) -> 
     app = app_on(None, tmp_path, None, config(theme))
 
     async def show(pilot: Pilot[None]) -> None:
-        await until(pilot, lambda: "The sample story" in text_of(app))
+        await until(pilot, lambda: "The Ferry Bell" in text_of(app))
         await still(pilot)
 
     assert snap_compare(app, terminal_size=SMALL, run_before=show)

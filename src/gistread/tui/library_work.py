@@ -158,9 +158,7 @@ class Books:
         entries, problem = list_entries(self._user_data, self.catalogue, self._pace.words_per_minute)
         story = story_path()
         if len(entries) <= _FEW and all(entry.path != story for entry in entries):
-            entries.append(
-                LibraryEntry("The sample story", ("comes with gistread, a quarter of an hour to read",), story)
-            )
+            entries.append(LibraryEntry("The Ferry Bell", ("sample story",), story))
         return entries, problem
 
     def shelf(self) -> Shelf:

@@ -40,6 +40,7 @@ _LARGE_COLUMNS, _LARGE_ROWS = 90, 22  # size of the list from which covers are l
 _BETWEEN = 4  # columns from one cover to the next
 
 _CURSOR = "▌"
+_SAMPLE = "A tale of suspense that comes with gistread: a quarter of an hour to read."
 _PREFIX = "book-list--"
 
 
@@ -217,8 +218,7 @@ class BookList(ScrollView, can_focus=True):
         if row == size.rows:
             cell = Cell(entry.title, "title")
         elif row == size.rows + 1:
-            author = ", ".join(entry.authors) if entry.ids else "15 minutes"
-            cell = last_read(entry, self.now_s) if entry.missing else Cell(author, "muted")
+            cell = last_read(entry, self.now_s) if entry.missing else Cell(", ".join(entry.authors), "muted")
             if entry.was_opened and not entry.missing:
                 cell = Cell(progress(entry, room - 8), "accent")
         style = self._style(cell.role, here and row == size.rows)
@@ -254,7 +254,8 @@ class BookDetails(Vertical):
             facts = about(entry, furthest_reader(entry, self._books.read_by), now_s)
             words, question = await asyncio.to_thread(self._books.left_at, entry)
             said = filter(None, (f"You asked: {question}" if question else "", words))
-            left = f"The file was {entry.path}. {hint}" if entry.missing else " · ".join(said) or str(entry.path or "")
+            left = f"The file was {entry.path}. {hint}" if entry.missing else " · ".join(said)
+            left = left or (str(entry.path or "") if entry.ids else _SAMPLE)
         for name, text, style in (("#facts", facts, "$gr-text"), ("#left", left, "$gr-muted")):
             line, text = self.query_one(name, Line), clean(text)
             line.show((text, line.room), Content.styled(fitted(text, line.room), style))
