@@ -94,7 +94,7 @@ class Palette:
         c = {role: _css(color) for role, color in self.colors.items()}
         variables = {f"gr-{role}": color for role, color in c.items()}
         # Reversed text and background are readable in every terminal; another of its colours may not be.
-        variables["gr-cursor-style"] = "bold reverse" if terminal else "bold"
+        variables["gr-cursor-style"] = "reverse" if terminal else "none"
         on_cursor = c["text"] if terminal else c["on-mark"]
         variables |= {name: c[role] for role, names in _TEXTUAL.items() for name in names}
         variables |= {
@@ -130,7 +130,7 @@ class Palette:
 
 def variable_defaults() -> dict[str, str]:
     """Defaults of our variables, for parsing the style sheet before a theme is set."""
-    return {f"gr-{role}": "#808080" for role in ROLES} | {"gr-cursor-style": "bold"}
+    return {f"gr-{role}": "#808080" for role in ROLES} | {"gr-cursor-style": "none"}
 
 
 def completed(colors: Mapping[str, str]) -> dict[str, str]:
