@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.book.language import guess_language
+from gistread.book.normalise import guess_language
 from gistread.book.open import open_bytes
 from gistread.search.tokens import Terms
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 from gistread.book import inline
 from gistread.book.inline import InlineMark
-from gistread.book.language import guess_language
 from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span
-from gistread.book.normalise import clean, clean_line, keep_lines, one_line
+from gistread.book.normalise import clean, clean_line, guess_language, keep_lines, one_line
 from gistread.words import count_words
 
 # Front matter up to this many words, about half a printed page, belongs to the first chapter: title page, dedication,

@@ -6,7 +6,6 @@ import io
 import os
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -44,7 +43,10 @@ def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> 
             book = read_book(stream, path.name, cancelled=cancelled)
             bytearray(_PAYLOAD_BYTES * len(book.text))  # raises MemoryError; orjson would abort the process
             text = book.text.encode()
-            payload = len(text).to_bytes(_SIZE_BYTES) + text + orjson.dumps(_to_record(book))
+            record = {each.name: getattr(book, each.name) for each in fields(book) if each.name != "text"}
+            for name, kind in _RANGES.items():
+                record[name] = [[getattr(one, each.name) for one in record[name]] for each in fields(kind)]
+            payload = len(text).to_bytes(_SIZE_BYTES) + text + orjson.dumps(record)
             with contextlib.suppress(OSError):
                 make_folder(entry.parent)
                 replace_file(entry, hashlib.sha256(payload).digest() + payload)
@@ -115,10 +117,3 @@ def _load(entry: Path) -> Book | None:
     with contextlib.suppress(OSError):
         os.utime(entry)
     return book
-
-
-def _to_record(book: Book) -> dict[str, Any]:
-    record = {each.name: getattr(book, each.name) for each in fields(book) if each.name != "text"}
-    for name, kind in _RANGES.items():
-        record[name] = [[getattr(one, each.name) for one in record[name]] for each in fields(kind)]
-    return record

@@ -4,7 +4,6 @@ import base64
 import io
 import re
 from pathlib import Path
-from typing import BinaryIO
 from urllib.parse import unquote, unquote_to_bytes
 
 from gistread.book.formats.archive import Archive, ArchiveError
@@ -39,7 +38,7 @@ def read_image(book: Path, source: str) -> bytes:
             number, _, source = source.partition("/")
             return read_image(volume_path(stream, book, int(number) if number.isdecimal() else 0), source)
         if kind is ReadableFormat.FB2:
-            return _from_fictionbook(_read_limited(stream, source, LIMIT_FICTIONBOOK_BYTES), source)
+            return _from_fictionbook(read_limited(stream, book.name, limit_bytes=LIMIT_FICTIONBOOK_BYTES), source)
         if kind is ReadableFormat.HTML:
             from gistread.book.formats.html import embedded_picture, is_embedded  # imports lxml
 
@@ -76,18 +75,7 @@ def _from_folder(book: Path, source: str) -> bytes:
             f"The picture lies outside the book's folder: {source}", "gistread reads only the book's folder."
         )
     with open_file(path) as stream:
-        return _read_limited(stream, source)
-
-
-def _read_limited(stream: BinaryIO, source: str, limit: int = 0) -> bytes:
-    limit = limit or LIMIT_BYTES
-    try:
-        data = stream.read(limit + 1)
-    except OSError as error:
-        raise BookError(f"The picture {source} cannot be read: {error.strerror or error}.") from error
-    if len(data) > limit:
-        raise BookError(f"The picture {source} is larger than {limit // 1024 // 1024} MB.")
-    return data
+        return read_limited(stream, f"The picture {source}", limit_bytes=LIMIT_BYTES)
 
 
 def _decode_data_url(source: str) -> bytes:
@@ -99,4 +87,4 @@ def _decode_data_url(source: str) -> bytes:
         raise BookError("The picture's data are damaged.") from error
     if not comma:
         raise BookError("The picture's data are damaged.")
-    return _read_limited(io.BytesIO(data), "in the text")
+    return read_limited(io.BytesIO(data), "The picture in the text", limit_bytes=LIMIT_BYTES)

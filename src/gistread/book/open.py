@@ -17,8 +17,6 @@ from gistread.errors import BookError
 LIMIT_BYTES = 64 * 1024 * 1024  # For plain text, HTML, Markdown and FB2; about twenty times War and Peace
 _ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024  # For EPUB, DOCX and PDF: only their text is read
 
-_FRESH_COPY = "Get a fresh copy of the file."
-
 Cancelled = Callable[[], bool]  # Polled during slow work: whether to give up
 
 
@@ -26,13 +24,9 @@ def never() -> bool:
     return False
 
 
-def open_book(source: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> Book:
+def open_book(source: Path | str) -> Book:
     """Read the book in the file `source`. Raises BookError."""
-
-    def read_one(stream: io.BufferedReader, path: Path) -> Book:
-        return read_book(stream, path.name, limit_bytes=limit_bytes)
-
-    return open_book_or_series(read_one, Path(source))
+    return open_book_or_series(lambda stream, path: read_book(stream, path.name), Path(source))
 
 
 def open_book_or_series(read_one: Callable[[io.BufferedReader, Path], Book], source: Path) -> Book:
@@ -54,12 +48,15 @@ def open_book_or_series(read_one: Callable[[io.BufferedReader, Path], Book], sou
 
 def open_bytes(data: bytes, name: str) -> Book:
     """Read a book from memory; `name` is used in messages. Raises BookError."""
-    return read_book(io.BytesIO(data), name, limit_bytes=max(LIMIT_BYTES, len(data)))
+    return read_book(io.BytesIO(data), name)
 
 
 def read_limited(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
-    """Read a whole stream. Raises BookError if it is longer than `limit_bytes`."""
-    data = stream.read(limit_bytes + 1)
+    """Read a whole stream. Raises BookError if it is longer than `limit_bytes` or cannot be read."""
+    try:
+        data = stream.read(limit_bytes + 1)
+    except OSError as error:
+        raise BookError(f"{name} cannot be read: {error.strerror or error}.") from error
     if len(data) > limit_bytes:
         raise _too_large_error(name, limit_bytes)
     return data
@@ -89,14 +86,18 @@ def open_file(source: Path) -> io.BufferedReader:
     raise BookError(f"{source} is a pipe or a device, not a file.", "To read from a pipe, use - as the book.")
 
 
-def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, cancelled: Cancelled = never) -> Book:
+def read_book(stream: BinaryIO, name: str, *, cancelled: Cancelled = never) -> Book:
     """Read the book in a seekable stream. Raises BookError, also if `cancelled` returns True."""
     try:
         head = stream.read(sniff.HEAD_BYTES)
         if not head:
             raise BookError(f"{name} is empty.")
         kind = sniff.identify(head, name)
-        archive = _open_archive(stream, name) if kind is None else None
+        is_read_in_parts = kind in (None, sniff.ReadableFormat.PDF) or isinstance(kind, sniff.ConvertibleFormat)
+        limit_bytes = _ARCHIVE_LIMIT_BYTES if is_read_in_parts else LIMIT_BYTES
+        if not isinstance(kind, sniff.UnsupportedFormat) and stream.seek(0, 2) > limit_bytes:
+            raise _too_large_error(name, limit_bytes)
+        archive = Archive(stream) if kind is None else None
         if archive is not None:
             kind = sniff.identify_zip(archive)
         if isinstance(kind, sniff.UnsupportedFormat):
@@ -107,13 +108,14 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, ca
             return _read_archive(archive, name, kind)
         if kind is sniff.ReadableFormat.SERIES:
             raise BookError(f"{name} is a series that refers to other files.", "Open it by its path.")
-        _check_size(stream, name, _ARCHIVE_LIMIT_BYTES if kind is sniff.ReadableFormat.PDF else limit_bytes)
         stream.seek(0)
         if kind is sniff.ReadableFormat.PDF:
             from gistread.book.formats.pdf.book import read_pdf
 
             return read_pdf(stream, name, cancelled)
         data = stream.read(limit_bytes)
+    except ArchiveError as error:
+        raise BookError(f"{name} cannot be read: {error}.", "Get a fresh copy of the file.") from error
     except OSError as error:
         raise BookError(f"{name} cannot be read: {error.strerror or error}.") from error
     match kind:
@@ -130,14 +132,6 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, ca
     return read(data, name)
 
 
-def _open_archive(stream: BinaryIO, name: str) -> Archive:
-    _check_size(stream, name, _ARCHIVE_LIMIT_BYTES)
-    try:
-        return Archive(stream)
-    except ArchiveError as error:
-        raise BookError(f"{name} cannot be read: {error}.", _FRESH_COPY) from error
-
-
 def _read_archive(archive: Archive, name: str, kind: sniff.ReadableFormat | None) -> Book:
     if kind is sniff.ReadableFormat.DOCX:
         from gistread.book.formats.docx.book import read_docx
@@ -148,16 +142,16 @@ def _read_archive(archive: Archive, name: str, kind: sniff.ReadableFormat | None
 
         inside = next(entry for entry in archive.names if sniff.is_fb2_name(entry))
         try:
-            return read_fb2(archive.read(inside), name)
+            data = archive.read(inside)
         except ArchiveError as error:
-            raise BookError(f"{name} cannot be read: {inside} in it {error}.", _FRESH_COPY) from error
+            raise ArchiveError(f"{inside} in it {error}") from error
+        return read_fb2(data, name)
     from gistread.book.formats.epub import read_epub
 
     return read_epub(archive, name)
 
 
 def _convert(stream: BinaryIO, name: str, kind: sniff.ConvertibleFormat, cancelled: Cancelled) -> Book:
-    _check_size(stream, name, _ARCHIVE_LIMIT_BYTES)
     from gistread.book.formats.calibre import convert_to_epub
     from gistread.book.formats.epub import read_epub
 
@@ -167,11 +161,6 @@ def _convert(stream: BinaryIO, name: str, kind: sniff.ConvertibleFormat, cancell
     except ArchiveError as error:
         raise BookError(f"{name} is {kind.name}; what ebook-convert made of it cannot be read: {error}.") from error
     return replace(book, source_format=kind.suffix.removeprefix("."))
-
-
-def _check_size(stream: BinaryIO, name: str, limit_bytes: int) -> None:
-    if stream.seek(0, 2) > limit_bytes:
-        raise _too_large_error(name, limit_bytes)
 
 
 def _too_large_error(name: str, limit_bytes: int) -> BookError:

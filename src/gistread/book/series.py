@@ -135,17 +135,17 @@ _Range = TypeVar("_Range", Paragraph, Span, Link, Image, LanguageSpan)
 
 def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Book:
     """Join books. Picture sources become "NUMBER/SOURCE", with volumes from 1. `authors` default to all."""
-    volumes = _volumes(books)
     languages: Counter[str] = Counter()
+    volumes: list[Volume] = []
+    at = 0
     for book in books:
         languages[book.language] += len(book.text) if book.language else 0
+        start = at + len(book.title) + len(_BETWEEN)
+        volumes.append(Volume(book.title, at, start, start + len(book.text)))
+        at = volumes[-1].end + len(_BETWEEN)
     language = max(languages, key=lambda each: languages[each])
-    spans: list[Span] = []
-    links: list[Link] = []
-    images: list[Image] = []
-    language_spans: list[LanguageSpan] = []
-    paragraphs: list[Paragraph] = []
-    chapters: list[Chapter] = []
+    paragraphs, chapters = list[Paragraph](), list[Chapter]()
+    spans, links, images, language_spans = list[Span](), list[Link](), list[Image](), list[LanguageSpan]()
     for number, (volume, book) in enumerate(zip(volumes, books, strict=True), start=1):
         by = volume.start
         paragraphs.append(Paragraph(volume.heading, volume.heading + len(volume.title), ParagraphKind.HEADING, 1))
@@ -176,18 +176,8 @@ def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Boo
         images=tuple(images),
         language_spans=tuple(language_spans),
         cover=next(covers, ""),
-        volumes=volumes,
+        volumes=tuple(volumes),
     )
-
-
-def _volumes(books: Sequence[Book]) -> tuple[Volume, ...]:
-    volumes: list[Volume] = []
-    at = 0
-    for book in books:
-        start = at + len(book.title) + len(_BETWEEN)
-        volumes.append(Volume(book.title, at, start, start + len(book.text)))
-        at = volumes[-1].end + len(_BETWEEN)
-    return tuple(volumes)
 
 
 def _chapters(volume: Volume, book: Book, ends: int) -> Iterator[Chapter]:

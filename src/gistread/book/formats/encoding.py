@@ -146,9 +146,8 @@ def _unmarked_utf16(data: bytes, *, is_binary: bool) -> str:
             odd = sum(
                 category(character) in ("Cc", "Cn", "Co") and character not in "\t\n\r\f\x1a" for character in text
             )
-            if odd <= len(text) * _MOST_ODD and (
-                not {" ", "\n", "\u3000"}.isdisjoint(text) or (is_binary and _has_few_scripts(text))
-            ):
+            has_spaces = not {" ", "\n", "\u3000"}.isdisjoint(text)
+            if odd <= len(text) * _MOST_ODD and (has_spaces or (is_binary and _has_few_scripts(text))):
                 fitting[len({ord(character) >> 8 for character in text})] = encoding
     return fitting[min(fitting)] if fitting else ""
 

@@ -14,8 +14,6 @@ from gistread.book.formats.elements.markup import local_name, parse, parse_entry
 from gistread.book.formats.elements.semantics import picture_of
 from gistread.book.normalise import language_tag
 
-CONTAINER = "META-INF/container.xml"
-
 # Fonts may be obfuscated in any EPUB; the text stays readable.
 _FONT_OBFUSCATION = frozenset(("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"))
 _TEXT_TYPES = frozenset(
@@ -44,7 +42,7 @@ class Package:
     title: str
     authors: tuple[str, ...]
     language: str
-    identifiers: tuple[str, ...]
+    identifiers: tuple[str, ...]  # The unique one first
     cover: str
     spine: tuple[str, ...]  # Paths of the text files in reading order, possibly repeated
     contents: tuple[ContentsEntry, ...]
@@ -84,11 +82,15 @@ def read_package(archive: Archive) -> Package:
         raise PackageError("its package lists no text")
     titles, types = _metadata(root, "title"), _refined(root, "title-type")
     main = [title for title in titles if types.get(title.get("id", "")) == "main"]
+    creators, roles = _metadata(root, "creator"), _refined(root, "role")
+    authors = [each for each in creators if roles.get(each.get("id", ""), each.get("role", "")) in ("", "aut")]
+    unique = root.get("unique-identifier", "")
+    identifiers = sorted(_metadata(root, "identifier"), key=lambda element: element.get("id", "") != unique)
     return Package(
         title=plain_text((main or titles)[0]) if titles else "",
-        authors=_authors(root),
+        authors=tuple(dict.fromkeys(map(plain_text, authors or creators))),
         language=next(filter(None, (language_tag(plain_text(each)) for each in _metadata(root, "language"))), ""),
-        identifiers=_identifiers(root),
+        identifiers=tuple(dict.fromkeys(map(plain_text, identifiers))),
         cover=_cover(archive, root, items, posixpath.dirname(path)),
         spine=spine,
         contents=_contents(archive, root, items),
@@ -100,21 +102,19 @@ def read_package(archive: Archive) -> Package:
 def encrypted_paths(archive: Archive) -> frozenset[str]:
     """Paths of the encrypted files, without obfuscated fonts."""
     found = set()
-    for data in _elements(parse_entry(archive, "META-INF/encryption.xml"), "encrypteddata"):
+    root = parse_entry(archive, "META-INF/encryption.xml")
+    for data in () if root is None else root.iter("encrypteddata"):
         methods = {method.get("algorithm", "") for method in data.iter("encryptionmethod")}
         if not methods <= _FONT_OBFUSCATION or not methods:
             found |= {normalise_path(unquote(ref.get("uri", ""))) for ref in data.iter("cipherreference")}
     return frozenset(found)
 
 
-def _elements(root: etree._Element | None, name: str) -> Iterator[etree._Element]:
-    return iter(()) if root is None else root.iter(name)
-
-
 def _package_path(archive: Archive) -> tuple[str, int]:
     """The path of the first package, and the number of others."""
-    named = _elements(parse_entry(archive, CONTAINER), "rootfile")
-    paths = [path for each in named if archive.find(path := normalise_path(each.get("full-path", "")))]
+    root = parse_entry(archive, "META-INF/container.xml")
+    named = (each.get("full-path", "") for each in (() if root is None else root.iter("rootfile")))
+    paths = [path for path in map(normalise_path, named) if archive.find(path)]
     if paths:
         return paths[0], len(set(paths)) - 1
     # Broken archives often still contain the package.
@@ -269,17 +269,3 @@ def _refined(root: etree._Element, name: str) -> dict[str, str]:
         for meta in _metadata(root, "meta")
         if meta.get("property") == name
     }
-
-
-def _authors(root: etree._Element) -> tuple[str, ...]:
-    roles = _refined(root, "role")
-    creators = _metadata(root, "creator")
-    authors = [each for each in creators if roles.get(each.get("id", ""), each.get("role", "")) in ("", "aut")]
-    return tuple(dict.fromkeys(plain_text(creator) for creator in authors or creators))
-
-
-def _identifiers(root: etree._Element) -> tuple[str, ...]:
-    """As the package writes them; its unique identifier first."""
-    own = root.get("unique-identifier", "")
-    elements = sorted(_metadata(root, "identifier"), key=lambda element: element.get("id", "") != own)
-    return tuple(dict.fromkeys(map(plain_text, elements)))

@@ -3,11 +3,13 @@
 import base64
 import binascii
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from lxml import etree
 
-from gistread.book.formats.elements.markup import append_text, parse_xml, plain_text
+from gistread.book.formats.elements.markup import parse_xml, plain_text
 from gistread.book.formats.elements.semantics import EPUB_TYPE
 from gistread.book.formats.elements.single_document import Metadata, Section, book_from_tree
 from gistread.book.formats.encoding import decode_declared, encoding_notices
@@ -33,15 +35,19 @@ def read_fb2(data: bytes, name: str) -> Book:
     bodies = tree.root.findall("body")
     if not bodies:
         notices.append("The file has no <body>; all its text was read.")
-    empty, paragraphs = (sum(1 for _ in tree.root.iter(name)) for name in ("empty-line", "p"))
-    translator = _Translator(empty * _PARAGRAPHS_FOR_ONE_EMPTY_LINE <= paragraphs)
+    metadata = _metadata(tree.root)
+    _mark_breaks(tree.root)
+    wanted = {a.get("href", "").removeprefix("#") for a in tree.root.iterfind(".//a[@type='note']")}
+    translator = _Translator()
     target = etree.Element("body")
     for number, body in enumerate(bodies or [tree.root]):
-        if (body.get("name") or "").lower() in _NOTE_BODIES or (number and _is_of_notes(body, tree.root)):
-            translator.notes(body, target)
+        # Links of type "note" may lead to a later body without a known name.
+        has_notes = number and any(section.get("id") in wanted for section in body.iterfind("section"))
+        if has_notes or (body.get("name") or "").lower() in _NOTE_BODIES:
+            translator.notes(body)
         else:
-            translator.body(body, target, first=not number)
-    metadata = _metadata(tree.root)
+            translator.body(body, first=not number)
+        target.append(body)
     left_out = {"word(s) in damaged markup": tree.lost}
     return book_from_tree(
         target, name, "fb2", metadata, sections=translator.sections, notices=notices, left_out=left_out
@@ -65,185 +71,152 @@ def _metadata(root: etree._Element) -> Metadata:
     if info is None:
         return Metadata()
     image = info.find(".//coverpage//image")
+    names = (
+        " ".join(filter(None, (plain_text(author.find(f"{part}-name")) for part in ("first", "middle", "last"))))
+        or plain_text(author.find("nickname"))
+        for author in info.iterfind("author")
+    )
     return Metadata(
         title=plain_text(info.find(".//book-title")),
-        authors=tuple(dict.fromkeys(filter(None, map(_full_name, info.iterfind("author"))))),
+        authors=tuple(dict.fromkeys(filter(None, names))),
         language=language_tag(plain_text(info.find(".//lang"))),
         cover="" if image is None else image.get("href", "").removeprefix("#"),
     )
 
 
-def _full_name(author: etree._Element) -> str:
-    parts = (plain_text(author.find(part)) for part in ("first-name", "middle-name", "last-name"))
-    return " ".join(filter(None, parts)) or plain_text(author.find("nickname"))
-
-
 _NOTE_BODIES = frozenset(("notes", "note", "comments", "comment", "footnotes", "footnote", "endnotes"))
+_UNREAD = "template"  # An element that XHTML does not show
 # XHTML elements by name.
 _TAGS = {
-    **{name: name for name in ("strong", "sub", "sup", "code", "p", "table", "tr", "td", "th")},
-    **{"emphasis": "em", "strikethrough": "s", "style": "span", "text-author": "p", "date": "p"},
+    **{name: name for name in ("strong", "sub", "sup", "code", "p", "table", "tr", "td", "th", "hr", _UNREAD)},
+    **{"emphasis": "em", "strikethrough": "s", "text-author": "p", "date": "p", "v": "div"},
     **dict.fromkeys(("cite", "epigraph", "annotation"), "blockquote"),
+    **dict.fromkeys(("description", "stylesheet", "binary"), _UNREAD),
 }
-_UNDER_POEMS = frozenset(("text-author", "date"))
 _DEEPEST_HEADING = 6
 # If more paragraphs are followed by an empty line, the lines are spacing, not scene breaks.
 _PARAGRAPHS_FOR_ONE_EMPTY_LINE = 6
 
 
-def _is_of_notes(body: etree._Element, root: etree._Element) -> bool:
-    """Whether links of type "note" lead to a later body without a known name."""
-    wanted = {a.get("href", "").removeprefix("#") for a in root.iterfind(".//a[@type='note']")}
-    return any(section.get("id") in wanted for section in body.iterfind("section"))
+def _mark_breaks(root: etree._Element) -> None:
+    """Make scene breaks of the empty lines between two paragraphs."""
+    empty = list(root.iter("empty-line"))
+    are_breaks = len(empty) * _PARAGRAPHS_FOR_ONE_EMPTY_LINE <= sum(1 for _ in root.iter("p"))
+    for line in empty:
+        around = (line.getprevious(), line.getnext())
+        is_break = are_breaks and all(each is not None and each.tag == "p" for each in around)
+        line.tag = "hr" if is_break else _UNREAD
 
 
 @dataclass(slots=True)
 class _Translator:
-    """Translates bodies into one tree; every section with a title is a chapter."""
+    """Makes XHTML of bodies, in place; every section with a title is a chapter."""
 
-    keeps_empty_lines: bool
     sections: list[Section] = field(default_factory=list)
 
-    def body(self, body: etree._Element, target: etree._Element, *, first: bool) -> None:
+    def body(self, body: etree._Element, *, first: bool) -> None:
         """Translate a body; the first one's title is the book's and starts no chapter."""
-        inner = etree.SubElement(target, "section")
-        _copy_attributes(body, inner)
+        _rename(body, "section")
         if not first:
-            self._chapter(body, inner, 1)
-        self._children(body, inner, 0 if first else 1)
+            self._chapter(body, 1)
+        self._children(body, 0 if first else 1)
 
-    def notes(self, body: etree._Element, target: etree._Element) -> None:
-        inner = etree.SubElement(target, "section", {EPUB_TYPE: "footnotes"})
-        _copy_attributes(body, inner)
-        self._chapter(body, inner, 1, default="Notes")
+    def notes(self, body: etree._Element) -> None:
+        _rename(body, "section", {EPUB_TYPE: "footnotes"})
+        self._chapter(body, 1, default="Notes")
         for child in body:
-            self._note(child, inner, 1)
+            self._note(child, 1)
 
-    def _note(self, section: etree._Element, target: etree._Element, depth: int) -> None:
+    def _note(self, section: etree._Element, depth: int) -> None:
         if section.tag != "section":
-            self._element(section, target, depth)
-            return
-        if not section.get("id") and any(child.tag == "section" for child in section):
+            self._element(section, depth)
+        elif not section.get("id") and section.find("section") is not None:
             # The notes of one chapter.
+            _rename(section, "div")
             for child in section:
-                self._note(child, target, 2)
-            return
-        note = etree.SubElement(target, "aside", {EPUB_TYPE: "footnote"})
-        _copy_attributes(section, note)
-        label = " ".join(plain_text(child) for child in section if child.tag == "title")
-        for child in section:
-            if child.tag != "title":
-                self._element(child, note, _DEEPEST_HEADING)
-        _prepend_label(note, label)
+                self._note(child, 2)
+        else:
+            _rename(section, "aside", {EPUB_TYPE: "footnote"})
+            titles = section.findall("title")
+            label = " ".join(map(plain_text, titles))
+            for title in titles:
+                section.remove(title)
+            self._children(section, _DEEPEST_HEADING)
+            if label:
+                first = section.find("p")
+                if first is None:
+                    first = etree.Element("p")
+                    section.insert(0, first)
+                first.text = f"{label}{' ' if label[-1] in '.])*†‡§' else '. '}{first.text or ''}"
 
-    def _chapter(self, section: etree._Element, inner: etree._Element, level: int, default: str = "") -> None:
+    def _chapter(self, section: etree._Element, level: int, default: str = "") -> None:
         # Number and name in one line.
-        titles = (child for child in section if child.tag == "title")
+        titles = section.iterfind("title")
         title = next((join_title([*filter(None, map(plain_text, each))] or [plain_text(each)]) for each in titles), "")
         title = title or default
         if title:
-            if not inner.get("id"):
-                inner.set("id", f"section {len(self.sections)}")
-            self.sections.append(Section(inner.get("id") or "", title, level))
+            if not section.get("id"):
+                section.set("id", f"section {len(self.sections)}")
+            self.sections.append(Section(section.get("id") or "", title, level))
 
-    def _children(self, element: etree._Element, target: etree._Element, depth: int) -> None:
-        append_text(target, element.text)
+    def _children(self, element: etree._Element, depth: int) -> None:
         for child in element:
-            self._element(child, target, depth)
-            append_text(target, child.tail)
+            self._element(child, depth)
 
-    def _element(self, element: etree._Element, target: etree._Element, depth: int) -> None:
-        """Translate an element without its tail. `depth`: number of enclosing sections."""
+    def _element(self, element: etree._Element, depth: int) -> None:
+        """`depth`: number of enclosing sections."""
         name = element.tag
         if name == "section":
-            inner = etree.SubElement(target, "section")
-            _copy_attributes(element, inner)
-            self._chapter(element, inner, depth + 1)
-            self._children(element, inner, depth + 1)
+            _rename(element, "section")
+            self._chapter(element, depth + 1)
+            depth += 1
         elif name == "title":
             # Each paragraph becomes a heading: a number, and a name below it.
-            for child in element:
-                if child.tag == "p":
-                    self._paragraph(child, target, f"h{min(max(depth, 1), _DEEPEST_HEADING)}", depth)
-                else:
-                    self._element(child, target, depth)
+            _rename(element, "div")
+            for child in element.iterfind("p"):
+                child.tag = f"h{min(max(depth, 1), _DEEPEST_HEADING)}"
+        elif name in ("h1", "h2", "h3", "h4", "h5", "h6"):  # Of a title
+            _rename(element, str(name))
         elif name == "subtitle":
             is_heading = depth and not is_break(plain_text(element))
-            self._paragraph(element, target, f"h{min(depth + 1, _DEEPEST_HEADING)}" if is_heading else "p", depth)
-        elif name == "empty-line":
-            # A scene break only between two paragraphs.
-            around = (element.getprevious(), element.getnext())
-            if self.keeps_empty_lines and all(each is not None and each.tag == "p" for each in around):
-                etree.SubElement(target, "hr")
+            _rename(element, f"h{min(depth + 1, _DEEPEST_HEADING)}" if is_heading else "p")
         elif name == "poem":
-            self._poem(element, target, depth)
+            self._poem(element, depth)
+            return
         elif name == "image":
-            _picture(element, target)
+            source, words = element.get("href", "").removeprefix("#"), element.get("alt") or element.get("title")
+            _rename(element, "img", {"src": source, "alt": words} if words else {"src": source})
         elif name == "a":
-            self._link(element, target, depth)
-        elif name in _TAGS:
-            self._paragraph(element, target, _TAGS[name], depth)
-        elif name not in ("", "description", "stylesheet", "binary"):
-            self._children(element, target, depth)
+            kind = {EPUB_TYPE: "noteref"} if element.get("type") == "note" else {}
+            _rename(element, "a", {"href": element.get("href", "")} | kind)
+        else:
+            _rename(element, _TAGS.get(str(name), "span"))
+        self._children(element, depth)
 
-    def _paragraph(self, element: etree._Element, target: etree._Element, tag: str, depth: int) -> None:
-        inner = etree.SubElement(target, tag)
-        _copy_attributes(element, inner)
-        self._children(element, inner, depth)
-
-    def _poem(self, poem: etree._Element, target: etree._Element, depth: int) -> None:
-        inner = etree.SubElement(target, "div", {"class": "poem"})
-        _copy_attributes(poem, inner)
-        for child in poem:
-            name = child.tag
-            if name == "stanza":
+    def _poem(self, poem: etree._Element, depth: int) -> None:
+        _rename(poem, "div", {"class": "poem"})
+        below = [child for child in poem if child.tag in ("text-author", "date")]
+        for child in list(poem):
+            if child.tag == "stanza":
+                for heading in [line for line in child if line.tag in ("title", "subtitle")]:
+                    child.addprevious(heading)
+                    self._element(heading, _DEEPEST_HEADING)
+                _rename(child, "div", {"class": "stanza"})
                 for line in child:
-                    if line.tag == "title":
-                        self._element(line, inner, _DEEPEST_HEADING)
-                    elif line.tag == "subtitle":
-                        self._paragraph(line, inner, "h6", depth)
-                verse = etree.SubElement(inner, "div", {"class": "stanza"})
-                _copy_attributes(child, verse)
-                for line in child:
-                    if line.tag not in ("", "title", "subtitle"):
-                        self._paragraph(line, verse, "div", depth)
-            elif name == "title":
-                self._element(child, inner, _DEEPEST_HEADING)
-            elif name == "v":
-                self._paragraph(child, inner, "div", depth)
+                    self._element(line, depth)
+                    line.tag = "div"
             else:
-                self._element(child, etree.SubElement(target, "blockquote") if name in _UNDER_POEMS else inner, depth)
-
-    def _link(self, element: etree._Element, target: etree._Element, depth: int) -> None:
-        href = element.get("href", "")
-        inner = etree.SubElement(target, "a")
-        if href:
-            inner.set("href", href)
-        if element.get("type") == "note":
-            inner.set(EPUB_TYPE, "noteref")
-        _copy_attributes(element, inner)
-        self._children(element, inner, depth)
+                self._element(child, _DEEPEST_HEADING if child.tag == "title" else depth)
+        for child in reversed(below):
+            quote = etree.Element("blockquote")
+            quote.append(child)
+            poem.addnext(quote)
 
 
-def _copy_attributes(element: etree._Element, target: etree._Element) -> None:
-    for key in ("id", "lang"):
-        if value := element.get(key):
-            target.set(key, value)
-
-
-def _prepend_label(note: etree._Element, label: str) -> None:
-    if not label:
-        return
-    label = f"{label} " if label[-1] in ".])*†‡§" else f"{label}. "
-    first = next((child for child in note if child.tag == "p"), None)
-    if first is None:
-        first = etree.Element("p")
-        note.insert(0, first)
-    first.text = label + (first.text or "")
-
-
-def _picture(element: etree._Element, target: etree._Element) -> None:
-    inner = etree.SubElement(target, "img", src=element.get("href", "").removeprefix("#"))
-    if words := element.get("alt") or element.get("title"):
-        inner.set("alt", words)
-    _copy_attributes(element, inner)
+def _rename(element: etree._Element, tag: str, attributes: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Make an element of XHTML of one of FictionBook, which keeps its id and language."""
+    kept = {key: value for key in ("id", "lang") if (value := element.get(key))}
+    element.attrib.clear()
+    for key, value in (*kept.items(), *attributes.items()):
+        element.set(key, value)
+    element.tag = tag

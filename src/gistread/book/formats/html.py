@@ -56,9 +56,11 @@ def read_page(text: str, name: str, *, notices: tuple[str, ...] = ()) -> Book:
     root = _tree(text.lstrip("\ufeff"))
     if root is None:
         raise BookError(f"{name} cannot be read: it contains no HTML, or too much.")
-    plain = _preformatted(root)
-    if plain:
-        return replace(read_text(plain.encode("utf-8", errors="replace"), name), source_format="html")
+    # A page that is mostly one <pre> is plain text with a few tags around it.
+    blocks = ["".join(map(str, each.itertext())) for each in elements_named(root, "pre")]
+    if (longest := max(map(len, blocks), default=0)) >= 2000 and longest >= len(plain_text(root)) * 0.8:
+        plain = "\n\n".join(blocks).encode("utf-8", errors="replace")
+        return replace(read_text(plain, name), source_format="html")
     meta = _meta(root)
     framed = _gutenberg_header(root)
     # Some pages name their author by a link or a handle.
@@ -104,14 +106,6 @@ def embedded_picture(data: bytes, source: str) -> str:
 
 def _embedded(root: etree._Element) -> list[etree._Element]:
     return [each for each in elements_named(root, "img") if (each.get("src") or "").lstrip()[:5].lower() == "data:"]
-
-
-def _preformatted(root: etree._Element) -> str:
-    blocks = ["".join(map(str, each.itertext())) for each in elements_named(root, "pre")]
-    longest = max(map(len, blocks), default=0)
-    if longest < 2000 or longest < len(plain_text(root)) * 0.8:
-        return ""
-    return "\n\n".join(blocks)
 
 
 _MOST_PARTS = 10_000
@@ -307,22 +301,16 @@ def mark_backlinks(root: etree._Element) -> None:
                 element.set(EPUB_TYPE, "backlink")
             elif (outer := element.getparent()) is not None and "footnote-ref" in classes_of(outer):
                 element.set(EPUB_TYPE, "noteref")  # Its words may be `1:1`: the second reference to note 1
-        elif name == "hr" and _is_over_notes(element):
-            parent = element.getparent()
-            if parent is not None:
-                # Its tail is white space between blocks.
-                parent.remove(element)
+        elif name == "hr" and (parent := element.getparent()) is not None:
+            around = (each for each in (element, parent, element.getnext()) if each is not None)
+            if any(classes_of(each) & _NOTES_CLASSES for each in around):
+                parent.remove(element)  # Its tail is white space between blocks
         elif name in _AROUND and "mw-cite-backlink" in classes_of(element):
             element.set(EPUB_TYPE, "backlink")
             item = element.getparent()
             if item is not None and local_name(item) == "li":
                 # The reference may be a letter although the list counts in digits.
                 item.set(EPUB_TYPE, "footnote")
-
-
-def _is_over_notes(rule: etree._Element) -> bool:
-    around = (rule, rule.getparent(), rule.getnext())
-    return any(element is not None and classes_of(element) & _NOTES_CLASSES for element in around)
 
 
 def split_at_empty_lines(root: etree._Element) -> None:

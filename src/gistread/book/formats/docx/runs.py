@@ -269,47 +269,39 @@ def _href(instruction: str) -> str:
     return f"#{match[1]}" if match and "\\h" in instruction else ""
 
 
-# Elements of MathML for those of Word's equations, with the parts inside.
+# Elements of MathML for those of Word's equations.
 _MATH = {
-    "f": ("mfrac", "num", "den"),
-    "ssup": ("msup", "e", "sup"),
-    "ssub": ("msub", "e", "sub"),
-    "ssubsup": ("msubsup", "e", "sub", "sup"),
-    "rad": ("mroot", "e", "deg"),
-    "limlow": ("munder", "e", "lim"),
-    "limupp": ("mover", "e", "lim"),
-    "nary": ("msubsup", "", "sub", "sup"),
-    **dict.fromkeys(("acc", "bar", "groupchr"), ("mover", "e", "")),
-    **{"m": ("mtable",), "eqarr": ("mtable",), "mr": ("mtr",), "d": ("mfenced",)},
+    **{"t": "mi", "f": "mfrac", "ssup": "msup", "ssub": "msub", "ssubsup": "msubsup", "nary": "msubsup"},
+    **{"rad": "mroot", "limlow": "munder", "limupp": "mover", "acc": "mover", "bar": "mover", "groupchr": "mover"},
+    **{"m": "mtable", "eqarr": "mtable", "mr": "mtr", "d": "mfenced"},
 }
 _SIGNS = {"acc": "\u0302", "bar": "‾", "groupchr": "⏟", "nary": "∫"}
 
 
-def _equation(element: etree._Element | None, tag: str = "mrow") -> etree._Element:
+def _equation(element: etree._Element, tag: str = "mrow") -> etree._Element:
     """An equation, or a part of one, as MathML."""
-    if element is None:
-        return etree.Element("mrow")
     name = str(element.tag)
-    tag, *parts = _MATH.get(name, (tag,))
-    made = etree.Element("mi" if name == "t" else tag)
+    made = etree.Element(_MATH.get(name, tag))
     made.text = element.text if name == "t" else None
-    made.extend(_equation(element.find(part)) if part else etree.Element("mo") for part in parts)
-    if not parts:
-        made.extend(_equation(inner) for inner in element if not inner.tag.endswith("pr"))
-    sign = value(element, f"{name}pr/chr") or _SIGNS.get(name, "")
-    for operator in made.findall("mo"):
-        operator.text = sign
-    if name == "f" and value(element, "fpr/type") == "noBar":
+    made.extend(_equation(inner) for inner in element if not inner.tag.endswith("pr"))
+    sign = etree.Element("mo")
+    sign.text = value(element, f"{name}pr/chr") or _SIGNS.get(name, "")
+    if name == "rad":
+        made[:] = reversed(made)  # Word puts the degree first
+    elif name == "f" and value(element, "fpr/type") == "noBar":
         made.set("linethickness", "0")
     elif name == "d":
         for end, key in (("beg", "open"), ("end", "close")):
             if (own := element.find(f"dpr/{end}chr")) is not None:
                 made.set(key, own.get("val", ""))
-    elif name in ("bar", "groupchr") and value(element, f"{name}pr/pos") == "bot":
-        made.tag = "munder"
-    elif name == "nary":
-        inside = _equation(element.find("e"))
+    elif name in ("acc", "bar", "groupchr"):
+        made.append(sign)
+        if name != "acc" and value(element, f"{name}pr/pos") == "bot":
+            made.tag = "munder"
+    elif name == "nary" and len(made):
+        inside = made[-1]
         inside.tag = "mtext"  # Spaces around it
+        made.insert(0, sign)
         together = etree.Element("mrow")
         together.extend((made, inside))
         return together

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import BinaryIO
 
 from gistread.book.builder import BookBuilder, ChapterStart, LinkTarget, by_paragraph, left_out_notices
+from gistread.book.formats.elements.single_document import HeadingParagraph, find_chapters
 from gistread.book.formats.outline import outline
 from gistread.book.formats.pdf.layout import PageLayout, find_furniture, measure_layout, without_line_numbers
 from gistread.book.formats.pdf.lines import READING_RATIO, TextLine, columns, find_gutter, rows
@@ -125,25 +126,13 @@ def _by_size(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterStart
         for index, block in enumerate(blocks)
         if block.kind is ParagraphKind.HEADING
     ]
-    if not headings:
-        return []
-    first_page = blocks[headings[0][0]].lines[0].page
-    counts = Counter(rank for _, rank in headings)
-    # The document's title is the largest, and only on its first page.
-    on_first = Counter(rank for index, rank in headings if blocks[index].lines[0].page == first_page)
-    ranks = [rank for rank in sorted(counts, reverse=True) if counts[rank] > on_first[rank] or counts[rank] > 1]
-    if len(ranks) > 1 and counts[ranks[0]] == on_first[ranks[0]]:
-        ranks = ranks[1:]
-    levels = {rank: level for level, rank in enumerate(ranks[:3], 1)}
-    found: list[ChapterStart] = []
-    for index, rank in headings:
-        if rank not in levels or not any(map(str.isalnum, texts[index])):
-            continue
-        if found and found[-1].index == index - 1 and levels[rank] == found[-1].level and len(found[-1].title) < 30:
-            found[-1] = ChapterStart(found[-1].index, f"{found[-1].title}. {texts[index]}", found[-1].level)
-        else:
-            found.append(ChapterStart(index, texts[index], levels[rank]))
-    return found
+    sizes = sorted({rank for _, rank in headings}, reverse=True)
+    named = [
+        HeadingParagraph(index, texts[index], sizes.index(rank) + 1)
+        for index, rank in headings
+        if any(map(str.isalnum, texts[index]))
+    ]
+    return list(find_chapters(named, "", ()))
 
 
 _FRESH_COPY = "Get a fresh copy of the file."

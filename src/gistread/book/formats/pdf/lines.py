@@ -103,14 +103,13 @@ def _with_readings(runs: Sequence[TextRun]) -> Sequence[TextRun]:
                 break
     if not readings:
         return runs
-    return [_insert_readings(run, placed.get(id(run), [])) for run in runs if id(run) not in readings]
-
-
-def _insert_readings(run: TextRun, parts: list[tuple[int, str]]) -> TextRun:
-    text = run.text
-    for place, part in sorted(parts, reverse=True):
-        text = text[:place] + part + text[place:]
-    return replace(run, text=text) if parts else run
+    found = []
+    for run in (run for run in runs if id(run) not in readings):
+        text = run.text
+        for place, part in sorted(placed.get(id(run), []), reverse=True):
+            text = text[:place] + part + text[place:]
+        found.append(run if text == run.text else replace(run, text=text))
+    return found
 
 
 def _continues(segment: Segment, run: TextRun) -> bool:
