@@ -260,7 +260,7 @@ def test_all_books_are_asked_and_sources_name_them(run: Run, book: Path, engine:
     ran = run("ask", "--all", QUESTION)
     assert (ran.status, ran.out) == (ExitStatus.FAILED, "")
     assert ran.err == (
-        "gistread: You have begun none of your books.\n1 book not begun left out; --unread asks them too.\n"
+        "gistread: You have begun none of your books.\n1 unread book left out; --unread asks them too.\n"
     )
     engine._says = lambda prompt: SUPPORTED
     ran = run("ask", "--all", QUESTION, "--unread")

@@ -47,7 +47,7 @@ async def test_a_text_that_fits_is_shown_as_a_whole() -> None:
     [
         (Trust.PASSED, 8, "readagent-s", "Look-ups in the whole memory."),
         (Trust.UNKNOWN, 8, "readagent-s", "Look-ups in the whole memory."),
-        (Trust.FAILED, 8, "gistread", "Ranked passages: this model does not choose reliably."),
+        (Trust.FAILED, 8, "gistread", "The nearest passages: this model failed its check."),
         (Trust.PASSED, 3, "gistread", "Ranked passages: the book is not read to its end yet."),
         (Trust.PASSED, 0, "gistread", "Ranked passages: the book is not read to its end yet."),
     ],

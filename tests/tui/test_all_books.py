@@ -81,7 +81,7 @@ async def test_a_question_names_its_books_and_a_source_opens(tmp_path: Path, she
 
     async with app.run_test(size=SIZE) as pilot:
         screen = await begin(pilot, "question_mark")
-        assert "asks 0 books, 2 not begun left out" in text_of(app)
+        assert "asks 0 books, 2 unread left out" in text_of(app)
         await pilot.press(*"Who had bandages?")
         await until(pilot, lambda: screen.typed == "Who had bandages?")
         await pilot.press("enter")

@@ -30,7 +30,7 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     option("question", metavar="QUESTION", nargs="?", default="")
     option("--all", action="store_true", help="ask every book of the library that you have begun; no BOOK")
     option("--tag", metavar="TAG", default="", help="with --all: only the books of this collection")
-    option("--unread", action="store_true", help="with --all: also ask the books that you have not begun")
+    option("--unread", action="store_true", help="with --all: also ask unread books")
     add_session_models(parser)
     option("--reader", metavar="METHOD", type=_reader, choices=list(METHODS), help="the method; see below")
     option("--max-pages", type=count(0), metavar="N", help="most sections to look up (5)")

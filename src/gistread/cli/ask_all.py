@@ -32,7 +32,7 @@ def ask_all(arguments: argparse.Namespace) -> ExitStatus:
     check_models(arguments)
     config, shelf = load_settings(arguments), indexed_shelf(arguments.tag)
     question = LibraryQuestion(arguments.book, shelf, config, unread=arguments.unread)
-    unread = f"{counted(question.left_out, 'book')} not begun left out" if question.left_out else ""
+    unread = f"{counted(question.left_out, 'unread book')} left out" if question.left_out else ""
     if not question.asked:
         raise GistreadError("You have begun none of your books.", f"{unread}; --unread asks them too.")
 

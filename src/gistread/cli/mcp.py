@@ -244,7 +244,7 @@ class Library:
 
 
 def _search_all(words: str, tag: str, limit: int) -> replies.Found:
-    """The best passages of all books that are indexed, of a novel not begun only its first screen."""
+    """The best passages of all books that are indexed, of an unread novel only its first screen."""
     shelf = indexed_shelf(tag)
     books = (replace(one, bound=_FIRST_SCREEN) if one.indexed.plot and not one.begun else one for one in shelf.books)
     found = replace(shelf, books=tuple(books)).search(words, limit)

@@ -41,7 +41,7 @@ async def auto(
 async def _choose_method(question: str, memory: GistMemory, engine: Engine, options: ReaderOptions) -> tuple[str, str]:
     """The name of the method, and why it was chosen, for people."""
     if options.trust is Trust.FAILED:
-        return "gistread", "Ranked passages: this model does not choose reliably."
+        return "gistread", "The nearest passages: this model failed its check."
     most = readable_tokens(engine.info, options.first_word_s)
     most = min(most, options.budget_tokens) if options.budget_tokens else most
     if await whole_text_tokens(memory, engine, most) is not None:

@@ -16,7 +16,7 @@ _LISTED = 10  # Most pages or places named in one step
 _STOPPED = {
     StopReason.ENOUGH: "enough to answer",
     StopReason.LIMIT: "no more look-ups allowed",
-    StopReason.WINDOW: "no room for more in the model's window or the budget",
+    StopReason.WINDOW: "as much text as this model is shown at once",
     StopReason.PERSON: "stopped by you",
 }
 

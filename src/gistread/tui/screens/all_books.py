@@ -50,7 +50,7 @@ class _State:
 class AllBooksScreen(ListScreen[Opening]):
     """Dismissed with what to open."""
 
-    KEYS = (("tab", "switch", "search or ask"), (BOUND_KEY, "unread", "also ask books not begun, or not"))
+    KEYS = (("tab", "switch", "search or ask"), (BOUND_KEY, "unread", "also ask unread books, or not"))
     BINDINGS = own_keys(*KEYS, priority=True)
     ENTER = "go there"
     TALL = True
@@ -214,8 +214,8 @@ class AllBooksScreen(ListScreen[Opening]):
         books = self._shelf.books if self._shelf else ()
         begun = sum(book.begun for book in books)
         if self._state.unread:
-            return self._note(f"asks all {counted(len(books), 'book')}, also those not begun")
-        left_out = f", {len(books) - begun} not begun left out" if begun < len(books) else ""
+            return self._note(f"asks all {counted(len(books), 'book')}, also unread ones")
+        left_out = f", {len(books) - begun} unread left out" if begun < len(books) else ""
         return self._note(f"asks {counted(begun, 'book')}{left_out}")
 
     def _note(self, *facts: str) -> str:
