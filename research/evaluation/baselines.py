@@ -9,18 +9,20 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
+from gistread.book.model import Book
 from gistread.engine.protocol import Engine, Message, Trust
 from gistread.errors import UsageError
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import split_into_passages
+from gistread.memory.passages import Passage, split_into_passages
 from gistread.prompts import load
 from gistread.readers.answering import AnswerContext, answer_from, compression_rate
-from gistread.readers.book_text import BookText, opening_event, overlaps, rank_passages, share_of
+from gistread.readers.book_text import BookText, opening_event, overlaps, share_of
 from gistread.readers.events import LookedUp, OpenedBy, ReaderEvent, Shown, Started, Stopped, StopReason
 from gistread.readers.lookups import answer, begin, start_search
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.readers.thread import without_options
+from gistread.search.ranked import Ranker
 from research import prompts
 from research.evaluation.embedding import Embedder
 
@@ -37,7 +39,7 @@ async def bm25(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """The `max_pages` pages nearest to the question, in full. See `registry.Reader`."""
     pages = {(entry.page.start, entry.page.end): entry.page.number for entry in memory.entries}
-    order = [pages[place] for place in await rank_passages(question, list(pages), memory.book)]
+    order = [pages[place] for place in await _rank_passages(question, list(pages), memory.book)]
     text = BookText("bm25", question, memory, engine, options)
     async for event in _pages_in_full(text, order, memory, steering, options):
         yield event
@@ -89,7 +91,7 @@ async def dos(
     text = BookText("dos", question, memory, engine, options)
     passages = split_into_passages(memory.book)
     # Passages without a shared word come last, so that readers are compared at equal budgets.
-    order = dict.fromkeys([*await rank_passages(question, passages, memory.book), *passages])
+    order = dict.fromkeys([*await _rank_passages(question, passages, memory.book), *passages])
     async for said in text.select([*order], steering, options.budget_tokens or DOS_TOKENS):
         yield said
     shown = text.shown
@@ -137,3 +139,13 @@ async def gists(
     yield Stopped(StopReason.NOTHING_LEFT)
     async for answered in answer(search):
         yield answered
+
+
+async def _rank_passages(question: str, passages: Sequence[Passage], book: Book) -> list[Passage]:
+    """The passages that share a word with the question, nearest first (BM25)."""
+
+    def rank() -> list[Passage]:
+        texts = [book.text[start:end] for start, end in passages]
+        return [passages[index] for index in Ranker(texts, book.language).top(question, len(texts))]
+
+    return await asyncio.to_thread(rank)

@@ -51,7 +51,7 @@ def parse(words: list[str]) -> argparse.Namespace:
         type=count(0),
         default=0,
         metavar="N",
-        help="tokens of context for an answer, equal for all readers (0: no limit)",
+        help="tokens of passages for an answer, equal for readers of passages (0: no limit)",
     )
     option("--max-pages", type=count(0), metavar="N", help="most look-ups (5)")
     option("--timeout", type=count(0), default=1800, metavar="S", help="seconds per question (1800; 0: no limit)")

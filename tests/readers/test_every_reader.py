@@ -169,7 +169,7 @@ async def test_the_answer_reports_the_text_that_the_model_saw(name: str) -> None
     assert bool(said.context_tokens) == (name != "closed-book")
 
 
-@every_reader_for_real
+@pytest.mark.parametrize("name", ["gistread", "dos", "full"])
 @pytest.mark.parametrize("budget", sweep((60, 400, 1500), usual=(60, 1500)))
 async def test_the_budget_is_never_exceeded(name: str, budget: int, tiny: LlamaEngine, memory: GistMemory) -> None:
     said = await result_of(name, tiny, memory, replace(OPTIONS, budget_tokens=budget))

@@ -1,6 +1,5 @@
 """Answers one question from the book's own text: selects passages that fit a token budget."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 
 from gistread.book.model import Book
@@ -19,7 +18,6 @@ from gistread.readers.answering import (
 from gistread.readers.events import Expanded, OpenedBy, Proposed, ReaderEvent, Refused, Shown, Started, Unfit
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
-from gistread.search.ranked import cached_ranker
 from gistread.words import count_words
 
 _SETTING_WORDS = 40  # Of the gist before a page
@@ -170,16 +168,6 @@ class BookText:
     def _prompt(self, text: str, *, must_answer: bool = False) -> Prompt:
         options, question = self._options, self._question
         return answer_prompt("answer_passages", options, must_answer=must_answer, text=text, question=question)
-
-
-async def rank_passages(question: str, passages: Sequence[Passage], book: Book) -> list[Passage]:
-    """The passages that share a word with the question, nearest first (BM25)."""
-
-    def rank() -> list[Passage]:
-        texts = tuple(book.text[start:end] for start, end in passages)
-        return [passages[index] for index in cached_ranker(texts, book.language).top(question, len(texts))]
-
-    return await asyncio.to_thread(rank)
 
 
 async def fit_beginning(place: Passage, book: Book, fits: Callable[[Passage], Awaitable[bool]]) -> Passage | None:

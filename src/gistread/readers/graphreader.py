@@ -190,6 +190,4 @@ def _answer_prompt(search: GraphSearch, text: str, options: ReaderOptions) -> Pr
 
 
 async def _fits(search: GraphSearch, text: str, options: ReaderOptions) -> bool:
-    if 0 < options.budget_tokens < await search.engine.count(text):
-        return False
     return await search.fits(_answer_prompt(search, text, options), options.answer_tokens)

@@ -76,11 +76,6 @@ class _Team:
     def reported(self) -> list[_Report]:
         return [report for _, found in self.history for report in found]
 
-    def drop_report(self) -> None:
-        fullest = max((found for _, found in self.history), key=len)
-        fullest[:] = _shortlist(fullest, len(fullest) - 1)
-        self.history[:] = [(asked, found) for asked, found in self.history if found]
-
     def member(self, task: str, question: str, *chunks: int) -> Prompt:
         where = setting(self.memory, self.chunks[chunks[0]][0]) if len(chunks) == 1 else ""
         wording = self.engine.info.wording
@@ -227,8 +222,6 @@ async def _next_question(team: _Team) -> str:
 
 async def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
     engine, options, book = team.engine, team.options, team.memory.book
-    while team.reported() and 0 < options.budget_tokens < await engine.count(team.findings()):
-        team.drop_report()
     reports = team.reported()
     places = [team.chunks[chunk] for chunk in sorted({chunk for report in reports for chunk in report.chunks})]
     text = team.findings() if reports else ""

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from gistread import prompts
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Usage
-from gistread.errors import BudgetTooSmallError, PromptTooLongError
-from gistread.memory.model import GistMemory, Page
+from gistread.errors import PromptTooLongError
+from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
 from gistread.memory.sizes import PAGES_OPEN
-from gistread.memory.tree import Node, Segment, choose_segments, current_tree, one_line, page_by_page, page_weights
+from gistread.memory.tree import Segment, choose_segments, current_tree, one_line, page_by_page, page_weights
 from gistread.readers import events
 from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
 from gistread.readers.choosing import SAID_TOKENS
@@ -104,7 +104,10 @@ async def lay_out(
             return window
     if here is None and not memory.complete:
         here = len(memory.entries)  # favours the latest pages
-    top, near = await asyncio.to_thread(_tree_and_weights, question, memory, here)
+    top = await asyncio.to_thread(current_tree, memory)
+    documents = [f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries]
+    scores = await asyncio.to_thread(lambda: Ranker(documents, memory.book.language).scores(question))
+    near = page_weights(scores, here)
     per_word = await _tokens_per_word(memory, engine)
 
     def cost(segment: Segment) -> float:
@@ -124,11 +127,6 @@ async def lay_out(
     while opened and await measure(render(memory, (), opened)) > engine.info.context_tokens:
         opened.remove(max(opened))
     return Window(memory, (), opened)
-
-
-def _tree_and_weights(question: str, memory: GistMemory, here: int | None) -> tuple[Node, list[float]]:
-    documents = [f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries]
-    return current_tree(memory), page_weights(Ranker(documents, memory.book.language).scores(question), here)
 
 
 async def _all_fit(segments: Sequence[Segment], room: int, memory: GistMemory, engine: Engine) -> bool:
@@ -165,11 +163,6 @@ def _in_full(memory: GistMemory, number: int) -> str:
     return f"(Page {number}, in full)\n{memory.text_of(memory.entry(number).page)}"
 
 
-_PAGE_MARGIN = 1.3  # Factor by which a page's tokens may differ from an estimate by words
-# Most pages near the limit that are counted before the model chooses; its choice is measured in any case.
-_PAGES_COUNTED = 24
-
-
 @dataclass(slots=True)
 class Search:
     question: str
@@ -197,20 +190,20 @@ class Search:
 async def start_search(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions, max_pages: int
 ) -> Search:
-    """Lay out the memory with room for `max_pages`. Raises PromptTooLongError, BudgetTooSmallError."""
+    """Lay out the memory with room for `max_pages`. Raises PromptTooLongError."""
 
     async def measure(text: str) -> int:
         return await _measure_needed(question, text, set(), engine, options)
 
     pinned = {page for page in steering.pinned - steering.refused if 1 <= page <= len(memory.entries)}
-    here, answer_tokens = _page_of(steering.here, memory), options.answer_tokens
+    here, answer_tokens = None, options.answer_tokens
+    if steering.here is not None:
+        page = memory.page_at(steering.here)
+        here = page.number if page else len(memory.entries)
     window = await lay_out(question, memory, pinned, measure, engine, max_pages, here, answer_tokens=answer_tokens)
     if not window.segments and not window.opened:
         text = render(memory, [one_line(current_tree(memory))])
-        needed, context_tokens = await engine.count(text), engine.info.context_tokens
-        if 0 < options.budget_tokens < needed:
-            raise BudgetTooSmallError(needed, options.budget_tokens)
-        raise PromptTooLongError(await measure(text) - options.answer_tokens, options.answer_tokens, context_tokens)
+        raise PromptTooLongError(await measure(text) - answer_tokens, answer_tokens, engine.info.context_tokens)
     return Search(question, window, engine, options)
 
 
@@ -261,50 +254,28 @@ async def apply_steering(
 
 
 async def openable_pages(search: Search, steering: Steering) -> list[int]:
-    """The pages that probably still fit the window."""
+    """The pages that probably still fit the window, by their words; a choice is measured."""
     window = search.window
-    memory = window.memory
     unread = sorted(window.shown - window.opened - steering.refused - search.unfit)
     used = await _measure_needed(search.question, window.text(), window.opened, search.engine, search.options)
     free = search.engine.info.context_tokens - used
     tokens_per_word = await search.engine.count(window.text()) / max(1, window.words)
-    fitting: list[int] = []
-    counted = 0
-    for page in unread:
-        expected = memory.entry(page).page.words * tokens_per_word
-        # Counting every page of a long memory is slow, so only doubtful ones are counted.
-        if expected * _PAGE_MARGIN <= free:
-            fitting.append(page)
-        elif expected > free * _PAGE_MARGIN:
-            continue  # not marked as unfit: closing a page may make room
-        elif counted < _PAGES_COUNTED:
-            counted += 1
-            if await search.fits(page):
-                fitting.append(page)
-            else:
-                search.unfit.add(page)
-        elif expected <= free:
-            fitting.append(page)
-    return fitting
+    return [page for page in unread if window.memory.entry(page).page.words * tokens_per_word <= free]
 
 
 async def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator[events.ReaderEvent, None]:
     """The answer over the memory as shown now; the last event is `Answered`. `must_answer`: see `answer_prompt`."""
     window, memory = search.window, search.window.memory
-
-    def page_of(number: int) -> Page:
-        return memory.entry(number).page
-
-    pages = list(map(page_of, window.opened))
+    places = {number: (memory.entry(number).page.start, memory.entry(number).page.end) for number in window.shown}
     context = AnswerContext(
         window.text(),
         window.compression_rate,
-        seen=tuple(join(((page.start, page.end) for page in pages), memory.book)),
+        seen=tuple(join((places[number] for number in window.opened), memory.book)),
         gists=tuple(sorted(window.shown - window.opened)),
         lookups=tuple(search.lookups),
         expanded=tuple(sorted(window.opened)),
         usage=search.usage,
-        numbered=tuple((page.number, (page.start, page.end)) for page in map(page_of, sorted(window.shown))),
+        numbered=tuple(sorted(places.items())),
     )
     prompt = search.prompt("answer", must_answer=must_answer)
     async for event in answer_from(context, prompt, search.question, search.engine, search.options):
@@ -332,18 +303,7 @@ def _prompt(
 async def _measure_needed(
     question: str, memory_text: str, opened: set[int], engine: Engine, options: ReaderOptions
 ) -> int:
-    """Tokens of the longest prompt and its answer; with a budget, shifted so that exceeding it exceeds the window."""
+    """Tokens of the longest prompt and its answer."""
     lookup = await engine.measure(_prompt("lookup_reason", question, memory_text, opened, options))
     answer = await engine.measure(_prompt("answer", question, memory_text, opened, options))
-    needed = max(lookup + SAID_TOKENS, answer + options.answer_tokens)
-    if not options.budget_tokens:
-        return needed
-    kept_free = engine.info.context_tokens - options.budget_tokens
-    return max(needed, await engine.count(memory_text) + kept_free)
-
-
-def _page_of(offset: int | None, memory: GistMemory) -> int | None:
-    if offset is None:
-        return None
-    page = memory.page_at(offset)
-    return page.number if page else len(memory.entries)
+    return max(lookup + SAID_TOKENS, answer + options.answer_tokens)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Prompt, Usage, choose_or
-from gistread.errors import BudgetTooSmallError, PromptTooLongError
+from gistread.errors import PromptTooLongError
 from gistread.memory import tree
 from gistread.memory.model import GistMemory, Page
 from gistread.memory.passages import Passage, Span
@@ -78,23 +78,17 @@ class _Walk:
         pages = (self.memory.entry(number).page for number in sorted(self.notes))
         return tuple((page.start, page.end) for page in pages)
 
-    async def working_memory(self, *tasks: _Task, answer_tokens: int, text: str = "") -> str:
-        """As much working memory as fits these prompts beside `text`, which counts towards the budget too.
-
-        The summaries farthest up are dropped first. Raises PromptTooLongError, BudgetTooSmallError.
-        """
-        window, budget = self.engine.info.context_tokens, self.options.budget_tokens
+    async def working_memory(self, *tasks: _Task, answer_tokens: int) -> str:
+        """As much as fits these prompts; the summaries farthest up are dropped first. Raises PromptTooLongError."""
+        window = self.engine.info.context_tokens
         known = [f"- {node.summary.text}" for node in self.path[1:] if node.level]
         known += [f"- Page {number}: {note}" for number, note in sorted(self.notes.items())]
         while True:
             memory = "\n".join(known)
             needed = max([await self.engine.measure(task(memory)) for task in tasks])
-            shown = await self.engine.count(_join_texts(text, memory)) if text and budget else 0
-            if needed + answer_tokens <= window and shown <= budget:
+            if needed + answer_tokens <= window:
                 return memory
             if not known:
-                if shown > budget:
-                    raise BudgetTooSmallError(shown, budget)
                 raise PromptTooLongError(needed, answer_tokens, window)
             del known[0]
 
@@ -103,7 +97,7 @@ class _Walk:
         view = _PageView(self, page, (page.start, page.end))
         try:
             return view, await self._fit_memory(view)
-        except (PromptTooLongError, BudgetTooSmallError):
+        except PromptTooLongError:
             start = await fit_beginning(view.place, self.memory.book, partial(self._fits, page))
             if start is None:
                 raise
@@ -113,13 +107,13 @@ class _Walk:
     async def _fits(self, page: Page, place: Passage) -> bool:
         try:
             await self._fit_memory(_PageView(self, page, place))
-        except (PromptTooLongError, BudgetTooSmallError):
+        except PromptTooLongError:
             return False
         return True
 
     async def _fit_memory(self, view: "_PageView") -> str:
         tokens = max(self.options.answer_tokens, SAID_TOKENS)
-        return await self.working_memory(view.prompt, view.answer_prompt, answer_tokens=tokens, text=view.text)
+        return await self.working_memory(view.prompt, view.answer_prompt, answer_tokens=tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +188,7 @@ async def memwalker(
         page = memory.entry(step.first).page
         try:
             view, known = await walk.at_page(page)
-        except (PromptTooLongError, BudgetTooSmallError):
+        except PromptTooLongError:
             yield events.Unfit(page.number)
             yield walk.turn_back()
             continue
@@ -296,9 +290,9 @@ async def _answer_from_summaries(
         text = _numbered(children)
         task = partial(_summaries_prompt, walk, text)
         try:
-            known = await walk.working_memory(task, answer_tokens=options.answer_tokens, text=text)
+            known = await walk.working_memory(task, answer_tokens=options.answer_tokens)
             break
-        except (PromptTooLongError, BudgetTooSmallError):
+        except PromptTooLongError:
             if not children:
                 raise
             children.pop()

@@ -62,7 +62,7 @@ async def notes(
     book = memory.book
     chunk_tokens = min(CHUNK_TOKENS, room // 2)
     parts = await split_into_chunks(book, chunk_tokens, engine.count)
-    notebook = _Notebook(min(room - chunk_tokens, CHUNK_TOKENS, options.budget_tokens or CHUNK_TOKENS))
+    notebook = _Notebook(min(room - chunk_tokens, CHUNK_TOKENS))
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
 
     usage: Usage = NO_USAGE

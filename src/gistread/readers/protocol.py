@@ -21,8 +21,7 @@ class ReaderOptions:
     max_pages: int = 5  # Most look-ups (ReadAgent: 1 to 5, and 1 to 6 for QuALITY)
     answer_tokens: int = 256  # Longest answer
     budget_tokens: int = 0
-    """Most tokens of book text, gists, summaries and notes in the prompt of the answer (`Answered.context_tokens`);
-    0: as many as fit the window. Earlier prompts may have more in total."""
+    """Most tokens of passages in the prompt of the answer, for readers of the book's own text; 0: as many as fit."""
     first_word_s: float = 0.0  # Time to evaluate text before the first word of the answer; 0: as long as it takes
     # The options of a multiple-choice question, in the order shown; the answer is one of them.
     choices: tuple[str, ...] = ()

@@ -172,10 +172,6 @@ def _added(scores: Sequence[float], weight: float, more: Sequence[float]) -> lis
     return [score + weight * other for score, other in zip(scores, more, strict=True)]
 
 
-def cached_ranker(documents: Sequence[str], language: str) -> Ranker:
-    return _indexed(documents, language)[0]
-
-
 _indexes: dict[tuple[bytes, str], tuple[Ranker, "array[float]"]] = {}
 """The last ones used, by a hash of their texts: the texts themselves would take more memory than the indexes."""
 
