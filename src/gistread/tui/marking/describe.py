@@ -69,12 +69,6 @@ def words_of(mark: Mark, limit: int = 160) -> str:
     return short(mark.place.exact, limit)
 
 
-def matches(mark: Mark, book: Book, typed: str) -> bool:
-    """Whether the mark's words, note, name or chapter contain every typed word."""
-    said = f"{mark.place.exact} {mark.note} {name_of(mark)} {where(mark, book)}".casefold()
-    return all(word in said for word in typed.casefold().split())
-
-
 def mark_at(marks: Iterable[Mark], offset: int) -> Mark | None:
     """The highlight or note at an offset of the book; the shortest of several."""
     here = [mark for mark in marks if is_passage(mark) and not mark.lost and mark.start <= offset < mark.end]
