@@ -19,8 +19,8 @@ _ABBREVIATIONS = frozenset(
     pres esq vol vols ch chap sec fig figs no nos nr pp ed eds trans cf vs viz etc eg ie al op cit ibid ca approx dept
     jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun inc ltd co corp bros
     hr frl bzw usw vgl bd abs str geb gest mio mrd ggf evtl inkl exkl sog
-    av bd ud uds vd vds pág págs núm sig sigs dna d dott avv ecc
-    dgl zzgl ggü nachm vorm ungef стр см им руб коп тыс млн гг вв св""".split()  # noqa: SIM905
+    av bd ud uds vd vds pág págs núm sig sigs dna d dott avv ecc pag pagg
+    dgl zzgl ggü nachm vorm ungef стр см им руб коп тыс млн гг вв св ул просп гл кн напр проф акад""".split()  # noqa: SIM905
 )
 # Abbreviations that end a sentence if a capital follows.
 _MAY_END = frozenset("etc ecc гг вв руб коп esq co inc ltd bros usw al no fig st".split())  # noqa: SIM905
@@ -82,8 +82,13 @@ def _ends_sentence(text: str, dot: int, end: int) -> bool:
         # An initial, unless the sentence ends with "I". After a name it is no pronoun: "Charles I.", "J. I. Packer".
         names = led.split()
         return word == "I" and not (names and names[-1][:1].isupper())
-    if word.lower() in ("jr", "sr"):  # after a name in English, before one in Spanish
-        return following[:1].isupper() and led.split()[-1:] != [] and led.split()[-1][:1].isupper()
+    if word.islower() and len(word) == 1 and following[:1].isdigit():
+        return False  # "д. 5", "p. 12"
+    if word == "г" and not led.rstrip()[-1:].isdigit():
+        return False  # A town in Russian; after a number, the year
+    if word.lower() in ("jr", "sr"):  # after a name in English, before one in Spanish: "El Sr. Pérez"
+        name = next(reversed(led.split()), "")
+        return following[:1].isupper() and name[:1].isupper() and name not in ("El", "Al", "Del", "Un", "Este")
     if word.lower() in _ABBREVIATIONS:
         return word.lower() in _MAY_END and following[:1].isupper() and word.lower() not in ("st", "no", "fig")
     if _DOTTED.match(word):
