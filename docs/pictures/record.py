@@ -1,8 +1,7 @@
-"""Record the pictures of the README from the running program, with the starter: `python docs/pictures/record.py TALE`.
+"""Record the pictures of the README on the sample story, with the starter: `python docs/pictures/record.py [NAME …]`.
 
-TALE is the text of "Assipattle and the Mester Stoorworm" from The Scottish Fairy Book (Project Gutenberg 37532). Needs
-the extras `starter` and `test`, and the font DejaVu Sans Mono. Before you commit a picture, look whether its answer is
-right.
+Needs the extras `starter` and `test`, and the font DejaVu Sans Mono. Before you commit a picture, look whether its
+answer is right.
 """
 
 import argparse
@@ -21,6 +20,7 @@ from textual.pilot import Pilot
 
 from gistread.config import Config
 from gistread.paths import Paths
+from gistread.sample import story_path
 from gistread.session.events import ReadingState
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.reading import ReadingScreen
@@ -114,11 +114,11 @@ def stacked(images: list[Image.Image]) -> Image.Image:
 
 
 @asynccontextmanager
-async def recording(tale: Path, cache: Path, **settings: Any) -> AsyncIterator[Recording]:
-    """Opens the tale for somebody who has never opened it. `cache` may hold its memory."""
+async def recording(cache: Path, **settings: Any) -> AsyncIterator[Recording]:
+    """Opens the story for somebody who has never opened it. `cache` may hold its memory."""
     with TemporaryDirectory() as home:
         paths = Paths(Path(home, "config"), Path(home, "data"), cache, Path(home, "state"))
-        app = GistreadApp(tale, paths=paths, config=Config(**settings), model="starter")
+        app = GistreadApp(story_path(), paths=paths, config=Config(**settings), model="starter")
         async with app.run_test(size=SIZE) as pilot:
             while not (isinstance(app.screen, ReadingScreen) and app.screen.session):
                 await pilot.pause(0.1)
@@ -126,42 +126,42 @@ async def recording(tale: Path, cache: Path, **settings: Any) -> AsyncIterator[R
 
 
 @asynccontextmanager
-async def after_reading(tale: Path, cache: Path, **settings: Any) -> AsyncIterator[Recording]:
+async def after_reading(cache: Path, **settings: Any) -> AsyncIterator[Recording]:
     """The same with the whole memory; reads what is missing."""
-    async with recording(tale, cache, **settings) as show:
+    async with recording(cache, **settings) as show:
         while not (show.screen.session and show.screen.session.activity.reading is ReadingState.DONE):
             await show.pilot.pause(0.5)
         await show.pilot.pause(1)
         yield show
 
 
-async def reading(tale: Path, cache: Path, path: Path) -> None:
+async def reading(cache: Path, path: Path) -> None:
     """Opening a book, reading along, a question, its source."""
     with TemporaryDirectory() as empty:
-        async with recording(tale, Path(empty)) as show:
+        async with recording(Path(empty)) as show:
             show.look(1500)
             await show.press("space", ms=1500)
             await show.press("space", ms=1500)
             await show.watch(lambda: show.pages_read() >= 2)
-            await show.ask("What did Princess Gemdelovely want?")
+            await show.ask("How old is Nora Vell?")
             await show.see_answer()
             show.save(path)
 
 
-async def asking(tale: Path, cache: Path, path: Path) -> None:
+async def asking(cache: Path, path: Path) -> None:
     """Pages that open while a question is answered."""
-    async with after_reading(tale, cache, reader="readagent-s") as show:
+    async with after_reading(cache, reader="readagent-s") as show:
         await show.press("a", "ctrl+t", "escape", ms=800)
-        await show.ask("Which sword did Assipattle kill the Sorcerer with?")
+        await show.ask("Where did Nora find Tobias Finn?")
         await show.see_answer()
         show.save(path)
 
 
-async def refusing(tale: Path, cache: Path, path: Path) -> None:
+async def refusing(cache: Path, path: Path) -> None:
     """A page that is refused, and the one opened instead."""
-    async with after_reading(tale, cache, reader="readagent-s", steps="ask") as show:
+    async with after_reading(cache, reader="readagent-s", steps="ask") as show:
         await show.press("a", "ctrl+t", "escape", ms=800)
-        await show.ask("Which sword did Assipattle kill the Sorcerer with?")
+        await show.ask("Where did Nora find Tobias Finn?")
         decision = "x"
         while True:
             await show.watch(lambda: show.answered() or show.proposed())
@@ -174,21 +174,21 @@ async def refusing(tale: Path, cache: Path, path: Path) -> None:
         show.save(path)
 
 
-async def card(tale: Path, cache: Path, path: Path) -> None:
+async def card(cache: Path, path: Path) -> None:
     """The card of a person."""
-    async with after_reading(tale, cache) as show:
-        await show.press(":", *"45%", "enter", "space", "@")
-        await show.type("Gemdelovely")
+    async with after_reading(cache) as show:
+        await show.press(":", *"40%", "enter", "space", "@")
+        await show.type("Lucy")
         await show.press("enter")
         await show.pilot.pause(2)
         show.look(1)
         show.save(path)
 
 
-async def recap(tale: Path, cache: Path, path: Path) -> None:
-    """The story so far, early in the tale: later the starter's gists have more mistakes."""
-    async with after_reading(tale, cache) as show:
-        await show.press(":", *"7%", "enter", "space", "asterisk")
+async def recap(cache: Path, path: Path) -> None:
+    """The story so far."""
+    async with after_reading(cache) as show:
+        await show.press(":", *"30%", "enter", "space", "asterisk")
         await show.pilot.pause(2)
         show.look(1)
         show.save(path)
@@ -199,15 +199,14 @@ SCENES = {"reading.gif": reading, "asking.gif": asking, "refusing.gif": refusing
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tale", type=Path, metavar="TALE")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these pictures")
     parser.add_argument(
-        "--cache", type=Path, default=Path("recordings"), help="folder of the tale's memory, kept for the next time"
+        "--cache", type=Path, default=Path("recordings"), help="folder of the story's memory, kept for the next time"
     )
     arguments = parser.parse_args()
     for name, record in SCENES.items():
         if not arguments.names or name in arguments.names:
-            asyncio.run(record(arguments.tale, arguments.cache, Path(__file__).with_name(name)))
+            asyncio.run(record(arguments.cache, Path(__file__).with_name(name)))
 
 
 if __name__ == "__main__":
