@@ -71,11 +71,9 @@ class Session:
         self._objection = objection
         self._listeners = [listener] if listener is not None else []
         self.models = ModelPair(make_engine or engine_maker(self.config, self._paths), self.config, self._emit)
-        store = MemoryStore(self._paths.memories)
-        choice = MemoryChoice(book, store, self.config, self._paths.presets, task)
-        self.reading = Reading(choice, self.models, self._paths, self._on_reading, place, background=background)
-        automatic = background and self.config.prepare == "auto"
-        self.artifacts = Artifacts(self.reading, self._emit, automatic=automatic)
+        choice = MemoryChoice(book, MemoryStore(self._paths.memories), self.config, self._paths.presets, task)
+        self.reading = Reading(choice, self.models, self._paths, self._emit, place, background=background)
+        self.artifacts = Artifacts(self.reading, self._emit, automatic=background and self.config.prepare == "auto")
         jobs: dict[Job, Callable[[], Coroutine[Any, Any, None]]] = {
             Job.LOAD: self.reading.load,
             Job.READ: self.reading.read,
@@ -90,7 +88,9 @@ class Session:
     async def __aenter__(self) -> Self:
         """Choose the models and show the saved memory. Raises EngineError for an unknown model."""
         try:
-            await self._actor.do(self._choose_models)
+            await self._actor.do(partial(self.models.choose, *self._chosen))
+            if self.has_model:
+                await self._actor.do(self.reading.model_chosen)
             await self.show_saved_memory()
         except BaseException:
             await self.close()
@@ -196,11 +196,8 @@ class Session:
         `alone`: read only the chapter at `place`.
         """
 
-        def resume() -> None:
-            self.reading.resume(alone=alone)
-            self.artifacts.resume()
-
-        self._actor.post(resume)
+        self._actor.post(partial(self.reading.resume, alone=alone))
+        self._actor.post(self.artifacts.resume)
 
     def read_here(self, *, alone: bool = False) -> None:
         """Like `resume`, but begin with the chapter at `place`."""
@@ -339,11 +336,6 @@ class Session:
         if job in (Job.LOAD, Job.READ, Job.PREPARE):
             self.artifacts.want_for(self.reader)
 
-    async def _choose_models(self) -> None:
-        await self.models.choose(*self._chosen)
-        if self.models.reading.spec:
-            self.reading.model_chosen()
-
     async def _close(self) -> None:
         while self.answering:
             await self.questions.cancel()
@@ -363,14 +355,11 @@ class Session:
         self.artifacts.forget()
         self.reading.stop()
 
-    def _on_reading(self, event: SessionEvent) -> None:
-        self._emit(event)
-        if isinstance(event, events.PageRead | events.PageAhead):
-            self._actor.post(lambda: None)
-
     def _emit(self, event: SessionEvent) -> None:
         for listener in tuple(self._listeners):
             listener(event)
+        if isinstance(event, events.PageRead | events.PageAhead):
+            self._actor.post(lambda: None)  # It may let a question or a check begin.
 
     def _crashed(self, error: Exception) -> None:
         if not self._listeners:
