@@ -134,14 +134,13 @@ async def test_export_replaces_a_file_only_after_confirmation(tmp_path: Path, mo
         await until(pilot, lambda: isinstance(app.focused, Input))
         assert app.focused.value.endswith("notes (2).md")
         offered = []
-        for _ in range(5):
+        for _ in range(4):
             await pilot.press("down")
             await pilot.pause()
             offered.append(Path(app.focused.value).name)
-        assert offered[2:5] == [
+        assert offered[2:4] == [
             "A. Writer — The Lamp at Skerry Point.md".replace(".", " ", 1).replace("  ", " "),
             "The Lamp at Skerry Point – notes.tsv",
-            "The Lamp at Skerry Point – notes.csv",
         ]
         app.focused.value = str(path)
         path.write_text("mine")

@@ -32,7 +32,7 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
         priority=about.pop("priority", None),
         notice=about.pop("notice", ""),
     )
-    return Activity(model="SmolLM2", device="CPU", engine=state, **about)
+    return Activity(model="SmolLM2", engine=state, **about)
 
 
 @pytest.mark.parametrize(

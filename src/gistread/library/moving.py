@@ -13,7 +13,7 @@ from itertools import accumulate, takewhile
 from pathlib import Path
 
 from gistread.book.model import Book
-from gistread.marking import Mark, TextQuote, quote_at
+from gistread.marking import TextQuote, quote_at
 from gistread.store.model import Citation, OpenedBook
 from gistread.store.user_data import MarkStore, UserData
 from gistread.words import PART
@@ -242,7 +242,10 @@ def _migrate_from(
 ) -> MigratedData | None:
     """None if the texts are not of one work, or nothing is stored. Raises StorageError."""
     text = SearchableText(book.text)
-    marks = [_migrate_mark(mark, text, old.length) for mark in store.marks(old.sha256)]
+    marks = []
+    for mark in store.marks(old.sha256):
+        span = find_quote(mark.place, text, old.length)
+        marks.append(replace(mark, place=quote_at(text.raw, *span) if span else mark.place, lost=span is None))
     place = user_data.position_quote(old.sha256)
     here = find_quote(place, text, old.length) if place else None
     found = sum(not mark.lost for mark in marks) + (here is not None)
@@ -265,13 +268,6 @@ def _migrate_from(
         offset = here[0] if here else min(_proportional(old.position, text, old.length), len(book.text))
         user_data.set_position(book.sha256, offset, quote_at(book.text, offset))
     return MigratedData(old.title, len(new), sum(mark.lost for mark in new), asked)
-
-
-def _migrate_mark(mark: Mark, text: SearchableText, length: int) -> Mark:
-    found = find_quote(mark.place, text, length)
-    if found is None:
-        return replace(mark, lost=True)
-    return replace(mark, place=quote_at(text.raw, *found), lost=False)
 
 
 def _migrate_citation(citation: Citation, text: SearchableText, length: int) -> Citation:

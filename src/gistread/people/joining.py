@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import cache
 from heapq import merge
 
-from gistread.people.mentions import Form, MentionContext, plain, titles, word_tables
+from gistread.people.mentions import Form, MentionContext, plain, titles, word_set, word_tables
 
 _PARTICLES = frozenset("de du da di van von der den of la le y al".split())  # noqa: SIM905
 _LEAST = 2  # Minimum of mentions, except for names with a title
@@ -89,7 +89,7 @@ class _Group:
     @property
     def precedes_first_names(self) -> bool:
         """Whether its title is also used with first names, as in "Prince Andrew"."""
-        return bool(self.titles & _first_titles())
+        return bool(self.titles & word_set("first", "names"))
 
     @property
     def is_wife(self) -> bool:
@@ -257,11 +257,6 @@ def _grouped(forms: Iterable[Form]) -> list[_Group]:
 
 
 @cache
-def _first_titles() -> frozenset[str]:
-    return frozenset(word_tables()["first"]["names"].split())
-
-
-@cache
 def _first_names() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
     """The sex of each known first name, and the full names of each short form."""
     sexes: dict[str, str] = {}
@@ -315,13 +310,15 @@ def _commonest(found: Iterable[_Group], times: int = _MORE_FREQUENT) -> _Group |
 def _towns(groups: Iterable[_Group]) -> frozenset[str]:
     """The names in "Tidney Street" and "River Sallow"."""
     full = [group for group in groups if group.is_full and not group.title_kind and _is_place_name(group)]
-    return frozenset(group.words[-1] if group.words[0] in _place_words("before") else group.words[0] for group in full)
+    return frozenset(
+        group.words[-1] if group.words[0] in word_set("places", "before") else group.words[0] for group in full
+    )
 
 
 def _is_place_name(group: _Group) -> bool:
-    is_street = group.words[-1] in _place_words("words") and group.words[0] not in _first_names()[0]
-    is_known = not group.is_full and group.words[0] in _place_words("known")
-    return is_known or (group.is_full and (is_street or group.words[0] in _place_words("before")))
+    is_street = group.words[-1] in word_set("places") and group.words[0] not in _first_names()[0]
+    is_known = not group.is_full and group.words[0] in word_set("places", "known")
+    return is_known or (group.is_full and (is_street or group.words[0] in word_set("places", "before")))
 
 
 def _kind(group: _Group) -> Kind:
@@ -329,7 +326,7 @@ def _kind(group: _Group) -> Kind:
         return Kind.PERSON
     if _is_place_name(group):
         return Kind.PLACE
-    if (group.is_described or group.is_full) and group.words[-1] in word_tables()["bodies"]["words"].split():
+    if (group.is_described or group.is_full) and group.words[-1] in word_set("bodies"):
         return Kind.OTHER
     acts, places = group.count_of(MentionContext.PERSON), group.count_of(MentionContext.PLACE)
     if places > acts and places >= 0.15 * group.count:
@@ -338,11 +335,6 @@ def _kind(group: _Group) -> Kind:
     if is_seldom_active and places >= max(_LEAST, _AT_PLACES * group.count):
         return Kind.PLACE
     return Kind.PERSON if acts >= (_LEAST_ACTS if group.is_described else 1) else Kind.OTHER
-
-
-@cache
-def _place_words(which: str) -> frozenset[str]:
-    return frozenset(word_tables()["places"][which].split())
 
 
 def make_entity(forms: Iterable[Form], kind: Kind) -> Entity:

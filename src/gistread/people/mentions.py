@@ -85,6 +85,11 @@ def word_tables() -> dict[str, dict[str, str]]:
 
 
 @cache
+def word_set(table: str, key: str = "words") -> frozenset[str]:
+    return frozenset(word_tables()[table][key].split())
+
+
+@cache
 def titles() -> dict[str, str]:
     """The kind of each title: man, wife, woman, anyone."""
     return {title: kind for kind, listed in word_tables()["titles"].items() for title in listed.split()}
@@ -110,7 +115,7 @@ def find_names(book: Book, start: int = 0) -> list[Form]:
         for match in _NAME.finditer(book.text, start, end):
             named = match[0].split()
             inside.update(map(plain, named[_opens(book.text, match.start(), start) :]))
-    never = {*word_tables()["never"]["words"].split(), *(stop_words()["en"] - titles().keys())}
+    never = {*word_set("never"), *(stop_words()["en"] - titles().keys())}
     never |= {word for word in inside if _IS_NO_NAME.fullmatch(word)}
     not_names = never | {word for word in inside if inside[word] < _SELDOM * small[word]}
     # Words that are names at the beginning of a sentence too.
@@ -160,14 +165,11 @@ def _name_in(match: re.Match[str], opens: bool, not_names: set[str], opening: se
     start, end = spans[first][0], spans[last - 1][1]
     text = match[0][start:end].rstrip(".")
     is_name_of = (
-        len(text) > 1 and plain(text).replace(" ", "_") not in _alone() and not (text.isupper() and len(text) > 3)
+        len(text) > 1
+        and plain(text).replace(" ", "_") not in word_set("alone")
+        and not (text.isupper() and len(text) > 3)
     )
     return match.start() + start, text if is_name_of else ""
-
-
-@cache
-def _alone() -> frozenset[str]:
-    return frozenset(word_tables()["alone"]["words"].split())
 
 
 def _context(text: str, start: int, end: int, titled: bool) -> MentionContext:

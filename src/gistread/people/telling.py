@@ -15,7 +15,7 @@ from gistread.book.model import Book
 from gistread.memory.passages import Passage, sentences_of
 from gistread.people.index import Index
 from gistread.people.joining import Entity
-from gistread.people.mentions import Form, MentionContext, plain, titles, word_tables
+from gistread.people.mentions import Form, MentionContext, plain, titles, word_set
 
 _AFTER, _BEFORE = 260, 140  # Characters after and before a name that are searched
 _CLOSING = ',.;:!?)”"—’'
@@ -51,7 +51,7 @@ def telling_sentences(name: str, forms: Iterable[Form], book: Book) -> list[Told
         (start, clue) for start, length in mentions for clue in _clues(_marked(book.text), start, start + length, sex)
     ]
     for form in forms:  # "Lieutenant D’Arnot" tells who D’Arnot is
-        if (title := plain(form.text.split()[0])) in set(word_tables()["roles"]["work"].split()) - asked:
+        if (title := plain(form.text.split()[0])) in word_set("roles", "work") - asked:
             said += [(start, _Clue(_BY_TITLE, title, start)) for start in form.starts]
     times = Counter(clue.role for _, clue in said if clue.role)
     first = {start for start, _ in mentions[:_EARLY]}
@@ -205,13 +205,7 @@ _WORD_OR_COMPOUND = re.compile(r"[\w’]+(?:-\w+)*(?!['’]s|\w)")
 
 @cache
 def _role_weights() -> dict[str, float]:
-    table = word_tables()["roles"]
-    return {role: weight for kind, weight in _WEIGHTS.items() for role in table[kind].split()}
-
-
-@cache
-def _kin() -> frozenset[str]:
-    return frozenset(role for kind in ("man", "woman", "kin") for role in word_tables()["roles"][kind].split())
+    return {role: weight for kind, weight in _WEIGHTS.items() for role in word_set("roles", kind)}
 
 
 def _role_of(word: str) -> str:
@@ -274,10 +268,10 @@ def _clues(text: str, start: int, end: int, sex: str) -> Iterator[_Clue]:
         value = _role_weights().get(role, 1.0)
         if value == _VAGUE and _NO_MODIFIER.search(match[0]):
             value = _BARE  # "is a gentleman", which no adjective makes telling
-        if role in _kin() and _OF_SOMEBODY.search(match[0]):
+        if any(role in word_set("roles", kind) for kind in ("man", "woman", "kin")) and _OF_SOMEBODY.search(match[0]):
             value = _KIN_OF_SOMEBODY
         other = {"man": "woman", "woman": "man"}.get(sex, "")
-        if other and (role in word_tables()["roles"][other].split() or pronoun == {"man": "she", "woman": "he"}[sex]):
+        if other and (role in word_set("roles", other) or pronoun == {"man": "she", "woman": "he"}[sex]):
             continue
         if before:
             # "With the cardinal, Kitty knew nothing"; "save me from the lion, Esmeralda!"; "the younger man D’Arnot"

@@ -16,7 +16,7 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
 from gistread.memory.guard import capitals_mark_names
-from gistread.people.mentions import titles, word_tables
+from gistread.people.mentions import titles, word_set, word_tables
 from gistread.readers.thread import REFERENCE
 from gistread.search.tokens import Terms, code_of, folded, language_of, stop_words
 from gistread.store.model import AnswerMark, AnswerMarkKind
@@ -345,7 +345,7 @@ def _not_names() -> frozenset[str]:
     return (
         frozenset(f"{_TABLES['national']} {_TABLES['headings']}".split())
         | titles().keys()
-        | frozenset(word_tables()["alone"]["words"].split())
+        | word_set("alone")
         | stop_words()["en"]
     )
 

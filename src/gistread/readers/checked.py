@@ -12,7 +12,7 @@ from gistread.engine.protocol import NO_USAGE, Engine, Trust
 from gistread.memory.guard import is_meta
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, sentences_of
-from gistread.people.mentions import supports_names, word_tables
+from gistread.people.mentions import supports_names, word_set
 from gistread.readers.answer_marks import find_marks
 from gistread.readers.answering import repeats_prompt, says_not_found, says_only_not_found
 from gistread.readers.book_text import overlaps, places_of
@@ -151,7 +151,7 @@ def missing_names(question: str, book: Book) -> list[str]:
         return []
     text = book.text.casefold()
     named = [name.split() for name in _NAMED.findall(question)]
-    no_names = word_tables()["alone"]["words"].split()  # "January", "English"
+    no_names = word_set("alone")  # "January", "English"
     absent = {word for part in named for word in part if word.casefold() not in text}
     absent = {word for word in absent if word.casefold() not in no_names and not _has_similar(word, book.text)}
     return [" ".join(lacking) for part in named if (lacking := [word for word in part if word in absent])]

@@ -246,7 +246,13 @@ class Questions:
 
     def start(self, question: Question) -> None:
         """Answer this question after those asked before; listeners get its events."""
-        self._actor.post(lambda: self._add(question))
+
+        def add() -> None:
+            self._queue.append(question)
+            if len(self._queue) == 1:
+                self._begin()
+
+        self._actor.post(add)
 
     async def stream(self, question: Question) -> AsyncGenerator[ReaderEvent, None]:
         """Answer this question, yielding the reader's events. Leaving the stream cancels it. Raises GistreadError."""
@@ -322,11 +328,6 @@ class Questions:
                     self._tell(question, events.QuestionProgress(AnswerDelta(answer)))
             self._set_state(question, _asking_state(event, question.state))
             self._tell(question, events.QuestionProgress(event))
-
-    def _add(self, question: Question) -> None:
-        self._queue.append(question)
-        if len(self._queue) == 1:
-            self._begin()
 
     def _begin(self) -> None:
         self.steering = self._queue[0].steering

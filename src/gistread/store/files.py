@@ -56,13 +56,7 @@ def write_document(path: Path, content: str | bytes, *, replace: bool = False) -
     if path.exists() and not replace:
         raise ExistsError(f"{path} already exists.", "Choose another name, or replace it explicitly.")
     try:
-        data = content.encode() if isinstance(content, str) else content
-        replace_file(path, data, mode=0o666 & ~_umask())
+        os.umask(mask := os.umask(0o022))
+        replace_file(path, content.encode() if isinstance(content, str) else content, mode=0o666 & ~mask)
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}.", "Choose another file.") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
