@@ -80,13 +80,6 @@ async def test_a_program_that_says_without_end_is_cut_and_ended() -> None:
     assert 1000 < len(said) <= dictionary.LIMIT_BYTES
 
 
-async def test_without_any_dictionary_a_list_of_words_or_how_to_set_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dictionary, "_WORD_LISTS", (tmp_path / "none", tmp_path / "words"))
+async def test_without_any_dictionary_it_says_how_to_set_one() -> None:
     with pytest.raises(DictionaryError, match="lookup_command"):
         await look_up(Lookup("lamp"))
-    (tmp_path / "words").write_text("lamp\nZürich\n")
-    assert "“Lamp” is a word" in await look_up(Lookup("Lamp"))
-    assert "“Zürich” is a word" in await look_up(Lookup("Zürich"))
-    assert "is not in the word list" in await look_up(Lookup("lam"))

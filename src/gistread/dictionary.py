@@ -22,14 +22,11 @@ _KNOWN = (
     ("wn", "{word}", "-over"),
     ("dict", "--host", "localhost", "{word}"),  # without the host it asks a server on the network
 )
-_WORD_LISTS = tuple(map(Path, ("/usr/share/dict/words", "/usr/dict/words", "/usr/share/dict/web2")))
 _WORD = re.compile(r"\w(?:.*\w)?", re.DOTALL)
 # Terminal colours, links and overstriking.
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|.\x08")
-# Output without an entry: of dict, sdcv, `look_up` itself, the word list, and without any dictionary.
-_NO_ENTRY = re.compile(
-    r"\A(?:No definitions found|Nothing similar to|\S+ has no entry|No dictionary found|[^\n]+\n\nThe list has no def)"
-)
+# Output without an entry: of dict, sdcv, `look_up` itself, and without any dictionary.
+_NO_ENTRY = re.compile(r"No definitions found|Nothing similar to|\S+ has no entry|No dictionary found")
 
 _ENDED_WITHIN_S = 2.0
 HOW_TO_SET = 'Set lookup_command in the settings, such as "dict {word}", or install sdcv, wn or a dict server.'
@@ -41,7 +38,7 @@ class DictionaryError(GistreadError):
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """The command to run; without `argv`, only the word list is used."""
+    """The command to run; without `argv`, no dictionary was found."""
 
     word: str
     argv: tuple[str, ...] = ()
@@ -78,13 +75,13 @@ def choose_lookup(word: str, command: str, which: Callable[[str], str | None] = 
 
 def contains_entry(output: str) -> bool:
     """Whether the result of `look_up` has an entry."""
-    return not _NO_ENTRY.search(output)
+    return not _NO_ENTRY.match(output)
 
 
 async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
     """Run a lookup and return its output; cancelling kills the program. Raises DictionaryError."""
     if not lookup.argv:
-        return await asyncio.to_thread(_in_word_list, lookup.word)
+        raise DictionaryError(f"No dictionary found to look up “{lookup.word}”.", HOW_TO_SET)
     try:
         process = await asyncio.create_subprocess_exec(
             *lookup.argv,
@@ -118,17 +115,3 @@ async def _read(stream: asyncio.StreamReader) -> bytes:
     while len(output) < LIMIT_BYTES and (more := await stream.read(LIMIT_BYTES - len(output))):
         output += more
     return bytes(output)
-
-
-def _in_word_list(word: str) -> str:
-    """Whether a word list contains the word. Raises DictionaryError if there is no list."""
-    for path in _WORD_LISTS:
-        try:
-            with path.open("rb") as file:
-                sought = {word.encode(), word.lower().encode()}
-                is_listed = any(line.strip() in sought for line in file)
-        except OSError:
-            continue
-        known = "is a word" if is_listed else "is not in the word list"
-        return f"“{word}” {known} ({path}).\n\nThe list has no definitions. {HOW_TO_SET}"
-    raise DictionaryError(f"No dictionary found to look up “{word}”.", HOW_TO_SET)

@@ -175,6 +175,7 @@ async def _last(stream: AsyncGenerator[ReaderEvent, None]) -> Answered:
         ("Who?", {"passage": (5, 5)}, "is not in the book"),
         ("Who?", {"upto": -1}, "before the beginning of the book"),
         ("Who?", {"upto": "nowhere"}, "is not a place in a book"),
+        ("Who?", {"steps": "sometimes"}, "Unknown steps"),
     ],
 )
 async def test_what_cannot_be_asked_is_a_usage_error_and_the_next_question_is_answered(

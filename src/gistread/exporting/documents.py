@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from gistread.book.model import Book
+from gistread.errors import UsageError
 from gistread.exporting.anki import as_cards
 from gistread.exporting.markdown import append_to_note, as_markdown, as_note
 from gistread.exporting.model import Export, ExportFormat, percent
@@ -17,7 +18,7 @@ from gistread.units import iso_time
 
 
 def render_export(export: Export, form: ExportFormat) -> str:
-    """The exported document. As text it is exactly the book's text, with the same SHA-256."""
+    """The exported document. As text it is exactly the book's text, with the same SHA-256. Raises UsageError."""
     match form:
         case ExportFormat.TEXT:
             return export.book.text
@@ -29,6 +30,7 @@ def render_export(export: Export, form: ExportFormat) -> str:
             return as_note(export)
         case ExportFormat.ANKI:
             return as_cards(export)
+    raise UsageError(f"Unknown format {form!r}.", f"Use {', '.join(ExportFormat)}.")
 
 
 def write_export(export: Export, form: ExportFormat, path: Path, *, force: bool = False) -> str:

@@ -180,9 +180,10 @@ def question_of(
         upto = offset_of(upto, memory, user_data.reading_place(book.sha256).furthest)
     if upto is not None and upto < 0:
         raise UsageError(f"The bound is {upto}, which is before the beginning of the book.")
-    steering = Steering(
-        pinned=pinned, here=options.get("here"), steps=options.get("steps", Steps.ALONE), objection=objection
-    )
+    steps = options.get("steps", Steps.ALONE)
+    if steps not in list(Steps):
+        raise UsageError(f"Unknown steps {steps!r}.", f"Use {', '.join(Steps)}.")
+    steering = Steering(pinned=pinned, here=options.get("here"), steps=Steps(steps), objection=objection)
     upto = extend_bound(passage, upto, book)
     choices, thread = options.get("choices", ()), tuple(options.get("thread", ()))
     return Question(text, reader, steering, upto, choices, thread, passage)

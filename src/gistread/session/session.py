@@ -10,7 +10,7 @@ from typing import Any, Self, Unpack
 from gistread.book.model import Book
 from gistread.config import Config, load_config
 from gistread.engine.models import same_model
-from gistread.errors import GistreadError, NotReadyError, traceback_text
+from gistread.errors import GistreadError, NotReadyError, UsageError, traceback_text
 from gistread.memory.model import GistFocus, GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.memory.store import MemoryStore
@@ -61,6 +61,8 @@ class Session:
         `config`, `paths`: default to the user's. `objection`: awaited before an announced look-up. Raises
          UsageError for an unknown reader or invalid settings.
         """
+        if not isinstance(book, Book):
+            raise UsageError(f"A session reads a Book, not {book!r}.", "`open_book(path)` opens one.")
         self.book = book
         self._paths = paths or default_paths()
         self._paths.make_private()
