@@ -49,7 +49,7 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
         ),
         (
             activity(notice="no connection to gpu:80; again in 4 s", reading=ReadingState.RUNNING, pages_read=2),
-            "no connection to gpu:80; again in 4 s · Reading along · 2 of ? sections",
+            "no connection to gpu:80; again in 4 s · Reading along · 2 sections",
         ),
         (
             activity(Phase.PREFILL, fraction=0.6, asking=AskingState.PAGE, priority=Priority.INTERACTIVE),

@@ -65,7 +65,8 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
             AskingState.ANSWER: "Answering",
         }
         return (said[activity.asking],)
-    total = f"~{activity.pages_total}" if activity.pages_total else "?"
+    total = f" of ~{activity.pages_total}" if activity.pages_total else ""
+    read = f" · {activity.pages_read}{total} sections" if activity.pages_read else ""
     making = _making(activity.artifact, resume_key) if activity.artifact else ()
     complete = f"The memory is complete: {counted(activity.pages_read, 'section')}"
     match activity.reading:
@@ -73,19 +74,19 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
             left = activity.seconds_left
             about = "about " if activity.pages_read < ROUGH_PAGES else ""
             return (
-                f"Reading along · {activity.pages_read} of {total} sections",
+                f"Reading along{read}",
                 *making[:1],
                 *((f"{about}{format_duration(left)} left",) if left is not None else ()),
             )
         case _ if making:
             return making
         case ReadingState.PAUSED:
-            return (f"Paused · {activity.pages_read} of {total} sections read", f"{resume_key} to resume")
+            return (f"Paused{read}{' read' if read else ''}", f"{resume_key} to resume")
         case ReadingState.WAITING:
             return ("Reading along continues after the answer",)
         case ReadingState.OFFERED:
-            read = f"{activity.pages_read} of {total} sections read"
-            memory = complete if activity.pages_read >= activity.pages_total else read
+            some = f"{activity.pages_read}{total} sections read"
+            memory = complete if activity.pages_read >= activity.pages_total else some
             maker = f"by {activity.read_by}" if activity.read_by else "earlier"
             return (f"{memory}, {maker}", f"{resume_key} to read again")
         case ReadingState.DONE:
