@@ -46,31 +46,28 @@ _CJK_DIGITS = {char: value for value, char in enumerate("〇一二三四五六�
 _CJK_UNITS = {"十": 10, "百": 100, "千": 1000}
 
 # In running text: "4", "four", "the fourth", "half a dozen".
-_OTHERS = {"couple": 2, "pair": 2, "twice": 2, "both": 2, "thrice": 3, "fortnight": 14, "half": 0}
 _FACTORS = {"dozen": 12, "score": 20, "hundred": 100, "hundredth": 100, "thousand": 1000, "million": 10**6}
 _SMALL = {
     **{word: number for row in _SMALL_NUMBERS for number, word in enumerate(row.split(), 1)},
     **{word: 10 * number for row in _TENS for number, word in enumerate(row.split(), 2)},
-    **{"zero": 0, "zeroth": 0, **_OTHERS},
+    **{"couple": 2, "pair": 2, "twice": 2, "both": 2, "thrice": 3, "fortnight": 14, "half": 0, "zero": 0, "zeroth": 0},
 }
 _WORD = re.compile(r"\d+(?:,\d{3})+|\d+|[a-z]+")
 _JOINED = re.compile(r"[\s-]+(?:and\s+|a\s+)?\Z")
 
 
-def _spelled() -> dict[str, int]:
-    words: dict[str, int] = {}
-    for row in (*_SMALL_NUMBERS, *_OTHER_LANGUAGES):
-        for n, word in enumerate(row.split(), 1):
-            words.setdefault(word, n)
-    for row in _TENS:
-        words |= {word: tens * 10 for tens, word in enumerate(row.split(), 2)}
-    for tens, word in enumerate(_TENS[0].split(), 2):
-        for row in _SMALL_NUMBERS:
-            words |= {f"{word}-{unit}": tens * 10 + n for n, unit in enumerate(row.split()[:9], 1)}
-    return words | {"last": 999, "dernier": 999, "letztes": 999, "último": 999}
-
-
-_WORDS = _spelled()
+# A word of several languages means what it means in the first of them.
+_WORDS = {
+    **{w: n for row in reversed((*_SMALL_NUMBERS, *_OTHER_LANGUAGES)) for n, w in enumerate(row.split(), 1)},
+    **{word: tens * 10 for row in _TENS for tens, word in enumerate(row.split(), 2)},
+    **{
+        f"{word}-{unit}": tens * 10 + n
+        for tens, word in enumerate(_TENS[0].split(), 2)
+        for row in _SMALL_NUMBERS
+        for n, unit in enumerate(row.split()[:9], 1)
+    },
+    **{"last": 999, "dernier": 999, "letztes": 999, "último": 999},
+}
 
 
 def parse_number(word: str) -> int | None:

@@ -25,7 +25,6 @@ _BY_HAND = f"Try another Calibre, or convert it to EPUB by hand: {COMMAND} BOOK 
 _KINDLE_SUFFIXES = frozenset((".mobi", ".azw", ".azw3", ".prc", ".pdb"))
 _RECORDS_AT = 76
 _FIRST_RECORD_AT = 78
-_ENCRYPTION_AT = 12
 
 
 def convert_to_epub(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Callable[[], bool]) -> io.BytesIO:
@@ -66,7 +65,7 @@ def _has_drm(stream: BinaryIO) -> bool:
     head = stream.read(_FIRST_RECORD_AT + 4)
     if len(head) < _FIRST_RECORD_AT + 4 or not int.from_bytes(head[_RECORDS_AT : _RECORDS_AT + 2], "big"):
         return False
-    stream.seek(int.from_bytes(head[_FIRST_RECORD_AT:], "big") + _ENCRYPTION_AT)
+    stream.seek(int.from_bytes(head[_FIRST_RECORD_AT:], "big") + 12)
     return int.from_bytes(stream.read(2), "big") in (1, 2)
 
 

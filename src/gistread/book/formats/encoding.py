@@ -22,8 +22,6 @@ _SAMPLE_BYTES = 48 * 1024
 
 # Broken sequences rarer than one in ten are damage in UTF-8, not another encoding.
 _SOUND_FOR_ONE_BROKEN = 10
-_LEAST_NULS = 0.002  # Share of the bytes
-_MOST_ODD = 0.001  # Share of the characters
 _FEWEST_LETTERS = 20
 _MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
 
@@ -50,7 +48,6 @@ _WESTERN = (
     "ëïéèêóüäöáç",  # Dutch
     "éèêëàâçîïôöüñæœÉÆŒ",  # English, with its loans
 )
-_SHARE_OF_ONE_LANGUAGE = 0.97
 # Letters in DOS and Macintosh encodings, and signs in cp1252, which never stand inside a word.
 _SIGN_IN_WORD = re.compile(rb"(?<=[a-z])[\x81-\x84\x87-\x90\x93-\x95\x9f\xa1-\xa4](?=[a-z])")
 _CAPITAL_IN_WORD = re.compile("(?<=[a-z])[À-ÞŒŠŸ](?=[a-z])")
@@ -73,7 +70,7 @@ def decode(data: bytes) -> Decoded | None:
     # Single-byte or UTF-8 text has at most one control character in fifty bytes.
     controls = len(data) - len(data.translate(None, _OTHER_CONTROLS)) if _KOREAN not in data else 0
     is_binary = controls > max(2, len(data) * _MOST_CONTROLS)
-    has_nuls = data.count(0) >= max(2, len(data) * _LEAST_NULS)
+    has_nuls = data.count(0) >= max(2, len(data) * 0.002)
     if (is_binary or has_nuls) and (wide := _unmarked_utf16(data, is_binary=is_binary)):
         return _decode_leniently(data, wide)
     if is_binary:
@@ -147,7 +144,7 @@ def _unmarked_utf16(data: bytes, *, is_binary: bool) -> str:
                 category(character) in ("Cc", "Cn", "Co") and character not in "\t\n\r\f\x1a" for character in text
             )
             has_spaces = not {" ", "\n", "\u3000"}.isdisjoint(text)
-            if odd <= len(text) * _MOST_ODD and (has_spaces or (is_binary and _has_few_scripts(text))):
+            if odd <= len(text) * 0.001 and (has_spaces or (is_binary and _has_few_scripts(text))):
                 fitting[len({ord(character) >> 8 for character in text})] = encoding
     return fitting[min(fitting)] if fitting else ""
 
@@ -161,7 +158,7 @@ def _has_few_scripts(text: str) -> bool:
 def _is_western(text: str) -> bool:
     """Whether the letters fit one western language. (charset-normalizer mistakes French in cp1252 for cp1250.)"""
     letters = [char for char in text if char > "\x7f" and char not in _PUNCTUATION]
-    enough = len(letters) * _SHARE_OF_ONE_LANGUAGE
+    enough = len(letters) * 0.97
     return any(sum(char in alphabet for char in letters) >= enough for alphabet in _WESTERN)
 
 
@@ -180,7 +177,6 @@ _ACTUAL_CODECS = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
 }
-_MOST_REPLACED = 0.001
 _DECLARATION = re.compile(
     rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]+)|<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]+)""",
     re.IGNORECASE,
@@ -198,7 +194,7 @@ def decode_declared(data: bytes) -> Decoded | None:
     if codec.startswith(("iso2022", "hz", "utf-7")) if data.isascii() else not _is_encoded(data, "utf-8"):
         text = data.decode(codec, errors="replace")
         replaced = text.count("\ufffd")
-        if replaced <= len(text) * _MOST_REPLACED:
+        if replaced <= len(text) * 0.001:
             return Decoded(text, codec, replaced)
     return decode(data)
 

@@ -25,7 +25,6 @@ from gistread.book.formats.elements.xhtml import XhtmlDocument, in_head, read_do
 from gistread.book.formats.epub_package import (
     ContentsEntry,
     Package,
-    PackageError,
     encrypted_paths,
     read_package,
     resolve_reference,
@@ -64,7 +63,7 @@ def read_epub(archive: Archive, name: str) -> Book:
     """The book in an open archive; `name` is used in messages. Raises BookError."""
     try:
         package = read_package(archive)
-    except PackageError as error:
+    except ArchiveError as error:
         raise BookError(f"{name} cannot be read as an EPUB: {one_line(str(error))}.", _FRESH_COPY) from error
     if encrypted_paths(archive) & frozenset(package.spine):
         raise BookError(
@@ -73,8 +72,7 @@ def read_epub(archive: Archive, name: str) -> Book:
         )
     report = _Report()
     documents = dict(_documents(archive, package, report))
-    if not any(document.has_words for document in documents.values()):
-        raise BookError(f"{name} is an EPUB without readable text. {report.reason}")
+    has_words = any(document.has_words for document in documents.values())
     documents = _mark_other_languages(documents, package.language)
 
     def place(path: str, href: str) -> DocumentAnchor | None:
@@ -93,7 +91,7 @@ def read_epub(archive: Archive, name: str) -> Book:
     builder = BookBuilder()
     chapters = _chapters(archive, package, documents)
     resolve = assemble(builder, resolve_links(documents, place, picture), chapters)
-    if not builder.characters:  # only controls and spaces
+    if not (has_words and builder.characters):  # Words may be only controls
         raise BookError(f"{name} is an EPUB without readable text. {report.reason}")
     return builder.build(
         title=package.title or PurePath(name).stem,

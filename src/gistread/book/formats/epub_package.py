@@ -25,10 +25,6 @@ _DEEPEST_CONTENTS = 12
 _MOST_ENTRIES = 20_000
 
 
-class PackageError(ArchiveError):
-    """The EPUB cannot be read; the message completes a sentence."""
-
-
 @dataclass(frozen=True, slots=True)
 class ContentsEntry:
     title: str
@@ -59,14 +55,14 @@ class _Item:
 
 
 def read_package(archive: Archive) -> Package:
-    """Read the package that META-INF/container.xml names. Raises PackageError."""
+    """Read the package that META-INF/container.xml names. Raises ArchiveError."""
     path, others = _package_path(archive)
     try:
         root = parse_recovering(archive.read(path))
     except ArchiveError as error:
-        raise PackageError(f"its package file {path} {error}") from error
+        raise ArchiveError(f"its package file {path} {error}") from error
     if root is None:
-        raise PackageError(f"its package file {path} is not XML")
+        raise ArchiveError(f"its package file {path} is not XML")
     items = {
         item.get("id", ""): _Item(
             resolve_reference(item.get("href", ""), posixpath.dirname(path))[0],
@@ -79,7 +75,7 @@ def read_package(archive: Archive) -> Package:
     notices = [*left_out_notices({"other edition(s) in the file": others})]
     spine = _spine(root, items, notices)
     if not spine:
-        raise PackageError("its package lists no text")
+        raise ArchiveError("its package lists no text")
     titles, types = _metadata(root, "title"), _refined(root, "title-type")
     main = [title for title in titles if types.get(title.get("id", "")) == "main"]
     creators, roles = _metadata(root, "creator"), _refined(root, "role")
@@ -120,7 +116,7 @@ def _package_path(archive: Archive) -> tuple[str, int]:
     # Broken archives often still contain the package.
     packages = sorted(name for name in archive.names if name.lower().endswith(".opf"))
     if not packages:
-        raise PackageError("it has no package file")
+        raise ArchiveError("it has no package file")
     return packages[0], 0
 
 

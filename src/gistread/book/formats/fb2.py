@@ -94,14 +94,12 @@ _TAGS = {
     **dict.fromkeys(("description", "stylesheet", "binary"), _UNREAD),
 }
 _DEEPEST_HEADING = 6
-# If more paragraphs are followed by an empty line, the lines are spacing, not scene breaks.
-_PARAGRAPHS_FOR_ONE_EMPTY_LINE = 6
 
 
 def _mark_breaks(root: etree._Element) -> None:
     """Make scene breaks of the empty lines between two paragraphs."""
     empty = list(root.iter("empty-line"))
-    are_breaks = len(empty) * _PARAGRAPHS_FOR_ONE_EMPTY_LINE <= sum(1 for _ in root.iter("p"))
+    are_breaks = len(empty) * 6 <= sum(1 for _ in root.iter("p"))  # Otherwise they are spacing
     for line in empty:
         around = (line.getprevious(), line.getnext())
         is_break = are_breaks and all(each is not None and each.tag == "p" for each in around)

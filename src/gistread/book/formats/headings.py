@@ -32,14 +32,8 @@ _LONGEST_CHARACTERS = 250
 _MOST_LINES = 4
 
 # Families of headings without a keyword.
-NUMERALS = (
-    "roman",
-    "digits",
-    "spelled",
-    "roman with title",
-    "digits with title",
-    "spelled with title",
-    "padded with title",
+NUMERALS = frozenset(
+    f"{style}{end}" for style in ("roman", "digits", "spelled", "padded") for end in ("", " with title")
 )
 
 _CONTENTS = re.compile(

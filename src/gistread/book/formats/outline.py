@@ -28,10 +28,7 @@ class Outline:
 
 # Headings closer together than this are contents entries.
 _ENTRY_CHARACTERS = 200
-_DENSE_RUN = 4
 _FEWEST_CAPITALS = 3
-# With more parts than this, the parts are the chapters, as the books of the Odyssey.
-_FEW_CONTAINERS = 5
 _CHARACTERS_OF_A_PRINTED_PAGE = 2600
 
 
@@ -47,7 +44,8 @@ def outline(blocks: Sequence[TextBlock]) -> Outline:
     found = [c for c in found if not (c.rank is Rank.NAMED and c.index - 1 in numbered)]
     found = _without_contents(found, blocks, sizes)
     found = _without_stray_numerals(found, sizes)
-    if not any(c.rank is Rank.CHAPTER for c in found) and len(found) <= _FEW_CONTAINERS:
+    # With more parts, the parts are the chapters, as the books of the Odyssey.
+    if not any(c.rank is Rank.CHAPTER for c in found) and len(found) <= 5:
         named = _with_entries(found, blocks, sizes)
         found = named if len(named) > len(found) else _with_capitals(found, blocks, sizes)
     containers = [c.family for c in found if c.rank is Rank.CONTAINER]
@@ -102,7 +100,7 @@ def _without_contents(found: list[Candidate], blocks: Sequence[TextBlock], sizes
             start < run[0].index and sizes[run[0].index] - sizes[start] < 4 * _ENTRY_CHARACTERS for start in starts
         )
         chapters = sum(c.rank is not Rank.CONTAINER for c in run)
-        if (headed and len(run) > 1) or chapters >= _DENSE_RUN:
+        if (headed and len(run) > 1) or chapters >= 4:
             run = _true_headings(run, followed=_characters_after(found, j, sizes) >= _ENTRY_CHARACTERS)
         kept += run
         i = j + 1

@@ -45,9 +45,6 @@ _COLUMNS = re.compile(r"\S {3,}\S|\S\t+\S|\S *\| *\S")
 _STARRED_NOTE = re.compile(r"\* ?(?:\(\d{1,2}\) ?)?\S")
 _NOTE = re.compile(r"\s*\[(?:Foot)?note\b", re.IGNORECASE)
 
-# A line is short if the first word of the next one would fit with this much to spare.
-_SLACK_COLUMNS = 4
-
 
 @dataclass(frozen=True, slots=True)
 class _Wrapping:
@@ -56,7 +53,7 @@ class _Wrapping:
 
     def is_short(self, line: str, following: str, share: float = 1.0) -> bool:
         """Whether the first word of `following` would fit; a line is full at `share` of the width."""
-        room = self.width * share - _SLACK_COLUMNS - 1 - len(line)
+        room = self.width * share - 5 - len(line)  # A space, and four columns to spare
         return room > 1 and len(following.lstrip().partition(" ")[0]) <= room
 
 

@@ -32,7 +32,6 @@ _BY_NAME: tuple[tuple[re.Pattern[str], StyleRole], ...] = (
 )
 _CODE = re.compile(r"\b(?:code|verbatim|typewriter|html (?:code|sample))\b")
 _DEEPEST = 20
-_BODY_LEVEL = 9  # Outline level of body text
 
 RunFormat = Mapping[str, bool | str]
 """Formatting of a run by property, such as "b", "smallcaps" or "code"; a missing one is inherited.
@@ -53,7 +52,7 @@ class ParagraphStyle:
         """The style with an outline level, which makes a heading of text."""
         if not level.isdecimal() or self.role in (StyleRole.TITLE, StyleRole.CONTENTS):
             return self
-        is_heading = int(level) < _BODY_LEVEL
+        is_heading = int(level) < 9  # The level of body text
         role = StyleRole.HEADING if is_heading else StyleRole.TEXT
         return ParagraphStyle(role, int(level) + 1 if is_heading else 0, self.numbering)
 

@@ -14,8 +14,6 @@ from gistread.book.formats.text_blocks import is_break
 _DEEPEST_HEADING = 6
 _CONTENTS = "contents"
 _EMPTY = "empty"
-# If more paragraphs are empty, they are spacing, not scene breaks.
-_PARAGRAPHS_FOR_ONE_EMPTY = 6
 _PROSE_TAGS = frozenset(("p", "blockquote"))
 _IGNORED = frozenset(("sectpr", "tblpr", "tblgrid", "trpr", "tcpr", "sdtpr", "sdtendpr"))
 
@@ -178,7 +176,7 @@ def finish_tree(root: etree._Element) -> None:
     """Finish the whole tree: mark scene breaks, attach captions, remove the table of contents."""
     empty = [e for e in root.iter("p") if e.get("class") == _EMPTY]
     paragraphs = sum(1 for _ in root.iter("p"))
-    parts = len(empty) * _PARAGRAPHS_FOR_ONE_EMPTY <= paragraphs
+    parts = len(empty) * 6 <= paragraphs  # Otherwise they are spacing
     for element in empty:
         around = (element.getprevious(), element.getnext())
         if parts and all(each is not None and each.tag in _PROSE_TAGS and not each.get("class") for each in around):

@@ -11,7 +11,6 @@ _RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺�
 _LOWERED = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
 _ACCENTS = dict(zip("¯‾^ˆ~˜˙¨→⃗", "\u0304\u0304\u0302\u0302\u0303\u0303\u0307\u0308\u20d7\u20d7", strict=True))
 _UNDER_ACCENTS = dict.fromkeys("_‗¯‾\u0332", "\u0332")
-_BRACES = "⏞⏟⏜⏝⏠⏡⎴⎵︷︸"
 _INVISIBLE = dict.fromkeys(map(ord, "\u2061\u2062\u2063\u2064"), "")
 _SIGNS = frozenset("+-−±∓×·∗*÷∘:")  # Spaced between two operands, not before one
 _PREFIXES = frozenset("∑∏∫√∂∇|¬")
@@ -49,7 +48,7 @@ def add_accent(base: str, sign: str, *, under: bool = False) -> str:
     mark = sign if is_mark else (_UNDER_ACCENTS if under else _ACCENTS).get(sign)
     if mark and len(base) == 1:
         return unicodedata.normalize("NFC", base + mark)
-    return f"{bracket(base)}{sign}" if mark or (sign and sign in _BRACES) else ""
+    return f"{bracket(base)}{sign}" if mark or (sign and sign in "⏞⏟⏜⏝⏠⏡⎴⎵︷︸") else ""
 
 
 def _script(text: str, sign: str, table: dict[int, int]) -> str:

@@ -22,9 +22,6 @@ from gistread.book.normalise import clean_line
 from gistread.errors import BookError
 from gistread.units import ranges
 
-_NOT_A_LETTER = re.compile(r"[\W_]+")
-_NUMBERING_LETTERS = 12  # As in "Chapter XIV" before a title
-
 
 class PositionIndex:
     def __init__(self, blocks: Sequence[Block]) -> None:
@@ -78,14 +75,15 @@ class PositionIndex:
             return 0 if text else None
         if len(wanted) < 3 or len(text) < 3:
             return None
-        if (text.endswith(wanted) or wanted.endswith(text)) and abs(len(text) - len(wanted)) <= _NUMBERING_LETTERS:
+        # One of them may have a number, as "Chapter XIV".
+        if (text.endswith(wanted) or wanted.endswith(text)) and abs(len(text) - len(wanted)) <= 12:
             return 1
         is_heading = self._blocks[index].kind is ParagraphKind.HEADING
         return 2 if is_heading and (wanted in text or text in wanted) else None
 
 
 def letters(text: str) -> str:
-    return _NOT_A_LETTER.sub("", text).casefold()
+    return re.compile(r"[\W_]+").sub("", text).casefold()
 
 
 def by_outline(entries: Sequence[OutlineEntry], places: PositionIndex) -> list[ChapterStart]:

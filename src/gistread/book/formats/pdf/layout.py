@@ -14,7 +14,6 @@ from gistread.book.model import Style
 from gistread.book.numbers import parse_roman
 
 _LONG_COLUMN = 12
-_FULL_SHARE = 0.25  # Share of a column's lines that end at one place, its edge
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class PageLayout:
         own = len(column.lines) >= _LONG_COLUMN and flush >= 0.4 * len(column.lines)
         left = min(*near, column.left) if near and not own else column.left
         full = sum(line.right > column.right - 0.5 * self.size for line in column.lines)
-        if full >= max(3, _FULL_SHARE * len(column.lines)):
+        if full >= max(3, 0.25 * len(column.lines)):
             return left, column.right
         width = median(fits) if (fits := [w for x, w in self.widths if abs(x - left) < 12]) else column.right - left
         return left, max(column.right, left + width)

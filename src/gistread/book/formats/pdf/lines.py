@@ -10,7 +10,6 @@ from gistread.book.formats.pdf.pages import EAST_ASIAN, PdfPage, TextRun
 from gistread.book.formats.pdf.table_rows import Segment, is_table, table_flows, with_table_rows
 
 _SCRIPT_RATIO = 0.92  # Browsers set exponents in up to 0.89 of the size
-_NARROW_GAP_EMS = 1.05  # Gaps within a column are narrower than this
 _WIDE_SHARE = 0.6
 _MOST_SEGMENTS = 4_000
 READING_RATIO = 0.65  # Largest size of readings (ruby), relative to their words
@@ -115,7 +114,8 @@ def _with_readings(runs: Sequence[TextRun]) -> Sequence[TextRun]:
 def _continues(segment: Segment, run: TextRun) -> bool:
     size = max(segment.size, run.size)
     gap = run.left - segment.right
-    return -0.3 * size <= gap <= _NARROW_GAP_EMS * size and _on_one_row(segment, run)
+    # Gaps within a column are narrow.
+    return -0.3 * size <= gap <= 1.05 * size and _on_one_row(segment, run)
 
 
 def _on_one_row(one: Segment | TextRun, other: Segment | TextRun) -> bool:

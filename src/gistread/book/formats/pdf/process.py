@@ -26,7 +26,6 @@ _STALLED_S = 60.0  # Without an answer
 _TOTAL_S, _TOTAL_S_PER_BYTE, _MOST_TOTAL_S = 3.0, 10.0 / 2**20, 120.0  # For the whole document
 _POLL_S = 0.1
 _READ_BYTES = 2**16
-_MAX_PAGES = 20_000
 _LEAST_PAGES, _BYTES_OF_A_PAGE = 1_000, 200
 """A page takes at least 200 bytes of a file; one that is listed again and again does not."""
 
@@ -76,7 +75,7 @@ def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any])
     if "page" not in record:
         if "error" in record:
             raise LockedError if record["error"] == "locked" else DamagedError
-        document.page_count = min(record["pages"], _MAX_PAGES)
+        document.page_count = min(record["pages"], 20_000)
         document.metadata = record["metadata"]
         document.language = record["language"]
         document.outline = tuple(

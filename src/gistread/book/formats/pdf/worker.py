@@ -53,14 +53,12 @@ _NAMELESS = re.compile(
 _NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
 _LEAST_SPACE_EMS = 0.1
 _LOW_LETTERS = frozenset("acemnorsuvwxz")
-_LINES_TO_TRY = 12
 _DISTILLED = re.compile("Ghostscript|Distiller")  # From PostScript, where some spaces are only distances
 _MOST_ENTRIES = 20_000
 _WIDE_GAP_EMS = 1.3
 _CLOSE_EMS = 0.55  # Average advance of running text, spaces included, is less
 _METADATA = ("Title", "Author", "Subject", "Keywords", "Creator")
 _COVER_PIXELS = 480  # The longer side
-_COVER_STEP = 7  # Distance of sampled pixels
 _WHITE, _MOST_WHITE = 240, 0.7  # Least channel of a white pixel; largest share of white pixels in a cover
 
 RunRecord = tuple[str, float, float, float, float, int, int]
@@ -89,7 +87,7 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
     }
     fonts: dict[tuple[bytes, int, int], int] = {}
     narrow_f: dict[int, float] = {}
-    lines_to_try = sys.maxsize if _DISTILLED.search(_metadata(document, "Producer")) else _LINES_TO_TRY
+    lines_to_try = sys.maxsize if _DISTILLED.search(_metadata(document, "Producer")) else 12
     for number in range(first_page, len(document)):
         known = len(fonts)
         try:
@@ -281,7 +279,7 @@ def cover(stream: BinaryIO) -> bytes:
     bitmap = page.render(scale=_COVER_PIXELS / max(page.get_size()), rev_byteorder=True)
     row_bytes = 3 * bitmap.width
     data = b"".join(bytes(bitmap.buffer[at : at + row_bytes]) for at in range(0, len(bitmap.buffer), bitmap.stride))
-    sample = range(0, len(data), 3 * _COVER_STEP)
+    sample = range(0, len(data), 3 * 7)  # Every seventh pixel
     if sum(min(data[at : at + 3]) > _WHITE for at in sample) > _MOST_WHITE * len(sample):
         return b""
     return b"P6 %d %d 255\n" % (bitmap.width, bitmap.height) + data
