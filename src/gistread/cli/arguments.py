@@ -172,8 +172,7 @@ def add_docs(parser: argparse.ArgumentParser) -> None:
 def add_completion(parser: argparse.ArgumentParser) -> None:
     shells = ["bash", "zsh", "fish"]
     parser.add_argument("shell", metavar="SHELL", nargs="?", choices=shells, help=", ".join(shells))
-    kinds = ["books", "models", "presets", "catalogue"]
-    parser.add_argument("--names", choices=kinds, help=argparse.SUPPRESS)
+    parser.add_argument("--names", choices=["books", "models"], help=argparse.SUPPRESS)
 
 
 def add_serve(parser: argparse.ArgumentParser) -> None:

@@ -6,16 +6,21 @@ from typing import Any
 import shtab
 
 from gistread.cli.cache import PARTS
+from gistread.cli.opening import library_entries
 from gistread.cli.output import write
 from gistread.cli.parser import whole_parser
+from gistread.engine.catalogue import read_catalogue
+from gistread.engine.model_search import found_models, starter_path
+from gistread.engine.models import STARTER
 from gistread.errors import ExitStatus, UsageError
+from gistread.library.entries import words_of
 from gistread.paths import default_paths
+from gistread.presets import AUTO, read_presets
 from gistread.readers.registry import METHODS
 
 _PATHS = {"PATH": shtab.FILE, "FILE": shtab.FILE, "DIR": shtab.DIRECTORY}
 _MODELS = {"model", "asking_model"}
 _Words = dict[str, Any]
-_CHOICES = {"readers": METHODS, "parts": PARTS}
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -30,27 +35,10 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def completion_names(kind: str) -> list[str]:
-    """The names that completion scripts offer, without those that contain spaces."""
-    paths = default_paths()
-    found: list[str]
-    if kind == "presets":
-        from gistread.presets import AUTO, read_presets
-
-        found = [AUTO, *read_presets(paths.presets)[0]]
-    elif kind == "catalogue":
-        from gistread.engine.catalogue import read_catalogue
-
-        catalogue = read_catalogue()
-        found = [entry.name for entry in (*catalogue.entries, catalogue.starter)]
-    elif kind == "books":
-        from gistread.cli.opening import library_entries
-        from gistread.library.entries import words_of
-
+    """The names that completion scripts ask for at each use: of books or models, without those that contain spaces."""
+    if kind == "books":
         found = ["-".join(words_of(entry.title)) for entry in library_entries()]
     else:
-        from gistread.engine.model_search import found_models, starter_path
-        from gistread.engine.models import STARTER
-
         found = [STARTER] if starter_path() else []
         found += [model.name for model in found_models()]
     return [name for name in found if len(name.split()) == 1]
@@ -66,6 +54,8 @@ def completion_script(shell: str) -> str:
 
 
 def _add_completions(parser: argparse.ArgumentParser) -> None:
+    presets = [AUTO, *read_presets(default_paths().presets)[0]]
+    choices, catalogue = {"readers": [*METHODS], "parts": [*PARTS], "preset": presets}, read_catalogue()
     # argparse has no public list of a parser's actions.
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -73,33 +63,29 @@ def _add_completions(parser: argparse.ArgumentParser) -> None:
                 _add_completions(command)
             if "docs" in action.choices:  # `help COMMAND`, which the parser turns around
                 action.add_parser("help").add_argument("name", choices=[*action.choices])
-        elif action.dest in _CHOICES:
-            action.choices = list(_CHOICES[action.dest])
-        elif not action.choices and (words := _completion(action, parser.prog)):
+        elif action.dest == "model" and parser.prog.endswith(" get"):
+            action.choices = [entry.name for entry in (*catalogue.entries, catalogue.starter)]
+        elif action.dest in choices:
+            action.choices = choices[action.dest]
+        elif not action.choices and (words := _completion(action)):
             action.complete = words  # type: ignore[attr-defined]
 
 
-def _completion(action: argparse.Action, program: str) -> _Words | None:
-    if action.dest == "preset":
-        return _from_command("presets")
+def _completion(action: argparse.Action) -> _Words | None:
     if action.dest in _MODELS:
-        if program.endswith(" get"):
-            return _from_command("catalogue")
-        return _from_command("models", or_file=True)
+        return _from_command("models")
     if action.metavar == "BOOK":
-        return _from_command("books", or_file=True)
+        return _from_command("books")
     words: _Words | None = _PATHS.get(str(action.metavar))
     return words
 
 
-def _from_command(kind: str, *, or_file: bool = False) -> _Words:
+def _from_command(kind: str) -> _Words:
+    """Names that a command prints, or files."""
     command = f"gistread completion --names {kind}"
     words: _Words = shtab.cmd(command)
     # shtab's own code would run the command for every option at once.
-    function, files = f"_gistread_{kind}", "; _files" if or_file else ""
-    preamble = {**words["preamble"], "zsh": f'{function}() {{ compadd -- ${{(f)"$({command})"}}{files} }}'}
-    words |= {"zsh": function, "preamble": preamble}
-    if or_file:
-        preamble["bash"] = preamble["bash"].replace("\n}", "\n  compgen -f -- $1\n}")
-        words |= {"fish": f"{words['fish']} {shtab.FILE['fish']}", "tcsh": shtab.FILE["tcsh"]}
-    return words
+    function, preamble = f"_gistread_{kind}", dict(words["preamble"])
+    preamble["zsh"] = f'{function}() {{ compadd -- ${{(f)"$({command})"}}; _files }}'
+    preamble["bash"] = preamble["bash"].replace("\n}", "\n  compgen -f -- $1\n}")
+    return words | {"zsh": function, "preamble": preamble, "fish": f"{words['fish']} {shtab.FILE['fish']}"}

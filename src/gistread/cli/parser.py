@@ -95,7 +95,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if name:
         command = _commands()[name]
         parser = Parser(f"gistread {name}", command.summary, command.examples)
-        _add_arguments(name, parser)
+        getattr(arguments, f"add_{name}")(parser)
         if command.default_action:
             parsed = parser.parse_args(_with_action(argv[1:], command, parser))
         elif "--" in argv:  # Intermixed parsing drops it.
@@ -120,12 +120,8 @@ def whole_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", parser_class=Parser)
     for name, command in _commands().items():
         sub = commands.add_parser(name, help=command.summary, description=command.summary, epilog=command.examples)
-        _add_arguments(name, sub)
+        getattr(arguments, f"add_{name}")(sub)
     return parser
-
-
-def _add_arguments(command: str, parser: argparse.ArgumentParser) -> None:
-    getattr(arguments, f"add_{command}")(parser)
 
 
 def _command_first(argv: Sequence[str]) -> Sequence[str]:
@@ -167,16 +163,14 @@ def _misspelt(argv: Sequence[str]) -> str:
         return ""
     from difflib import get_close_matches
 
-    near = get_close_matches(argv[0], _commands(), n=1)
-    if not near:
-        return ""
-    from gistread.library.entries import filter_entries, list_entries
-    from gistread.paths import default_paths
-    from gistread.store.catalogue import Catalogue
-    from gistread.store.user_data import UserData
+    if near := get_close_matches(argv[0], _commands(), n=1):
+        from gistread.cli.opening import book_path
 
-    entries, _ = list_entries(UserData(default_paths()), Catalogue(default_paths()))
-    return "" if filter_entries(entries, argv[0]) else near[0]
+        try:
+            book_path(argv[0])
+        except UsageError:
+            return near[0]
+    return ""
 
 
 def _main_parser(epilog: str) -> Parser:

@@ -21,6 +21,7 @@ from gistread.paths import default_paths
 from gistread.sample import story_path
 
 _NEEDS_TERMINAL = "gistread needs a terminal for its screen, and standard output or input is not one."
+_WITHOUT = "These work without one: `gistread index BOOK`, `gistread ask BOOK QUESTION`, `gistread pages BOOK`."
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         try:
             terminal = os.open(os.ctermid(), os.O_RDONLY)
         except OSError:
-            raise _no_terminal(_NEEDS_TERMINAL) from None
+            raise UsageError(_NEEDS_TERMINAL, _WITHOUT) from None
         os.dup2(terminal, sys.stdin.fileno())
         os.close(terminal)
         return open_screen(book, config, model, piped=True)
@@ -67,18 +68,13 @@ def _last_book() -> Path:
 
 
 def _check_terminal(*, piped: bool) -> None:
+    """Raises UsageError if the screen cannot be drawn. `piped`: the book, and not keys, comes from standard input."""
     if os.environ.get("TEXTUAL_DRIVER"):  # `gistread serve`: the browser is the terminal.
         return
     if not sys.stdout.isatty() or not (piped or sys.stdin.isatty()):
-        raise _no_terminal(_NEEDS_TERMINAL)
+        raise UsageError(_NEEDS_TERMINAL, _WITHOUT)
     if os.environ.get("TERM") == "dumb":
-        raise _no_terminal("gistread cannot draw its screen on a terminal with TERM=dumb.")
-
-
-def _no_terminal(message: str) -> UsageError:
-    return UsageError(
-        message, "These work without one: `gistread index BOOK`, `gistread ask BOOK QUESTION`, `gistread pages BOOK`."
-    )
+        raise UsageError("gistread cannot draw its screen on a terminal with TERM=dumb.", _WITHOUT)
 
 
 def _docs(page: str, config: Config) -> ExitStatus:
@@ -133,15 +129,10 @@ def _serve(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def _screen_command(arguments: argparse.Namespace) -> list[str]:
-    options = {
-        "--model": arguments.model,
-        "--asking-model": arguments.asking_model,
-        "--context": arguments.context_tokens,
-    }
     words = python_command("gistread", outlives_parent=True)
-    for option, value in options.items():
-        if value:
-            words += [option, str(value)]
+    for option in ("model", "asking_model", "context_tokens"):
+        if value := getattr(arguments, option):
+            words += [f"--{option.removesuffix('_tokens').replace('_', '-')}", str(value)]
     if arguments.book == STANDARD_INPUT:
         raise UsageError("A browser page cannot read standard input.", "Name a file.")
     if arguments.book:
