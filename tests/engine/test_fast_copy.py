@@ -62,3 +62,11 @@ async def test_a_copy_that_is_cut_off_is_made_again(slow: Path, start: StartEngi
     made.write_bytes(whole[:-100])
     assert (await start(slow, cache=tmp_path)).info.weights.startswith("Q8_0 copy of ")
     assert made.read_bytes() == whole
+
+
+async def test_what_a_killed_process_left_is_removed(slow: Path, start: StartEngine, tmp_path: Path) -> None:
+    folder = tmp_path / "weights"
+    folder.mkdir()
+    (folder / f"f16.any.Q8_0.gguf.{2**22 + 1}.partial").write_bytes(b"GGUF")
+    await start(slow, cache=tmp_path)
+    assert [path.suffix for path in folder.iterdir()] == [".gguf"]

@@ -9,8 +9,9 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+import psutil
 
 from gistread.child_process import run_python
 from gistread.engine.llama.gguf import GgufHeader, read_header
@@ -24,7 +25,7 @@ _HAVE_KERNELS = {"F16", "BF16", "F32", "Q8_0", "Q4_0", "Q4_K"}
 _BYTES_PER_WEIGHT = 34 / 32
 _MOST_BYTES = 512_000_000  # Of a copy
 _CONVERTER = "gistread.engine.llama.worker.quantize"
-_WITHIN_S = 600.0  # Also the age of an unfinished copy whose process was killed
+_WITHIN_S = 600.0
 
 
 def lacks_kernels(header: GgufHeader) -> bool:
@@ -85,11 +86,11 @@ def reject_copy(header: GgufHeader, folder: Path) -> None:
 
 
 def _make_room(header: GgufHeader, folder: Path) -> bool:
-    """Remove abandoned copies. Returns False if there is no room on the disk or in memory."""
+    """Remove what processes that were killed left. Returns False if there is no room on the disk or in memory."""
     size = header.parameters * _BYTES_PER_WEIGHT
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):
         make_folder(folder)
         for partial in folder.glob("*.partial"):
-            if time.time() - partial.stat().st_mtime > _WITHIN_S:
+            if not psutil.pid_exists(int(partial.stem.rpartition(".")[2])):
                 partial.unlink()
     return (free_disk_bytes(folder) or 0) >= 3 * size and available_bytes() >= 1.5 * size
