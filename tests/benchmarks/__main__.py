@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
-from gistread.engine.models import STARTER, resolve_adapted
+from gistread.engine.models import STARTER, find_source
 from gistread.errors import EngineError
 from tests.benchmarks import (
     answers,
@@ -71,12 +71,13 @@ def main() -> int:
     if unknown := [name for name in options.parts if name not in PARTS]:
         parser.error(f"{unknown[0]} is not one of: {', '.join(PARTS)}")
     try:
-        model, adapter = resolve_adapted(options.model)
+        source = find_source(options.model)
     except EngineError as error:
         print(f"{error} Or name a model with --model.", file=sys.stderr)
         return 2
+    assert source.path is not None
     with tempfile.TemporaryDirectory() as folder:
-        setting = Setting(model, Path(folder), options.quick, adapter, options.words, options.gist_tokens)
+        setting = Setting(source.path, Path(folder), options.quick, source.adapter, options.words, options.gist_tokens)
         document = asyncio.run(_run(options.parts or list(PARTS), setting))
     if options.json is not None:
         options.json.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +77,11 @@ async def test_an_adapter_that_does_not_fit_is_refused_at_load(tiny: Path, start
 def test_the_starter_has_its_own_adapter(tiny: Path, adapter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (model_search, models):
         monkeypatch.setattr(module, "starter_path", lambda: tiny)
-    monkeypatch.setattr(model_search, "starter_adapter", lambda: adapter)
-    assert find_source("starter").adapter == find_source(str(tiny)).adapter == adapter
+    (tiny.parent / "starter").mkdir(exist_ok=True)
+    shutil.copy(adapter, tiny.parent / "starter" / "gistread.gguf")
+    monkeypatch.setattr(model_search, "__file__", str(tiny.parent / "model_search.py"))
+    own = tiny.parent / "starter" / "gistread.gguf"
+    assert find_source("starter").adapter == find_source(str(tiny)).adapter == own
     assert find_source("starter").name == "starter"
     assert find_source("starter-base").adapter is None
     assert find_source(f"starter+{adapter}").adapter == adapter

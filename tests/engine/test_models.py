@@ -12,8 +12,8 @@ import pytest
 from gistread.engine import models
 from gistread.engine.catalogue import read_catalogue
 from gistread.engine.model_files import ModelFile
-from gistread.engine.model_search import starter_adapter, starter_path
-from gistread.engine.models import default_spec, find_models, resolve_adapted, resolve_model
+from gistread.engine.model_search import own_adapter, starter_path
+from gistread.engine.models import default_spec, find_models, find_source, resolve_model
 from gistread.errors import EngineError, ExitStatus
 from gistread.paths import default_paths
 
@@ -225,4 +225,6 @@ def test_a_downloaded_starter_is_the_starter_with_its_adapter(monkeypatch: pytes
     assert starter_path() is None
     catalogue = read_catalogue()
     path = gguf(default_paths().models / catalogue.starter.file)
-    assert resolve_adapted("starter") == (path, starter_adapter())
+    source = find_source("starter")
+    assert (source.path, source.adapter) == (path, own_adapter(path))
+    assert source.adapter is not None

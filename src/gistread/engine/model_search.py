@@ -19,7 +19,6 @@ _STARTER_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _DEPTH = 6  # Depth of the search below a folder: enough for LM Studio and the Hugging Face cache
 _SKIPPED = re.compile(r"blobs|manifests|\.git|\.locks|\.trash|(datasets|spaces)--.*")  # Folders without named models
 _PART = re.compile(r"-(\d{5})-of-(\d{5})$")  # llama.cpp's naming of split models
-_MOST_PARTS = 1000
 _DIGEST = re.compile(r"sha256[:-][0-9a-f]+")
 _OLLAMA_SERVICE = Path("/usr/share/ollama/.ollama/models")  # Of the service that Ollama's install script creates
 
@@ -57,15 +56,10 @@ def starter_path() -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def starter_adapter() -> Path | None:
-    """The LoRA adapter for the starter that comes with gistread (`research/training/`)."""
-    path = Path(__file__).with_name("starter") / "gistread.gguf"
-    return path if path.is_file() else None
-
-
 def own_adapter(path: Path) -> Path | None:
-    """The default adapter of this model, if any."""
-    return starter_adapter() if path == starter_path() else None
+    """The default LoRA adapter of this model: one for the starter comes with gistread (`research/training/`)."""
+    adapter = Path(__file__).with_name("starter") / "gistread.gguf"
+    return adapter if path == starter_path() and adapter.is_file() else None
 
 
 def _every() -> Iterator[FoundModel]:
@@ -94,7 +88,7 @@ def parts_of(path: Path) -> tuple[Path, ...]:
 def _named_by_file(path: Path) -> FoundModel:
     stem = path.name[: -len(SUFFIX)]
     split = _PART.search(stem)
-    if split is None or not 0 < int(split[2]) <= _MOST_PARTS:
+    if split is None or not 0 < int(split[2]) <= 1000:
         return FoundModel(stem, (path,))
     name, count = stem[: split.start()], int(split[2])
     numbers = range(1, count + 1)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 STARTER = "starter"  # Name of the model installed as a Python package, with gistread's adapter for it
 STARTER_BASE = "starter-base"  # The same model without the adapter
-_AND = "+"  # Between a model and its adapter
 _LIST = "`gistread models list` shows the models on this machine."
 
 
@@ -68,20 +67,9 @@ def resolve_model(spec: str, *, usable: bool = True) -> Path:
     return candidates[0].path
 
 
-def resolve_adapted(spec: str) -> tuple[Path, Path | None]:
-    """The files of `MODEL+ADAPTER`, or of the only model if empty. The starter has an adapter. Raises EngineError."""
-    name, adapter = split_adapter(spec)
-    path = resolve_model(name or default_spec())
-    if adapter is None:
-        return path, None if name == STARTER_BASE else own_adapter(path)
-    if not Path(adapter).expanduser().is_file():
-        raise EngineError(f"No such adapter: {adapter}.", "An adapter is the path of a GGUF file.")
-    return path, Path(adapter).expanduser().absolute()
-
-
 def split_adapter(spec: str) -> tuple[str, str | None]:
     """The model's own name in `MODEL+ADAPTER`, and the path of the adapter."""
-    name, _, adapter = spec.rpartition(_AND)
+    name, _, adapter = spec.rpartition("+")
     is_adapter = adapter != spec and adapter.casefold().endswith(SUFFIX) and not Path(spec).expanduser().is_file()
     return (name, adapter) if is_adapter else (spec, None)
 
@@ -164,11 +152,15 @@ class ModelSource:
 
 
 def find_source(spec: str) -> ModelSource:
-    """Resolve a model specification; empty: the only model here. Does not contact servers. Raises EngineError."""
+    """Resolve `MODEL+ADAPTER`, or an address; empty: the only model here. Contacts no servers. Raises EngineError."""
     if is_address(spec):
         address = parse_address(spec)
         return ModelSource(str(address), None, address)
-    path, adapter = resolve_adapted(spec)
+    name, named = split_adapter(spec)
+    path = resolve_model(name or default_spec())
+    adapter = Path(named).expanduser().absolute() if named else None if name == STARTER_BASE else own_adapter(path)
+    if adapter is not None and not adapter.is_file():
+        raise EngineError(f"No such adapter: {named}.", "An adapter is the path of a GGUF file.")
     is_starter = adapter is not None and adapter == own_adapter(path)
     return ModelSource(STARTER if is_starter else path.stem, path, adapter=adapter)
 
