@@ -112,7 +112,7 @@ async def main():
     engine.watch(lambda state: state.phase is Phase.PREFILL and busy.set())
     asyncio.create_task(engine.complete((Message("user", "word " * 700),)))
     await busy.wait()
-    engine._worker._worker._outgoing.write(b'{{"kind": "Canc')
+    engine._worker._outgoing.write(b'{{"kind": "Canc')
     await asyncio.sleep(0)
     os.kill(os.getpid(), signal.SIGKILL)
 asyncio.run(main())

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from gistread.engine.protocol import (
     Choice,
     Completion,
     EngineInfo,
-    EngineState,
     Priority,
     Prompt,
     Rates,
@@ -43,7 +42,7 @@ _THINKING_TOKENS = 2048  # Room for a thought that was cut off
 _FORMAT = 3  # Of the rates
 
 
-class LlamaEngine:
+class LlamaEngine(SupervisedWorker):
     """An `Engine` (see `engine/protocol.py`) over one GGUF file."""
 
     def __init__(
@@ -61,7 +60,7 @@ class LlamaEngine:
         `cache`: directory of rates and fast copies; None: there are none.
         `snapshots`: directory of prompt cache files; by default a folder in `cache`.
         """
-        self._worker = SupervisedWorker(self._load_model, log)
+        super().__init__(log)
         self._path = model_path
         self._name = name
         self._adapter = adapter
@@ -74,26 +73,11 @@ class LlamaEngine:
     @property
     def info(self) -> EngineInfo:
         # Those of earlier runs stay, so that equal questions show equal text.
-        return replace(self._worker.info, rates=self._stored_rates or self._worker.rates)
-
-    @property
-    def state(self) -> EngineState:
-        return self._worker.state
-
-    @property
-    def worker_pid(self) -> int | None:
-        return self._worker.pid
-
-    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
-        return self._worker.watch(callback)
-
-    async def start(self) -> EngineInfo:
-        await self._worker.start()
-        return self.info
+        return replace(super().info, rates=self._stored_rates or self._measured_rates())
 
     async def close(self) -> None:
-        await self._worker.close()
-        if self._cache is not None and (rates := self._worker.rates) is not None:
+        await super().close()
+        if self._cache is not None and (rates := self._measured_rates()) is not None:
             path = self._cache / MEASUREMENTS
             entries = {setup: one for setup, one in _read_rates(path).items() if setup != self._setup}
             _write_rates(path, {**entries, self._setup: [rates.prefill, rates.decode]})
@@ -132,7 +116,7 @@ class LlamaEngine:
             copies=str(self._cache / WEIGHTS) if self._cache else "",
         )
         while True:
-            worker = await self._worker.new_worker()
+            worker = await self._new_worker()
             try:
                 return await worker.load(message)
             except LostWhileLoadingError as error:
@@ -141,10 +125,10 @@ class LlamaEngine:
                 message = replace(message, first_layout=error.next_layout)
 
     async def count(self, text: str) -> int:
-        return (await self._worker.answer(messages.Count(text), messages.Counted)).tokens
+        return (await self._answer(messages.Count(text), messages.Counted)).tokens
 
     async def measure(self, prompt: Prompt) -> int:
-        return (await self._worker.answer(messages.Count(prompt=prompt), messages.Counted)).tokens
+        return (await self._answer(messages.Count(prompt=prompt), messages.Counted)).tokens
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
@@ -152,7 +136,7 @@ class LlamaEngine:
         room, spent = 0, NO_USAGE
         while True:
             longer = replace(sampling, max_tokens=sampling.max_tokens + room)
-            async with contextlib.aclosing(self._worker.ask(messages.Generate(prompt, longer, priority))) as replies:
+            async with contextlib.aclosing(self._ask(messages.Generate(prompt, longer, priority))) as replies:
                 async for reply in replies:
                     match reply:
                         case messages.Delta():
@@ -178,7 +162,7 @@ class LlamaEngine:
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         check_options(options)
-        answer = await self._worker.answer(messages.Choose(prompt, tuple(options), priority), messages.Chosen)
+        answer = await self._answer(messages.Choose(prompt, tuple(options), priority), messages.Chosen)
         return Choice(answer.index, answer.probability, answer.usage)
 
     async def choose_likeliest(
@@ -189,12 +173,12 @@ class LlamaEngine:
         return Choice(best, None, sum((one.usage for one in (*scored, *prior)), NO_USAGE))
 
     async def _score(self, prompt: Prompt, options: Sequence[str], priority: Priority) -> list[messages.Scored]:
-        asked = (self._worker.answer(messages.Score(prompt, option, priority), messages.Scored) for option in options)
+        asked = (self._answer(messages.Score(prompt, option, priority), messages.Scored) for option in options)
         # The first request evaluates the prompt; the others reuse it.
         return [await next(asked), *await asyncio.gather(*asked)]
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
-        return (await self._worker.answer(messages.Prepare(prompt, priority), messages.Prepared)).usage
+        return (await self._answer(messages.Prepare(prompt, priority), messages.Prepared)).usage
 
 
 def _write_rates(path: Path, entries: dict[str, Any]) -> None:

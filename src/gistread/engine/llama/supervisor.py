@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import itertools
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -28,13 +29,12 @@ class _Pending:
     attempts: int = 0
 
 
-class SupervisedWorker(Observable):
+class SupervisedWorker(Observable, ABC):
     """A worker process, restarted when lost. `start` or the first request loads the model; await `close`."""
 
-    def __init__(self, load: Callable[[], Awaitable[EngineInfo]], log: Path | None) -> None:
-        """`load` gets a worker from `new_worker` and loads a model into it. `log`: file for llama.cpp's messages."""
+    def __init__(self, log: Path | None) -> None:
+        """`log`: file for llama.cpp's messages."""
         super().__init__()
-        self._load = load
         self._log = log
         self._info: EngineInfo | None = None
         self._rates: dict[Phase, float] = {}  # Tokens a second
@@ -52,37 +52,40 @@ class SupervisedWorker(Observable):
         return self._info
 
     @property
-    def rates(self) -> Rates | None:
+    def worker_pid(self) -> int | None:
+        return self._worker.pid if self._worker else None
+
+    @abstractmethod
+    async def _load_model(self) -> EngineInfo:
+        """Load the model into a worker from `_new_worker`. Raises EngineError."""
+
+    def _measured_rates(self) -> Rates | None:
         """How fast the latest requests were worked on; None if there were none."""
         prefill, decode = self._rates.get(Phase.PREFILL), self._rates.get(Phase.DECODE)
         return Rates(prefill, decode) if prefill and decode else None
 
-    @property
-    def pid(self) -> int | None:
-        return self._worker.pid if self._worker else None
-
     async def start(self) -> EngineInfo:
         """Load the model. Idempotent. Raises EngineError."""
-        if self._info is not None and self._worker is not None and not self._start.under_way:
-            return self._info
-        return await self._start.wait()
+        if self._info is None or self._worker is None or self._start.under_way:
+            await self._start.wait()
+        return self.info
 
     async def close(self) -> None:
         """End the process and fail running requests. Idempotent."""
         if self._start.closed:
             return
         await self._start.close()
-        await self.end_worker()
+        await self._end_worker()
         self._fail(EngineError("The engine has been closed."))
         self.publish(EngineState(Phase.STOPPED))
 
-    async def new_worker(self) -> WorkerProcess:
+    async def _new_worker(self) -> WorkerProcess:
         """Replace the worker by one without a model. Raises EngineError."""
-        await self.end_worker()
+        await self._end_worker()
         self._worker = await WorkerProcess.start(self._log, self._on_event, self._on_lost)
         return self._worker
 
-    async def end_worker(self) -> None:
+    async def _end_worker(self) -> None:
         """End the process, which frees its memory."""
         worker, self._worker = self._worker, None
         if worker is not None:
@@ -95,15 +98,15 @@ class SupervisedWorker(Observable):
             pending.replies.put_nowait(StreamRestarted(notice))
         self.publish(EngineState(Phase.LOADING, fraction=0.0, notice=notice, is_fault=bool(lost)))
         try:
-            self._info = await self._load()
-            if self.pid is None:
+            self._info = await self._load_model()
+            if self.worker_pid is None:
                 raise EngineError("The model's process ended as soon as the model was loaded.", _SEE_LOG)
         except asyncio.CancelledError:
-            await self.end_worker()
+            await self._end_worker()
             self.publish(EngineState(Phase.STOPPED))
             raise
         except GistreadError as error:
-            await self.end_worker()
+            await self._end_worker()
             self._fail(error)
             self.publish(EngineState(Phase.FAILED, notice=error.message))
             raise
@@ -149,7 +152,7 @@ class SupervisedWorker(Observable):
                 del self._pending[pending.request.id]
                 pending.replies.put_nowait(error)
 
-    async def ask(self, request: messages.Request) -> AsyncGenerator[Delta | Done | messages.Answer | StreamRestarted]:
+    async def _ask(self, request: messages.Request) -> AsyncGenerator[Delta | Done | messages.Answer | StreamRestarted]:
         """Send a request and yield its replies; its id is set here. Raises PromptTooLongError, EngineError."""
         await self.start()
         pending = _Pending(replace(request, id=next(self._ids)))
@@ -174,20 +177,20 @@ class SupervisedWorker(Observable):
         finally:
             self._pending.pop(pending.request.id, None)
             if not ended:
-                self.send(Cancel(pending.request.id))
+                self._send(Cancel(pending.request.id))
 
-    async def answer(self, request: messages.Request, kind: type[Answer]) -> Answer:
-        """Send a request that has a single answer, of this kind. Raises as `ask`."""
-        async with contextlib.aclosing(self.ask(request)) as replies:
+    async def _answer(self, request: messages.Request, kind: type[Answer]) -> Answer:
+        """Send a request that has a single answer, of this kind. Raises as `_ask`."""
+        async with contextlib.aclosing(self._ask(request)) as replies:
             async for reply in replies:
                 if isinstance(reply, kind):
                     return reply
         raise EngineError("The model ended without an answer.")
 
-    def send(self, message: messages.Request | messages.Command) -> None:
+    def _send(self, message: messages.Request | messages.Command) -> None:
         if self._worker is not None:
             self._worker.send(message)
 
     def _submit(self, pending: _Pending) -> None:
         pending.attempts += 1
-        self.send(pending.request)
+        self._send(pending.request)

@@ -44,7 +44,7 @@ class _Server:
     chooser: Chooser
 
 
-class RemoteEngine:
+class RemoteEngine(Activity):
     """An `Engine` (see `engine/protocol.py`) on a server. `start` discovers its program and model."""
 
     def __init__(
@@ -61,12 +61,12 @@ class RemoteEngine:
         `connections`: concurrent requests; None: as many as usual for the server's program. `local_fingerprints`
         returns the fingerprints of the local models with a given name.
         """
+        super().__init__()
         self._address = address
         self._window = context_tokens
         self._connections = connections
         self._retry_policy = retry_policy or RetryPolicy()
         self._local_fingerprints = local_fingerprints
-        self._activity = Activity()
         self._start = SingleFlight(self._discover, "server-start")
         self._connection: Connection | None = None
         self._server: _Server | None = None
@@ -78,13 +78,6 @@ class RemoteEngine:
             raise EngineError("The model is not loaded yet.")
         return replace(self._server.info, parallel=self._server.requester.slots.limit)
 
-    @property
-    def state(self) -> EngineState:
-        return self._activity.state
-
-    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
-        return self._activity.watch(callback)
-
     async def start(self) -> EngineInfo:
         await self._started()
         return self.info
@@ -94,7 +87,7 @@ class RemoteEngine:
             return
         await self._start.close()
         await self._disconnect()
-        self._activity.publish(EngineState(Phase.STOPPED))
+        self.publish(EngineState(Phase.STOPPED))
 
     async def _started(self) -> _Server:
         if self._server is not None and not self._start.closed:
@@ -102,7 +95,7 @@ class RemoteEngine:
         return await self._start.wait()
 
     async def _discover(self) -> _Server:
-        self._activity.publish(EngineState(Phase.LOADING, notice=f"Connecting to {self._address.origin} …"))
+        self.publish(EngineState(Phase.LOADING, notice=f"Connecting to {self._address.origin} …"))
         ended = EngineState(Phase.STOPPED)
         try:
             self._server, notice = await self._connect()
@@ -114,7 +107,7 @@ class RemoteEngine:
         finally:
             if ended.phase is not Phase.IDLE:
                 await self._disconnect()
-            self._activity.publish(ended)
+            self.publish(ended)
 
     async def _connect(self) -> tuple[_Server, str]:
         """The server and its model, and a warning for the user, or nothing."""
@@ -123,15 +116,15 @@ class RemoteEngine:
             raise EngineError(
                 f"The key for {self._address.origin} has characters that no key has.", key_hint(self._address)
             )
-        connection = self._connection = Connection(self._address, key, self._retry_policy, self._activity.notice)
-        retrier = Retrier(self._address, self._retry_policy, self._activity.notice, with_key=bool(key))
+        connection = self._connection = Connection(self._address, key, self._retry_policy, self.notice)
+        retrier = Retrier(self._address, self._retry_policy, self.notice, with_key=bool(key))
         with retrier.translate_refusals():
             found = await retrier.call(lambda: discovery.find(connection))
             dialect = found.dialect
             slots = RequestSlots(self._connections or found.slots or dialect.connections)
             chat = Chat(connection, f"{found.base}/chat/completions", found.model, dialect)
             window = min(filter(None, (found.context_tokens, self._window)), default=dialect.default_window)
-            requester = Requester(chat, slots, retrier, self._activity, window)
+            requester = Requester(chat, slots, retrier, self, window)
             await requester.with_priority(Priority.INTERACTIVE)(ChatRequest(_HELLO, Sampling(1), only_warms=True))
             reported = await discovery.loaded_window(connection, found) or found.context_tokens
         window = min(filter(None, (reported, self._window)), default=dialect.default_window)
