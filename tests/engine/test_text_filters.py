@@ -26,6 +26,7 @@ def read(text: str, size: int, *, begun: bool = False, is_cut: bool = False) -> 
         "Let me see.</think>\n\nIt is red.",
         "<thinking>A colour?</thinking>It is red.",
         "[THINK]A colour?[/THINK]It is red.",
+        "<|START_THINKING|>A colour?<|END_THINKING|>It is red.",
         "<|channel>thought\nA colour?<channel|>It is red.",
         HARMONY,
         "analysisA colour is asked for.assistantfinalIt is red.",

@@ -102,6 +102,12 @@ async def test_a_key_is_in_no_message(connect: Connect, monkeypatch: pytest.Monk
         assert "s3cret" not in text
 
 
+async def test_a_key_is_in_no_answer_that_is_kept(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GISTREAD_API_KEY", "s3cret/key+1")
+    async with Server(Kind(key="s3cret/key+1"), says=lambda _: "Your key is s3cret/key+1 .") as server:
+        assert (await connect(server.url).complete(PROMPT)).text == "Your key is … ."
+
+
 async def test_a_silent_server_is_reported_before_the_request_is_repeated(connect: Connect) -> None:
     async with Server() as server:
         engine = connect(server.url)
