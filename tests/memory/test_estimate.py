@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from gistread.engine.protocol import Usage
-from gistread.memory.estimate import Pace, learned_pace, pace_of, seconds_to_read
 from gistread.memory.model import MemoryEntry
+from gistread.memory.sizes import Pace, learned_pace, pace_of, seconds_to_read
 from gistread.store.pace import LearnedPace
 from tests.memory.test_model import make_memory
 

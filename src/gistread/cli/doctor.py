@@ -24,8 +24,8 @@ from gistread.engine.models import ModelSource, find_chosen, header_of
 from gistread.engine.protocol import EngineInfo
 from gistread.errors import EngineError, ExitStatus
 from gistread.memory.check_results import CheckResult
-from gistread.memory.estimate import expected_pace
 from gistread.memory.model import ReadingMode
+from gistread.memory.sizes import expected_pace
 from gistread.units import counted, format_duration, format_size
 
 _NOVEL_WORDS = 100_000

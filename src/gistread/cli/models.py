@@ -38,9 +38,9 @@ from gistread.engine.protocol import EngineInfo, Priority
 from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, ExitStatus, GistreadError, StorageError, UsageError
 from gistread.memory.check_results import CheckResult, CheckResults
-from gistread.memory.estimate import expected_pace
 from gistread.memory.model import DEFAULT_READING_MODE
 from gistread.memory.model_check import check_model
+from gistread.memory.sizes import expected_pace
 from gistread.paths import default_paths
 from gistread.units import format_duration, format_size
 

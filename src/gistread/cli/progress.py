@@ -7,8 +7,8 @@ from typing import Self, TextIO
 
 from gistread.cli.output import is_quiet, sanitize, say
 from gistread.engine.protocol import EngineInfo, EngineState, Phase
-from gistread.memory.estimate import ROUGH_PAGES
 from gistread.memory.model import GistMemory
+from gistread.memory.sizes import ROUGH_PAGES
 from gistread.units import format_duration, progress_bar
 
 _REDRAWN_EVERY_S = 0.1

@@ -10,9 +10,8 @@ from types import MappingProxyType
 from gistread.engine.protocol import Engine, Priority
 from gistread.memory import facts, tree
 from gistread.memory.derived import ArtifactProgress
-from gistread.memory.estimate import RemainingWork
 from gistread.memory.model import GistMemory
-from gistread.memory.sizes import ANSWER_TOKENS, PAGES_OPEN, PROMPT_TOKENS, TOKENS_PER_WORD
+from gistread.memory.sizes import ANSWER_TOKENS, PAGES_OPEN, PROMPT_TOKENS, TOKENS_PER_WORD, RemainingWork
 
 ALL_SUMMARIES = "chapter summaries"  # Every summary, also that of the whole book, for zooming
 

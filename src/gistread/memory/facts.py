@@ -16,11 +16,10 @@ from gistread.book.sentences import sentence_spans
 from gistread.engine.concurrency import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
 from gistread.memory.derived import ArtifactProgress, as_finished, key_of
-from gistread.memory.estimate import RemainingWork, unread_page_words
 from gistread.memory.extractive import extract, shared_terms
 from gistread.memory.guard import Draft, Fault, no_foreign_names, not_a_refusal, not_the_prompt
 from gistread.memory.model import GistMemory, MemoryEntry
-from gistread.memory.sizes import TOKENS_PER_WORD
+from gistread.memory.sizes import TOKENS_PER_WORD, RemainingWork, unread_page_words
 from gistread.search.tokens import ARTICLES, Terms, folded
 from gistread.words import count_words
 

@@ -20,22 +20,20 @@ Passage = Span  # One that a prompt may show
 def split_into_passages(
     book: Book, start: int = 0, end: int | None = None, most_words: int = PASSAGE_WORDS
 ) -> list[Passage]:
-    return list(_passages(book, start, len(book.text) if end is None else end, most_words))
-
-
-def _passages(book: Book, start: int, end: int, most_words: int = PASSAGE_WORDS) -> Iterator[Passage]:
+    found: list[Passage] = []
     open_from = passage_end = -1
     words, headed = 0, False
-    for piece_start, piece_end, is_heading in _pieces(book, start, end, most_words):
+    for piece_start, piece_end, is_heading in _pieces(book, start, len(book.text) if end is None else end, most_words):
         size = count_words(book.text[piece_start:piece_end])
         if open_from >= 0 and not headed and (is_heading or words + size > most_words):
-            yield open_from, passage_end
+            found.append((open_from, passage_end))
             open_from, words = -1, 0
         if open_from < 0:
             open_from = piece_start
         passage_end, words, headed = piece_end, words + size, is_heading
     if open_from >= 0:
-        yield open_from, passage_end
+        found.append((open_from, passage_end))
+    return found
 
 
 def sentences_of(book: Book, start: int, end: int) -> Iterator[Passage]:
@@ -91,26 +89,21 @@ def numbered_passages(passages: Sequence[Passage], book: Book) -> tuple[tuple[in
     return tuple(enumerate(pieces, start=1))
 
 
-async def split_into_chunks(
-    book: Book, most_tokens: int, count: Callable[[str], Awaitable[int]], first: int | None = None
-) -> list[Passage]:
-    """Split the book into chunks of whole passages; only passages that are too long are cut. `first`: most chunks."""
+async def split_into_chunks(book: Book, most_tokens: int, count: Callable[[str], Awaitable[int]]) -> list[Passage]:
+    """Split the book into chunks of whole passages; only passages that are too long are cut."""
     found: list[Passage] = []
     tokens = 0
-    passages = _passages(book, 0, len(book.text))
-    halves: deque[Passage] = deque()
-    while passage := halves.popleft() if halves else next(passages, None):
-        start, end = passage
+    passages = deque(split_into_passages(book))
+    while passages:
+        start, end = passages.popleft()
         size = await count(book.text[start:end]) + 2
         if size > most_tokens and end - start > 1:
             middle = (start + end) // 2
-            halves.extendleft([(middle, end), (start, middle)])
+            passages.extendleft([(middle, end), (start, middle)])
             continue
         if found and tokens + size <= most_tokens:
             found[-1] = found[-1][0], end
             tokens += size
-        elif len(found) == first:
-            break
         else:
             found.append((start, end))
             tokens = size

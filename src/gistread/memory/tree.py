@@ -21,11 +21,10 @@ from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory import gisting
 from gistread.memory.derived import ArtifactProgress, DerivedRecords, as_finished, key_of
-from gistread.memory.estimate import RemainingWork, unread_page_words
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import careful_attempts, gist_page, is_short, merged_words, wanted_words
 from gistread.memory.model import Gist, GistMemory, GistSource, Page
-from gistread.memory.sizes import TOKENS_PER_WORD
+from gistread.memory.sizes import TOKENS_PER_WORD, RemainingWork, unread_page_words
 from gistread.words import count_words
 
 MAX_CHILDREN = 8  # MemWalker has 5 to 8 (Table 4)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import partial
 
@@ -84,47 +84,31 @@ async def answer_from(
     context: AnswerContext, prompt: Prompt, question: str, engine: Engine, options: ReaderOptions
 ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
     """Stream a draft of the answer; the last event is `Answered`."""
-    tokens = await engine.count(context.text) if context.text else 0
-    said: AsyncGenerator[AnswerDelta | Restarted | _Result, None]
+    draft = Answered(
+        answer="",
+        found=context.has_evidence,
+        citations=(),
+        lookups=context.lookups,
+        expanded=context.expanded,
+        compression_rate=context.compression_rate,
+        usage=context.usage,
+        seen=context.seen,
+        context_tokens=await engine.count(context.text) if context.text else 0,
+        noted=context.noted,
+        gists=context.gists,
+    )
     if options.choices:
-        said = _choose_option(prompt, question, engine, options)
+        said = _choose_option(draft, prompt, question, engine, options)
     else:
-        said = _write_answer(prompt, engine, options, dict(context.numbered))
+        said = _write_answer(draft, prompt, engine, options, dict(context.numbered))
     async with aclosing(said) as events:
         async for event in events:
-            if not isinstance(event, _Result):
-                yield event
-                continue
-            found = event.found and context.has_evidence
-            yield Answered(
-                answer=event.text,
-                found=found,
-                citations=(),
-                lookups=context.lookups,
-                expanded=context.expanded,
-                compression_rate=context.compression_rate,
-                usage=context.usage + event.usage,
-                choice=event.choice,
-                seen=context.seen,
-                context_tokens=tokens,
-                noted=context.noted,
-                gists=context.gists,
-                cited=event.cited,
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class _Result:
-    text: str
-    found: bool  # False: the answer is "the book does not say"
-    usage: Usage
-    choice: int | None = None
-    cited: tuple[Passage, ...] = ()  # See `Answered.cited`
+            yield event
 
 
 async def _choose_option(
-    prompt: Prompt, question: str, engine: Engine, options: ReaderOptions
-) -> AsyncGenerator[AnswerDelta | _Result, None]:
+    draft: Answered, prompt: Prompt, question: str, engine: Engine, options: ReaderOptions
+) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
     texts = [" ".join(choice.split()) for choice in options.choices]
     if _by_likelihood(options):
         without = answer_prompt("answer_passages", options, text="", question=question)
@@ -133,7 +117,7 @@ async def _choose_option(
         choice = await engine.choose(prompt, list(LETTERS[: len(texts)]))
     text = texts[choice.index]
     yield AnswerDelta(text)
-    yield _Result(text, True, choice.usage, choice.index)
+    yield replace(draft, answer=text, usage=draft.usage + choice.usage, choice=choice.index)
 
 
 def _by_likelihood(options: ReaderOptions) -> bool:
@@ -142,8 +126,8 @@ def _by_likelihood(options: ReaderOptions) -> bool:
 
 
 async def _write_answer(
-    prompt: Prompt, engine: Engine, options: ReaderOptions, numbered: Mapping[int, Passage]
-) -> AsyncGenerator[AnswerDelta | Restarted | _Result, None]:
+    draft: Answered, prompt: Prompt, engine: Engine, options: ReaderOptions, numbered: Mapping[int, Passage]
+) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
     is_weak = options.trust is Trust.FAILED
     text = ""
     finish = "end"
@@ -178,7 +162,8 @@ async def _write_answer(
             answer += " …"
     references = References(numbered)
     answer = (references.add(answer) + references.rest()).strip()
-    yield _Result(answer, bool(answer) and not says_not_found(answer), usage, cited=references.cited)
+    found = draft.found and bool(answer) and not says_not_found(answer)
+    yield replace(draft, answer=answer, found=found, usage=draft.usage + usage, cited=references.cited)
 
 
 class References:

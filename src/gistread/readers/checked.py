@@ -51,7 +51,7 @@ async def check_events(
             if isinstance(event, Started):
                 event = started = replace(event, bound_share=memory.bound_share)
             draft = event if isinstance(event, Answered) and event.choice is None and not event.quoted else None
-            if draft and started and not _nothing_read(started):
+            if draft and started and (started.pages_read or started.share_shown is not None):
                 refused = steering.refused
                 checked = await asyncio.to_thread(check_answer, draft, question, memory, started, options, refused)
                 is_kept = options.trust is not Trust.FAILED and checked.answer == draft.answer
@@ -121,7 +121,7 @@ def _check_weak(
     if answered.found and _should_keep(answered.answer, statements):
         compared = tuple(dict.fromkeys(one.quote for one in statements if one.quote))
         found = answered.citations or cite(answered.answer, question, memory, places, answered.cited)
-        return replace(answered, citations=(found or compared)[:_MOST], marks=_marks_of(answered.answer, statements))
+        return replace(answered, citations=(found or compared)[:_MOST], marks=_marks_of(statements))
     if quotes := closest_sentences(question, memory, places, options.selection):
         return replace(answered, answer=QUOTED, found=False, quoted=True, citations=quotes)
     if answered.found and answered.answer:
@@ -130,7 +130,7 @@ def _check_weak(
     return replace(answered, answer=text, found=False)
 
 
-def _marks_of(answer: str, statements: Sequence[Statement]) -> tuple[AnswerMark, ...]:
+def _marks_of(statements: Sequence[Statement]) -> tuple[AnswerMark, ...]:
     """A mark for each unsupported statement; neighbours in one."""
     marks: list[AnswerMark] = []
     supported_last = True
@@ -177,10 +177,6 @@ def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> 
     if not pages:
         return f"Not found in the memory{bound}; no page was opened."
     return f"Not found in the memory{bound}, nor in the pages that were looked at: {', '.join(map(str, pages))}."
-
-
-def _nothing_read(started: Started) -> bool:
-    return not started.pages_read and started.share_shown is None
 
 
 def _without_meta(answered: Answered, question: str, memory: GistMemory) -> tuple[Answered, tuple[Statement, ...]]:

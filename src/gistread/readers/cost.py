@@ -1,9 +1,8 @@
 """How much text a question shows to its model, by window and pace; and what an answer costs."""
 
 from gistread.engine.protocol import Engine, EngineInfo, Trust
-from gistread.memory.estimate import RemainingWork
 from gistread.memory.model import GistMemory
-from gistread.memory.sizes import TOKENS_PER_WORD
+from gistread.memory.sizes import TOKENS_PER_WORD, RemainingWork
 from gistread.readers.protocol import ReaderOptions
 
 PASSAGE_TOKENS = 4096  # Most tokens of ranked passages, unless the whole text fits

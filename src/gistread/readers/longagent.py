@@ -139,7 +139,11 @@ async def _ask_members(
 
     async def member(chunk: int) -> _Report | None:
         async with limit:
-            return None if steering.stop else await _ask(team, question, chunk)
+            if steering.stop:
+                return None
+            mentions = await choose_or(team.engine, team.member("member_mention", question, chunk), ["yes", "no"], 0)
+            team.usage += mentions.usage
+            return _Report((chunk,), await _answer_from(team, question, chunk) if mentions.index == 0 else "")
 
     order = sorted(range(len(team.chunks)), reverse=from_end)
     tasks = [asyncio.create_task(member(chunk)) for chunk in order]
@@ -147,12 +151,6 @@ async def _ask_members(
         async for report in reports:
             if report is not None:
                 yield report
-
-
-async def _ask(team: _Team, question: str, chunk: int) -> _Report:
-    mentions = await choose_or(team.engine, team.member("member_mention", question, chunk), ["yes", "no"], 0)
-    team.usage += mentions.usage
-    return _Report((chunk,), await _answer_from(team, question, chunk) if mentions.index == 0 else "")
 
 
 async def _answer_from(team: _Team, question: str, *chunks: int) -> str:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from gistread.engine.protocol import Engine, Priority
 from gistread.memory.artifacts import ARTIFACTS
-from gistread.memory.estimate import RemainingWork
 from gistread.memory.model import GistMemory
+from gistread.memory.sizes import RemainingWork
 from gistread.readers.registry import METHODS
 from gistread.session.events import (
     ActivityChanged,

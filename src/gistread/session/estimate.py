@@ -5,9 +5,8 @@ import asyncio
 from gistread.engine.protocol import Trust
 from gistread.errors import GistreadError
 from gistread.memory.artifacts import ARTIFACTS
-from gistread.memory.estimate import RemainingWork, seconds_to_read
 from gistread.memory.model import GistMemory
-from gistread.memory.sizes import unread_memory
+from gistread.memory.sizes import RemainingWork, seconds_to_read, unread_memory
 from gistread.readers.cost import BUILT_FIRST, LONG_S, QUICK, WHOLE_BOOK, answer_work
 from gistread.readers.registry import METHODS
 from gistread.session.events import ReadingState

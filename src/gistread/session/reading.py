@@ -10,12 +10,19 @@ from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.protocol import EngineInfo
 from gistread.errors import GistreadError, StorageError
-from gistread.memory.estimate import UNKNOWN_PACE, Pace, expected_pace, learned_pace, pace_of, seconds_to_read
 from gistread.memory.guard import clean
 from gistread.memory.model import DEFAULT_READING_MODE, GistFocus, GistMemory, MemoryEntry, Page, ReadingMode
 from gistread.memory.preset_detection import detect_preset
 from gistread.memory.reading import PageAhead, PageFound, PageRead, ReadingPlan, characters_left, read_book
-from gistread.memory.sizes import choose_sizes
+from gistread.memory.sizes import (
+    UNKNOWN_PACE,
+    Pace,
+    choose_sizes,
+    expected_pace,
+    learned_pace,
+    pace_of,
+    seconds_to_read,
+)
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryHeader, MemoryWriter
 from gistread.paths import Paths

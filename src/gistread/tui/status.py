@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gistread.engine.protocol import EngineState, Phase, Priority
-from gistread.memory.estimate import ROUGH_PAGES
+from gistread.memory.sizes import ROUGH_PAGES
 from gistread.session.events import Activity, ArtifactBuilding, AskingState, ReadingState
 from gistread.units import counted, format_duration
 

@@ -27,7 +27,7 @@ from gistread.tui.widgets.row_list import RowList
 from gistread.units import format_duration
 
 if TYPE_CHECKING:
-    from gistread.memory.estimate import RemainingWork
+    from gistread.memory.sizes import RemainingWork
     from gistread.session.session import Session
 
 
