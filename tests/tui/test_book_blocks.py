@@ -81,3 +81,14 @@ def test_a_book_in_which_people_talk_is_a_story() -> None:
 
     assert is_story(written(4))
     assert not is_story(written(20))
+
+
+def test_the_lines_of_a_title_page_are_centred_and_no_others() -> None:
+    parts = ("Titlepage", "By Oscar Wilde.", "Chapter 1", "It began.")
+    text, paragraphs = "\n\n".join(parts), list[Paragraph]()
+    for number, part in enumerate(parts):
+        kind = ParagraphKind.TEXT if number % 2 else ParagraphKind.HEADING
+        paragraphs.append(Paragraph(text.index(part), text.index(part) + len(part), kind, 1 - number % 2))
+    chapters = (Chapter(parts[0], 0, paragraphs[2].start), Chapter(parts[2], paragraphs[2].start, len(text)))
+    shown = BookBlocks(Book(text, "T", tuple(paragraphs), chapters))
+    assert [block.align for block in shown] == ["center", "center", "center", "left"]

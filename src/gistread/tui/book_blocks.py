@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from gistread.book.model import Book, Paragraph, ParagraphKind, Style
+from gistread.memory.front_matter import front_matter_end
 from gistread.tui.text import Block, Span
 from gistread.tui.text.cells import can_shift
 from gistread.tui.text.figure import Figure
@@ -19,6 +20,7 @@ _PARAGRAPHS = (ParagraphKind.TEXT, ParagraphKind.QUOTE)  # separated by indents,
 # A chapter heading of at most `_LONGEST_NUMBER` characters is a number, set at this level.
 _NUMBER_LEVEL, _LONGEST_NUMBER = 2, 8
 _LOWEST_CENTRED = 3  # lowest level of headings that are centred; lower ones are left-aligned
+_LONGEST_TITLE = 60  # characters of a line of the title page, which is centred
 _MARKER = re.compile(
     r"(?:[•◦▪‣*†‡–-]|\[\d{1,4}\]|\d{1,4}|\(?(?:\d{1,4}|[ivxlcdm]{1,7}|[a-z])[.)])[ \t]+", re.IGNORECASE
 )
@@ -51,6 +53,7 @@ class BookBlocks(Sequence[Block]):
         self._style = style
         self._figures = {} if figures is None else figures
         self._chapters = {chapter.start for chapter in book.chapters}
+        self._begins = front_matter_end(book)
         self._foreign = _foreign_parts(book) if style.hyphenate else {}
 
     def __len__(self) -> int:
@@ -76,6 +79,7 @@ class BookBlocks(Sequence[Block]):
         before = book.paragraphs[index - 1] if index else None
         goes_on = before is not None and kind is before.kind and kind in _PARAGRAPHS
         parted = style.hyphenate and kind in _PARTED
+        titles = kind is ParagraphKind.TEXT and paragraph.end <= self._begins and len(text) <= _LONGEST_TITLE
         figure = self._figures.get(index)
         captioned = figure is not None and kind is ParagraphKind.IMAGE
         pictured = kind is ParagraphKind.IMAGE and any(book.images_between(paragraph.start, paragraph.end))
@@ -87,13 +91,13 @@ class BookBlocks(Sequence[Block]):
             level=paragraph.level,
             indent=0 if captioned else _indent(paragraph),
             # The first paragraph of a section is not indented.
-            first_indent=FIRST_INDENT if style.indent and goes_on else 0,
+            first_indent=FIRST_INDENT if style.indent and goes_on and not titles else 0,
             turnover=turnover(kind, text),
             hanging="▧" if pictured and not captioned else "",  # a caption may belong to a table or a listing
             rail="▏" if kind is ParagraphKind.CODE else "",
             blank_before=_above(paragraph, before, text, style.indent),
             opens=kind is ParagraphKind.HEADING and paragraph.start in self._chapters,
-            align="center" if captioned else _align(paragraph, style.justify),
+            align="center" if captioned or titles else _align(paragraph, style.justify),
             language=book.language if parted else "",
             foreign=self._foreign.get(index, ()) if parted else (),
             spans=spans,

@@ -42,11 +42,7 @@ ModelKey = str | Fetch | Entry  # A path or address, or another row
 class ModelRow(Row[ModelKey]):
     detail: str = ""  # Shown below the list while the cursor is on the row
     is_current: bool = False
-    found_by: str = ""  # More words that the filter matches
     refusal: str = ""
-
-    def holds(self, words: Sequence[str]) -> bool:
-        return Row(self.key, self.text, f"{self.about} {self.found_by}").holds(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +109,7 @@ class Chooser:
             standing = standing if result.is_usable else Availability.UNUSABLE
         name = f"{model.name}  (starter)" if is_starter else model.name
         about_line, details = " · ".join(filter(None, about)), "\n".join(filter(None, detail))
-        row = ModelRow(str(model.path), name, about_line, detail=details, found_by=more, refusal=refusal)
+        row = ModelRow(str(model.path), name, about_line, detail=details, also=more, refusal=refusal)
         is_current = self.current in (str(model.path), model.name) or (is_starter and self.current == STARTER)
         return standing, _current(row) if is_current else row
 

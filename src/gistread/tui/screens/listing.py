@@ -71,6 +71,7 @@ class Row(Generic[T]):
     key: T | None
     text: str
     about: str = ""  # Below it, muted
+    also: str = ""  # More words that the filter matches
     tail: str = ""  # Muted, at the right
     spans: tuple[Span, ...] = ()
     indent: int = 0
@@ -94,7 +95,7 @@ class Row(Generic[T]):
 
     def holds(self, words: Sequence[str]) -> bool:
         """Whether every one of these folded words is in it."""
-        text = folded(f"{self.text} {self.about}".casefold())
+        text = folded(f"{self.text} {self.about} {self.also}".casefold())
         return all(word in text for word in words)
 
 

@@ -11,9 +11,10 @@ from gistread.readers.introductions import introducing_sentences
 from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import ListScreen, Row, place_in
 from gistread.tui.text import Span
-from gistread.units import bars, counted
+from gistread.units import bars, counted, short
 
 _MOST_BARS = 56
+_MOST_OTHERS = 24  # characters of other names in a row; the card has all
 _TIMELINE_CELLS, _AROUND_CELLS = 140, 9  # Widest timeline; border, padding, cursor and scroll bar
 
 
@@ -57,10 +58,10 @@ class PeopleScreen(_NamesScreen):
 
 
 def _row(entity: Entity, length: int) -> Row[Choice]:
-    others = f"  {', '.join(entity.others)}" if entity.others else ""
+    others = f"  {short(', '.join(entity.others), _MOST_OTHERS)}" if entity.others else ""
     spans = (Span(len(entity.name), len(entity.name) + len(others), "muted"),)
     tail = f"{counted(entity.count, 'mention')} · first at {entity.first / max(1, length):.0%}"
-    return Row(entity, f"{entity.name}{others}", tail=tail, spans=spans)
+    return Row(entity, f"{entity.name}{others}", tail=tail, spans=spans, also=" ".join(entity.others))
 
 
 class CardScreen(_NamesScreen):

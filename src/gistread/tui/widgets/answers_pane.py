@@ -61,10 +61,7 @@ class AnswersPane(LongText):
 
     def begin(self, exchange: Exchange) -> None:
         """Show a running question."""
-        self.exchanges.append(exchange)
-        self._draw_all()
-        self.set_cursor(("question", len(self.exchanges) - 1), scroll=False)
-        self._scroll_to_newest()
+        self.show_exchanges([*self.exchanges, exchange])
 
     def set_record(self, record: SavedQuestion) -> None:
         """Set the saved record of the last exchange."""

@@ -73,14 +73,16 @@ def _widths(width: int) -> tuple[int, int, tuple[_Column, ...]]:
 
 def about(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
     """Title, author and facts."""
-    facts = [entry.title, ", ".join(entry.authors) or "unknown author", entry.format]
-    if entry.words:
-        facts.append(f"{entry.words:,} words")
+    facts = [entry.title, ", ".join(entry.authors) or "unknown author"]
     if entry.was_opened:
         facts.append("finished" if entry.finished else f"{format_percent(entry.share)} read")
-        facts.append(f"opened {relative_time(entry.opened_at, now_s)}")
     if entry.time_left:
         facts.append(f"{entry.time_left} left")
+    if entry.words:
+        facts.append(f"{entry.words:,} words")
+    facts.append(entry.format)
+    if entry.was_opened:
+        facts.append(f"opened {relative_time(entry.opened_at, now_s)}")
     if read is not None and read.pages and entry.length:
         share = read.characters / entry.length
         facts.append(f"{read.model_name} has read {'all' if share >= 1 else format_percent(share)} of it")
