@@ -39,7 +39,7 @@ from gistread.memory.store import BookProgress, all_memories, furthest_memories
 from gistread.paths import default_paths
 from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import UserData
-from gistread.units import counted, iso_time, progress_bar
+from gistread.units import iso_time, progress_bar
 
 _BAR_COLUMNS = 12
 _MOST_LISTED = 10
@@ -80,7 +80,7 @@ def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
     if not entries and folders is not None:
         say("No books yet. Open one with `gistread BOOK`, or add a folder with `gistread books --add FOLDER`.")
     elif entries and not shown:
-        say(f"None of your {counted(len(entries), 'book')} matches.")
+        say("No book matches.")
         return ExitStatus.FAILED
     return ExitStatus.DONE
 

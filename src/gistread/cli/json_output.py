@@ -111,12 +111,9 @@ def memories_document(headers: Iterable[MemoryHeader]) -> Json:
             {
                 "model": {"name": header.model_name, "fingerprint": header.fingerprint},
                 "reading": header.mode,
-                "min_words": header.size.min_words,
-                "max_words": header.size.max_words,
+                **fields(header.size, "min_words", "max_words"),
                 **_focus(header.focus),
-                "pages": header.pages,
-                "read_until": header.read_until,
-                "complete": header.complete,
+                **fields(header, "pages", "read_until", "complete"),
                 "used_at": iso_time(header.modified_s),
             }
             for header in headers

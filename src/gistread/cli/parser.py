@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from gistread import __version__
 from gistread.cli import arguments
 from gistread.cli.output import write
-from gistread.errors import UsageError
+from gistread.errors import GistreadError, UsageError
 
 _VERSION = f"gistread {__version__}"
 _SEE_HELP = "`gistread help` lists the commands."
@@ -165,11 +165,14 @@ def _misspelt(argv: Sequence[str]) -> str:
 
     if near := get_close_matches(argv[0], _commands(), n=1):
         from gistread.cli.opening import book_path
+        from gistread.library.entries import UnknownBookError
 
         try:
             book_path(argv[0])
-        except UsageError:
+        except UnknownBookError:
             return near[0]
+        except GistreadError:
+            return ""  # Opening it says what is wrong.
     return ""
 
 
