@@ -50,7 +50,7 @@ async def test_typing_searches_and_escape_clears_then_closes(tmp_path: Path) -> 
         await pilot.press("f1")
         await until(pilot, lambda: "Moving, in any pane" in text_of(app))
         await pilot.press(*"aloud")
-        await until(pilot, lambda: "Pause or resume reading aloud" in text_of(app))
+        await until(pilot, lambda: "Read aloud, or stop" in text_of(app))
         assert "Contents" not in text_of(app)
         assert any("z Z" in line and "Read aloud" in line for line in lines(app))
         await pilot.press(*" nothing at all")
