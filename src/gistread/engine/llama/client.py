@@ -14,6 +14,7 @@ from gistread.engine.llama.fast_copy import FAST
 from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
 from gistread.engine.llama.gguf import read_adapted_header
 from gistread.engine.llama.supervisor import SupervisedWorker
+from gistread.engine.llama.token_counter import TokenCounter, read_counter
 from gistread.engine.llama.worker_process import LostWhileLoadingError
 from gistread.engine.model_files import check_writes_text
 from gistread.engine.protocol import (
@@ -69,6 +70,7 @@ class LlamaEngine(SupervisedWorker):
         self._snapshots = snapshots or (cache / SNAPSHOTS if cache else None)
         self._setup = ""  # Begins with the fingerprint and names all that the speed depends on
         self._stored_rates: Rates | None = None
+        self._counter: asyncio.Task[TokenCounter | None] | None = None  # Being read, or read
 
     @property
     def info(self) -> EngineInfo:
@@ -125,6 +127,13 @@ class LlamaEngine(SupervisedWorker):
                 message = replace(message, first_layout=error.next_layout)
 
     async def count(self, text: str) -> int:
+        """Count tokens; without the model if it is not loaded and its vocabulary is supported."""
+        if self.worker_pid is None:
+            if self._counter is None:
+                self._counter = asyncio.create_task(asyncio.to_thread(read_counter, self._path), name="token-counter")
+            counter = await asyncio.shield(self._counter)
+            if counter is not None and (tokens := await asyncio.to_thread(counter.count, text)) is not None:
+                return tokens
         return (await self._answer(messages.Count(text), messages.Counted)).tokens
 
     async def measure(self, prompt: Prompt) -> int:

@@ -9,7 +9,7 @@ import os
 import re
 import struct
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -151,6 +151,7 @@ class Contents:
     pairs: Mapping[str, int | float | bool | str]
     arrays: Mapping[str, tuple[int, ...]]  # Short arrays of integers or booleans
     array_lengths: Mapping[str, int]  # The length of every array
+    strings: Mapping[str, list[bytes]]  # Of the arrays asked for
     tensors: Mapping[str, Tensor]
     header_bytes: int  # Without padding
     file_bytes: int
@@ -194,12 +195,12 @@ class Contents:
         return _TENSOR_TYPES.get(kind, (f"type {kind}", 1, 0))[0] if most else ""
 
 
-def read_contents(path: Path) -> Contents:
-    """Read the whole header. Raises EngineError."""
-    return _read(path, fingerprint=False)[0]
+def read_contents(path: Path, arrays: Collection[str] = ()) -> Contents:
+    """Read the whole header, with these arrays however long they are. Raises EngineError."""
+    return _read(path, arrays, fingerprint=False)[0]
 
 
-def _read(path: Path, *, fingerprint: bool) -> tuple[Contents, str]:
+def _read(path: Path, arrays: Collection[str] = (), *, fingerprint: bool) -> tuple[Contents, str]:
     if _BAD_PATH.search(str(path)):
         raise BrokenModelError(path, "its path contains line breaks or bytes that are not UTF-8", "Rename it.")
     try:
@@ -213,7 +214,7 @@ def _read(path: Path, *, fingerprint: bool) -> tuple[Contents, str]:
                 reason = f"it is GGUF version {version}, which is not supported"
                 raise BrokenModelError(path, reason, "Fetch a newer conversion of this model (GGUF 3).")
             file.seek(0)
-            contents = _Reader(file).read()
+            contents = _Reader(file, arrays).read()
             return contents, _fingerprint(file, contents) if fingerprint else ""
     except FileNotFoundError:
         raise EngineError(f"No such model file: {path}", _LIST_HINT) from None
@@ -298,14 +299,16 @@ def _fingerprint(file: BinaryIO, contents: Contents) -> str:
 class _Reader:
     """One pass over a header."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, wanted: Collection[str]) -> None:
         self._file = file
+        self._wanted = wanted  # Keys of arrays to read
         self._data = b""  # What was read of the file
         self._at = len(MAGIC) + 4  # Offset of what is read next, after the version
         self._strings = 0
         self._pairs: dict[str, int | float | bool | str] = {}
         self._arrays: dict[str, tuple[int, ...]] = {}
         self._lengths: dict[str, int] = {}
+        self._texts: dict[str, list[bytes]] = {}
 
     def read(self) -> Contents:
         """Raises _DamagedError, OSError."""
@@ -319,7 +322,7 @@ class _Reader:
             raise _DamagedError
         found = dict(self._tensor() for _ in range(tensors))
         size = os.fstat(self._file.fileno()).st_size
-        return Contents(self._pairs, self._arrays, self._lengths, found, self._at, size)
+        return Contents(self._pairs, self._arrays, self._lengths, self._texts, found, self._at, size)
 
     def _tensor(self) -> tuple[str, Tensor]:
         name = self._text(_LONGEST_KEY_BYTES)
@@ -345,10 +348,13 @@ class _Reader:
     def _array(self, key: str, kind: int, length: int) -> None:
         self._lengths[key] = length
         if kind == STRING:
+            start = self._at
             self._skip_strings(length)
+            if key in self._wanted:
+                self._texts[key] = self._strings_from(start, length)
         elif kind not in SCALARS or length > _MOST_BYTES:
             raise _DamagedError
-        elif length <= 1024 and SCALARS[kind] not in "fd":  # One number for each layer
+        elif (length <= 1024 or key in self._wanted) and SCALARS[kind] not in "fd":  # One number for each layer
             self._arrays[key] = self._unpack(f"{length}{SCALARS[kind]}")
         else:
             self._skip(length * struct.calcsize("<" + SCALARS[kind]))
@@ -365,6 +371,14 @@ class _Reader:
             at += 8 + length_at(data, at)[0]
         self._at = at
         self._data_until(at)
+
+    def _strings_from(self, at: int, count: int) -> list[bytes]:
+        found = []
+        for _ in range(count):
+            start = at + 8
+            at = start + int.from_bytes(self._data[at:start], "little")
+            found.append(self._data[start:at])
+        return found
 
     def _text(self, most: int) -> str:
         """A text of at most so many bytes; empty if it is too long to be useful: chat templates have some thousands."""
