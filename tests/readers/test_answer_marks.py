@@ -15,7 +15,7 @@ TEXT = (
     "“For the love of Heaven!” she whispered, “get away from here before it is too late!” Fortunato, a Roman, laughed.",
     "For the half of a century no mortal has disturbed them. On the third day four men came from Montresor’s house.",
     "“I drink,” he said, “to the buried.” The road to Chicago was twenty-one miles long, and it’s a long, long way.",
-    "In 1809 at half-past eight his grey and colourless honour was lost in London, where they sat.",
+    "In one thousand eight hundred and nine, at half-past eight, they sat. His grey, colourless honour was lost in London.",
 )
 ELSEWHERE = (
     "In the vault of the Medoc house there were twenty-seven casks. On a Monday, late in February, he drank there."
@@ -48,8 +48,8 @@ def marked(answer: str, question: str = "What happened?") -> list[str]:
         "Fortunato lachte, und die vier Männer kamen aus dem Haus in Chicago.",
         "About 20 miles, on the road to Chicago [1].",
         "**Main Events:** Honour and Its Price\n\n## Theme of the Story\nIn Society, he is lost by 8:30 p.m.",
-        "In the 1800s, in the early nineteenth century.",
-        'She saw "his gray and colorless honor was lost".',
+        "In 1809, in the 1800s, in the early nineteenth century.",
+        'She saw "his gray, colorless honor was lost".',
         "À Londres, il a perdu « son honneur gris et sans couleur », et plus rien.",
     ],
 )

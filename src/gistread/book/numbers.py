@@ -112,7 +112,7 @@ def _cjk(word: str) -> int | None:
 
 def numbers_in(text: str) -> Iterator[tuple[int, frozenset[int]]]:
     """Yield each number as (value, parts): "a hundred and twenty" is 120, of 100 and 20."""
-    value, parts, until = 0, list[int](), 0
+    thousands, value, parts, until = 0, 0, list[int](), 0
     text = text.lower()
     for match in _WORD.finditer(text):
         word = match[0].removesuffix("s") if match[0].removesuffix("s") in _FACTORS else match[0]
@@ -120,10 +120,12 @@ def numbers_in(text: str) -> Iterator[tuple[int, frozenset[int]]]:
         if number is None:
             continue
         if parts and not (_JOINED.match(text[until : match.start()]) and not word[0].isdigit()):
-            yield value, frozenset((value, *parts))
-            value, parts = 0, []
+            yield thousands + value, frozenset((thousands + value, *parts))
+            thousands, value, parts = 0, 0, []
         value = max(1, value) * number if word in _FACTORS else value + number
+        if number >= 1000 and word in _FACTORS:
+            thousands, value = thousands + value, 0
         parts.append(number)
         until = match.end()
     if parts:
-        yield value, frozenset((value, *parts))
+        yield thousands + value, frozenset((thousands + value, *parts))

@@ -28,6 +28,7 @@ _NEAR = 0.2  # Largest relative error of a number after "about"
 _SIMILAR = 0.8  # Least similarity (`difflib`) of two spellings of a name
 _TOLD_WORDS = 2  # Least words shared with what the book tells elsewhere of a number or a date
 _NEARBY = 300  # Characters around a paragraph that belong to it
+_BEGINNING = 200_000  # Characters of a book that show how it uses capitals
 _BARE_WORDS = 3  # Most words of an answer that is only a name
 
 _HEADING = ParagraphKind.HEADING
@@ -37,7 +38,6 @@ _ABBREVIATION = re.compile(r"\b(?:[A-Z]|Mrs?|Ms|Mme|Mlle|Drs?|St|Prof|Capt|Col|M
 _ROMAN = re.compile(r"[IVXLCDM]+")
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _CALENDAR, _IN_OTHER_LANGUAGES = (frozenset(_TABLES[name].split()) for name in ("dates", "other_languages"))
-_SPELLINGS = re.compile("|".join(_TABLES["spellings"]))
 _ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whose|whom)\b|.*\b(?:name|called)\b", re.IGNORECASE)
 _NOBODY = re.compile(r"(?:no|any|some|every)(?:body|one|thing)|\w+sel(?:f|ves)|\w+s", re.IGNORECASE)
 # Every word has a capital at the beginning of a sentence: there a name is known by what only people do,
@@ -85,7 +85,7 @@ _SPANS_OF_TIME = tuple(
         (r"decades?", 10),
         (r"half an hour|half[ -]past", 30),
         (r"quarter of an hour|quarter[ -]past", 15),
-        (r"quarter[ -]to", 45),
+        (r"quarter[ -](?:to|before)", 45),
         (r"half a dozen", 6),
         (r"weeks?", 7),
         (r"fortnights?", 14),
@@ -218,14 +218,17 @@ class _Text:
 def fold(text: str) -> str:
     """The text in lower case, without diacritics, with straight apostrophes."""
     text = text.casefold().replace("’", "'")
-    accented = {letter for letter in set(text) if not letter.isascii() and letter.isalpha()}
-    return text.translate({ord(letter): folded(letter) for letter in accented})
+    for letter in {one for one in set(text) if not one.isascii() and one.isalpha()}:
+        text = text.replace(letter, folded(letter))
+    return text
 
 
 def _letters(text: str) -> str:
     """The letters alone, American and British spelling alike."""
     letters = re.sub(r"[\W_]+", "", fold(text))
-    return _SPELLINGS.sub(lambda found: str(_TABLES["spellings"][found[0]]), letters)
+    for british, american in _TABLES["spellings"].items():
+        letters = letters.replace(british, american)
+    return letters
 
 
 @lru_cache(4)
@@ -246,7 +249,8 @@ def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
         unit = _UNIT.match(said, end) if text.language == "en" else None
         if value < _LEAST_NUMBER or (text.has_measure(value, unit[1].lower()) if unit else value in text.numbers):
             continue
-        if _ERA.match(said, end) and any(value in (year // 10 * 10, year // 100 + 1) for year in text.numbers):
+        is_told = partial(_has_era if _ERA.match(said, end) else _has_number, value)
+        if _ERA.match(said, end) and any(_has_era(value, str(year)) for year in text.numbers):
             continue
         if text.language != "en" and (value < 100 or not value % 100):
             continue  # The text may have it in words of its language
@@ -256,12 +260,17 @@ def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
         is_near = any(abs(value - number) <= _NEAR * value for number in text.numbers)
         if _LISTS.match(said, end) or (is_near and _ABOUT.search(before)):
             continue
-        if unit or not text.tells_elsewhere(_sentence_around(said, start), partial(_has_number, value)):
+        if unit or not text.tells_elsewhere(_sentence_around(said, start), is_told):
             yield start, end
 
 
 def _has_number(value: int, text: str) -> bool:
     return any(value == number for number, _ in numbers_in(text))
+
+
+def _has_era(value: int, text: str) -> bool:
+    """Whether a year of this decade or century is told: 1897 is one of the 1890s and of the 19th century."""
+    return any(value in (number, number // 10 * 10, number // 100 + 1) for number, _ in numbers_in(text))
 
 
 def _sentence_around(said: str, at: int) -> str:
@@ -285,7 +294,7 @@ def _numbers_of(said: str) -> Iterator[tuple[int, int, int]]:
 
 def _foreign_names(said: str, question: str, text: _Text, language: str) -> Iterator[tuple[int, int]]:
     """(start, end) of names that neither the text nor the question has; neighbours together."""
-    if language == "de" or not capitals_mark_names(text.book.text):
+    if language == "de" or not capitals_mark_names(text.book.text[:_BEGINNING]):
         return  # Capitals mark all nouns.
     last: tuple[int, int] | None = None
     for found in _WORD.finditer(said):
