@@ -15,7 +15,7 @@ TEXT = (
     "“For the love of Heaven!” she whispered, “get away from here before it is too late!” Fortunato, a Roman, laughed.",
     "For the half of a century no mortal has disturbed them. On the third day four men came from Montresor’s house.",
     "“I drink,” he said, “to the buried.” The road to Chicago was twenty-one miles long, and it’s a long, long way.",
-    "In one thousand eight hundred and nine, at half-past eight, they sat. His grey, colourless honour was lost in London.",
+    "In one thousand eight hundred and nine, at half-past eight, his grey, colourless honour was lost. London sat.",
 )
 ELSEWHERE = (
     "In the vault of the Medoc house there were twenty-seven casks. On a Monday, late in February, he drank there."
