@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import time
 import zipfile
 
 import pytest
@@ -92,6 +93,16 @@ class TestChapters:
         book = open_bytes(epub(files, opf), "book.epub")
         assert book.text == "It rained.\n\nIt shone."
         assert [chapter.title for chapter in book.chapters] == ["Rain", "Sun"]
+
+    def test_a_circle_of_fallbacks_is_followed_a_few_steps(self) -> None:
+        pictures = "".join(
+            f'<item id="p{n}" href="p{n}.png" media-type="image/png" fallback="p{(n + 1) % 999}"/>' for n in range(999)
+        )
+        opf = package(["a.xhtml"], manifest=pictures).replace("</spine>", '<itemref idref="p0"/>' * 2000 + "</spine>")
+        began = time.process_time()
+        book = open_bytes(epub({"a.xhtml": page("<p>It rained.</p>")}, opf), "book.epub")
+        assert book.text == "It rained."
+        assert time.process_time() - began < 5
 
 
 class TestMetadata:

@@ -23,6 +23,7 @@ _TEXT_NAMES = (".xhtml", ".html", ".htm")
 _PICTURE_NAMES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg")
 _DEEPEST_CONTENTS = 12
 _MOST_ENTRIES = 20_000
+_MOST_FALLBACKS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,7 @@ def _is_text(item: _Item) -> bool:
 
 def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) -> tuple[str, ...]:
     paths: list[str] = []
+    known: set[str] = set()
     for reference in islice(root.iterfind(".//spine//itemref"), _MOST_ENTRIES):
         item = items.get(reference.get("idref", ""))
         if item is None or not item.path:
@@ -145,8 +147,9 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
             continue
         path = _text_path(item, items)
         if path:
-            if path == item.path or path not in paths:  # Pictures may share the text that replaces them
+            if path == item.path or path not in known:  # Pictures may share the text that replaces them
                 paths.append(path)
+                known.add(path)
         else:
             notices.append(f"{item.path} is {item.media_type or 'of no known type'}, not text; it was left out.")
     if not paths:
@@ -157,12 +160,12 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
 
 
 def _unlisted(items: dict[str, _Item], spine: tuple[str, ...]) -> tuple[str, ...]:
-    fallbacks = {item.fallback for item in items.values()}
+    fallbacks, listed = {item.fallback for item in items.values()}, frozenset(spine)
     return tuple(
         item.path
         for name, item in items.items()
         if item.media_type == "application/xhtml+xml"
-        and item.path not in spine
+        and item.path not in listed
         and name not in fallbacks
         and "nav" not in item.properties
     )
@@ -195,7 +198,7 @@ def _first_picture(archive: Archive, path: str) -> str:
 
 def _text_path(item: _Item, items: dict[str, _Item]) -> str:
     choices = [item]
-    while (fallback := items.get(choices[-1].fallback)) and fallback not in choices:
+    while (fallback := items.get(choices[-1].fallback)) and len(choices) < _MOST_FALLBACKS:  # They may be circular
         choices.append(fallback)
     texts = [each for each in choices if _is_text(each)]
     return next((each.path for each in texts if "scripted" not in each.properties), texts[0].path if texts else "")
