@@ -17,7 +17,7 @@ def test_sections_ahead_are_one_line() -> None:
     view = View(bound=half_of(memory.entry(3).page))
     assert shown_count(memory, view) == 3
     (line,) = rest_blocks(memory, view, 3)
-    assert line.text == f"4–{total}  {AHEAD}"
+    assert line.text == f"4 – {total}  {AHEAD}"
     view.bound = half_of(memory.entry(3).page) - 1
     assert shown_count(memory, view) == 2
     view.bound = None

@@ -152,7 +152,7 @@ def test_unread_text_and_the_place_in_it_are_shown() -> None:
     assert ahead.text.endswith("not read yet")
     assert not ahead.tail
     (only,) = rest_blocks(known, View(unread_at=len(known.book.text) - 1), 2)
-    assert only.text == f"3–~{known.estimated_pages}  not read yet"
+    assert only.text == f"3 – ~{known.estimated_pages}  not read yet"
     assert "← you" in only.tail
 
 

@@ -235,7 +235,7 @@ def rest_blocks(memory: GistMemory, view: View, shown: int) -> list[Block]:
 
 def _to_come(first: int, memory: GistMemory, said: str, tail: str = "") -> Block:
     last = memory.estimated_pages
-    numbers = f"{first}" if first >= last else f"{first}–{'' if memory.complete else '~'}{last}"
+    numbers = f"{first}" if first >= last else f"{first} – {'' if memory.complete else '~'}{last}"
     return Block(f"{numbers}  {said}", key=("rest", first), style="muted", indent=1, tail=tail)
 
 
