@@ -151,7 +151,7 @@ async def reading(cache: Path, path: Path) -> None:
 async def asking(cache: Path, path: Path) -> None:
     """Pages that open while a question is answered."""
     async with after_reading(cache, reader="readagent-s") as show:
-        await show.press("a", "ctrl+t", "escape", ms=800)
+        await show.press("a", "ctrl+t", "enter", "escape", ms=800)  # of the whole story
         await show.ask("Where did Nora find Tobias Finn?")
         await show.see_answer()
         show.save(path)
@@ -160,7 +160,7 @@ async def asking(cache: Path, path: Path) -> None:
 async def refusing(cache: Path, path: Path) -> None:
     """A page that is refused, and the one opened instead."""
     async with after_reading(cache, reader="readagent-s", steps="ask") as show:
-        await show.press("a", "ctrl+t", "escape", ms=800)
+        await show.press("a", "ctrl+t", "enter", "escape", ms=800)  # of the whole story
         await show.ask("Where did Nora find Tobias Finn?")
         decision = "x"
         while True:
@@ -186,9 +186,9 @@ async def card(cache: Path, path: Path) -> None:
 
 
 async def recap(cache: Path, path: Path) -> None:
-    """The story so far."""
+    """The story so far, early: later the starter's gists have more mistakes."""
     async with after_reading(cache) as show:
-        await show.press(":", *"30%", "enter", "space", "asterisk")
+        await show.press(":", *"10%", "enter", "space", "asterisk")
         await show.pilot.pause(2)
         show.look(1)
         show.save(path)

@@ -32,9 +32,11 @@
             charset-normalizer
             pypdfium2
             numpy
+            rank-bm25
             snowballstemmer
             regex
             pyphen
+            tiktoken
             platformdirs
             httpx2
             orjson
