@@ -97,8 +97,8 @@ def test_every_command_is_in_the_help() -> None:
 
 
 def test_invalid_keys_are_reported_and_valid_ones_used() -> None:
-    usable, problems = check_keys({"ask": "0", "nothing": "y", "pin": "no+such+key", "follow": "x"})
-    assert usable == {"ask": "0", "follow": "x"}
+    usable, problems = check_keys({"ask": "0", "nothing": "y", "pin": "no+such+key", "marks": "x"})
+    assert usable == {"ask": "0", "marks": "x"}
     assert len(problems) == 3
     assert "nothing" in problems[0]
     assert "no+such+key" in problems[1]
