@@ -50,17 +50,22 @@ _NOTE = re.compile(r"\s*\[(?:Foot)?note\b", re.IGNORECASE)
 class _Wrapping:
     layout: TextLayout
     width: int
+    in_bytes: bool  # Whether the width counts UTF-8 bytes, as some English tools do
 
     def is_short(self, line: str, following: str, share: float = 1.0) -> bool:
         """Whether the first word of `following` would fit; a line is full at `share` of the width."""
-        room = self.width * share - 5 - len(line)  # A space, and four columns to spare
-        return room > 1 and len(following.lstrip().partition(" ")[0]) <= room
+        room = self.width * share - 5 - self._columns(line)  # A space, and four columns to spare
+        return room > 1 and self._columns(following.lstrip().partition(" ")[0]) <= room
+
+    def _columns(self, line: str) -> int:
+        return len(line.encode()) if self.in_bytes and not line.isascii() else len(line)
 
 
 def split_into_blocks(text: str) -> Iterator[TextBlock]:
     """The blocks of `text`, which `normalise.clean` has cleaned, in order."""
     lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
-    setting = _detect_wrapping(lines)
+    # Texts whose letters mostly take two bytes are not wrapped by bytes.
+    setting = _detect_wrapping(lines, in_bytes=len(text.encode()) < len(text) * 1.1)
     if setting.layout is TextLayout.LINES:
         yield from _line_blocks(lines)
         return
@@ -76,11 +81,11 @@ def split_into_blocks(text: str) -> Iterator[TextBlock]:
                     yield block
 
 
-def _detect_wrapping(lines: list[str]) -> _Wrapping:
+def _detect_wrapping(lines: list[str], *, in_bytes: bool) -> _Wrapping:
     filled = [line for line in lines if line]
     lengths = sorted(map(len, filled)) or [0]
     width = lengths[min(len(lengths) - 1, len(lengths) * 95 // 100)]
-    wrapped = _Wrapping(TextLayout.EMPTY_LINES, width)
+    wrapped = _Wrapping(TextLayout.EMPTY_LINES, width, in_bytes)
     by_lines = replace(wrapped, layout=TextLayout.LINES)
     followed = [(a, b) for a, b in pairwise(lines) if a and b]
     if width > _WIDEST_COLUMNS or not followed:
