@@ -259,7 +259,7 @@ async def test_a_question_before_the_first_page_waits_for_it(tmp_path: Path, rea
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
-        await until(pilot, lambda: "Reading along · 0" in text_of(app))
+        await until(pilot, lambda: "Reading along" in text_of(app))
         await ask(pilot, "who")
         await until(pilot, lambda: "waits for the first section" in text_of(app))
         assert not reader.questions

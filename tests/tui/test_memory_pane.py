@@ -40,7 +40,7 @@ async def test_pages_appear_as_they_are_read_and_the_rest_is_marked_unread(tmp_p
         screen = await opened(pilot)
         await until(pilot, lambda: "being read" in text_of(app))
         assert TO_COME.search(text_of(app))
-        assert "Reading along · 0 of" in text_of(app)
+        assert "Reading along" in text_of(app)
         engine.gate.set()
         await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
         pages = len(screen.memory_pane.memory.entries)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gistread.book.model import Book
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
+from gistread.memory.passages import sentence_at
 from gistread.memory.tree import chapter_of
 from gistread.readers.events import OpenedBy
 from gistread.tui.book_blocks import inline_spans, turnover
@@ -25,6 +26,7 @@ _SOURCES = {
 }
 
 
+Range = tuple[int, int]
 _HERE = "▌"  # Rail of the page that the user is reading
 BEGUN = "begun"  # Kind in the key of the page under way; its start follows
 
@@ -63,6 +65,7 @@ AHEAD = "ahead of you"
 class Opening:
     by: OpenedBy
     reason: str = ""
+    whole: bool = False  # Whether the user wants its whole text
 
 
 @dataclass(slots=True)
@@ -70,8 +73,11 @@ class View:
     """State of the memory pane: zoom, pages opened, pinned and refused, and how far the user has read."""
 
     opened: dict[int, Opening] = field(default_factory=dict)
+    cited: frozenset[Range] = frozenset()  # Places in the book that answers cite
+    beside: bool = False  # Whether the book stands beside the memory
     pinned: set[int] = field(default_factory=set)
     refused: set[int] = field(default_factory=set)
+    wanted: tuple[int, str] | None = None  # The page that the agent asks for, and what can be done with it, in words
     here: int | None = None  # The page the user is reading
     unread_at: int | None = None  # Offset the user is reading at, if the model has not read that far
     begun: Page | None = None  # The page whose gist is being made
@@ -90,6 +96,21 @@ class View:
 def half_of(page: Page) -> int:
     """The offset in the middle of a page."""
     return (page.start + page.end) // 2
+
+
+def excerpt_of(book: Book, page: Page, view: View) -> list[Range]:
+    """The sentences of an opened page that answers cite, each with those around it. Empty: its whole text is shown."""
+    opening = view.opened.get(page.number)
+    if not view.beside or opening is None or opening.whole:
+        return []
+    parts: list[Range] = []
+    for start, end in sorted(one for one in view.cited if page.start <= one[0] < page.end):
+        start = max(page.start, sentence_at(book, max(page.start, start - 2))[0])
+        end = min(page.end, sentence_at(book, min(page.end, end + 2) - 1)[1])
+        if parts and start <= parts[-1][1] + 1:
+            start = parts.pop()[0]
+        parts.append((start, end))
+    return parts
 
 
 def shown_count(memory: GistMemory, view: View) -> int:
@@ -115,11 +136,18 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
     if opening is None:
         style = "gist" if entry.gist.source is GistSource.MODEL else "own-words"
         block = _page_block(memory, number, " ".join(entry.gist.text.split()), style, tail=_tail(entry, view))
+        if view.wanted and view.wanted[0] == number and not here:
+            block = replace(block, ground="current")
         return [*blocks, _railed(block) if here else block]
     blocks.append(_page_block(memory, number, _opened_by(opening), "step", "▾", _tail(entry, view)))
     rail = "╎ ".rjust(_gutter(memory))
-    for paragraph in memory.book.paragraphs_between(page.start, page.end):
-        start, end = max(paragraph.start, page.start), min(paragraph.end, page.end)
+    excerpt = excerpt_of(memory.book, page, view)
+    paragraphs = (
+        (max(paragraph.start, first), min(paragraph.end, last), paragraph)
+        for first, last in excerpt or [(page.start, page.end)]
+        for paragraph in memory.book.paragraphs_between(first, last)
+    )
+    for start, end, paragraph in paragraphs:
         text = memory.book.text[start:end]
         lead = len(text) - len(text.lstrip())
         blocks.append(
@@ -136,6 +164,8 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
             )
         )
     end_line = f"end of section {number} · {page.words:,} words"
+    if excerpt:
+        end_line = f"part of section {number}, which has {page.words:,} words"
     blocks.append(Block(end_line, key=("page", number), style="muted", rail=rail, blank_before=0))
     return [replace(block, ground="opened") if block.key else block for block in blocks]
 
@@ -298,6 +328,7 @@ def _tail(entry: MemoryEntry, view: View) -> str:
         _SOURCES[entry.gist.source],
         "◆ pinned" if number in view.pinned else "",
         "refused" if number in view.refused else "",
+        view.wanted[1] if view.wanted and view.wanted[0] == number else "",
         "← you" if number == view.here else "",
     ]
     return " · ".join(filter(None, words))

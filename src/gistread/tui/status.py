@@ -66,7 +66,7 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
         }
         return (said[activity.asking],)
     total = f" of ~{activity.pages_total}" if activity.pages_total else ""
-    read = f" · {activity.pages_read}{total} sections" if activity.pages_read else ""
+    read = f" · {activity.pages_read}{total} sections" if activity.pages_read or total else ""
     making = _making(activity.artifact, resume_key) if activity.artifact else ()
     complete = f"The memory is complete: {counted(activity.pages_read, 'section')}"
     match activity.reading:

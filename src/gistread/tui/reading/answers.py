@@ -105,6 +105,7 @@ class AnswerController:
 
     def _go_to_citation(self, citation: Citation) -> None:
         pane = self._context.memory_pane
+        pane.cite([(citation.start, citation.end)])
         if pane.memory is not None and 1 <= citation.page <= len(pane.memory.entries):
             if citation.page not in pane.view.opened:
                 pane.open_page(citation.page, OpenedBy.PERSON, "a source of the answer")

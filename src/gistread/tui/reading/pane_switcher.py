@@ -107,6 +107,7 @@ class PaneSwitcher:
 
     def fit_memory(self, *, can_grow: bool) -> None:
         """Hide the memory if so set, or if it is empty and no model can fill it, unless the user chose otherwise."""
+        self._memory.set_beside(not self.narrow)
         wanted = self._memory_wanted
         empty = self._memory.memory is None or not self._memory.memory.entries
         shown = (self._services.config.memory and (can_grow or not empty)) if wanted is None else wanted

@@ -40,6 +40,7 @@ from gistread.tui.widgets.input_line import QuestionInput
 if TYPE_CHECKING:
     from gistread.session.session import Session
 
+_WANTED = "wanted: {open-page} yes, {refuse} no, {other-page} another"
 _NO_MODEL = (Obstacle.NO_MODEL, Obstacle.NO_READING_MODEL)
 
 
@@ -74,6 +75,7 @@ class QuestionController:
     def toggle_answers(self) -> None:
         if self._context.answers_pane.exchanges or self._context.panes.narrow:
             self._context.panes.toggle_answers()
+            self._context.refresh()
         else:
             self._context.warn(f"No questions yet. Press {self._context.key_hint('ask')} to ask.")
 
@@ -248,10 +250,12 @@ class QuestionController:
         self._context.answers_pane.add_events(event)
         self._context.panes.fit_answers()
         memory = self._context.memory_pane
+        memory.want(None)
         match event:
             case Started(share_shown=share):
                 self._opens_pages = share is None
             case Proposed(pages=(page, *_)):
+                memory.want(page, self._context.services.with_keys(_WANTED))
                 memory.bring_into_view(page)
             case Refused(pages=pages):
                 for page in pages:
@@ -271,6 +275,7 @@ class QuestionController:
                     memory.open_page(page, OpenedBy.PERSON, "pinned for the question")
                 memory.bring_into_view(page)
             case Answered():
+                memory.cite((one.start, one.end) for one in event.citations)
                 asked = self._record
                 self._save(asked)
                 self._line.thread.add(
@@ -280,6 +285,7 @@ class QuestionController:
     def on_ended(self, problem: str) -> None:
         self.flush()
         self._context.answers_pane.end(problem)
+        self._context.memory_pane.want(None)
         self._context.panes.fit_answers()
         self._context.panes.unseen_answer = self._context.panes.current is not Pane.ANSWERS
 

@@ -97,9 +97,13 @@ class StatusLines:
         thread = (display_key(THREAD_KEY), "following on", run("line.drop_or_switch"))
         submit = (display_key("enter"), "ask", run("questions.submit"))
         chips = self._screen.query_one("#question-chips", Actions)
-        typed = bool(self._screen.query_one("#question", Input).value.strip())
+        context = controllers.context
+        typed, asked = bool(context.question.value.strip()), len(context.answers_pane.exchanges)
+        hidden = bool(asked) and not (self._panes.answers_shown or self._panes.narrow)
+        shows = f" · {self._services.key_hint('answers')} shows {counted(asked, 'earlier question')}" if hidden else ""
+        context.question.placeholder = f"Ask the book{shows}"
         by_key = self._services.key_hint("switch-steps"), controllers.steps.chip, run("steps.switch")
-        reader = controllers.context.session.reader if controllers.context.session else DEFAULT_READER
+        reader = context.session.reader if context.session else DEFAULT_READER
         method = self._services.key_hint("choose-reader"), title_of(reader), "app.choose_reader"
         chips.show_actions(
             *([submit] if typed else []),

@@ -44,7 +44,6 @@ from gistread.tui.widgets.input_line import InputLine, QuestionInput
 from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.tour import Tour
-from gistread.units import counted
 
 if TYPE_CHECKING:
     from gistread.session.session import Session
@@ -191,9 +190,6 @@ class ReadingScreen(Screen[None]):
         self.question.remember([exchange.record.question for exchange in asked])
         if asked:
             self.panes.show_answers(self.has_class("-roomy"))
-            if not (self.panes.answers_shown or self.panes.narrow):
-                shows = services.key_hint("answers")
-                self.question.placeholder = f"Ask the book · {shows} shows {counted(len(asked), 'earlier question')}"
         with contextlib.suppress(GistreadError, OSError):  # The library says so.
             await asyncio.to_thread(index_new_books, services.paths)
         await session.show_saved_memory()

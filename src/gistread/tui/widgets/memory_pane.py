@@ -1,7 +1,7 @@
 """The gist memory as a list of pages that open inline; zoomed out, of chapters or the book."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -167,16 +167,40 @@ class MemoryPane(LongText):
             self.zoom_to(memory_blocks.Zoom.PAGE)
         self._change()
 
+    def want(self, number: int | None, hint: str = "") -> None:
+        """Mark the page that the agent asks for, with what can be done; None: it asks for none."""
+        wanted = None if number is None else (number, hint)
+        if wanted != self.view.wanted:
+            self.view.wanted = wanted
+            self._change()
+
+    def cite(self, places: Iterable[tuple[int, int]]) -> None:
+        """Show what answers cite of opened pages, while the book stands beside them."""
+        if cited := {*places} - self.view.cited:
+            self.view.cited |= cited
+            self._change()
+
+    def set_beside(self, beside: bool) -> None:
+        """Set whether the book stands beside the memory."""
+        if beside is not self.view.beside:
+            self.view.beside = beside
+            if self.view.cited and self.view.opened:
+                self._change()
+
     def close_page(self, number: int) -> None:
         if self.view.opened.pop(number, None):
             self._change()
 
     def toggle_page(self, number: int) -> None:
-        """Open or close a page."""
-        if number in self.view.opened:
-            self.close_page(number)
-        else:
+        """Open a page, show the whole of one that is shown in part, or close it."""
+        opening = self.view.opened.get(number)
+        if opening is None or self.memory is None:
             self.open_page(number, OpenedBy.PERSON)
+        elif memory_blocks.excerpt_of(self.memory.book, self.memory.entry(number).page, self.view):
+            self.view.opened[number] = replace(opening, whole=True)
+            self._change()
+        else:
+            self.close_page(number)
         self.bring_into_view(number)
 
     def toggle_pin(self, number: int) -> None:
@@ -235,8 +259,10 @@ class MemoryPane(LongText):
     def _entry_blocks(self, memory: GistMemory, entry: MemoryEntry, digits: int) -> list[Block]:
         """The blocks of a page, made anew when what they show has changed: a novel has hundreds."""
         view, number = self.view, entry.page.number
-        marks = number == view.here, number in view.pinned, number in view.refused, view.opened.get(number)
-        shows = entry, digits, *marks
+        opening = view.opened.get(number)
+        wanted = view.wanted if view.wanted and view.wanted[0] == number else None
+        marks = number == view.here, number in view.pinned, number in view.refused, wanted
+        shows = entry, digits, *marks, opening and (opening, view.cited, view.beside)
         known = self._made.get(number)
         if known is None or known[0] != shows:
             known = self._made[number] = shows, memory_blocks.entry_blocks(memory, entry, view, self.begins)
