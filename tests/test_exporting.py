@@ -10,7 +10,7 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from gistread.exporting.documents import as_json, render_export, write_export
+from gistread.exporting.documents import as_json, as_readwise, render_export, write_export
 from gistread.exporting.markdown import as_markdown
 from gistread.exporting.model import Export, ExportFormat, export_file_name
 from gistread.marking import Color, Mark, MarkKind, quote_at
@@ -169,6 +169,18 @@ def test_cards_for_anki_have_headers_and_one_gap_each() -> None:
     question = "&#35; Who&#58;&#58; &#123;&#123;lit&#125;&#125;<br>the &lt;lamp&gt;?<br>"
     assert rows[3][0] == question + "{{c1::Finch did.}}"
     assert rows[0][1].startswith("Every day?<br><br>Twice.<br>—")
+
+
+def test_readwise_gets_its_columns() -> None:
+    rows = list(csv.DictReader(as_readwise(EVERYTHING).splitlines(keepends=True)))
+    assert list(rows[0]) == ["Highlight", "Title", "Author", "URL", "Note", "Location", "Date"]
+    assert [row["Highlight"] for row in rows] == [
+        "She trimmed it at dusk",
+        "Finch relit it",
+        "Words of another edition",
+    ]
+    assert (rows[0]["Note"], rows[0]["Location"]) == ("Every day?\n\nTwice.", str(MARKS[0].start))
+    assert (rows[0]["Title"], rows[0]["Author"], rows[0]["Date"][:10]) == (BOOK.title, "A. Writer", "2023-11-14")
 
 
 def test_text_is_the_books_own_to_the_byte() -> None:

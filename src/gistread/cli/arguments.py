@@ -151,9 +151,10 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     formats.add_argument(
         "--format",
         metavar="FORMAT",
-        choices=["md", "json", "txt", "obsidian", "anki"],
+        choices=["md", "json", "txt", "obsidian", "anki", "readwise"],
         help="md: marks, notes, questions and gists (default); json: the same for programs; txt: the book's text; "
-        "obsidian: a note that later exports add to; anki: cards of highlights, answers and names",
+        "obsidian: a note that later exports add to; anki: cards of highlights, answers and names; "
+        "readwise: highlights as CSV",
     )
     formats.add_argument("--json", action="store_true", help="one JSON document on standard output")
     output_help = "write to this file; its suffix may give the format (obsidian: also a folder)"

@@ -1,5 +1,7 @@
 """Renders an export in each format, and writes it."""
 
+import csv
+import io
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from gistread.book.model import Book
 from gistread.errors import UsageError
 from gistread.exporting.anki import as_cards
 from gistread.exporting.markdown import append_to_note, as_markdown, as_note
-from gistread.exporting.model import Export, ExportFormat, percent
+from gistread.exporting.model import Export, ExportFormat, percent, quoted_marks
 from gistread.marking import Mark
 from gistread.store.files import write_document
 from gistread.store.model import SavedQuestion
@@ -30,6 +32,8 @@ def render_export(export: Export, form: ExportFormat) -> str:
             return as_note(export)
         case ExportFormat.ANKI:
             return as_cards(export)
+        case ExportFormat.READWISE:
+            return as_readwise(export)
     raise UsageError(f"Unknown format {form!r}.", f"Use {', '.join(ExportFormat)}.")
 
 
@@ -39,6 +43,18 @@ def write_export(export: Export, form: ExportFormat, path: Path, *, force: bool 
         return append_to_note(export, path)
     write_document(path, render_export(export, form), replace=force)
     return f"Wrote {path}."
+
+
+def as_readwise(export: Export) -> str:
+    """Highlights and notes as the CSV that Readwise imports; `Location` is the offset."""
+    text, book = io.StringIO(), export.book
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("Highlight", "Title", "Author", "URL", "Note", "Location", "Date"))
+    for mark in quoted_marks(export.marks):
+        place = "" if mark.lost else mark.start
+        authors = ", ".join(book.authors)
+        writer.writerow((mark.place.exact, book.title, authors, "", mark.note, place, iso_time(mark.made_at)))
+    return text.getvalue()
 
 
 def as_json(export: Export) -> dict[str, Any]:

@@ -22,10 +22,11 @@ class ExportFormat(StrEnum):
     TEXT = "txt"
     OBSIDIAN = "obsidian"  # A note with front matter, to which later exports append
     ANKI = "anki"
+    READWISE = "readwise"
 
     @property
     def suffix(self) -> str:
-        return {"obsidian": ".md", "anki": ".tsv"}.get(self, f".{self}")
+        return {"obsidian": ".md", "anki": ".tsv", "readwise": ".csv"}.get(self, f".{self}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,6 +248,7 @@ _FORMS = {
     ExportFormat.TEXT: ("Text", "the book itself"),
     ExportFormat.OBSIDIAN: ("Obsidian", "a note; if the file is there, what is new is added at its end"),
     ExportFormat.ANKI: ("Anki", "cards: highlights, answers with sources, names"),
+    ExportFormat.READWISE: ("Readwise", "CSV: highlights and notes"),
 }
 
 
