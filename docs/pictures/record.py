@@ -162,14 +162,13 @@ async def refusing(cache: Path, path: Path) -> None:
     async with after_reading(cache, reader="readagent-s", steps="ask") as show:
         await show.press("a", "ctrl+t", "enter", "escape", ms=800)  # of the whole story
         await show.ask("Where did Nora find Tobias Finn?")
-        decision = "x"
+        decisions = iter(("enter", "x"))
         while True:
             await show.watch(lambda: show.answered() or show.proposed())
             if show.answered():
                 break
             show.look(2000)
-            await show.press(decision, ms=300)
-            decision = "enter"
+            await show.press(next(decisions, "enter"), ms=300)
         show.look(4000)
         show.save(path)
 
