@@ -2,8 +2,10 @@
 
 import pytest
 
+from gistread.memory.model import GistMemory, PageSize
 from gistread.readers.answering import References
 from gistread.readers.citations import cite, nearest_sentences
+from tests.memory.books import make_book
 from tests.readers.memories import FACTS, make_memory
 
 MEMORY = make_memory()
@@ -41,6 +43,13 @@ def test_a_sentence_that_the_model_was_not_shown_is_cited_unless_the_user_refuse
     assert nearest_sentences(*asked, closed=())[0][0].quote == FACTS[4]
     refused = nearest_sentences(*asked, closed=[(told, told + len(FACTS[4]))])
     assert FACTS[4] not in [one.quote for one, _ in refused]
+
+
+def test_a_heading_is_no_source() -> None:
+    book = make_book(["# The Lime Kiln", "He was lying in the kiln with his hands tied.", "The lime was cold."])
+    found = cite("In the lime kiln.", "Where was he?", GistMemory(book, PageSize(50, 150), ""), [(0, len(book.text))])
+    assert "The Lime Kiln" not in [one.quote for one in found]
+    assert found[0].quote.startswith("He was lying in the kiln")
 
 
 @pytest.mark.parametrize("answer", ["A giraffe ate the moon.", "It was unkind of the bishop.", ""])

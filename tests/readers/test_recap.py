@@ -69,3 +69,10 @@ def test_without_gists_it_is_told_in_the_sentences_of_the_chapter() -> None:
     assert story.chapter
     assert all(book.text[one.start :].startswith(one.text) for one in story.chapter)
     assert story.people == ("Mr. Penn",)
+
+
+def test_a_sentence_that_the_place_cuts_is_not_told() -> None:
+    first, last = "He took up his lantern and thanked her twice.", "He went up the lane so fast that the light jumped."
+    book = make_book([f"{first} {last}"])
+    memory = GistMemory(book, PageSize(50, 150), "").upto(book.text.index(" fast"))
+    assert [one.text for one in recap(memory).chapter] == [first]

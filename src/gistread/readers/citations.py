@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from gistread.book.model import Book
+from gistread.book.model import Book, ParagraphKind
 from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
 from gistread.engine.protocol import Engine, choose_or
@@ -138,7 +138,7 @@ class Evidence:
         self._stop_words = terms.stop_words or stop_words()["en"]
         self._asked = self._content(question)
         spans = [span for place in places for span in sentences_of(memory.book, *place)]
-        self._sentences = [self._sentence(*span) for span in spans if _has_text(memory.book, span)]
+        self._sentences = [self._sentence(*span) for span in spans if _can_tell(memory.book, span)]
         self._spread = Counter(term for one in self._sentences for term in one.terms)
 
     def best(self, answer: str, statement: str, place: Passage) -> Citation:
@@ -193,8 +193,10 @@ class Evidence:
         return Citation(page.number if page else 0, start, end, self._memory.book.text[start:end])
 
 
-def _has_text(book: Book, span: Passage) -> bool:
-    return bool(book.text[slice(*span)].strip())
+def _can_tell(book: Book, span: Passage) -> bool:
+    """Whether there is text that is no heading: "The Lime Kiln" tells nothing."""
+    kind = book.paragraphs[book.paragraph_index(span[0])].kind
+    return kind is not ParagraphKind.HEADING and bool(book.text[slice(*span)].strip())
 
 
 MOST_OFFERED = 12  # Sentences to choose from; one of them tells 95% of answers (`tests/benchmarks/answers.py`)

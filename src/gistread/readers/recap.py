@@ -123,12 +123,19 @@ def _told(sentence: str, node: Node, memory: GistMemory) -> RecapSentence:
 def _own_sentences(book: Book, start: int, end: int, names: str) -> tuple[RecapSentence, ...]:
     """Sentences of the book itself, preferably with one of these names."""
     words = _CHAPTER_WORDS if len(book.chapters) > 1 else _BEFORE_WORDS + _CHAPTER_WORDS
-    places = ((a, b) for a, b in sentences_of(book, start, end) if _is_of_the_story(a, book))
+    places = ((a, b) for a, b in _whole_sentences(book, start, end) if _is_of_the_story(a, book))
     every = [RecapSentence(" ".join(book.text[a:b].split()), a) for a, b in places]
     told = [one for one in every if count_words(one.text) >= _LEAST_WORDS and not _is_speech(one, book)]
     if sum(count_words(one.text) for one in told) < words:  # most of the chapter is direct speech
         told = every
     return tuple(told[at] for at in _choose([one.text for one in told], words, names))
+
+
+def _whole_sentences(book: Book, start: int, end: int) -> Iterator[Span]:
+    """The sentences here, except one that the place of the user cuts."""
+    last = len(book.text.rstrip())
+    ends = (".", "!", "?", "…", ":", *_QUOTES, "’", "»", ")")
+    return ((a, b) for a, b in sentences_of(book, start, end) if b < last or book.text[:b].rstrip().endswith(ends))
 
 
 def _is_of_the_story(offset: int, book: Book) -> bool:
@@ -159,7 +166,7 @@ def _place(sentence: str, node: Node, memory: GistMemory) -> Span:
 
     entries = (memory.entry(number) for number in range(node.first, node.last + 1))
     page = max(entries, key=lambda one: similarity(one.gist.text)).page
-    places = list(sentences_of(memory.book, page.start, page.end))
+    places = list(_whole_sentences(memory.book, page.start, page.end))
     return max(places, key=lambda place: similarity(memory.book.text[slice(*place)]), default=(page.start, page.end))
 
 
