@@ -47,11 +47,11 @@ def kept(user_data: UserData, marks: MarkStore) -> list[str]:
     quote = text[3000:3050]
     user_data.correct_names(OLD.sha256, NameCorrection("merge", ("He",), "Him"))
     user_data.add_question(OLD.sha256, SavedQuestion("Who?", "He.", True, (Citation(2, 3000, 3050, quote),)))
-    starts = [match.start() for match in re.finditer(r"\b[A-Z][a-z]+ [a-z]+ [a-z]+ ", text)][::17]
-    for start in starts:
-        marks.put(OLD.sha256, new_mark(MarkKind.HIGHLIGHT, quote_at(text, start, start + 60), color=Color.BLUE))
+    spans = [match.span() for match in re.finditer(r"\b[A-Z][a-z]+ [a-z]+ [a-z]+ [\S\s]{40}\w+", text)][::17]
+    for start, end in spans:
+        marks.put(OLD.sha256, new_mark(MarkKind.HIGHLIGHT, quote_at(text, start, end), color=Color.BLUE))
     marks.put(OLD.sha256, new_mark(MarkKind.LETTER, quote_at(text, 5000), letter="q"))
-    return [text[start : start + 60] for start in starts]
+    return [text[start:end] for start, end in spans]
 
 
 def letters(text: str) -> str:

@@ -1,29 +1,30 @@
 """Copies position, marks and questions to another version of a book's text, in which their words are found again.
 
-Quoted text is found exactly, by letters alone, or as the most similar run of words. Copying is safe to repeat.
+A quotation is found exactly, or as the most similar run of words. Copying is safe to repeat.
 """
 
-import unicodedata
 from bisect import bisect_right
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import accumulate, takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
+from unicodedata import normalize
 
 from gistread.book.model import Book
 from gistread.marking import TextQuote, quote_at
 from gistread.store.model import Citation, OpenedBook
 from gistread.store.user_data import MarkStore, UserData
-from gistread.words import PART
+from gistread.words import HYPHENATED
 
 _SAME_WORK = 0.5  # Share of the quotes that must be found before a text of the same title counts as the same work
 _DISTINCTIVE_LETTERS = 24  # A quotation with this many letters hardly recurs by chance
 _MIN_MATCH = 0.5  # Minimum share of matching words, in the quotation or around it
 _LONG_WORDS = 400  # Longer quotations are found by their two ends
 _END_WORDS = 60
-_SEED_LETTERS, _SEED_WORDS, _SEEDS, _OCCURRENCES = 10, 6, 48, 24
+_FEW_WORDS = 6
+_USUAL = 100  # A pair of words with more places than this does not tell where a quotation is
 _SLACK_WORDS = 24  # Words by which a passage may have grown or moved
 
 
@@ -32,85 +33,67 @@ class SearchableText:
     raw: str
 
     @cached_property
-    def words(self) -> "_Words":
-        return _Words.of(self.raw)
+    def words(self) -> list[str]:
+        return _words_of(self.raw)
+
+    @cached_property
+    def spans(self) -> list[tuple[int, int]]:
+        """Start and end of each word."""
+        return [match.span() for match in HYPHENATED.finditer(self.raw)]
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """The numbers at which each word stands."""
+        places: defaultdict[str, list[int]] = defaultdict(list)
+        for number, word in enumerate(self.words):
+            places[word].append(number)
+        return places
 
 
 def find_quote(place: TextQuote, text: SearchableText, length: int) -> tuple[int, int] | None:
     """The range of the quotation in `text`, or None. `length`: size of the text it came from, to settle ties."""
     near = round(place.start * len(text.raw) / length) if length else place.start
-    found = _occurrence(text.raw, place.exact, place.prefix, place.suffix, near) if place.exact else None
-    return found or _by_letters(place, text, near) or _by_similarity(place, text, near)
+    if place.exact and (found := _occurrence(place, text.raw, near)):
+        return found
+    prefix, exact, suffix = map(_words_of, (place.prefix, place.exact, place.suffix))
+    if len(exact) <= _LONG_WORDS:
+        return _most_similar(prefix, exact, suffix, text, near)
+    head = _most_similar(prefix, exact[:_END_WORDS], [], text, near)
+    tail = _most_similar([], exact[-_END_WORDS:], suffix, text, near + place.end - place.start)
+    if head and tail and 0 < tail[1] - head[0] <= 2 * (place.end - place.start):
+        return head[0], tail[1]
+    return head or tail
 
 
-def _by_letters(place: TextQuote, text: SearchableText, near: int) -> tuple[int, int] | None:
-    words = text.words
-    exact, prefix, suffix = ("".join(_normal_words(part)) for part in (place.exact, place.prefix, place.suffix))
-    if not exact:
-        return None
-    found = _occurrence(words.letters, exact, prefix, suffix, words.position_of(near))
-    if found is None:
-        return None
-    start, end = words.offset_of(found[0]), words.offset_of(found[1] - 1) + 1
-    before, after = _edge(place.exact), _edge(place.exact[::-1])
-    while before and start and _is_mark(text.raw[start - 1]):
-        start, before = start - 1, before - 1
-    while after and end < len(text.raw) and _is_mark(text.raw[end]):
-        end, after = end + 1, after - 1
-    return start, end
-
-
-def _occurrence(text: str, exact: str, prefix: str, suffix: str, near: int) -> tuple[int, int] | None:
+def _occurrence(place: TextQuote, text: str, near: int) -> tuple[int, int] | None:
+    """The words of the quotation where most of the text around them agrees; of equal places the nearest."""
     best: tuple[float, int, int] | None = None
-    at = text.find(exact)
+    at = text.find(place.exact)
     while at >= 0:
-        end = at + len(exact)
-        agreed = _agreement(text[max(0, at - len(prefix)) : at][::-1], prefix[::-1])
-        agreed += _agreement(text[end : end + len(suffix)], suffix)
-        share = agreed / max(1, len(prefix) + len(suffix))
-        if best is None or (share, -abs(at - near)) > best[:2]:
-            best = (share, -abs(at - near), at)
-        at = text.find(exact, at + 1)
-    if best is None or (best[0] < _MIN_MATCH and sum(map(str.isalnum, exact)) < _DISTINCTIVE_LETTERS):
+        end = at + len(place.exact)
+        agreed = _agreement(text[max(0, at - len(place.prefix)) : at][::-1], place.prefix[::-1])
+        agreed += _agreement(text[end : end + len(place.suffix)], place.suffix)
+        share = agreed / max(1, len(place.prefix) + len(place.suffix))
+        best = max(best or (-1.0, 0, 0), (share, -abs(at - near), at))
+        at = text.find(place.exact, at + 1)
+    if best is None or (best[0] < _MIN_MATCH and sum(map(str.isalnum, place.exact)) < _DISTINCTIVE_LETTERS):
         return None
-    return best[2], best[2] + len(exact)
+    return best[2], best[2] + len(place.exact)
 
 
 def _agreement(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _edge(text: str) -> int:
-    found = PART.search(text)
-    return found.start() if found else len(text)
-
-
-def _is_mark(character: str) -> bool:
-    return not character.isalnum() and not character.isspace()
-
-
-def _by_similarity(place: TextQuote, text: SearchableText, near: int) -> tuple[int, int] | None:
-    exact = _normal_words(place.exact)
-    if len(exact) <= _LONG_WORDS:
-        return _most_similar(_normal_words(place.prefix), exact, _normal_words(place.suffix), text, near)
-    head = _most_similar(_normal_words(place.prefix), exact[:_END_WORDS], [], text, near)
-    tail_near = near + place.end - place.start
-    tail = _most_similar([], exact[-_END_WORDS:], _normal_words(place.suffix), text, tail_near)
-    if head and tail and 0 < tail[1] - head[0] <= 2 * (place.end - place.start):
-        return head[0], tail[1]
-    return head or tail
-
-
 def _most_similar(
     prefix: list[str], exact: list[str], suffix: list[str], text: SearchableText, near: int
 ) -> tuple[int, int] | None:
     sought = [*prefix, *exact, *suffix]
-    words = text.words
-    shift = _likely_shift(sought, len(prefix), words, near)
-    if shift is None or not exact:
+    begins = _likely_beginning(sought, len(prefix), text, near)
+    if begins is None or not exact:
         return None
-    low = max(0, shift - _SLACK_WORDS - len(sought) // 2)
-    window = words.normal[low : shift + len(sought) + _SLACK_WORDS + len(sought) // 2]
+    low = max(0, begins - _SLACK_WORDS - len(sought) // 2)
+    window = text.words[low : begins + len(sought) + _SLACK_WORDS + len(sought) // 2]
     pairs = [
         (block.a + step, low + block.b + step)
         for block in SequenceMatcher(None, sought, window, autojunk=False).get_matching_blocks()
@@ -122,81 +105,43 @@ def _most_similar(
     after = [pair for pair in pairs if pair[0] >= last]
     around = (len(before) + len(after)) / max(1, len(prefix) + len(suffix))
     matched = len(inside) / len(exact)
-    if matched < _MIN_MATCH and not (len(exact) <= _SEED_WORDS and before and after and around > _MIN_MATCH):
+    if matched < _MIN_MATCH and not (len(exact) <= _FEW_WORDS and before and after and around > _MIN_MATCH):
         return None
-    if len(inside) < _SEED_WORDS and around < _MIN_MATCH:
+    if len(inside) < _FEW_WORDS and around < _MIN_MATCH:
         return None
     # If words at an edge changed, the edge lies at the words around it.
     start = inside[0][1] - (inside[0][0] - first) if inside else before[-1][1] + 1
     end = inside[-1][1] + (last - inside[-1][0]) if inside else after[0][1]
     start = max(start, before[-1][1] + 1 if before else 0)
-    end = min(end, after[0][1] if after else len(words.normal))
-    if not start < end <= start + 2 * len(exact) + _SEED_WORDS:
+    end = min(end, after[0][1] if after else len(text.words))
+    if not start < end <= start + 2 * len(exact) + _FEW_WORDS:
         return None
-    return words.starts[start], words.ends[end - 1]
+    return text.spans[start][0], text.spans[end - 1][1]
 
 
-def _likely_shift(sought: list[str], first: int, words: "_Words", near: int) -> int | None:
-    runs = [found for at in range(len(sought)) if (found := _run(sought, at))]
-    step = max(1, len(runs) // _SEEDS)
-    votes: Counter[int] = Counter()
-    for at, run in runs[::step]:
-        position = words.letters.find(run)
-        for _ in range(_OCCURRENCES):
-            if position < 0:
-                break
-            shift = words.word_at(position) - at
-            votes.update({shift // _SLACK_WORDS: 2, shift // _SLACK_WORDS - 1: 1, shift // _SLACK_WORDS + 1: 1})
-            position = words.letters.find(run, position + 1)
+def _likely_beginning(sought: list[str], first: int, text: SearchableText, near: int) -> int | None:
+    """The number of the word at which most of these words begin, by pairs of them. Of equals, the one near `near`."""
+    votes: defaultdict[int, float] = defaultdict(float)
+    words = ["", *text.words, ""]
+    for at, (one, other) in enumerate(pairwise(sought)):
+        after, before = text.places.get(one, []), text.places.get(other, [])
+        if len(after) <= len(before):
+            found = [number for number in after if words[number + 2] == other]
+        else:
+            found = [number - 1 for number in before if words[number] == one]
+        for number in found if len(found) <= _USUAL else ():
+            bucket = (number - at) // _SLACK_WORDS
+            for each, weight in ((bucket - 1, 1), (bucket, 2), (bucket + 1, 1)):
+                votes[each] += weight / len(found)
     if not votes:
         return None
-    here = (words.word_at(words.position_of(near)) - first) // _SLACK_WORDS
-    best = max(votes, key=lambda bucket: (votes[bucket], -abs(bucket - here)))
-    return max(0, best * _SLACK_WORDS)
+    here = (bisect_right(text.spans, (near, len(text.raw))) - 1 - first) // _SLACK_WORDS
+    return max(0, max(votes, key=lambda bucket: (votes[bucket], -abs(bucket - here))) * _SLACK_WORDS)
 
 
-def _run(sought: list[str], at: int) -> tuple[int, str] | None:
-    for count in range(2, _SEED_WORDS + 1):
-        if at + count > len(sought):
-            return None
-        joined = "".join(sought[at : at + count])
-        if len(joined) >= _SEED_LETTERS or count == _SEED_WORDS:
-            return at, joined
-    return None
-
-
-@dataclass(frozen=True)
-class _Words:
-    normal: list[str]
-    starts: list[int]
-    ends: list[int]
-    positions: list[int]  # Where each word starts in `letters`, and the end of the last
-    letters: str
-
-    @classmethod
-    def of(cls, raw: str) -> "_Words":
-        matches = list(PART.finditer(raw))
-        starts, ends = [match.start() for match in matches], [match.end() for match in matches]
-        normal = [_normal(match[0]) for match in matches]
-        return cls(normal, starts, ends, list(accumulate(map(len, normal), initial=0)), "".join(normal))
-
-    def word_at(self, position: int) -> int:
-        return min(bisect_right(self.positions, position) - 1, max(0, len(self.normal) - 1))
-
-    def position_of(self, offset: int) -> int:
-        return self.positions[max(0, bisect_right(self.starts, offset) - 1)]
-
-    def offset_of(self, position: int) -> int:
-        word = self.word_at(position)
-        return min(self.starts[word] + position - self.positions[word], self.ends[word] - 1)
-
-
-def _normal_words(text: str) -> list[str]:
-    return [_normal(word) for word in PART.findall(text)]
-
-
-def _normal(word: str) -> str:
-    return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).casefold()
+def _words_of(text: str) -> list[str]:
+    """Words for comparison: "To-day" is "today"."""
+    return ["".join(filter(str.isalnum, normalize("NFKC", word).casefold())) for word in HYPHENATED.findall(text)]
 
 
 @dataclass(frozen=True, slots=True)
