@@ -42,7 +42,7 @@ _NUMBER = (1 << _SHIFT) - 1
 _BESIDE = 0.5  # Weight of a word of the query that only the passage before or after has
 # Share of a book's passages that have a word, at which the word counts half for the book. Chosen on
 # `tests/benchmarks/which_book.tsv`.
-_USUAL_SHARE = 0.05
+_USUAL_SHARE = 0.03
 _WAIT_S = 10.0
 
 
