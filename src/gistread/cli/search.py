@@ -83,7 +83,7 @@ def _search_all(words: str, arguments: argparse.Namespace) -> ExitStatus:
             chapter = f"  {hit.chapter}" if hit.chapter else ""
             quote = " ".join(f"{hit.before}[{hit.text}]{hit.after}".split())
             write(f"{hit.book.entry.title}  {place}{chapter}\n   {quote}\n")
-    if not found.hits:
+    if not found.hits and not found.beyond:
         say(f"None of your {counted(len(shelf.books), 'book')} has {words!r}.")
     if len(found.hits) < found.total:
         say(f"Showing {len(found.hits)} of {found.total} hits.")
