@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gistread.engine.llama.gguf import read_values
+from gistread.engine.llama.gguf import read_contents
 from tests.models import starter_path
 from tests.tiny_gguf import write_header
 
@@ -69,10 +69,11 @@ def write_shape(path: Path, shape: Shape, quantization: Quantization, vocabulary
 
 def _metadata(shape: Shape, quantization: Quantization, vocabulary: Path) -> dict[str, object]:
     keys = ["tokenizer.chat_template", *(f"tokenizer.ggml.{key}" for key in _TOKENIZER)]
-    values = {key: _text(value) for key, value in read_values(vocabulary, keys).items()}
-    tokens, kinds = values["tokenizer.ggml.tokens"], values["tokenizer.ggml.token_type"]
-    assert isinstance(tokens, list)
-    assert isinstance(kinds, list)
+    contents = read_contents(vocabulary, keys)
+    strings = {key: [one.decode() for one in found] for key, found in contents.strings.items()}
+    found = {**contents.pairs, **contents.arrays, **strings}
+    values = {key: list(value) if isinstance(value, tuple) else value for key, value in found.items() if key in keys}
+    tokens, kinds = strings["tokenizer.ggml.tokens"], contents.arrays["tokenizer.ggml.token_type"]
     more = range(len(tokens), shape.vocabulary)
     return {
         "general.architecture": "llama",
@@ -91,10 +92,6 @@ def _metadata(shape: Shape, quantization: Quantization, vocabulary: Path) -> dic
         "tokenizer.ggml.tokens": [*tokens, *(f"<|unused_{number}|>" for number in more)],
         "tokenizer.ggml.token_type": [*kinds, *(_UNUSED for _ in more)],
     }
-
-
-def _text(value: object) -> object:
-    return [item.decode() if isinstance(item, bytes) else item for item in value] if isinstance(value, list) else value
 
 
 def _tensors(shape: Shape, quantization: Quantization) -> Iterator[tuple[str, tuple[tuple[int, ...], int]]]:

@@ -46,7 +46,7 @@ def test_a_sentence_that_the_model_was_not_shown_is_cited_unless_the_user_refuse
 
 
 def test_a_heading_is_no_source() -> None:
-    book = make_book(["# The Lime Kiln", "He was lying in the kiln with his hands tied.", "The lime was cold."])
+    book = make_book(["# The Lime Kiln", "He was lying in the kiln with his hands tied.", "The night was cold."])
     found = cite("In the lime kiln.", "Where was he?", GistMemory(book, PageSize(50, 150), ""), [(0, len(book.text))])
     assert "The Lime Kiln" not in [one.quote for one in found]
     assert found[0].quote.startswith("He was lying in the kiln")
