@@ -20,13 +20,12 @@ _LEAST_PRONOUNS = 4
 _SELDOM_ACTS = 0.25  # Share of mentions of a town up to which it may act ("Tidney was under water")
 _AT_PLACES = 0.1  # Share of mentions after "in" or "at" that shows a place which seldom acts
 _LEAST_ACTS = 2  # Times that a name with "the" speaks or acts before it is a person
-_MUCH_MORE_FREQUENT = 8
 _MORE_FREQUENT = 3  # A name belongs to the person mentioned this many times as often as any other
+_SURE = 0.65  # Share of "he" or "she" among the pronouns after a name that decides the sex
 _SIDE_BY_SIDE = 45  # Characters between mentions of two people in one sentence
 _TOGETHER = 0.04  # Share of mentions side by side that shows two people
 # Bearers of these titles are not called by the first name alone.
 _FORMAL = frozenset({"lady", "lord", "sir", "dame", "king", "queen", "saint", "st"})
-_SURE = 0.65  # Share of "he" or "she" among the pronouns after a name that decides the sex
 
 
 class Kind(StrEnum):
@@ -155,10 +154,6 @@ def join_names(forms: Iterable[Form]) -> list[Entity]:
             owner.absorb(group)
         else:
             known.add(group)
-    for group in [one for one in known.persons if not one.is_full and not one.title_kind]:
-        if owner := known.find_by_short_form(group):
-            owner.absorb(group)
-            known.persons.remove(group)
     entities = [make_entity(group.forms, _kind(group)) for group in known.persons]
     entities += [make_entity(group.forms, Kind.PLACE) for group in places]
     entities = [one for one in entities if one.count >= _LEAST or plain(one.name.split()[0]) in titles()]
@@ -189,21 +184,13 @@ class _PersonIndex:
 
     def find_titled(self, group: _Group) -> _Group | None:
         """The person with this title and one name: "Mr. Darcy", "Prince Andrew"."""
-
-        def same(found: Iterable[_Group]) -> list[_Group]:
-            return [one for one in found if one.may_match(group) and one.is_wife == group.is_wife and may_be(one)]
-
-        def may_be(one: _Group) -> bool:
-            """Whether the bare first name fits: "Justine", a woman, is not "M. Moritz"."""
-            bare = self._bare.get(one.words[0])
-            return bare is None or bare.may_match(group)
-
         (name,) = group.words
         if group.precedes_first_names:
-            first = same(one for each in _forms_of(name) for one in self._by_first.get(each, []) if one.is_full)
-            if found := _commonest([one for one in first if one.titles & group.titles]) or _commonest(first):
+            called = [one for one in self._by_first.get(name, []) if one.is_full and one.may_match(group)]
+            if found := _commonest(called):
                 return found
-        owner = _commonest(same(self._by_last.get(name, [])), _MUCH_MORE_FREQUENT)
+        same = [one for one in self._by_last.get(name, []) if one.may_match(group) and one.is_wife == group.is_wife]
+        owner = _commonest(same)
         return None if owner and self._are_two(group, owner) else owner
 
     def _are_two(self, titled: _Group, full: _Group) -> bool:
@@ -226,17 +213,9 @@ class _PersonIndex:
             return _commonest(first)
         last = [one for one in self._by_last.get(name, []) if not one.is_wife]
         men = [one for one in last if one.sex == "man"]
-        if owner := _commonest(men, _MUCH_MORE_FREQUENT):
+        if owner := _commonest(men):
             return owner
-        return _commonest([one for one in last if one.may_match(group)], _MUCH_MORE_FREQUENT)
-
-    def find_by_short_form(self, group: _Group) -> _Group | None:
-        """The person with this short form of a first name."""
-        full = _first_names()[1].get(group.words[0], frozenset())
-        found = [one for name in full for one in self._by_first.get(name, []) if one in self.persons]
-        return _commonest(
-            [one for one in found if one.may_match(group) and not one.is_wife and not one.titles & _FORMAL]
-        )
+        return _commonest([one for one in last if one.may_match(group)])
 
 
 def _grouped(forms: Iterable[Form]) -> list[_Group]:
@@ -301,10 +280,10 @@ def _forms_of(name: str) -> frozenset[str]:
     return frozenset((name, *short.get(name, ()), *(form for form, names in short.items() if name in names)))
 
 
-def _commonest(found: Iterable[_Group], times: int = _MORE_FREQUENT) -> _Group | None:
-    """The group with at least `times` the mentions of any other."""
+def _commonest(found: Iterable[_Group]) -> _Group | None:
+    """The group mentioned much more often than any other."""
     first, second = (*sorted(found, key=lambda group: -group.count), None, None)[:2]
-    return first if first and (second is None or first.count >= times * second.count) else None
+    return first if first and (second is None or first.count >= _MORE_FREQUENT * second.count) else None
 
 
 def _towns(groups: Iterable[_Group]) -> frozenset[str]:
