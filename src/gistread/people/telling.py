@@ -157,10 +157,7 @@ _HE_IS = rf"(?:[“\"‘]|No, |Yes, |Oh, )*(?P<pronoun>[Hh]e|[Ss]he)(?:['’]s| 
 _AFTER_NAME = (
     (10, rf",?(?: who| he| she)?(?: {_WAS}|['’]s){_SAID} {_DESCRIBED}"),
     (7, rf",?(?: who)? {_WAS} [^.;:!?\n]{{0,80}}?\b(?:and|but) (?:also )?{_DESCRIBED}{_ENDS}"),
-    (9, rf", [^.,;:!?\n]{{0,40}}, {_WAS}{_SAID} {_DESCRIBED}"),
-    (8, rf",?(?: who)? {_WAS}{_SAID}{_ROLE}(?= (?:of|to|at|in|by)\b|[,.;])"),
     (10, rf"(?:,| \(|—|,—) ?{_DESCRIBED}{_ENDS}"),
-    (8, rf" the{_ROLE}"),
     (7, rf"(?:,| \([\w’-]*){_MODIFIERS}{_ROLE}(?=[;.)])"),
     (6, r", (?:the )?(?:[a-z]+est|most [a-z]+)\b[^.;,]{0,40} of\b"),
     (6, rf"\W+(?:that|which|it) (?:is|was) the name of {_DESCRIBED}"),
@@ -169,18 +166,10 @@ _AFTER_NAME = (
         8,
         rf",?(?: had)? (?:acted|served|(?:been|was) (?:engaged|hired|appointed)) as(?: {_WHOSE})?{_MODIFIERS}{_ROLE}",
     ),
-    (7, rf",?(?: had| has)? (?:became|become)(?: {_WHOSE})?{_MODIFIERS}{_ROLE}"),
-    (4, rf" as(?: {_WHOSE})?{_MODIFIERS}{_ROLE}"),
     (5, rf"[^.!?\n]{{0,200}}? (?:the|an?){_MODIFIERS}{_CLEAR_ROLE} of\b"),
     (9, rf"[?!.,][”\"’]* {_HE_IS}"),
     (6, rf"[^.!?\nA-Z]{{0,120}}[.!?][”\"’]* {_HE_IS}"),
-    (3.5, rf",? {_WAS}{_SAID} (?:an?|the only|the last|one of the|not an?) [a-z]"),
-    (3.5, r", (?:an?|the|one of the) [a-z][\w'’-]+ (?:[\w'’-]+ ){0,4}?[a-z]+[,.;]"),
-    (4, r",?(?: had)? (?:kept|commanded|owned|taught|ruled|governed|managed|preached|practised) [a-z]"),
     (3, rf" {_WAS} (?:very |quite |not )?[a-z-]+,? (?:and|but) [a-z-]+[;,.]"),
-    (2, r", (?:who (?:is|was|had been|kept|lived)|aged)\b"),
-    (2.5, rf"[^.!?\n]{{0,60}}?{_CLEAR_ROLE}"),
-    (2, r" (?:lived|lives|had lived|was born|came from|comes from)\b"),
 )
 _TITLES = r"(?:Mr\.? |Mrs\.? |Miss |old |young |little |poor |dear )?"
 _APPOSITION = (10, rf"\b{_DESCRIBED}(?: himself| herself)?, {_TITLES}")
@@ -188,17 +177,14 @@ _JOINED = (10, rf"\b{_DESCRIBED} {_TITLES}")
 _BEFORE_NAME = (
     _APPOSITION,
     _JOINED,
-    (8, rf"\b(?:[Tt]he)?{_ROLE} (?:of|to|at|in) (?:[\w'’-]+ ){{1,6}}?[\w'’-]+, "),
     (
         9,
         rf"\b{_DESCRIBED}\b[^.?!;:“”\"]{{0,60}}? (?:named|called|by the name of|whose name (?:is|was)|name (?:is|was)|"
         r"was called) ",
     ),
-    (8, rf"\b(?:is|was) {_DESCRIBED}[,;]?[^.?!“”\"]{{0,40}}? (?:and )?(?:his|her) name (?:is|was) "),
-    (2, r"\b(?:named|called|name (?:is|was)|known as) "),
     (2.5, rf"{_CLEAR_ROLE}\b[^.!?\n]{{0,60}} "),
 )
-_KIN_OF_SOMEBODY, _VAGUE, _BARE = 0.85, 0.45, 0.2
+_VAGUE = 0.45
 _WEIGHTS = {"man": 1.0, "woman": 1.0, "kin": 1.0, "work": 1.0, "other": 0.75, "vague": _VAGUE}
 _WORD_OR_COMPOUND = re.compile(r"[\w’]+(?:-\w+)*(?!['’]s|\w)")
 
@@ -240,22 +226,19 @@ _BEFORE_PATTERNS = tuple((weight, _compiled(phrase + r"\Z")) for weight, phrase 
 _ADDRESSED = _compiled(r"(?:[“‘\"]|[,!] )\Z")
 _LISTED_BEFORE = _compiled(r"(?:\w,|\band) \Z")
 _LISTED_AFTER = _compiled(r",? and (?:the |its |his |her |[A-Z])|, (?:Mr|Mrs|Miss|Dr)\b")
-_YOU = _compiled(r"\b[Yy]ou(?: are| were|['’]re)\b")
 _CALLED = re.compile(r"[,.!?][”\"’]")
 _PLAIN_ARTICLE = re.compile(r"(?:the|an?|this|that)\b", re.IGNORECASE)
-_OF_SOMEBODY = _compiled(r"\b(?:his|her|their|your) [\w’-]+(?:,)? \Z")  # "her father Silas": whose is not said
-_NO_MODIFIER = _compiled(r"\b(?:an?|the) [\w’-]+\Z")
-_DOUBTED = _compiled(r"(?i:\b(?:if|whether|opinion|doubt\w*|suppos\w+|like|than))\b[^,.;]{0,20}\Z")
 
 
 def _clues(text: str, start: int, end: int, sex: str) -> Iterator[_Clue]:
     """What the words around a name say. `text`: marked; `sex`: man or woman, "" if unknown."""
     is_listed = _LISTED_BEFORE.search(text, max(0, start - 20), start)
     is_addressed = _ADDRESSED.search(text, max(0, start - 2), start)
-    doubt = 3 if _DOUBTED.search(text, max(0, start - 40), start) else 0
     lead = text[max(0, start - _BEFORE) : start]
     lead = lead[lead.rfind("\n\n") + 1 :]
-    tried = [(weight, pattern.match(text, end, end + _AFTER), "") for weight, pattern in _AFTER_PATTERNS]
+    tried: list[tuple[float, re.Match[str] | None, str]] = [
+        (weight, pattern.match(text, end, end + _AFTER), "") for weight, pattern in _AFTER_PATTERNS
+    ]
     tried += [
         (weight, pattern.search(lead), phrase)
         for (weight, pattern), (_, phrase) in zip(_BEFORE_PATTERNS, _BEFORE_NAME, strict=True)
@@ -266,10 +249,6 @@ def _clues(text: str, start: int, end: int, sex: str) -> Iterator[_Clue]:
         groups = match.groupdict()
         role, pronoun = _role_of(groups.get("role") or ""), (groups.get("pronoun") or "").lower()
         value = _role_weights().get(role, 1.0)
-        if value == _VAGUE and _NO_MODIFIER.search(match[0]):
-            value = _BARE  # "is a gentleman", which no adjective makes telling
-        if any(role in word_set("roles", kind) for kind in ("man", "woman", "kin")) and _OF_SOMEBODY.search(match[0]):
-            value = _KIN_OF_SOMEBODY
         other = {"man": "woman", "woman": "man"}.get(sex, "")
         if other and (role in word_set("roles", other) or pronoun == {"man": "she", "woman": "he"}[sex]):
             continue
@@ -280,14 +259,14 @@ def _clues(text: str, start: int, end: int, sex: str) -> Iterator[_Clue]:
                 continue
             if before == _JOINED[1] and value <= _VAGUE and _PLAIN_ARTICLE.match(match[0]):
                 continue
-            weight -= 8 if _LISTED_AFTER.match(text, end) or _YOU.search(lead) else 0
+            weight -= 8 if _LISTED_AFTER.match(text, end) else 0
         elif is_addressed and (
             value <= _VAGUE or (text[start - 2] == "," and text[end] in ".!?")
         ):  # "I could not give you up, Nancy."
             continue
         elif (match[0][0] == "," and is_listed) or _LISTED_AFTER.match(text, match.end()):
             weight -= 8  # "Lucie, Mr. Lorry, the solicitor for the defence, and …"
-        yield _Clue(weight * value - doubt, role, start if before else match.end())
+        yield _Clue(weight * value, role, start if before else match.end())
 
 
 def _sentence(start: int, until: int, book: Book) -> Passage:

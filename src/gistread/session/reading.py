@@ -26,7 +26,7 @@ from gistread.memory.sizes import (
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryHeader, MemoryWriter
 from gistread.paths import Paths
-from gistread.presets import AUTO, Preset, find_preset
+from gistread.presets import AUTO, find_preset
 from gistread.readers.lookups import prepare
 from gistread.session import events
 from gistread.session.events import ReadingState, SessionEvent
@@ -107,19 +107,12 @@ def resolve_memory(
     elif isinstance(chosen, GistFocus):
         focus = chosen
     else:
-        task = chosen or ""
-        focus = GistFocus(_preset(config.preset, own_presets, book, own, task), task)
+        name = detect_preset(book) if config.preset == AUTO else config.preset
+        usual = own[0].focus.preset if own and config.preset == AUTO else find_preset(name, own_presets)
+        focus = GistFocus(usual, chosen or "")
     mode = ReadingMode(config.reading or DEFAULT_READING_MODE)
     focus = replace(focus, wording=focus.wording or info.wording)
     return MemoryRequest(info.name, fingerprint, sizes, mode, focus)
-
-
-def _preset(name: str, own_presets: Path, book: Book, begun: list[MemoryHeader], task: str) -> Preset:
-    if name != AUTO:
-        return find_preset(name, own_presets)
-    if similar := [header for header in begun if header.focus.task in ("", task)]:
-        return max(similar, key=lambda header: (header.focus.task == task, header.modified_s)).focus.preset
-    return find_preset(detect_preset(book), own_presets)
 
 
 class Reading:
