@@ -130,6 +130,12 @@ def test_thousands_of_markup_signs_are_read_in_time(text: str) -> None:
     assert read(f"It rained.\n\n{text}\n").text.startswith("It rained.")
 
 
+def test_a_text_of_brackets_is_plain() -> None:
+    book = open_bytes(b"It rained.\n\n" + b"![" * 50_000, "rain.md")
+    assert book.text.startswith("It rained.")
+    assert book.notices == ("It has too many brackets for Markdown and was read as plain text.",)
+
+
 @pytest.mark.parametrize(
     "lines",
     [
@@ -162,6 +168,8 @@ ALIASES = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] 
         pytest.param(f"---\n{ALIASES}title: *a11\n---\n", id="aliases"),
         pytest.param(f"---\ntitle: {'[' * 9_000}{']' * 9_000}\n---\n", id="nested YAML"),
         pytest.param(f"+++\ntitle = {'[' * 4_000}{']' * 4_000}\n+++\n", id="nested TOML"),
+        pytest.param(f"+++\ntitle = {'9' * 9_000}\n+++\n", id="a number of 9,000 digits"),
+        pytest.param('---\ntitle: "\\UFFFFFFFF"\n---\n', id="a character beyond Unicode"),
     ],
 )
 @pytest.mark.parametrize("suffix", ["md", "txt"])

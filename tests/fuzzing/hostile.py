@@ -69,9 +69,13 @@ def _yaml_aliases(random: Random) -> str:
 
 
 def _front_matter(random: Random) -> str:
-    match random.randrange(7):
+    match random.randrange(9):
         case 0:
             return _yaml_aliases(random)
+        case 7:
+            return f"+++\ntitle = {'9' * random.randint(1, 15_000)}\n+++\n\nText.\n"
+        case 8:
+            return f'---\ntitle: "\\U{random.choice(("FFFFFFFF", "00000000", "0000D800", "0010FFFF"))}"\n---\n\nText.\n'
         case 1:
             return f"---\ntitle: {_nested(random, '[', ']', 'x', 18_000)}\n---\n\nText.\n"
         case 2:
@@ -124,7 +128,7 @@ def _markdown(random: Random) -> bytes:
         lambda: _nested(random, "![", "](x)", inner),
         lambda: _nested(random, "*", "*", inner),
         lambda: _repeat(random, "a **b "),
-        lambda: _repeat(random, "<"),
+        lambda: _repeat(random, random.choice(("<", "![", "[^a]", "[a](", "<http://a"))),
         lambda: _repeat(random, "<b>"),
         lambda: _repeat(random, "`" * random.randint(1, 30) + "a"),
         lambda: _repeat(random, "[^1]: [^1]\n\n") + "[^1]",
@@ -176,6 +180,9 @@ def _body(random: Random) -> str:
         lambda: "<p>" + _repeat(random, "&#x61;&nbsp;&eacute;") + "</p>",
         lambda: "<p>" + _repeat(random, "a&") + "</p>",
         lambda: "<p " + _repeat(random, 'a="1" ') + ">x</p>",
+        lambda: (
+            "<p " + " ".join(f'a{n}="{random.choice("<>1")}"' for n in range(_many(random, 90_000))) + f">{inner}</p>"
+        ),
         lambda: "<style>" + _repeat(random, "a{b:c}") + "</style><p>a</p>",
         lambda: "<p>" + _repeat(random, "<!-- a -->") + inner + "</p>",
         lambda: _nested(random, "<math><mfrac>", "</mfrac></math>", "x"),
@@ -227,6 +234,15 @@ def _epub(random: Random) -> bytes:
         f'<item id="i{n}" href="{name}" media-type="application/xhtml+xml"/>' for n, name in enumerate(names)
     )
     manifest += "".join(f'<item id="x{n}" href="0.xhtml" media-type="application/xhtml+xml"/>' for n in range(repeats))
+    if random.random() < 0.3:  # Pages outside the reading order, and a chain of replacements
+        files |= {f"u{n}.xhtml": page("<p>a</p>" * 60_000) for n in range(9)}
+        manifest += "".join(
+            f'<item id="u{n}" href="u{n}.xhtml" media-type="application/xhtml+xml"/>' for n in range(20)
+        )
+        names += [f"{n}.x" for n in range(2_000)]
+        manifest += "".join(
+            f'<item id="i{n}" href="{n}.x" media-type="x/x" fallback="i{n + 1}"/>' for n in range(len(names))
+        )
     spine = "".join(f'<itemref idref="i{n}"/>' for n in range(len(names)))
     repeated = random.choice(('<itemref idref="i0"/>', '<itemref idref="x1"/>', ""))
     spine += (
@@ -281,10 +297,11 @@ def _docx(random: Random) -> bytes:
             lambda: "<w:p><w:r><w:t>&d;&f;</w:t></w:r></w:p>",
         )
     )()
+    count = random.choice((500, 500, 20_000))
     styles = "".join(
         f'<w:style w:type="paragraph" w:styleId="s{n}"><w:name w:val="heading {n}"/>'
-        f'<w:basedOn w:val="s{(n + 1) % 500}"/></w:style>'
-        for n in range(500)
+        f'<w:basedOn w:val="s{(n + 1) % count}"/></w:style>'
+        for n in range(count)
     )
     note = '<w:footnote w:id="1"><w:p><w:r><w:t>n</w:t><w:footnoteReference w:id="1"/></w:r></w:p></w:footnote>'
     head = _ENTITIES if "&d;" in body else ""

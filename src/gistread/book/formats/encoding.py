@@ -3,6 +3,7 @@
 import codecs
 import contextlib
 import re
+import string
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -131,7 +132,8 @@ def _is_encoded(data: bytes, codec: str) -> bool:
 
 def _unmarked_utf16(data: bytes, *, is_binary: bool) -> str:
     """The codec of UTF-16 without a mark; empty if none fits. `is_binary`: no other encoding can fit."""
-    if len(data) % 2:
+    letters = len(data) - len(data.translate(None, string.ascii_lowercase.encode()))
+    if len(data) % 2 or letters * 2 > len(data):  # In UTF-16, every other byte of Latin letters is 0
         return ""
     sample = data[: 2 * _SAMPLE_BYTES]
     fitting: dict[int, str] = {}  # By the number of Unicode rows in use: the wrong order uses many

@@ -20,7 +20,7 @@ from gistread.book.formats.elements.inline_elements import (
     read_sheet,
 )
 from gistread.book.formats.elements.linking import DocumentAnchor, assemble, resolve_links
-from gistread.book.formats.elements.markup import is_too_dense, parse
+from gistread.book.formats.elements.markup import Tree, is_too_dense, parse
 from gistread.book.formats.elements.xhtml import XhtmlDocument, in_head, read_document
 from gistread.book.formats.epub_package import (
     ContentsEntry,
@@ -59,6 +59,24 @@ class _Report:
         return tuple(lines)
 
 
+@dataclass(slots=True)
+class _Pages:
+    """The pages of an archive, parsed until they have more tags than any book."""
+
+    archive: Archive
+    _characters: int = 0
+    _tags: int = 0
+
+    def parse(self, path: str) -> Tree | None:
+        """Raises ArchiveError."""
+        data = self.archive.read(path)
+        self._characters += len(data)
+        self._tags += data.count(b"<")
+        if is_too_dense(self._characters, self._tags):
+            raise ArchiveError("and all after it exceed the limit of tags for a book")
+        return parse(data)
+
+
 def read_epub(archive: Archive, name: str) -> Book:
     """The book in an open archive; `name` is used in messages. Raises BookError."""
     try:
@@ -71,7 +89,8 @@ def read_epub(archive: Archive, name: str) -> Book:
             "gistread reads EPUBs without DRM.",
         )
     report = _Report()
-    documents = dict(_documents(archive, package, report))
+    pages = _Pages(archive)
+    documents = dict(_documents(pages, package, report))
     has_words = any(document.has_words for document in documents.values())
     documents = _mark_other_languages(documents, package.language)
 
@@ -86,7 +105,7 @@ def read_epub(archive: Archive, name: str) -> Book:
         return archive.find(target) or target if target else source
 
     left_out = sum((each.left_out for each in documents.values()), Counter())
-    left_out["text file(s) outside the reading order"] = sum(_has_words(archive, path) for path in package.unlisted)
+    left_out["text file(s) outside the reading order"] = sum(_has_words(pages, path) for path in package.unlisted)
     left_out["repeated text file(s)"] = len(package.spine) - len({archive.find(path) or path for path in package.spine})
     builder = BookBuilder()
     chapters = _chapters(archive, package, documents)
@@ -105,9 +124,9 @@ def read_epub(archive: Archive, name: str) -> Book:
     )
 
 
-def _has_words(archive: Archive, path: str) -> bool:
+def _has_words(pages: _Pages, path: str) -> bool:
     try:
-        tree = parse(archive.read(path))
+        tree = pages.parse(path)
     except ArchiveError:
         return False
     return tree is not None and read_document(tree.root).has_words
@@ -161,17 +180,12 @@ def _chapters(
     return found
 
 
-def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[tuple[str, XhtmlDocument]]:
-    sheets = _sheets(archive)
-    characters = tags = 0
+def _documents(pages: _Pages, package: Package, report: _Report) -> Iterator[tuple[str, XhtmlDocument]]:
+    sheets = _sheets(pages.archive)
     # EPUB 3.3, 3.4.12: no item stands in the spine twice.
-    for path in dict.fromkeys(archive.find(path) or path for path in package.spine):
+    for path in dict.fromkeys(pages.archive.find(path) or path for path in package.spine):
         try:
-            data = archive.read(path)
-            characters, tags = characters + len(data), tags + data.count(b"<")
-            if is_too_dense(characters, tags):
-                raise ArchiveError("and all after it exceed the limit of tags for a book")
-            tree = parse(data)
+            tree = pages.parse(path)
         except ArchiveError as error:
             report.failed.append(f"{path} {error}; it was left out.")
             continue

@@ -32,6 +32,7 @@ _PERCENT = re.compile(
 _LONGEST_FRONT_MATTER = 20_000
 _BLOCK = re.compile(r"^[ \t]*(?:$|[#>*+|:-]|\d+[.)])|\|", re.MULTILINE)  # An empty line, a marked line, a cell
 _MOST_BLOCKS = 60_000  # War and Peace has 25,000. The parser makes several objects of each.
+_MOST_BRACKETS = 40_000  # The parser looks for the end of each, at every level
 # Levels, counting a list and its item. The parser drops deeper text, and nested signs slow it down.
 _USUAL_DEPTH = 20
 _DEEPEST = 100
@@ -46,9 +47,12 @@ def read_markdown(data: bytes, name: str) -> Book:
     if decoded is None:
         raise BookError(f"{name} is not a book but unknown binary data.")
     text, metadata = split_front_matter(clean(decoded.text))
-    if sum(1 for _ in _BLOCK.finditer(text)) > _MOST_BLOCKS:
-        book = read_text(data, name)
-        return replace(book, notices=(*book.notices, "It has too many blocks for Markdown and was read as plain text."))
+    blocks, brackets = sum(1 for _ in _BLOCK.finditer(text)), text.count("[")
+    if blocks > _MOST_BLOCKS or brackets > _MOST_BRACKETS:
+        book, many = read_text(data, name), "blocks" if blocks > _MOST_BLOCKS else "brackets"
+        return replace(
+            book, notices=(*book.notices, f"It has too many {many} for Markdown and was read as plain text.")
+        )
     # Any link and HTML is allowed: links are never followed unasked, and HTML is data.
     parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _USUAL_DEPTH}).enable(["table", "strikethrough"])
     parser.use(footnote_plugin).use(deflist_plugin)
@@ -100,7 +104,7 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
             ):
                 return text, Metadata()
             fields = yaml.load(match[1], Loader=yaml.BaseLoader)
-        except (yaml.YAMLError, RecursionError):
+        except (yaml.YAMLError, RecursionError, ValueError, OverflowError):
             return text, Metadata()
         # A rule, prose and another rule are not metadata.
         if fields and isinstance(fields, dict):
@@ -108,7 +112,7 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
     elif match := _TOML.match(head):
         try:
             return text[match.end() :], _metadata(tomllib.loads(match[1]))
-        except (tomllib.TOMLDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             return text, Metadata()
     elif match := _PERCENT.match(head):
         authors = [part for line in (match[2] or "").split("\n") for part in re.split(r";|\band\b", line)]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from itertools import islice
 
 from lxml import etree
 
@@ -32,6 +33,7 @@ _BY_NAME: tuple[tuple[re.Pattern[str], StyleRole], ...] = (
 )
 _CODE = re.compile(r"\b(?:code|verbatim|typewriter|html (?:code|sample))\b")
 _DEEPEST = 20
+_MOST_STYLES = 4_079  # Word's own limit
 
 RunFormat = Mapping[str, bool | str]
 """Formatting of a run by property, such as "b", "smallcaps" or "code"; a missing one is inherited.
@@ -94,7 +96,7 @@ def numbering_of(properties: etree._Element | None, inherited: tuple[str, int] |
 def read_styles(root: etree._Element | None) -> Styles:
     if root is None:
         return Styles()
-    elements = {e.get("styleid", ""): e for e in root.iterfind("style")}
+    elements = {e.get("styleid", ""): e for e in islice(root.iterfind("style"), _MOST_STYLES)}
     paragraphs: dict[str, ParagraphStyle] = {}
     looks: dict[str, RunFormat] = {}
     for name, element in elements.items():

@@ -35,6 +35,10 @@ _VOID = frozenset(b"area base br col embed hr img image input link meta param so
 MOST_NESTED = 150
 _MOST_NESTED_TAGS = 100  # Fewer, since parsers add levels such as <tbody>
 _TAG = re.compile(rb"<(/?)([A-Za-z][A-Za-z0-9:_-]*+)[^<>]*>")
+# A tag with its attributes. Possessive: each character is read once, whatever quotes are missing.
+_ATTRIBUTES = re.compile(rb"""<[A-Za-z](?:[^"'<>]++|"[^"]*+"|'[^']*+')*+""")
+_QUOTED = re.compile(rb""""[^"]*"|'[^']*'""")
+_MOST_ATTRIBUTES = 200  # Of one tag: the time of parsers grows with their square
 _WORD = re.compile(r"\w+")
 _COMMENT = re.compile(rb"<!--.*?-->|<\?.*?\?>", re.DOTALL)
 _XML_TAG = re.compile(rb"<(/?)([A-Za-z_][\w:.-]*+)[^<>]*?(/?)>")
@@ -183,19 +187,30 @@ def _xml_root(data: bytes, *, recover: bool = False) -> etree._Element | None:
         remove_pis=True,
     )
     try:
-        return etree.fromstring(data, parser)
+        return etree.fromstring(_drop_many_attributes(data), parser)
     except (etree.XMLSyntaxError, ValueError):
         return None
 
 
 def _html_root(data: bytes) -> etree._Element | None:
     parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
-    data = _RAW_TEXT.sub(_close_raw_text, data)
+    data = _RAW_TEXT.sub(_close_raw_text, _drop_many_attributes(data))
     try:
         root = html.document_fromstring(data, parser)
         return html.document_fromstring(_flatten(data), parser) if _is_too_deep(root) else root
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return None
+
+
+def _drop_many_attributes(data: bytes) -> bytes:
+    """Remove the attributes of tags that have more than any book's."""
+
+    def has_too_many(tag: bytes) -> bool:
+        return len(tag) > 2 * _MOST_ATTRIBUTES and len(_QUOTED.sub(b"", tag).split()) > _MOST_ATTRIBUTES
+
+    if not any(map(has_too_many, _ATTRIBUTES.findall(data))):
+        return data
+    return _ATTRIBUTES.sub(lambda match: match[0].split()[0] if has_too_many(match[0]) else match[0], data)
 
 
 def _close_raw_text(match: re.Match[bytes]) -> bytes:

@@ -17,7 +17,7 @@ from gistread.child_process import run_python, start_python
 from gistread.system import is_limited_below, wait_for_data
 
 _WORKER = "gistread.book.formats.pdf.worker"
-_MEMORY_BYTES = 600 * 1024 * 1024
+_MEMORY_BYTES = 560 * 1024 * 1024
 # Processor time: a busy machine may leave little of it.
 _PAGE_S = 4.0  # Per page; a hundred times the usual
 _OPEN_S = 8.0  # To start the worker and open the document
