@@ -83,11 +83,7 @@ async def gist_page(
 
 
 async def _draft(
-    text: str,
-    attempt: Attempt,
-    engine: protocol.Engine,
-    priority: protocol.Priority,
-    on_draft: Callable[[str], None],
+    text: str, attempt: Attempt, engine: protocol.Engine, priority: protocol.Priority, on_draft: Callable[[str], None]
 ) -> tuple[str, Fault | None, protocol.Usage]:
     """The model's text, its fault if any, and the cost. Stops early at a fault that further words cannot mend."""
     written, checked = "", 0

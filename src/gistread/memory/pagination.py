@@ -121,12 +121,7 @@ def _fill(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) ->
 
 
 async def next_page(
-    book: Book,
-    start: int,
-    size: PageSize,
-    engine: Engine,
-    beside_tokens: int = TOKENS_BESIDE,
-    wording: str = "",
+    book: Book, start: int, size: PageSize, engine: Engine, beside_tokens: int = TOKENS_BESIDE, wording: str = ""
 ) -> tuple[Page, Usage]:
     """Find the page that begins at `start`, unnumbered, and the cost. Raises EngineError when no page fits."""
     passage = find_passage(book, start, size)

@@ -86,8 +86,7 @@ async def read_book(
     """
     events: asyncio.Queue[PageEvent | None] = asyncio.Queue()
     reading = asyncio.create_task(
-        _Reading(writer, engine, events.put_nowait, on_draft, place or (lambda: plan.start)).run(plan),
-        name="read-book",
+        _Reading(writer, engine, events.put_nowait, on_draft, place or (lambda: plan.start)).run(plan), name="read-book"
     )
     reading.add_done_callback(lambda _: events.put_nowait(None))
     try:

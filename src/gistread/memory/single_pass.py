@@ -53,12 +53,7 @@ class SinglePass:
     """Reads one chapter, page after page."""
 
     def __init__(
-        self,
-        book: Book,
-        start: int,
-        size: PageSize,
-        engine: Engine,
-        focus: GistFocus = DEFAULT_FOCUS,
+        self, book: Book, start: int, size: PageSize, engine: Engine, focus: GistFocus = DEFAULT_FOCUS
     ) -> None:
         self._book = book
         self._size = size

@@ -8,13 +8,7 @@ from gistread.engine.protocol import NO_USAGE, Engine, Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, numbered_passages, render
-from gistread.readers.answering import (
-    AnswerContext,
-    answer_from,
-    answer_prompt,
-    compression_rate,
-    is_asked_to_cite,
-)
+from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, compression_rate, is_asked_to_cite
 from gistread.readers.events import Expanded, OpenedBy, Proposed, ReaderEvent, Refused, Shown, Started, Unfit
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering

@@ -40,11 +40,7 @@ _LISTED = re.compile(r"^[ \t]*(?:[-*•|]|\d+[.)])", re.MULTILINE)
 
 
 def cite(
-    answer: str,
-    question: str,
-    memory: GistMemory,
-    places: Sequence[Passage],
-    cited: Sequence[Passage] = (),
+    answer: str, question: str, memory: GistMemory, places: Sequence[Passage], cited: Sequence[Passage] = ()
 ) -> tuple[Citation, ...]:
     """The sentences that tell what the answer says.
 

@@ -10,23 +10,8 @@ from collections.abc import AsyncGenerator, Sequence
 from gistread.engine.protocol import Engine, Trust, choose_or
 from gistread.memory.model import GistMemory
 from gistread.readers.choosing import STOP, choose_and_say, choose_several
-from gistread.readers.events import (
-    Expanded,
-    LookedUp,
-    OpenedBy,
-    Proposed,
-    ReaderEvent,
-    Stopped,
-    StopReason,
-)
-from gistread.readers.lookups import (
-    Search,
-    answer,
-    apply_steering,
-    begin,
-    openable_pages,
-    start_search,
-)
+from gistread.readers.events import Expanded, LookedUp, OpenedBy, Proposed, ReaderEvent, Stopped, StopReason
+from gistread.readers.lookups import Search, answer, apply_steering, begin, openable_pages, start_search
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 
