@@ -177,18 +177,18 @@ class Element:
 
 def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Element]:
     """The graph by key, in order of first appearance. `language` is a BCP 47 tag."""
-    keys = _Keys(language)
+    terms = Terms(language)
     written: dict[str, Counter[str]] = defaultdict(Counter)
     named: list[tuple[Fact, list[str]]] = []
     for fact in facts:
         of_fact: list[str] = []
         for element in fact.elements:
-            if key := keys.of(element):
+            if key := _element_key(element, terms):
                 written[key][element.strip()] += 1
                 of_fact.append(key)
         named.append((fact, of_fact))
     names = {key for key, forms in written.items() if _usual_form(forms)[:1].isupper()}
-    of_another = {keys.of(word) for word in _OF_ANOTHER.split()}
+    of_another = {_element_key(word, terms) for word in _OF_ANOTHER.split()}
     merged = _merge_keys({key: sum(forms.values()) for key, forms in written.items()}, names, of_another)
     facts_of: dict[str, dict[Fact, None]] = defaultdict(dict)
     beside: dict[str, Counter[str]] = defaultdict(Counter)
@@ -209,14 +209,10 @@ def _usual_form(forms: Counter[str]) -> str:
     return max(forms, key=lambda form: (forms[form], form[:1].isupper(), -len(form)))
 
 
-class _Keys:
-    def __init__(self, language: str) -> None:
-        self._terms = Terms(language)
-
-    def of(self, element: str) -> str:
-        words = [word.removesuffix("'s").strip("'") for word in self._terms.words(element)]
-        counted = [word for word in words if word not in ARTICLES] or words
-        return " ".join(folded(self._terms.stem(word)) for word in counted if word)
+def _element_key(element: str, terms: Terms) -> str:
+    words = [word.removesuffix("'s").strip("'") for word in terms.words(element)]
+    counted = [word for word in words if word not in ARTICLES] or words
+    return " ".join(folded(terms.stem(word)) for word in counted if word)
 
 
 def _merge_keys(counts: Mapping[str, int], names: Set[str], of_another: Set[str]) -> dict[str, str]:

@@ -37,14 +37,6 @@ class Draft:
 
 
 _FEW = 24  # Fewer words are not checked for loops and copies
-
-_FEW_REPEATED = 4  # A sentence with fewer distinct words may be repeated ("He ran away.")
-_SAME_SENTENCE = 0.8  # Share of a sentence's distinct words in an earlier sentence that makes it a repetition
-
-_MAX_FOREIGN_NAMES = 3  # More can no longer be a tenth of the names in a finished gist
-
-Rule = Callable[[Draft], Fault | None]
-
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _ABOUT_ITSELF = re.compile(
     r"""
@@ -140,7 +132,8 @@ def find_final_fault(draft: Draft) -> Fault | None:
         if fault := rule(draft):
             return fault
     begun = replace(draft, text=draft.text.rpartition(" ")[0])  # The last word may be unfinished
-    if len(foreign_names(draft)[0]) > _MAX_FOREIGN_NAMES or foreign_numbers(begun):
+    # More than three names can no longer be a tenth of those in a finished gist.
+    if len(foreign_names(draft)[0]) > 3 or foreign_numbers(begun):
         return Fault.FOREIGN_NAMES
     if _copied_share(draft) > 0.8:
         return Fault.COPIED
@@ -267,7 +260,7 @@ def about_the_page(draft: Draft) -> Fault | None:
     return Fault.UNRELATED if len(written) >= 5 and len(shared) < 0.4 * len(written) else None
 
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[Callable[[Draft], Fault | None], ...] = (
     *(not_empty, not_cut_off, not_a_refusal, not_the_prompt, not_about_itself, not_a_loop, not_too_long, not_copied),
     *(same_script, no_foreign_names, about_the_page),
 )
@@ -282,7 +275,8 @@ def _without_repetition(text: str) -> str:
             sentence = " ".join(paragraph[start:end].split())
             words = set(folded_words(sentence))
             again = max((len(words & earlier) for earlier in said), default=0)
-            if not words or (len(words) >= _FEW_REPEATED and again >= _SAME_SENTENCE * len(words)):
+            # A short sentence may be repeated ("He ran away.").
+            if not words or (len(words) >= 4 and again >= 0.8 * len(words)):
                 continue
             said.append(words)
             kept.append(sentence)
@@ -325,13 +319,10 @@ def _stem(word: str) -> str:
     return word[: max(3, len(word) - 2)] if len(word) > 3 else word
 
 
-_KANA_AND_HAN = {"CJK": "HAN", "HIRAGANA": "HAN", "KATAKANA": "HAN"}
-
-
 def _scripts(text: str) -> Counter[str]:
     counts: Counter[str] = Counter()
     for character, number in Counter(text).items():
         if character.isalpha():
             script = unicodedata.name(character, "?").split()[0]
-            counts[_KANA_AND_HAN.get(script, script)] += number
+            counts["HAN" if script in ("CJK", "HIRAGANA", "KATAKANA") else script] += number
     return counts

@@ -207,13 +207,10 @@ class GistMemory:
         cut = self.page_at(bound)
         if cut is not None and (text := book.text[cut.start :].strip()):
             page = replace(cut, end=bound, words=count_words(text))
-            gist = extract(text, CUT_PAGE_WORDS, self.focus.task)
+            gist = extract(text, 80, self.focus.task)
             entries.append(MemoryEntry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE)))
         share = self.bound_share * bound / max(1, len(self.book.text))
         return replace(self, book=book, entries=entries, bound_share=share)
-
-
-CUT_PAGE_WORDS = 80  # Length of the gist of a page cut at the spoiler bound
 
 
 def _without_title(book: Book, entry: MemoryEntry) -> MemoryEntry:

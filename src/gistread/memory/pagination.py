@@ -124,26 +124,20 @@ async def next_page(
     book: Book, start: int, size: PageSize, engine: Engine, beside_tokens: int = TOKENS_BESIDE, wording: str = ""
 ) -> tuple[Page, Usage]:
     """Find the page that begins at `start`, unnumbered, and the cost. Raises EngineError when no page fits."""
-    passage = find_passage(book, start, size)
-    prompt = _prompt(book, passage, wording)
-    while (needed := await _needed_tokens(book, passage, prompt, engine) + beside_tokens) > engine.info.context_tokens:
-        size = shorten_size(book, passage, size, needed, engine.info.context_tokens)
+    while True:
         passage = find_passage(book, start, size)
         prompt = _prompt(book, passage, wording)
-    usage = NO_USAGE
-    end = passage.end
+        tokens = await engine.measure(prompt)
+        needed = tokens + gist_tokens(count_words(book.text[start : passage.end]), tokens) + beside_tokens
+        if needed <= engine.info.context_tokens:
+            break
+        size = shorten_size(book, passage, size, needed, engine.info.context_tokens)
+    end, usage = passage.end, NO_USAGE
     if len(passage.pauses) > 1:
-        labels = [_label(number) for number in passage.numbers]
+        labels = [f"<{number}>" for number in passage.numbers]
         choice = await choose_or(engine, prompt, labels, len(labels) - 1, Priority.BACKGROUND)
-        usage = choice.usage
-        end = passage.pauses[choice.index]
+        end, usage = passage.pauses[choice.index], choice.usage
     return Page(0, start, end, count_words(book.text[start:end])), usage
-
-
-async def _needed_tokens(book: Book, passage: Passage, prompt: Prompt, engine: Engine) -> int:
-    tokens = await engine.measure(prompt)
-    words = count_words(book.text[passage.start : passage.end])
-    return tokens + gist_tokens(words, tokens)
 
 
 def shorten_size(book: Book, passage: Passage, size: PageSize, needed: int, context_tokens: int) -> PageSize:
@@ -166,14 +160,10 @@ def _prompt(book: Book, passage: Passage, wording: str) -> Prompt:
     pieces: list[str] = []
     at = passage.start
     for number, pause in zip(passage.numbers, passage.pauses, strict=True):
-        pieces += [book.text[at:pause].rstrip(), f"\n\n{_label(number)}\n\n"]
+        pieces += [book.text[at:pause].rstrip(), f"\n\n<{number}>\n\n"]
         at = pause
     template = prompts.load("pagination", wording)
     return (Message("user", template.fill(passage="".join(pieces).strip())),)
-
-
-def _label(number: int) -> str:
-    return f"<{number}>"
 
 
 def chapter_end(book: Book, start: int) -> int:

@@ -131,21 +131,18 @@ class SinglePass:
         self._window = _Window(start, (), start)
 
     def _finish_page(self, end: int) -> None:
+        window = self._window
         if self._has_streams and self._needed <= STREAM_TOKENS:
-            self._slide(end)
+            labels = tuple((offset, number) for offset, number in window.labels if offset >= end)
+            if labels and labels[0][1] > _LAST_NUMBER:
+                self._restart(end)
+            else:
+                self._window = _Window(end, labels, window.shown_until)
             return
-        before = count_words(self._book.text[self._window.begin : end])
-        beyond = count_words(self._book.text[end : self._window.shown_until])
+        before = count_words(self._book.text[window.begin : end])
+        beyond = count_words(self._book.text[end : window.shown_until])
         if beyond <= _CHEAP_SHARE * before:
             self._restart(end)
-
-    def _slide(self, start: int) -> None:
-        window = self._window
-        labels = tuple((offset, number) for offset, number in window.labels if offset >= start)
-        if labels and labels[0][1] > _LAST_NUMBER:
-            self._restart(start)
-        else:
-            self._window = _Window(start, labels, window.shown_until)
 
     def _pause_prompt(self, passage: Passage) -> Prompt:
         task = self._focus.template("single_pass_pause").fill(start=self._window.label_at(passage.start))

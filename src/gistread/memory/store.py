@@ -281,9 +281,6 @@ def _read_header(path: Path, book: Book) -> MemoryHeader | None:
         return None
 
 
-_SUFFIX = ".memory"
-
-
 @dataclass(frozen=True, slots=True)
 class BookProgress:
     sha256: str  # Hash of the book's text

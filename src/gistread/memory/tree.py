@@ -12,7 +12,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heappop, heappush
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TypeVar
 
 from gistread.book.model import Book
@@ -230,12 +230,6 @@ def chapter_of(book: Book, page: Page) -> int:
     return book.chapter_index(max(page.start, page.end - 1))
 
 
-def group_sizes(count: int) -> list[int]:
-    """Sizes of the fewest even groups of `count` neighbours, at most `MAX_CHILDREN` each."""
-    parents = -(-count // MAX_CHILDREN)
-    return [count // parents + (index < count % parents) for index in range(parents)] if count else []
-
-
 _Placed = tuple[int, tuple[int, ...]]  # A page number and the path of its chapter
 
 
@@ -262,13 +256,10 @@ def _volume(pages: Sequence[_Placed]) -> PageRange:
 
 
 def _group(neighbours: list[PageRange]) -> PageRange:
-    while len(neighbours) > MAX_CHILDREN:
-        grouped: list[PageRange] = []
-        at = 0
-        for size in group_sizes(len(neighbours)):
-            grouped.append(_parent(neighbours[at : at + size]))
-            at += size
-        neighbours = grouped
+    while (count := len(neighbours)) > MAX_CHILDREN:
+        parents = -(-count // MAX_CHILDREN)  # The fewest, of even size
+        starts = [index * (count // parents) + min(index, count % parents) for index in range(parents + 1)]
+        neighbours = [_parent(neighbours[start:end]) for start, end in pairwise(starts)]
     return _parent(neighbours)
 
 
