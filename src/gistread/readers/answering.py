@@ -21,6 +21,7 @@ from gistread.search.tokens import ARTICLES, folded
 from gistread.words import PART, WORD
 
 SHORT_TOKENS = 40  # Longest answer in a few words
+NOTE_TOKENS = 64
 # Stop a model that continues the prompt instead of ending; a weak one also repeats the rule above the task.
 _STOP = ("\nQuestion:", "\n(Page ")
 _STOP_WEAK = (*_STOP, "\n---")
@@ -78,6 +79,13 @@ async def short_answer(prompt: Prompt, engine: Engine, max_tokens: int = SHORT_T
     said = await engine.complete(prompt, Sampling(max_tokens, repeat_penalty=1.1, stop=("\n",)))
     answer = " ".join(said.text.split()).strip(" .\"'“”")
     return "" if says_not_found(answer) else answer, said.usage
+
+
+async def take_note(prompt: Prompt, engine: Engine) -> tuple[str, Usage]:
+    """What the model notes, on one line; empty if that adds nothing."""
+    said = await engine.complete(prompt, Sampling(NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
+    note = " ".join(said.text.split())
+    return "" if adds_nothing(note) else note, said.usage
 
 
 async def answer_from(

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from gistread import prompts
-from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Sampling, Usage, choose_or
+from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Usage, choose_or
 from gistread.memory.facts import Element, Fact
 from gistread.memory.model import GistMemory
-from gistread.readers.answering import adds_nothing, user_prompt, words_of
+from gistread.readers.answering import NOTE_TOKENS, take_note, user_prompt, words_of
 from gistread.readers.book_text import setting
 from gistread.readers.choosing import STOP, choose_several
-from gistread.readers.events import LookedUp, Noted, PathEnded, Proposed, ReaderEvent, Unfit, Visited
+from gistread.readers.events import LookedUp, Noted, Proposed, ReaderEvent, Unfit, Visited
 from gistread.readers.steering import Steering
 from gistread.readers.thread import without_options
 from gistread.search.ranked import Ranker
@@ -27,7 +27,6 @@ STEPS = 10  # Most function calls of one path; three or four are usual (section 
 _FACTS_SHOWN = 40
 _NEIGHBOURS_SHOWN = 30  # A node may have a hundred; the list must fit a window of 4,000 tokens
 _PAGES_QUEUED = 3
-_NOTE_TOKENS = 64
 NOTES_KEPT = 8
 CHOICE_TOKENS = 48  # Longest reply with one or several choices
 _NOTHING = "(empty)"
@@ -75,6 +74,7 @@ class Path:
     visited: set[str] = field(default_factory=set)  # Keys of elements
     known: set[Fact] = field(default_factory=set)  # Facts that it has been shown
     steps: int = 0
+    has_enough: bool = False  # The model ended the path at a page
 
     def shown(self) -> list[Note]:
         return self.notes[-NOTES_KEPT:]
@@ -84,12 +84,6 @@ class Path:
 
 
 async def walk(search: GraphSearch, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
-    async for event in _walk(search, path, steering):
-        yield event
-    yield PathEnded(path.number)
-
-
-async def _walk(search: GraphSearch, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
     while path.steps < STEPS and not steering.stop:
         path.visited.add(path.element.key)
         async for event in _read_facts(search, path, steering):
@@ -106,13 +100,9 @@ async def _walk(search: GraphSearch, path: Path, steering: Steering) -> AsyncGen
                 continue
             path.pages_read.append(page)
             yield LookedUp(page, len(path.pages_read), reason, path.number)
-            read = await _read_page(search, path, page, steering)
-            if read is None:
-                yield Unfit(page)
-                continue
-            if read.note:
-                yield Noted(read.note, *search.place(page), path.number)
-            if read.enough:
+            async for event in _read_page(search, path, page, steering):
+                yield event
+            if path.has_enough:
                 return
         if path.steps >= STEPS or steering.stop:
             return
@@ -131,7 +121,7 @@ async def _read_facts(search: GraphSearch, path: Path, steering: Steering) -> As
         return search.prompt("node_facts", asked, notes, facts=_group_by_page(facts), element=path.element.name)
 
     pages_task, note_task = prompts.load("task_pages").text, prompts.load("task_note").text
-    while facts and not await search.fits(prompt(note_task, path.notebook()), _NOTE_TOKENS):
+    while facts and not await search.fits(prompt(note_task, path.notebook()), NOTE_TOKENS):
         facts = await asyncio.to_thread(nearest, search, all_facts, len(facts) * 3 // 4)
     if not facts:
         return
@@ -150,13 +140,9 @@ async def _read_facts(search: GraphSearch, path: Path, steering: Steering) -> As
         path.queue.extend(unread[index] for index in chosen)
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    note: str  # Empty if the page adds nothing
-    enough: bool  # The path ends here
-
-
-async def _read_page(search: GraphSearch, path: Path, page: int, steering: Steering) -> _Read | None:
+async def _read_page(
+    search: GraphSearch, path: Path, page: int, steering: Steering
+) -> AsyncGenerator[ReaderEvent, None]:
     path.steps += 1
     memory = search.memory
     shown = memory.entry(page).page
@@ -165,9 +151,10 @@ async def _read_page(search: GraphSearch, path: Path, page: int, steering: Steer
     def prompt(asked: str, notes: str) -> Prompt:
         return search.prompt("node_page", asked, notes, text=memory.text_of(shown), page=page, where=where)
 
-    to_note = await _fit_prompt(search, path, partial(prompt, prompts.load("task_note").text), _NOTE_TOKENS)
+    to_note = await _fit_prompt(search, path, partial(prompt, prompts.load("task_note").text), NOTE_TOKENS)
     if to_note is None:
-        return None
+        yield Unfit(page)
+        return
     note = await _note(search, path, to_note, search.place(page), from_text=True)
     possible = {
         action: number
@@ -177,14 +164,15 @@ async def _read_page(search: GraphSearch, path: Path, page: int, steering: Steer
     actions = [_MORE, *possible, _END]
     asked = prompts.load("task_action").fill(actions=", ".join(f'"{action}"' for action in actions))
     to_choose = await _fit_prompt(search, path, partial(prompt, asked), CHOICE_TOKENS)
-    if to_choose is None:
-        return _Read(note, enough=False)
-    choice = await choose_or(search.engine, to_choose, actions, 0)
-    search.usage += choice.usage
-    action = actions[choice.index]
-    if action in possible:
-        path.queue.appendleft(possible[action])
-    return _Read(note, action == _END)
+    if to_choose is not None:
+        choice = await choose_or(search.engine, to_choose, actions, 0)
+        search.usage += choice.usage
+        action = actions[choice.index]
+        if action in possible:
+            path.queue.appendleft(possible[action])
+        path.has_enough = action == _END
+    if note:
+        yield Noted(note, *search.place(page), path.number)
 
 
 async def _fit_prompt(search: GraphSearch, path: Path, prompt: Callable[[str], Prompt], tokens: int) -> Prompt | None:
@@ -221,13 +209,10 @@ async def _neighbour(search: GraphSearch, path: Path) -> Element | None:
 
 
 async def _note(search: GraphSearch, path: Path, prompt: Prompt, place: Place, *, from_text: bool) -> str:
-    said = await search.engine.complete(prompt, Sampling(_NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
-    search.usage += said.usage
-    note = " ".join(said.text.split())
-    if not note or adds_nothing(note):
-        return ""
+    note, usage = await take_note(prompt, search.engine)
+    search.usage += usage
     known = words_of(" ".join([search.plan, without_options(search.question), *(one.text for one in path.notes)]))
-    if words_of(note) <= known:  # repeats the plan or the notebook
+    if not note or words_of(note) <= known:  # repeats the plan or the notebook
         return ""
     path.notes.append(Note(note, place, from_text))
     return note

@@ -25,7 +25,7 @@ from gistread.readers.answering import (
     words_of,
 )
 from gistread.readers.choosing import choose_several
-from gistread.readers.events import Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
+from gistread.readers.events import PathEnded, Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.graph_path import CHOICE_TOKENS, NOTES_KEPT, GraphSearch, Note, Path, nearest, rank_elements, walk
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -127,6 +127,7 @@ async def _follow_all(
         async with limit:
             async for event in walk(search, path, steering):
                 events.put_nowait(event)
+            events.put_nowait(PathEnded(path.number))
 
     tasks = [asyncio.create_task(follow(path)) for path in paths]
     ended = asyncio.gather(*tasks, return_exceptions=True)

@@ -73,9 +73,6 @@ class _Team:
             lines += [f"{report.parts}: {report.answer}" for report in reports] or [_NOTHING]
         return "\n".join(lines)
 
-    def reported(self) -> list[_Report]:
-        return [report for _, found in self.history for report in found]
-
     def member(self, task: str, question: str, *chunks: int) -> Prompt:
         where = setting(self.memory, self.chunks[chunks[0]][0]) if len(chunks) == 1 else ""
         wording = self.engine.info.wording
@@ -218,9 +215,9 @@ async def _next_question(team: _Team) -> str:
     return "" if not question or known or answering.says_not_found(question) else question
 
 
-async def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
+def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
     engine, options, book = team.engine, team.options, team.memory.book
-    reports = team.reported()
+    reports = [report for _, found in team.history for report in found]
     places = [team.chunks[chunk] for chunk in sorted({chunk for report in reports for chunk in report.chunks})]
     text = team.findings() if reports else ""
     context = answering.AnswerContext(
@@ -231,8 +228,7 @@ async def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
         has_evidence=bool(reports),
     )
     prompt = answering.answer_prompt("leader_answer", options, findings=text or _NOTHING, question=team.question)
-    async for event in answering.answer_from(context, prompt, team.question, engine, options):
-        yield event
+    return answering.answer_from(context, prompt, team.question, engine, options)
 
 
 def _chunk_tokens(window: int, question_tokens: int, answer_tokens: int) -> int:

@@ -263,7 +263,7 @@ async def openable_pages(search: Search, steering: Steering) -> list[int]:
     return [page for page in unread if window.memory.entry(page).page.words * tokens_per_word <= free]
 
 
-async def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator[events.ReaderEvent, None]:
+def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator[events.ReaderEvent, None]:
     """The answer over the memory as shown now; the last event is `Answered`. `must_answer`: see `answer_prompt`."""
     window, memory = search.window, search.window.memory
     places = {number: (memory.entry(number).page.start, memory.entry(number).page.end) for number in window.shown}
@@ -278,8 +278,7 @@ async def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator
         numbered=tuple(sorted(places.items())),
     )
     prompt = search.prompt("answer", must_answer=must_answer)
-    async for event in answer_from(context, prompt, search.question, search.engine, search.options):
-        yield event
+    return answer_from(context, prompt, search.question, search.engine, search.options)
 
 
 def _prompt(

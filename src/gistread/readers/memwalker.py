@@ -259,9 +259,7 @@ async def _judge(view: _PageView, known: str) -> tuple[str, str]:
     return options[choice.index], told
 
 
-async def _answer_from_page(
-    view: _PageView, known: str
-) -> AsyncGenerator[events.AnswerDelta | events.Restarted | events.Answered, None]:
+def _answer_from_page(view: _PageView, known: str) -> AsyncGenerator[events.ReaderEvent, None]:
     walk, page, place = view.walk, view.page, view.place
     context = AnswerContext(
         _join_texts(view.text, known),
@@ -272,13 +270,10 @@ async def _answer_from_page(
         expanded=(page.number,) if place == (page.start, page.end) else (),
         usage=walk.usage,
     )
-    async for event in answer_from(context, view.answer_prompt(known), walk.question, walk.engine, walk.options):
-        yield event
+    return answer_from(context, view.answer_prompt(known), walk.question, walk.engine, walk.options)
 
 
-async def _answer_from_summaries(
-    walk: _Walk, *, enough: bool
-) -> AsyncGenerator[events.AnswerDelta | events.Restarted | events.Answered, None]:
+async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator[events.ReaderEvent, None]:
     """The answer from notes and summaries: those in front of the model if they tell `enough`, else those at the top."""
     engine, options, lookups = walk.engine, walk.options, tuple(walk.lookups)
     if not walk.path:

@@ -3,16 +3,17 @@
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
-from gistread.engine.protocol import NO_USAGE, Engine, Sampling, Usage
+from gistread.engine.protocol import NO_USAGE, Engine
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span, join, split_into_chunks
 from gistread.readers.answering import (
+    NOTE_TOKENS,
     AnswerContext,
-    adds_nothing,
     answer_from,
     answer_prompt,
     compression_rate,
+    take_note,
     user_prompt,
     words_of,
 )
@@ -25,7 +26,6 @@ from gistread.words import count_words
 NAME = "notes"
 
 CHUNK_TOKENS = 2000  # As in GraphReader (section 4.1)
-_NOTE_TOKENS = 64
 _TASK_TOKENS = 200  # Upper bound for the longest prompt and the chat template
 _NONE = "none"
 
@@ -55,7 +55,7 @@ async def notes(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer from the whole book, read for this question. See `registry.Reader`."""
     window = engine.info.context_tokens
-    answer_tokens = max(_NOTE_TOKENS, options.answer_tokens)
+    answer_tokens = max(NOTE_TOKENS, options.answer_tokens)
     room = window - answer_tokens - _TASK_TOKENS - await engine.count(question)
     if room < 2 * _TASK_TOKENS:
         raise PromptTooLongError(window - room - answer_tokens + 2 * _TASK_TOKENS, answer_tokens, window)
@@ -65,7 +65,7 @@ async def notes(
     notebook = _Notebook(min(room - chunk_tokens, CHUNK_TOKENS))
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
 
-    usage: Usage = NO_USAGE
+    usage = NO_USAGE
     reason = StopReason.NOTHING_LEFT
     for number, (start, end) in enumerate(parts, start=1):
         if steering.stop:
@@ -78,10 +78,9 @@ async def notes(
             question=question,
             notes=notebook.text() or _NONE,
         )
-        said = await engine.complete(prompt, Sampling(_NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
-        usage += said.usage
-        note = " ".join(said.text.split())
-        if note and not adds_nothing(note) and not notebook.has(note):
+        note, cost = await take_note(prompt, engine)
+        usage += cost
+        if note and not notebook.has(note):
             await notebook.add(note, (start, end), engine)
             yield Noted(note, start, end)
         yield PartRead(number, len(parts), start, end)
