@@ -29,13 +29,21 @@ def report_errors(words: list[str], run: Callable[[list[str]], int]) -> int:
         fail("Standard output is closed.")
         return ExitStatus.FAILED
     try:
-        return _reported(words, run)
+        return run(words)
+    except SystemExit as end:  # argparse, after --help and --version
+        return int(end.code or 0)
     except OutputError as error:
         discard_output()
         if error.message:
             fail(error.message)
         # A closed pipe is no error, except with --events: the work itself was cut short.
         return ExitStatus.FAILED if error.message or "--events" in words else ExitStatus.DONE
+    except GistreadError as error:
+        return _report(words, error.message, error.hint, error.exit_status)
+    except KeyboardInterrupt:
+        return _report(words, "Interrupted.", "", ExitStatus.INTERRUPTED)
+    except Exception as error:
+        return _report(words, *_internal_error(error), ExitStatus.FAILED)
 
 
 def _run(words: list[str]) -> int:
@@ -56,21 +64,6 @@ def prepare(arguments: argparse.Namespace) -> argparse.Namespace:
     default_paths().make_private()
     prepare_streams(quiet=getattr(arguments, "quiet", False))
     return arguments
-
-
-def _reported(words: list[str], run: Callable[[list[str]], int]) -> int:
-    try:
-        return run(words)
-    except SystemExit as end:  # argparse, after --help and --version
-        return int(end.code or 0)
-    except OutputError:
-        raise
-    except GistreadError as error:
-        return _report(words, error.message, error.hint, error.exit_status)
-    except KeyboardInterrupt:
-        return _report(words, "Interrupted.", "", ExitStatus.INTERRUPTED)
-    except Exception as error:
-        return _report(words, *_internal_error(error), ExitStatus.FAILED)
 
 
 def _report(words: list[str], message: str, hint: str, status: ExitStatus) -> ExitStatus:

@@ -19,7 +19,6 @@ from gistread.presets import AUTO, read_presets
 from gistread.readers.registry import METHODS
 
 _PATHS = {"PATH": shtab.FILE, "FILE": shtab.FILE, "DIR": shtab.DIRECTORY}
-_MODELS = {"model", "asking_model"}
 _Words = dict[str, Any]
 
 
@@ -72,7 +71,7 @@ def _add_completions(parser: argparse.ArgumentParser) -> None:
 
 
 def _completion(action: argparse.Action) -> _Words | None:
-    if action.dest in _MODELS:
+    if action.dest in ("model", "asking_model"):
         return _from_command("models")
     if action.metavar == "BOOK":
         return _from_command("books")

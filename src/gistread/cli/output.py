@@ -16,7 +16,6 @@ from gistread.errors import GistreadError
 
 # Control characters other than tab and newline, line separators, bidirectional controls, surrogates.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_LEAST_COLUMNS = 40
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _quiet = False
 SCHEMA = 1  # Version of all JSON on standard output; raised when a field is renamed, removed or means something else
@@ -58,7 +57,7 @@ def wrap(text: str, indent: str = "") -> str:
     """Wrap a line to the terminal's width; a single line if standard output is no terminal."""
     if not sys.stdout.isatty():
         return f"{indent}{text}"
-    columns = max(_LEAST_COLUMNS, shutil.get_terminal_size().columns)
+    columns = max(40, shutil.get_terminal_size().columns)
     lines = textwrap.wrap(text, columns - len(indent) - 2, break_long_words=False, break_on_hyphens=False)
     return f"\n{indent}  ".join([f"{indent}{lines[0]}", *lines[1:]]) if lines else indent
 

@@ -19,14 +19,11 @@ _VERSION = f"gistread {__version__}"
 _SEE_HELP = "`gistread help` lists the commands."
 
 
-_MOST_COLUMNS = 100
-
-
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Wraps at the terminal's width; keeps the lines of paragraphs that are indented, such as examples."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=min(_MOST_COLUMNS, shutil.get_terminal_size().columns) - 2)
+        super().__init__(prog, width=min(100, shutil.get_terminal_size().columns) - 2)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         lines: list[str] = []
@@ -97,7 +94,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         parser = Parser(f"gistread {name}", command.summary, command.examples)
         getattr(arguments, f"add_{name}")(parser)
         if command.default_action:
-            parsed = parser.parse_args(_with_action(argv[1:], command, parser))
+            names, words = parser._get_positional_actions()[0].choices or (), argv[1:]
+            is_named = bool(words) and (words[0] in names if command.takes_words else not words[0].startswith("-"))
+            asks_help = bool({"-h", "--help"} & set(words))
+            parsed = parser.parse_args(words if is_named or asks_help else [command.default_action, *words])
         elif "--" in argv:  # Intermixed parsing drops it.
             parsed = parser.parse_args(argv[1:])
         else:  # Positional arguments may surround an option: `people BOOK --all NAME`.
@@ -149,12 +149,6 @@ def _options(parser: argparse.ArgumentParser) -> set[str]:
         if isinstance(action, argparse._SubParsersAction):
             names.update(*map(_options, action.choices.values()))
     return names
-
-
-def _with_action(words: Sequence[str], command: _Command, parser: argparse.ArgumentParser) -> Sequence[str]:
-    names = parser._get_positional_actions()[0].choices or ()
-    is_named = bool(words) and (words[0] in names if command.takes_words else not words[0].startswith("-"))
-    return words if is_named or {"-h", "--help"} & set(words) else [command.default_action, *words]
 
 
 def _misspelt(argv: Sequence[str]) -> str:

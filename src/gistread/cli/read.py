@@ -30,12 +30,20 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     config, model = load_settings(arguments), getattr(arguments, "model", None) or ""
     match arguments.command:
         case "docs":
-            return _docs(arguments.page, config)
+            text = documents(arguments.page)
+            if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+                write(text)
+                return ExitStatus.DONE
+            book = replace(open_bytes(text.encode(), "gistread.md"), source_format=DOCUMENTATION)
+            return open_screen(book, config, "")
         case "sample":
             model = model or config.model or (STARTER if starter_path() is not None else "")
             return open_screen(story_path(), config, model)  # a named model reads along at once
         case "last":
-            return open_screen(_last_book(), config, model)
+            last = next((entry for entry in library_entries() if entry.was_opened and entry.path is not None), None)
+            if last is None:
+                raise BookError("No books yet.", "Open one with `gistread BOOK`, or the sample: `gistread sample`.")
+            return open_screen(path_of(last), config, model)
     if arguments.book == STANDARD_INPUT:
         _check_terminal(piped=True)
         book = open_named(STANDARD_INPUT)
@@ -60,13 +68,6 @@ def open_screen(book: Path | Book | None, config: Config, model: str, *, piped: 
     return ExitStatus(run_screen(book, paths=default_paths(), config=config, model=model))
 
 
-def _last_book() -> Path:
-    last = next((entry for entry in library_entries() if entry.was_opened and entry.path is not None), None)
-    if last is None:
-        raise BookError("No books yet.", "Open one with `gistread BOOK`, or the sample: `gistread sample`.")
-    return path_of(last)
-
-
 def _check_terminal(*, piped: bool) -> None:
     """Raises UsageError if the screen cannot be drawn. `piped`: the book, and not keys, comes from standard input."""
     if os.environ.get("TEXTUAL_DRIVER"):  # `gistread serve`: the browser is the terminal.
@@ -75,15 +76,6 @@ def _check_terminal(*, piped: bool) -> None:
         raise UsageError(_NEEDS_TERMINAL, _WITHOUT)
     if os.environ.get("TERM") == "dumb":
         raise UsageError("gistread cannot draw its screen on a terminal with TERM=dumb.", _WITHOUT)
-
-
-def _docs(page: str, config: Config) -> ExitStatus:
-    """The installed documentation: as a book, or as Markdown where there is no terminal."""
-    text = documents(page)
-    if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
-        write(text)
-        return ExitStatus.DONE
-    return open_screen(replace(open_bytes(text.encode(), "gistread.md"), source_format=DOCUMENTATION), config, "")
 
 
 def page_names() -> list[str]:

@@ -30,7 +30,13 @@ def new_session(book: Book, config: Config, line: ProgressLine, arguments: argpa
     def on_event(event: session_events.SessionEvent) -> None:
         match event:
             case session_events.ActivityChanged():
-                line.show(_activity_line(session))
+                activity, memory = session.activity, session.memory
+                if activity.engine is None:
+                    line.show("")
+                elif activity.reading is session_events.ReadingState.RUNNING and memory is not None:
+                    line.show(reading_line(memory, activity.engine, activity.seconds_left))
+                else:
+                    line.show(engine_line(activity.engine, activity.model))
             case session_events.ModelLoaded(info=info) if not (arguments.model or config.model):
                 starter = "a small model for trying out; `gistread models` lists others"
                 line.say(f"Model: {info.name}, {starter if info.name == STARTER else 'the only one here'}.")
@@ -51,15 +57,6 @@ def announce(event: session_events.SessionEvent, line: ProgressLine, config: Con
             _say_notes(info, state, config, line)
         case session_events.Notice(text=text):
             line.say(f"Note: {text}")
-
-
-def _activity_line(session: Session) -> str:
-    activity = session.activity
-    if activity.engine is None:
-        return ""
-    if activity.reading is session_events.ReadingState.RUNNING and session.memory is not None:
-        return reading_line(session.memory, activity.engine, activity.seconds_left)
-    return engine_line(activity.engine, activity.model)
 
 
 async def read_to_end(session: Session, line: ProgressLine, book: str, *, events: bool, must_save: bool = False) -> int:
