@@ -15,9 +15,9 @@ from gistread.errors import UsageError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.prompts import load
-from gistread.readers.answering import AnswerContext, answer_from, compression_rate
+from gistread.readers.answering import answer_from, compression_rate
 from gistread.readers.book_text import BookText, opening_event, overlaps, share_of
-from gistread.readers.events import LookedUp, OpenedBy, ReaderEvent, Shown, Started, Stopped, StopReason
+from gistread.readers.events import Answered, LookedUp, OpenedBy, ReaderEvent, Shown, Started, Stopped, StopReason
 from gistread.readers.lookups import answer, begin, start_search
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -124,8 +124,8 @@ async def closed_book(
     task = load("task_choice", options.wording) if by_letter else prompts.load("task_answer_closed")
     asked = question if by_letter or not options.choices else without_options(question)
     prompt = (Message("user", prompts.load("answer_closed").fill(question=asked, task=task.text)),)
-    context = AnswerContext("", compression_rate(0, memory.book))
-    async for event in answer_from(context, prompt, question, engine, options):
+    draft = Answered(compression_rate=compression_rate(0, memory.book))
+    async for event in answer_from(draft, "", prompt, question, engine, options):
         yield event
 
 

@@ -1,9 +1,9 @@
 """The last step of every reader: a free answer, streamed and checked for loops, or the choice of an option."""
 
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import partial
 
@@ -27,20 +27,6 @@ _STOP = ("\nQuestion:", "\n(Page ")
 _STOP_WEAK = (*_STOP, "\n---")
 # What the numbers of a prompt stand for, by prompt.
 _NUMBERED_UNITS = {"answer": "page", "answer_passages": "passage"}
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerContext:
-    text: str  # Everything in the prompt that is from the book: text, gists, summaries, notes
-    compression_rate: float
-    seen: tuple[tuple[int, int], ...] = ()  # See `Answered.seen`
-    noted: tuple[tuple[int, int], ...] = ()  # See `Answered.noted`
-    gists: tuple[int, ...] = ()  # See `Answered.gists`
-    lookups: tuple[int, ...] = ()
-    expanded: tuple[int, ...] = ()
-    usage: Usage = field(default=NO_USAGE)  # Cost of everything before the answer
-    has_evidence: bool = True  # False: nothing was found, so the answer cannot be trusted
-    numbered: tuple[tuple[int, Passage], ...] = ()  # Numbered passages and pages of the prompt, which it may cite
 
 
 def answer_prompt(
@@ -89,26 +75,23 @@ async def take_note(prompt: Prompt, engine: Engine) -> tuple[str, Usage]:
 
 
 async def answer_from(
-    context: AnswerContext, prompt: Prompt, question: str, engine: Engine, options: ReaderOptions
+    draft: Answered,
+    text: str,
+    prompt: Prompt,
+    question: str,
+    engine: Engine,
+    options: ReaderOptions,
+    numbered: Sequence[tuple[int, Passage]] = (),
 ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
-    """Stream a draft of the answer; the last event is `Answered`."""
-    draft = Answered(
-        answer="",
-        found=context.has_evidence,
-        citations=(),
-        lookups=context.lookups,
-        expanded=context.expanded,
-        compression_rate=context.compression_rate,
-        usage=context.usage,
-        seen=context.seen,
-        context_tokens=await engine.count(context.text) if context.text else 0,
-        noted=context.noted,
-        gists=context.gists,
-    )
+    """Stream the answer; the last event is `draft` with it. If that is not `found`, there was nothing to answer from.
+
+    `text`: everything in the prompt that is from the book. `numbered`: its places with numbers to cite.
+    """
+    draft = replace(draft, context_tokens=await engine.count(text) if text else 0)
     if options.choices:
         said = _choose_option(draft, prompt, question, engine, options)
     else:
-        said = _write_answer(draft, prompt, engine, options, dict(context.numbered))
+        said = _write_answer(draft, prompt, engine, options, dict(numbered))
     async with aclosing(said) as events:
         async for event in events:
             yield event

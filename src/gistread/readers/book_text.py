@@ -8,8 +8,8 @@ from gistread.engine.protocol import NO_USAGE, Engine, Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, numbered_passages, render
-from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, compression_rate, is_asked_to_cite
-from gistread.readers.events import Expanded, OpenedBy, Proposed, ReaderEvent, Refused, Shown, Started, Unfit
+from gistread.readers.answering import answer_from, answer_prompt, compression_rate, is_asked_to_cite
+from gistread.readers.events import Answered, Expanded, OpenedBy, Proposed, ReaderEvent, Refused, Shown, Started, Unfit
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.words import count_words
@@ -128,17 +128,16 @@ class BookText:
         seen = tuple(shown)
         yield Shown(seen)
         words = sum(count_words(memory.book.text[start:end]) for start, end in seen)
-        context = AnswerContext(
-            text,
-            compression_rate(words, memory.book),
+        draft = Answered(
+            compression_rate=compression_rate(words, memory.book),
             seen=seen,
             lookups=lookups,
             expanded=tuple(sorted(opened)),
             usage=self.usage,
-            numbered=numbered_passages(seen, memory.book) if self._is_numbered else (),
         )
+        numbered = numbered_passages(seen, memory.book) if self._is_numbered else ()
         prompt = self._prompt(text, must_answer=must_answer)
-        async for event in answer_from(context, prompt, self._question, self._engine, self._options):
+        async for event in answer_from(draft, text, prompt, self._question, self._engine, self._options, numbered):
             yield event
 
     def _text(self, shown: Sequence[Passage]) -> str:

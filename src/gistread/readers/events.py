@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gistread.engine.protocol import Usage
+from gistread.engine.protocol import NO_USAGE, Usage
 from gistread.store.model import AnswerMark, Citation
 
 
@@ -263,13 +263,14 @@ class Restarted:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    answer: str
-    found: bool  # False: not found in the text that was read
-    citations: tuple[Citation, ...]  # The answer refers to the first as [1], or to none
-    lookups: tuple[int, ...]  # Pages that the reader asked for, in order
-    expanded: tuple[int, ...]  # Every page shown in full for the answer, pinned ones included, in the order of the book
-    compression_rate: float
-    usage: Usage
+    answer: str = ""
+    found: bool = True  # False: not found in the text that was read
+    citations: tuple[Citation, ...] = ()  # The answer refers to the first as [1], or to none
+    lookups: tuple[int, ...] = ()  # Pages that the reader asked for, in order
+    # Every page shown in full for the answer, pinned ones included, in the order of the book.
+    expanded: tuple[int, ...] = ()
+    compression_rate: float = 0.0
+    usage: Usage = NO_USAGE
     # Index of the chosen option; None without options, or without text to choose by.
     choice: int | None = None
     seen: tuple[tuple[int, int], ...] = ()

@@ -16,16 +16,9 @@ from gistread.memory import facts
 from gistread.memory.facts import Element, build_graph
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
-from gistread.readers.answering import (
-    AnswerContext,
-    answer_from,
-    answer_prompt,
-    compression_rate,
-    user_prompt,
-    words_of,
-)
+from gistread.readers.answering import answer_from, answer_prompt, compression_rate, user_prompt, words_of
 from gistread.readers.choosing import choose_several
-from gistread.readers.events import PathEnded, Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
+from gistread.readers.events import Answered, PathEnded, Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.graph_path import CHOICE_TOKENS, NOTES_KEPT, GraphSearch, Note, Path, nearest, rank_elements, walk
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -155,18 +148,17 @@ async def _answer(
     text = _notebooks(filled)
     notes = [note for path in filled for note in path.shown()]
     places = sorted({note.place for note in notes})
-    context = AnswerContext(
-        text,
-        compression_rate(count_words(text), memory.book),
+    draft = Answered(
+        found=bool(filled),
+        compression_rate=compression_rate(count_words(text), memory.book),
         seen=tuple(join({note.place for note in notes if note.from_text}, memory.book)),
         noted=tuple(places),
         lookups=tuple(dict.fromkeys(page for path in paths for page in path.pages_read)),
         expanded=tuple(sorted({page for path in paths for page in path.pages_read})),
         usage=search.usage,
-        has_evidence=bool(filled),
     )
     prompt = _answer_prompt(search, text, options)
-    async for event in answer_from(context, prompt, search.question, search.engine, options):
+    async for event in answer_from(draft, text, prompt, search.question, search.engine, options):
         yield event
 
 

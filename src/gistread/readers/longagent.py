@@ -220,15 +220,14 @@ def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
     reports = [report for _, found in team.history for report in found]
     places = [team.chunks[chunk] for chunk in sorted({chunk for report in reports for chunk in report.chunks})]
     text = team.findings() if reports else ""
-    context = answering.AnswerContext(
-        text,
-        answering.compression_rate(count_words(text), book),
+    draft = events.Answered(
+        found=bool(reports),
+        compression_rate=answering.compression_rate(count_words(text), book),
         seen=tuple(join(places, book)),
         usage=team.usage,
-        has_evidence=bool(reports),
     )
     prompt = answering.answer_prompt("leader_answer", options, findings=text or _NOTHING, question=team.question)
-    return answering.answer_from(context, prompt, team.question, engine, options)
+    return answering.answer_from(draft, text, prompt, team.question, engine, options)
 
 
 def _chunk_tokens(window: int, question_tokens: int, answer_tokens: int) -> int:

@@ -15,7 +15,7 @@ from gistread.memory.passages import join
 from gistread.memory.sizes import PAGES_OPEN
 from gistread.memory.tree import Segment, choose_segments, current_tree, one_line, page_by_page, page_weights
 from gistread.readers import events
-from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
+from gistread.readers.answering import answer_from, answer_prompt
 from gistread.readers.choosing import SAID_TOKENS
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -267,18 +267,17 @@ def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator[event
     """The answer over the memory as shown now; the last event is `Answered`. `must_answer`: see `answer_prompt`."""
     window, memory = search.window, search.window.memory
     places = {number: (memory.entry(number).page.start, memory.entry(number).page.end) for number in window.shown}
-    context = AnswerContext(
-        window.text(),
-        window.compression_rate,
+    draft = events.Answered(
+        compression_rate=window.compression_rate,
         seen=tuple(join((places[number] for number in window.opened), memory.book)),
         gists=tuple(sorted(window.shown - window.opened)),
         lookups=tuple(search.lookups),
         expanded=tuple(sorted(window.opened)),
         usage=search.usage,
-        numbered=tuple(sorted(places.items())),
     )
+    numbered = sorted(places.items())
     prompt = search.prompt("answer", must_answer=must_answer)
-    return answer_from(context, prompt, search.question, search.engine, search.options)
+    return answer_from(draft, window.text(), prompt, search.question, search.engine, search.options, numbered)
 
 
 def _prompt(

@@ -20,14 +20,7 @@ from gistread.memory.model import GistMemory, Page
 from gistread.memory.passages import Passage, Span
 from gistread.memory.tree import Node
 from gistread.readers import events
-from gistread.readers.answering import (
-    AnswerContext,
-    adds_nothing,
-    answer_from,
-    answer_prompt,
-    compression_rate,
-    user_prompt,
-)
+from gistread.readers.answering import adds_nothing, answer_from, answer_prompt, compression_rate, user_prompt
 from gistread.readers.book_text import fit_beginning, opening_event, setting
 from gistread.readers.choosing import SAID_TOKENS, choose_and_say
 from gistread.readers.protocol import ReaderOptions
@@ -261,16 +254,17 @@ async def _judge(view: _PageView, known: str) -> tuple[str, str]:
 
 def _answer_from_page(view: _PageView, known: str) -> AsyncGenerator[events.ReaderEvent, None]:
     walk, page, place = view.walk, view.page, view.place
-    context = AnswerContext(
-        _join_texts(view.text, known),
-        compression_rate(count_words(view.text) + count_words(known), walk.memory.book),
+    draft = events.Answered(
+        compression_rate=compression_rate(count_words(view.text) + count_words(known), walk.memory.book),
         seen=(place,),
         noted=walk.noted(),
         lookups=tuple(walk.lookups),
         expanded=(page.number,) if place == (page.start, page.end) else (),
         usage=walk.usage,
     )
-    return answer_from(context, view.answer_prompt(known), walk.question, walk.engine, walk.options)
+    return answer_from(
+        draft, _join_texts(view.text, known), view.answer_prompt(known), walk.question, walk.engine, walk.options
+    )
 
 
 async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator[events.ReaderEvent, None]:
@@ -292,16 +286,15 @@ async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator
                 raise
             children.pop()
     pages = {page for child in children for page in pages_of(child)}
-    context = AnswerContext(
-        _join_texts(text, known),
-        compression_rate(count_words(text) + count_words(known), walk.memory.book),
+    draft = events.Answered(
+        found=bool(text or known),
+        compression_rate=compression_rate(count_words(text) + count_words(known), walk.memory.book),
         noted=walk.noted(),
         gists=tuple(sorted(pages - set(walk.notes))),
         lookups=lookups,
         usage=walk.usage,
-        has_evidence=bool(text or known),
     )
-    async for event in answer_from(context, task(known), walk.question, engine, options):
+    async for event in answer_from(draft, _join_texts(text, known), task(known), walk.question, engine, options):
         yield event
 
 

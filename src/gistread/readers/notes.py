@@ -9,7 +9,6 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span, join, split_into_chunks
 from gistread.readers.answering import (
     NOTE_TOKENS,
-    AnswerContext,
     answer_from,
     answer_prompt,
     compression_rate,
@@ -18,7 +17,7 @@ from gistread.readers.answering import (
     words_of,
 )
 from gistread.readers.book_text import setting
-from gistread.readers.events import Noted, PartRead, ReaderEvent, Started, Stopped, StopReason
+from gistread.readers.events import Answered, Noted, PartRead, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.words import count_words
@@ -90,13 +89,12 @@ async def notes(
     yield Stopped(reason)
 
     places = [place for _, place in notebook.notes]
-    context = AnswerContext(
-        text,
-        compression_rate(count_words(text), book),
+    draft = Answered(
+        found=bool(places),
+        compression_rate=compression_rate(count_words(text), book),
         seen=tuple(join(places, book)),
         usage=usage,
-        has_evidence=bool(places),
     )
     prompt = answer_prompt("notes_answer", options, notes=text or _NONE, question=question)
-    async for event in answer_from(context, prompt, question, engine, options):
+    async for event in answer_from(draft, text, prompt, question, engine, options):
         yield event

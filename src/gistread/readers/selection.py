@@ -11,7 +11,7 @@ from gistread.engine.protocol import Engine, Trust
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, Span, split_into_passages
-from gistread.readers.answering import AnswerContext, answer_from, user_prompt
+from gistread.readers.answering import answer_from, user_prompt
 from gistread.readers.book_text import BookText, overlaps
 from gistread.readers.cost import UNRELIABLE_TOKENS
 from gistread.readers.events import Answered, ReaderEvent, Shown, Stopped, StopReason
@@ -134,8 +134,8 @@ async def _translation(
     yield text.started(seen)
     yield Shown(seen)
     yield Stopped(StopReason.NOTHING_LEFT)
-    context = AnswerContext(words, 100.0 * (1 - text.share(seen)), seen=seen)
-    async for event in answer_from(context, prompt, question, engine, options):
+    draft = Answered(compression_rate=100.0 * (1 - text.share(seen)), seen=seen)
+    async for event in answer_from(draft, words, prompt, question, engine, options):
         if isinstance(event, Answered) and _plain(event.answer) == _plain(words):
             yield replace(event, answer=_UNTRANSLATED)
         else:
