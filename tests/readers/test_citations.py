@@ -52,6 +52,15 @@ def test_a_heading_is_no_source() -> None:
     assert found[0].quote.startswith("He was lying in the kiln")
 
 
+def test_a_number_alone_is_no_source_nor_the_label_of_an_item() -> None:
+    book = make_book(["Alice fell ill in the bad air.", "We sat down about nine o'clock.", "Bob fainted at two."])
+    memory = GistMemory(book, PageSize(50, 150), "")
+    answer = "Nine people in all:\n\n1. Alice, who fell ill\n2. Bob, who fainted"
+    found = nearest_sentences(answer, "How many were poisoned?", memory, [(0, len(book.text))])
+    assert {one.quote for one, _ in found} == {"Alice fell ill in the bad air.", "Bob fainted at two."}
+    assert cite("At nine.", "When was it?", memory, [(0, len(book.text))])[0].quote == "We sat down about nine o'clock."
+
+
 @pytest.mark.parametrize("answer", ["A giraffe ate the moon.", "It was unkind of the bishop.", ""])
 def test_unrelated_sentences_are_no_sources(answer: str) -> None:
     assert cite(answer, "What did the giraffe eat?", MEMORY, ALL) == ()

@@ -97,6 +97,18 @@ async def test_a_path_reports_what_it_reads_and_its_notebook() -> None:
                 assert 1 <= path <= 5
 
 
+async def test_a_note_on_facts_has_the_place_of_the_nearest_fact_and_is_cited_by_number() -> None:
+    def say(text: str) -> str:
+        if "Write it down in one or two" in text:
+            return f"Noted: {FACTS[7]}" if "Above is what the pages" in text and FACTS[7] in text else "Nothing new."
+        return "Ferrand stole it. [1]" if "searchers" in text else says(text)
+
+    events = await ask(FakeEngine(says=say, chooses=choosing()))
+    place = make_memory().entry(8).page.start, make_memory().entry(8).page.end
+    assert {(event.start, event.end) for event in events if isinstance(event, Noted)} == {place}
+    assert answered(events).cited == (place,)
+
+
 @pytest.mark.parametrize(
     ("action", "read"),
     [
@@ -149,7 +161,7 @@ async def test_without_a_note_the_nearest_facts_answer(starts: int) -> None:
     events = await ask(fake)
     (planned,) = [event for event in events if isinstance(event, Planned)]
     assert len(planned.starts) == starts
-    assert f"- {FACTS[7]}" in fake.calls[-1].text
+    assert f"] {FACTS[7]}" in fake.calls[-1].text
     assert answered(events).found
 
 

@@ -88,6 +88,16 @@ async def test_every_member_is_asked_and_those_whose_chunk_mentions_the_question
     assert answered(events).answer == "Ferrand stole it."
 
 
+async def test_the_answer_cites_members_by_the_number_of_their_part() -> None:
+    said = {"confessed": "Ferrand", "found the brass key missing": "Martha missed it"}
+    fake = FakeEngine(says=saying(said, "Martha missed it. [11] Ferrand had it. [15][2]"), chooses=choosing(*said))
+    end, memory = answered(await ask(fake)), make_memory()
+    assert "Part 11: Martha missed it\nPart 15: Ferrand" in fake.calls[-1].text
+    assert end.answer == "Martha missed it. [1] Ferrand had it. [2]"
+    for fact, (start, until) in zip((FACTS[5], FACTS[7]), end.cited, strict=True):
+        assert fact in memory.book.text[start:until]
+
+
 async def test_after_a_contradiction_the_answer_from_both_chunks_counts() -> None:
     answers = {"confessed": "Ferrand", "found the brass key missing": "Martha"}
 

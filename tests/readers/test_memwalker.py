@@ -118,6 +118,24 @@ async def test_what_pages_tell_is_noted_and_completes_the_answer() -> None:
     assert answered(events).noted == ((memory.entry(1).page.start, memory.entry(1).page.end),)
 
 
+async def test_a_part_with_a_noted_page_is_left_as_one_that_told() -> None:
+    def choose(text: str, options: Sequence[str]) -> str:
+        if list(options) == ["yes", "part", "no"]:
+            return "part"
+        return next(walk)
+
+    walk = iter(["1", "1", "none", "ANSWER"])
+    fake = FakeEngine(says=lambda text: "Ferrand stole it." if "in JSON" in text else says(text), chooses=choose)
+    assert TurnedBack(1, 1, 7, told=True) in await ask(fake)
+
+
+async def test_at_the_top_the_model_may_stop_if_no_part_helps() -> None:
+    fake = FakeEngine(says=says, chooses=lambda _, options: "ANSWER" if "ANSWER" in options else "no")
+    await ask(fake)
+    (triage,) = [call.text for call in fake.calls if "be read next" in call.text]
+    assert triage.endswith("tell the whole answer already, or if none of them would help.")
+
+
 async def test_refused_pages_are_not_entered_and_stop_ends_the_walk() -> None:
     fake = FakeEngine(says=says, chooses=walking("2", "1"))
     events = await ask(fake, steering=Steering(refused={8}))

@@ -46,6 +46,25 @@ async def test_the_whole_text_is_read_in_order_with_notes() -> None:
     assert events[-1].answer == ANSWER
 
 
+async def test_the_answer_cites_notes_by_number_and_so_the_part_that_each_was_taken_from() -> None:
+    memory = make_memory()
+
+    def say(text: str) -> str:
+        if "Notes so far" not in text:
+            return "She found it missing. [1] Ferrand had stolen it. [2]"
+        return next(
+            (f"Here: {fact}" for fact in (FACTS[5], FACTS[7]) if fact in text.partition("---")[0]), "Nothing new."
+        )
+
+    fake = FakeEngine(says=say)
+    *_, end = await ask(fake, memory)
+    assert f"[1] Here: {FACTS[5]}\n[2] Here: {FACTS[7]}" in fake.calls[-1].text
+    assert isinstance(end, Answered)
+    assert end.answer == "She found it missing. [1] Ferrand had stolen it. [2]"
+    for fact, (start, until) in zip((FACTS[5], FACTS[7]), end.cited, strict=True):
+        assert fact in memory.book.text[start:until]
+
+
 async def test_old_notes_are_dropped_with_a_notice_to_fit_the_window() -> None:
     numbers = iter(range(1000))
     fake = FakeEngine(

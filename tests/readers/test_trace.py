@@ -48,6 +48,7 @@ WALK = (
     LookedUp(6, 1, ""),
     TurnedBack(0, 6, 6),
     TurnedBack(1, 5, 8),
+    TurnedBack(1, 9, 12, told=True),
 )
 PATHS = (
     Planned("Find the key.\nFind who had it.", ("key", "Ferrand")),
@@ -79,6 +80,7 @@ def texts(events: Sequence[ReaderEvent]) -> list[str]:
                 "① section 6",
                 "× section 6 has no answer",
                 "× back from sections 5–8: no answer there",
+                "× back from sections 9–12",
             ],
             "section 6 opened",
         ),

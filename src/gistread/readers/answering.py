@@ -26,7 +26,13 @@ NOTE_TOKENS = 64
 _STOP = ("\nQuestion:", "\n(Page ")
 _STOP_WEAK = (*_STOP, "\n---")
 # What the numbers of a prompt stand for, by prompt.
-_NUMBERED_UNITS = {"answer": "page", "answer_passages": "passage"}
+_NUMBERED_UNITS = {
+    "answer": "page",
+    "answer_passages": "passage",
+    "leader_answer": "part",
+    "notebooks_answer": "note",
+    "notes_answer": "note",
+}
 
 
 def answer_prompt(

@@ -34,9 +34,11 @@ _NEIGHBOUR_WEIGHT = 0.5  # Of the words in the sentences before and after
 _ANSWER_WEIGHT = 0.5  # Of the words of the whole answer, relative to those of the statement that cites a passage
 _ASKING_WEIGHT = 0.7  # Of a sentence that asks: it seldom tells
 _STEM_LETTERS = 6  # "Greedier" counts as "greedy"
+_DATE_DIGITS = 3  # Of numbers that tell something alone
 _LENGTH_WORDS = 120.0  # A sentence with as many content words needs twice the score
 
 _LISTED = re.compile(r"^[ \t]*(?:[-*•|]|\d+[.)])", re.MULTILINE)
+_LABEL = re.compile(r"^[ \t]*\d{1,2}[.)](?=\s)", re.MULTILINE)  # Of an item of a list
 
 
 def cite(
@@ -131,6 +133,7 @@ class Evidence:
         self._words_of = terms.words
         self._language = code_of(memory.book.language)
         self._stem = cache(terms.stem)
+        self._is_number = cache(lambda word: any(numbers_in(word)))
         self._stop_words = terms.stop_words or stop_words()["en"]
         self._asked = self._content(question)
         spans = [span for place in places for span in sentences_of(memory.book, *place)]
@@ -155,7 +158,11 @@ class Evidence:
         small = self._content(" ".join(stop_words()[language])) if is_foreign else frozenset[str]()
         own, asked = self._content(statement) - small, self._asked - small
         weights = {term: self._rarity(term) * (1.0 if term in own else _QUESTION_WEIGHT) for term in own | asked}
-        alone = [sum(weights[term] for term in weights.keys() & one.terms) for one in self._sentences]
+        counts = {term for term in weights if term.isdecimal() and len(term) < _DATE_DIGITS}
+        shared = [weights.keys() & one.terms for one in self._sentences]
+        if own - counts:  # Another sentence may count as many of something else: "nine people", "nine o'clock"
+            shared = [terms if terms - counts else set() for terms in shared]
+        alone = [sum(weights[term] for term in terms) for terms in shared]
         padded = [0.0, *alone, 0.0]
         scored: list[tuple[Citation, float]] = []
         for at, one in enumerate(self._sentences):
@@ -175,7 +182,8 @@ class Evidence:
 
     def _content(self, text: str) -> frozenset[str]:
         """Stems of the content words, and numbers as digits."""
-        words = [word for word in self._words_of(REFERENCE.sub(" ", text)) if word not in self._stop_words]
+        text = _LABEL.sub(" ", REFERENCE.sub(" ", text))
+        words = [word for word in self._words_of(text) if word not in self._stop_words and not self._is_number(word)]
         stems = [
             self._stem(word.removesuffix("'s"))[:_STEM_LETTERS] for word in words if len(word) > 1 or not word.isascii()
         ]

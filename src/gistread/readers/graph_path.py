@@ -127,9 +127,8 @@ async def _read_facts(search: GraphSearch, path: Path, steering: Steering) -> As
         return
     path.known.update(facts)
     yield Visited(path.number, path.element.name, len(facts), tuple(sorted({fact.page for fact in facts})))
-    place = search.place(facts[0].page)
-    if note := await _note(search, path, prompt(note_task, path.notebook()), place, from_text=False):
-        yield Noted(note, *place, path.number)
+    if note := await _note(search, path, prompt(note_task, path.notebook()), facts):
+        yield Noted(note.text, *note.place, path.number)
     unread = [page for page in sorted({fact.page for fact in facts}) if page not in path.pages_read]
     asked = await _fit_prompt(search, path, partial(prompt, pages_task), CHOICE_TOKENS)
     path.queue = deque()
@@ -155,7 +154,7 @@ async def _read_page(
     if to_note is None:
         yield Unfit(page)
         return
-    note = await _note(search, path, to_note, search.place(page), from_text=True)
+    note = await _note(search, path, to_note, page)
     possible = {
         action: number
         for action, number in ((_PREVIOUS, page - 1), (_NEXT, page + 1))
@@ -172,7 +171,7 @@ async def _read_page(
             path.queue.appendleft(possible[action])
         path.has_enough = action == _END
     if note:
-        yield Noted(note, *search.place(page), path.number)
+        yield Noted(note.text, *note.place, path.number)
 
 
 async def _fit_prompt(search: GraphSearch, path: Path, prompt: Callable[[str], Prompt], tokens: int) -> Prompt | None:
@@ -208,22 +207,24 @@ async def _neighbour(search: GraphSearch, path: Path) -> Element | None:
     return None
 
 
-async def _note(search: GraphSearch, path: Path, prompt: Prompt, place: Place, *, from_text: bool) -> str:
-    note, usage = await take_note(prompt, search.engine)
+async def _note(search: GraphSearch, path: Path, prompt: Prompt, source: int | Sequence[Fact]) -> Note | None:
+    """What the model adds to the notebook from a page, or from facts: its place then is that of the nearest fact."""
+    text, usage = await take_note(prompt, search.engine)
     search.usage += usage
     known = words_of(" ".join([search.plan, without_options(search.question), *(one.text for one in path.notes)]))
-    if not note or words_of(note) <= known:  # repeats the plan or the notebook
-        return ""
-    path.notes.append(Note(note, place, from_text))
-    return note
+    if not text or words_of(text) <= known:  # repeats the plan or the notebook
+        return None
+    page = source if isinstance(source, int) else nearest(search, source, 1, text)[0].page
+    path.notes.append(Note(text, search.place(page), from_text=isinstance(source, int)))
+    return path.notes[-1]
 
 
-def nearest(search: GraphSearch, facts: Sequence[Fact], most: int) -> list[Fact]:
-    """The facts nearest to the question (BM25), in the order of the book."""
+def nearest(search: GraphSearch, facts: Sequence[Fact], most: int, query: str = "") -> list[Fact]:
+    """The facts nearest to the query, by default the question and the plan (BM25), in the order of the book."""
     if len(facts) <= most:
         return list(facts)
     ranker = Ranker([fact.text for fact in facts], search.memory.book.language)
-    best = ranker.top(f"{search.question} {search.plan}", most)
+    best = ranker.top(query or f"{search.question} {search.plan}", most)
     return [facts[index] for index in sorted(best)] or list(facts[:most])
 
 

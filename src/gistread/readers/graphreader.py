@@ -16,10 +16,27 @@ from gistread.memory import facts
 from gistread.memory.facts import Element, build_graph
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
-from gistread.readers.answering import answer_from, answer_prompt, compression_rate, user_prompt, words_of
+from gistread.readers.answering import (
+    answer_from,
+    answer_prompt,
+    compression_rate,
+    is_asked_to_cite,
+    user_prompt,
+    words_of,
+)
 from gistread.readers.choosing import choose_several
 from gistread.readers.events import Answered, PathEnded, Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
-from gistread.readers.graph_path import CHOICE_TOKENS, NOTES_KEPT, GraphSearch, Note, Path, nearest, rank_elements, walk
+from gistread.readers.graph_path import (
+    CHOICE_TOKENS,
+    NOTES_KEPT,
+    GraphSearch,
+    Note,
+    Path,
+    Place,
+    nearest,
+    rank_elements,
+    walk,
+)
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.words import count_words
@@ -141,11 +158,11 @@ async def _answer(
 ) -> AsyncGenerator[ReaderEvent, None]:
     memory = search.memory
     filled = [path for path in paths if path.notes]
-    while filled and not await _fits(search, _notebooks(filled), options):
+    while filled and not await _fits(search, _notebooks(filled, options)[0], options):
         fullest = max(filled, key=lambda path: len(path.notes))
         del fullest.notes[0]
         filled = [path for path in filled if path.notes]
-    text = _notebooks(filled)
+    text, numbered = _notebooks(filled, options)
     notes = [note for path in filled for note in path.shown()]
     places = sorted({note.place for note in notes})
     draft = Answered(
@@ -158,24 +175,30 @@ async def _answer(
         usage=search.usage,
     )
     prompt = _answer_prompt(search, text, options)
-    async for event in answer_from(draft, text, prompt, search.question, search.engine, options):
+    async for event in answer_from(draft, text, prompt, search.question, search.engine, options, numbered):
         yield event
 
 
-def _notebooks(paths: Sequence[Path]) -> str:
-    """The notes by path; a note whose words are all in an earlier one is left out."""
+def _notebooks(paths: Sequence[Path], options: ReaderOptions) -> tuple[str, tuple[tuple[int, Place], ...]]:
+    """The notes by path, and the place of each number if the model is asked to cite them.
+
+    A note whose words are all in an earlier one is left out.
+    """
     told: list[frozenset[str]] = []
     notebooks: list[str] = []
+    places: list[Place] = []
+    is_numbered = is_asked_to_cite(options)
     for path in paths:
         lines = [f"Searcher {path.number}:"]
         for note in path.shown():
             words = words_of(note.text)
             if not any(words <= other for other in told):
                 told.append(words)
-                lines.append(f"- {note.text}")
+                places.append(note.place)
+                lines.append(f"[{len(places)}] {note.text}" if is_numbered else f"- {note.text}")
         if lines[1:]:
             notebooks.append("\n".join(lines))
-    return "\n\n".join(notebooks)
+    return "\n\n".join(notebooks), tuple(enumerate(places, start=1)) if is_numbered else ()
 
 
 def _answer_prompt(search: GraphSearch, text: str, options: ReaderOptions) -> Prompt:

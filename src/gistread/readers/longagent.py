@@ -218,16 +218,17 @@ async def _next_question(team: _Team) -> str:
 def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
     engine, options, book = team.engine, team.options, team.memory.book
     reports = [report for _, found in team.history for report in found]
-    places = [team.chunks[chunk] for chunk in sorted({chunk for report in reports for chunk in report.chunks})]
+    places = {chunk + 1: team.chunks[chunk] for report in reports for chunk in report.chunks}
     text = team.findings() if reports else ""
     draft = events.Answered(
         found=bool(reports),
         compression_rate=answering.compression_rate(count_words(text), book),
-        seen=tuple(join(places, book)),
+        seen=tuple(join(places.values(), book)),
         usage=team.usage,
     )
     prompt = answering.answer_prompt("leader_answer", options, findings=text or _NOTHING, question=team.question)
-    return answering.answer_from(draft, text, prompt, team.question, engine, options)
+    numbered = tuple(places.items()) if answering.is_asked_to_cite(options) else ()
+    return answering.answer_from(draft, text, prompt, team.question, engine, options, numbered)
 
 
 def _chunk_tokens(window: int, question_tokens: int, answer_tokens: int) -> int:

@@ -61,7 +61,8 @@ class _Walk:
     def turn_back(self) -> events.TurnedBack:
         node = self.path.pop()
         self.rejected.add((node.level, node.first))
-        return events.TurnedBack(node.level, node.first, node.last, told=node.level == 0 and node.first in self.notes)
+        told = not self.notes.keys().isdisjoint(pages_of(node))
+        return events.TurnedBack(node.level, node.first, node.last, told)
 
     def text(self, place: Span) -> str:
         return self.memory.book.text[place[0] : place[1]].strip()
@@ -235,8 +236,9 @@ async def _step(walk: _Walk, steering: Steering, wanted: int | None) -> Node | e
 
 def _triage_prompt(walk: _Walk, children: Sequence[Node], at_top: bool, memory: str) -> Prompt:
     none = "" if at_top else f', "{_NONE}" if none of them would help'
+    stop = ", or if none of them would help" if at_top and not walk.options.wording else ""
     summaries, known = _numbered(children), memory or _NOTHING_KNOWN
-    return user_prompt("triage", summaries=summaries, memory=known, question=walk.question, none=none)
+    return user_prompt("triage", summaries=summaries, memory=known, question=walk.question, none=none, stop=stop)
 
 
 def _numbered(children: Sequence[Node]) -> str:

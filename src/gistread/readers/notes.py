@@ -12,6 +12,7 @@ from gistread.readers.answering import (
     answer_from,
     answer_prompt,
     compression_rate,
+    is_asked_to_cite,
     take_note,
     user_prompt,
     words_of,
@@ -35,8 +36,9 @@ class _Notebook:
     notes: list[tuple[str, Span]] = field(default_factory=list)
     dropped: int = 0
 
-    def text(self) -> str:
-        return "\n".join(f"- {note}" for note, _ in self.notes)
+    def text(self, *, numbered: bool = False) -> str:
+        marks = (f"[{number}]" if numbered else "-" for number in range(1, len(self.notes) + 1))
+        return "\n".join(f"{mark} {note}" for mark, (note, _) in zip(marks, self.notes, strict=True))
 
     def has(self, note: str) -> bool:
         """Whether all words of a note are in an earlier one."""
@@ -83,7 +85,8 @@ async def notes(
             await notebook.add(note, (start, end), engine)
             yield Noted(note, start, end)
         yield PartRead(number, len(parts), start, end)
-    text = notebook.text()
+    is_numbered = is_asked_to_cite(options)
+    text = notebook.text(numbered=is_numbered)
     if notebook.dropped:
         yield Noted(f"The first {notebook.dropped} notes were dropped to make room for later ones.", 0, 0)
     yield Stopped(reason)
@@ -96,5 +99,6 @@ async def notes(
         usage=usage,
     )
     prompt = answer_prompt("notes_answer", options, notes=text or _NONE, question=question)
-    async for event in answer_from(draft, text, prompt, question, engine, options):
+    numbered = tuple(enumerate(places, start=1)) if is_numbered else ()
+    async for event in answer_from(draft, text, prompt, question, engine, options, numbered):
         yield event

@@ -115,9 +115,9 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
             return _given(shown, places)
         case events.Walked(level=level, first=first, last=last) if level:
             return _Line("down to ").pages(range(first, last + 1)).step("▸")
-        case events.TurnedBack(level=level, first=first, last=last, told=False):
+        case events.TurnedBack(level=level, first=first, last=last, told=told) if level or not told:
             left = _Line("back from " if level else "").pages(range(first, last + 1))
-            return left.add(": no answer there" if level else " has no answer").step("×")
+            return left.add("" if told else ": no answer there" if level else " has no answer").step("×")
         case events.Planned(plan=plan, starts=starts):
             begins = f"; begins at: {', '.join(starts)}" if starts else ""
             return Step(f"plan: {' '.join(plan.split())}{begins}")
