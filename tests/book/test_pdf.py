@@ -8,6 +8,8 @@ import pytest
 
 from gistread.book.formats.pdf import process as pdf_process
 from gistread.book.formats.pdf.book import read_pdf
+from gistread.book.formats.pdf.layout import find_furniture
+from gistread.book.formats.pdf.lines import TextLine
 from gistread.book.formats.pdf.text import WordCounts
 from gistread.book.model import Book, ParagraphKind, Style
 from gistread.book.open import open_book
@@ -84,6 +86,16 @@ def test_running_heads_and_page_numbers_are_left_out() -> None:
     for number in ("one", "four", "seven"):
         assert f"{number.title()} was the leaf. {LONG} This is leaf {number}." in book.text
         assert f"{OTHER} So ends {number}." in book.text
+
+
+@pytest.mark.timeout(20)
+def test_the_heads_of_thousands_of_pages_are_found_in_time() -> None:
+    def row(page: int, at: int) -> TextLine:
+        words = f"{LONG} {chr(0x4E00 + page)}" if at else "The Lamp"
+        return TextLine(page, (), 0, 9, 800 - 10 * at, 10, words)
+
+    furniture = find_furniture([[row(page, at) for at in range(2)] for page in range(6_000)])
+    assert all([row.text for row in rows] == ["The Lamp"] for rows in furniture)
 
 
 def test_the_running_head_of_a_single_page_is_left_out() -> None:

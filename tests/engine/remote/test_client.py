@@ -33,6 +33,20 @@ async def test_a_text_ends_before_a_stop_string_though_the_server_knows_none(con
     assert (completion.text, completion.finish) == ("A gist. ", "end")
 
 
+async def test_a_server_that_ignores_the_limit_of_a_text_is_stopped(connect: Connect) -> None:
+    async with Server(says=lambda _: "x" * 1_000_000) as server:
+        completion = await connect(server.url).complete(said("Go."), Sampling(max_tokens=10))
+    assert completion.finish == "length"
+    assert 10 < len(completion.text) < 10_000
+
+
+async def test_an_endless_list_of_models_is_refused(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gistread.engine.remote.connection._MOST_BYTES", 20)
+    async with Server() as server:
+        with pytest.raises(EngineError, match="an answer without end"):
+            await connect(server.url).start()
+
+
 @pytest.mark.parametrize(
     "text",
     ["<think>Let me see.</think>\n\nIt is red.", "Let me see.</think>\n\nIt is red.", "It is <think>red?</think>red."],

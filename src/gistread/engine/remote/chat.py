@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from gistread.engine.protocol import Prompt, Sampling
@@ -67,7 +67,9 @@ class Chat:
 
     async def _answer(self, body: Json, max_tokens: int, is_last: bool) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
         usage: Json = {}
-        finish, pieces, whole = "", 0, False
+        finish, pieces, characters, whole = "", 0, 0, False
+        most_pieces = 4 * max_tokens + 64  # Some servers ignore the limit
+        most_characters = most_pieces * 16
         async with aclosing(self.connection.stream(self.path, body, is_last=is_last)) as events:
             try:
                 async for event in events:
@@ -77,9 +79,10 @@ class Chat:
                     said, ended = _read(event)
                     finish, usage = ended or finish, event.get("usage") or usage
                     if said is not None:
-                        pieces += 1
+                        said = replace(said, text=said.text[: most_characters - characters])
+                        pieces, characters = pieces + 1, characters + len(said.text)
                         yield said
-                    if pieces > 4 * max_tokens + 64:  # The server ignores the limit
+                    if pieces > most_pieces or characters >= most_characters:
                         finish = "length"
                         break
             except ServerLostError:

@@ -58,11 +58,14 @@ class Connection:
         Raises RequestRefusedError, ServerLostError.
         """
         client, method = self._open_client(), "GET" if body is None else "POST"
-        async with self._limited(self.policy.answer_s if loads else self.policy.short_s, "giving up"):
-            response = await client.request(method, self.address.origin + path, json=body)
+        async with (
+            self._limited(self.policy.answer_s if loads else self.policy.short_s, "giving up"),
+            client.stream(method, self.address.origin + path, json=body) as response,
+        ):
+            content = await _content(response)
         if response.status_code >= 300:
-            raise self._failure(response.status_code, response.headers, response.content)
-        return _decode(response.content)
+            raise self._failure(response.status_code, response.headers, content)
+        return _decode(content)
 
     async def stream(self, path: str, body: Json, *, is_last: bool = False) -> AsyncGenerator[Json]:
         """POST and yield the events of the answer, then `DONE` if it ends normally. Raises as `fetch`.
@@ -80,7 +83,7 @@ class Connection:
         try:
             if response.status_code >= 300 or "json" in response.headers.get("content-type", ""):
                 async with self._limited(limit_s, then):
-                    content = await response.aread()
+                    content = await _content(response)
                 if response.status_code >= 300:
                     raise self._failure(response.status_code, response.headers, content)
                 yield self._checked(_decode(content))
@@ -183,6 +186,15 @@ class Connection:
         if isinstance(code, int) and 400 <= code < 500 and code not in _TRANSIENT:
             raise RequestRefusedError(code, said)
         raise ServerLostError(f"failed in the middle of an answer ({said})", busy=code in _BUSY, said=said)
+
+
+async def _content(response: "httpx2.Response") -> bytes:
+    content = bytearray()
+    async for block in response.aiter_bytes():
+        content += block
+        if len(content) > _MOST_BYTES:
+            raise ServerLostError("sent an answer without end", answered=True)
+    return bytes(content)
 
 
 def _shorten(text: str) -> str:

@@ -1,9 +1,10 @@
 """Measures what the pages of a document share: text size, line spacing, margins, running heads and line numbers."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise, takewhile
 from statistics import median
@@ -112,6 +113,7 @@ _NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")
 _USUAL_SHARE = 0.4
 _NEAR_PAGES = 4  # A running head recurs within this distance, even on alternate pages or around a figure
 _LEAST_PAGES = 3
+_SAME_HEIGHT = 6.0
 _FIRST_IS_1 = 100_000  # Key for page numbers that count from 1
 _EDGES = _STARTS, _ENDS = ("# and words", "words and #")  # Keys for numbers beside words that change with chapters
 _BARE = ("#", "-#-", "–#–", "page#", "[#]")
@@ -119,17 +121,19 @@ _BARE = ("#", "-#-", "–#–", "page#", "[#]")
 
 def find_furniture(pages: Sequence[Sequence[TextLine]]) -> list[list[TextLine]]:
     """The furniture rows of each page, given its rows from the top down."""
-    seen: dict[tuple[str, str, int], list[tuple[int, float]]] = defaultdict(list)
+    seen: dict[tuple[str, str, int], _Places] = defaultdict(_Places)
     edges = [(rows[:_EDGE_ROWS], rows[::-1][:_EDGE_ROWS]) for rows in pages]
     for number, sides in enumerate(edges):
         for side, rows in zip("tb", sides, strict=True):
             for row in rows:
                 for key in _keys(row.text, number):
-                    seen[(side, *key)].append((number, row.baseline))
+                    seen[(side, *key)].rows.append((number, row.baseline))
 
     sizes = sorted(row.size for rows in pages for row in rows)
     body = sizes[len(sizes) // 2] if sizes else 0
-    counts = Counter(key[2] for key, places in seen.items() for _ in places if key[2] >= 0 and key[1] not in _EDGES)
+    counts = Counter(
+        key[2] for key, places in seen.items() for _ in places.rows if key[2] >= 0 and key[1] not in _EDGES
+    )
 
     def repeats(row: TextLine, number: int, side: str) -> bool:
         keys = list(_keys(row.text, number))
@@ -184,18 +188,39 @@ def _keys(text: str, page: int) -> Iterator[tuple[str, int]]:
                 yield _ENDS, first
 
 
-def _repeats(key: tuple[str, int], row: TextLine, page: int, places: list[tuple[int, float]], page_count: int) -> bool:
-    same_height = [other for other, baseline in places if other != page and abs(baseline - row.baseline) <= 6.0]
+@dataclass(slots=True)
+class _Places:
+    """Where rows with the same words stand: page and baseline, by page."""
+
+    rows: list[tuple[int, float]] = field(default_factory=list)
+    _baselines: list[float] = field(default_factory=list)  # In order, once all rows are known
+
+    def at(self, baseline: float) -> int:
+        """The number of rows at this height."""
+        if not self._baselines:
+            self._baselines = sorted(height for _, height in self.rows)
+        return bisect_right(self._baselines, baseline + _SAME_HEIGHT) - bisect_left(
+            self._baselines, baseline - _SAME_HEIGHT
+        )
+
+    def near(self, page: int, distance: int, baseline: float) -> int:
+        """The number of rows at this height on pages at most `distance` from `page`."""
+        start, end = (bisect_left(self.rows, (number,)) for number in (page - distance, page + distance + 1))
+        return sum(abs(height - baseline) <= _SAME_HEIGHT for _, height in self.rows[start:end])
+
+
+def _repeats(key: tuple[str, int], row: TextLine, page: int, places: _Places, page_count: int) -> bool:
+    own = places.near(page, 0, row.baseline)
+    same_height = places.at(row.baseline) - own
     if key[0] in _EDGES:
-        return len(same_height) + 1 >= max(_LEAST_PAGES, 0.3 * page_count)
+        return same_height + 1 >= max(_LEAST_PAGES, 0.3 * page_count)
     if key[1] >= 0:
         if page_count < _LEAST_PAGES:
             return _is_bare(key[0]) and key[1] == _FIRST_IS_1
-        return len(places) >= _LEAST_PAGES and (len(same_height) > 0 or len(places) > page_count / 4)
+        return len(places.rows) >= _LEAST_PAGES and (same_height > 0 or len(places.rows) > page_count / 4)
     if not any(character.isalpha() for character in key[0]):
-        return len(same_height) + 1 >= _LEAST_PAGES
-    near = sum(abs(other - page) <= _NEAR_PAGES for other in same_height)
-    return near > 0 and len(same_height) + 1 >= _LEAST_PAGES
+        return same_height + 1 >= _LEAST_PAGES
+    return places.near(page, _NEAR_PAGES, row.baseline) > own and same_height + 1 >= _LEAST_PAGES
 
 
 _FEWEST_LINE_NUMBERS = 4
