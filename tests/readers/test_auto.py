@@ -36,7 +36,7 @@ def long_text(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_text_that_fits_is_shown_as_a_whole() -> None:
     events = await ask()
-    assert choice(events) == ("gistread", "The whole text: it fits the model's window.")
+    assert choice(events) == ("gistread", "the whole text: it fits the model's window")
     assert [event.places for event in events if isinstance(event, Shown)] == [((0, len(make_memory().book.text)),)]
     assert not any(isinstance(event, LookedUp) for event in events)
 
@@ -45,11 +45,11 @@ async def test_a_text_that_fits_is_shown_as_a_whole() -> None:
 @pytest.mark.parametrize(
     ("trust", "pages", "reader", "why"),
     [
-        (Trust.PASSED, 8, "readagent-s", "Look-ups in the whole memory."),
-        (Trust.UNKNOWN, 8, "readagent-s", "Look-ups in the whole memory."),
-        (Trust.FAILED, 8, "gistread", "The nearest passages: this model failed its check."),
-        (Trust.PASSED, 3, "gistread", "Ranked passages: the book is not read to its end yet."),
-        (Trust.PASSED, 0, "gistread", "Ranked passages: the book is not read to its end yet."),
+        (Trust.PASSED, 8, "readagent-s", "the gists of the whole book, with look-ups"),
+        (Trust.UNKNOWN, 8, "readagent-s", "the gists of the whole book, with look-ups"),
+        (Trust.FAILED, 8, "gistread", "passages nearest to the question: this model failed its check"),
+        (Trust.PASSED, 3, "gistread", "passages nearest to the question: the model has not read the whole book"),
+        (Trust.PASSED, 0, "gistread", "passages nearest to the question: the model has not read the whole book"),
     ],
 )
 async def test_models_that_choose_look_pages_up_and_others_get_ranked_passages(
@@ -63,7 +63,7 @@ async def test_models_that_choose_look_pages_up_and_others_get_ranked_passages(
 async def test_the_story_so_far_is_told_from_the_gists(question: str) -> None:
     engine = FakeEngine(says=lambda _: "Ferrand stole it.")
     events = await ask(question, engine=engine)
-    assert choice(events) == ("gistread", "The story so far, from the gists.")
+    assert choice(events) == ("gistread", "the story so far, from the gists")
     assert all(f"(gist {number})" in engine.calls[-1].text for number in range(1, 9))
 
 
@@ -80,5 +80,5 @@ async def test_the_story_so_far_is_told_from_the_gists(question: str) -> None:
 )
 async def test_a_question_about_all_of_it_reads_the_whole_book_and_says_so_first(question: str) -> None:
     events = await ask(question)
-    assert choice(events) == ("notes", "The whole text, part by part: the question is about all of it.")
+    assert choice(events) == ("notes", "the whole text, part by part: the question is about all of it")
     assert isinstance(events[-1], Answered)

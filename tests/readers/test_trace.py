@@ -111,7 +111,7 @@ def texts(events: Sequence[ReaderEvent]) -> list[str]:
             ],
             "section 7, opened by you",
         ),
-        ((Shown(()),), ["¶ no passages given to the model"], "no passages given to the model"),
+        ((Shown(()),), ["¶ no passages given to the model"], "without any passage of the book"),
         ((Restarted("It broke off."),), ["↻ the answer begins again: It broke off"], None),
     ],
 )
@@ -155,7 +155,7 @@ def test_the_scope_of_a_question_is_said_only_if_limited() -> None:
     said = describe_scope(Started("r", 18, 46, False, told=(SegmentLevel(1, 17, 1), SegmentLevel(18, 18, 0))))
     assert "From the first 18 of ~46 sections." in said
     assert "1 section by its own gist, 17 sections in 1 summary" in said
-    assert describe_scope(Started("r", 9, 9, True, bound_share=0.152)) == "From the text up to 15% of the book."
+    assert describe_scope(Started("r", 9, 9, True, bound_share=0.152)) == "Up to 15% of the book."
     bounded = Started("r", 3, 4, False, bound_share=0.152)
     assert describe_scope(bounded) == "From the first 3 of ~4 sections up to 15% of the book."
 

@@ -188,7 +188,7 @@ async def test_a_question_during_reading_names_its_scope(tmp_path: Path, reader:
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
         reader.say(Started("readagent-s", reader.pages_read, 46, False, told=(SegmentLevel(1, 1, 0),)))
-        await until(pilot, lambda: f"From the first {reader.pages_read} of ~46 sections" in text_of(app))
+        await until(pilot, lambda: f"from the first {reader.pages_read} of ~46 sections" in text_of(app))
         assert "larger than the model's window" in text_of(app)
         assert "Reading along" not in text_of(app)
         await pilot.press("escape")
@@ -322,7 +322,7 @@ async def test_on_a_narrow_terminal_the_steps_take_three_lines_of_any_pane(
         assert screen.panes.current is Pane.BOOK
         reader.say(STARTED, LookedUp(2, 1, "because it tells of the boy"), Expanded(2, OpenedBy.AGENT))
         await until(pilot, lambda: "because it tells of the boy" in text_of(app))
-        strip = lines(app)[-5:-2]
+        strip = lines(app)[-4:-1]
         assert strip[0].strip() == "? who lit it"
         assert strip[1].strip() == "① section 2: because it tells of the boy"
         reader.say(answered("Finch did."))
@@ -343,7 +343,7 @@ async def test_model_output_is_never_read_as_markup(tmp_path: Path, reader: Scri
         await pilot.press("tab")
         screen.panes.unseen_answer = True
         screen.redraw_lines()
-        await until(pilot, lambda: markup in lines(app)[-4])
+        await until(pilot, lambda: markup in lines(app)[-3])
 
 
 async def test_a_question_ahead_of_the_memory_uses_the_text_up_to_the_reading_place(
@@ -363,10 +363,10 @@ async def test_a_question_ahead_of_the_memory_uses_the_text_up_to_the_reading_pl
         await until(pilot, lambda: reader.questions)
         assert screen.book_pane.visible_range[1] <= reader.text_length < len(screen.book.text) / 4
         reader.say(replace(STARTED, bound_share=0.13), replace(answered("Not found."), found=False))
-        await until(pilot, lambda: "From the text up to 13% of the book" in text_of(app))
+        await until(pilot, lambda: "up to 13% of the book" in text_of(app))
         await until(pilot, lambda: "sets where answers stop" in text_of(app))
         await pilot.press("a", "ctrl+t", "enter")
-        await until(pilot, lambda: "the whole book" in text_of(app).splitlines()[-3])
+        await until(pilot, lambda: "the whole book" in text_of(app).splitlines()[-2])
         await pilot.press(*"who", "enter")
         await until(pilot, lambda: len(reader.questions) == 2)
         assert reader.text_length == len(screen.book.text)

@@ -32,7 +32,7 @@ def facts(model: ModelFile) -> list[str]:
 def other_facts(model: ModelFile) -> list[str]:
     facts: list[str] = []
     if model.context_length:
-        facts.append(f"trained for {model.context_length:,} tokens")
+        facts.append(f"reads up to about {words_of(model.context_length)} words at once")
     if model.memory in _MEMORIES:
         facts.append(_MEMORIES[model.memory])
     facts.append(model.licence)
@@ -49,12 +49,9 @@ def memory_fit_text(fit: MemoryFit | None, trained_for: int | None) -> str:
         return ""
     if not fit.enough:
         return f"too large for now: it needs {format_size(fit.needed_bytes)}, {format_size(fit.free_bytes)} are free"
-    if not trained_for:
-        return "fits"
-    if fit.context_tokens >= trained_for:
-        return "fits, with its whole context"
-    tokens = fit.context_tokens if fit.context_tokens < 10_000 else fit.context_tokens // 1000 * 1000
-    return f"fits, with {tokens:,} tokens of context"
+    if not trained_for or fit.context_tokens >= trained_for:
+        return "fits this machine"
+    return f"fits this machine, about {words_of(fit.context_tokens)} words at once"
 
 
 def placement_text(placement: Placement) -> str:
@@ -62,11 +59,15 @@ def placement_text(placement: Placement) -> str:
         f"{placement.gpu_layers} of {placement.layers} layers on the graphics card"
         if placement.gpu_layers
         else "on the processor",
-        f"{placement.threads} thread{'s' if placement.threads != 1 else ''}",
-        f"KV cache for {placement.kv_tokens:,} tokens as {placement.kv_type}",
-        f"batches of {placement.batch_tokens}",
+        f"holds about {words_of(placement.kv_tokens)} words at once",
     ]
     return " · ".join(parts)
+
+
+def words_of(tokens: float) -> str:
+    """About as many English words: `6,100`."""
+    words = round(tokens * 3 / 4)
+    return f"{words if words < 1000 else round(words, -2):,}"
 
 
 def format_count(count: int) -> str:
@@ -94,7 +95,7 @@ def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
     text = memory_fit_text(fit, entry.context_tokens)
     if place == "nowhere" and entry.machine_gb:
         return f"{text}; for machines of {entry.machine_gb} GB"
-    return text.replace("fits", "fits the GPU", 1) if place == "gpu" else text
+    return text.replace("fits this machine", "fits the GPU", 1) if place == "gpu" else text
 
 
 def plan_lines(plan: Plan, folder: Path) -> list[str]:

@@ -41,21 +41,21 @@ async def auto(
 async def _choose_method(question: str, memory: GistMemory, engine: Engine, options: ReaderOptions) -> tuple[str, str]:
     """The name of the method, and why it was chosen, for people."""
     if options.trust is Trust.FAILED:
-        return "gistread", "The nearest passages: this model failed its check."
+        return "gistread", "passages nearest to the question: this model failed its check"
     most = readable_tokens(engine.info, options.first_word_s)
     most = min(most, options.budget_tokens) if options.budget_tokens else most
     if await whole_text_tokens(memory, engine, most) is not None:
-        return "gistread", "The whole text: it fits the model's window."
+        return "gistread", "the whole text: it fits the model's window"
     if options.choices:
         pass
     elif memory.entries and asks_for_story(question):
-        return "gistread", "The story so far, from the gists."
+        return "gistread", "the story so far, from the gists"
     elif _ASKS_ABOUT_ALL.search(question):
         work = answer_work("notes", memory, engine.info)
         seconds = work.seconds(engine.info)
         time = f", about {format_duration(seconds)}" if seconds is not None else ""
         if seconds <= _WHOLE_BOOK_S if seconds is not None else work.prefilled <= _WHOLE_BOOK_TOKENS:
-            return "notes", f"The whole text, part by part: the question is about all of it{time}."
+            return "notes", f"the whole text, part by part: the question is about all of it{time}"
     if memory.complete:
-        return "readagent-s", "Look-ups in the whole memory."
-    return "gistread", "Ranked passages: the book is not read to its end yet."
+        return "readagent-s", "the gists of the whole book, with look-ups"
+    return "gistread", "passages nearest to the question: the model has not read the whole book"

@@ -160,13 +160,13 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
 
 
 def summary_of(trace: Iterable[ReaderEvent], places: Places) -> str:
-    """What a reader did, on one line: `sections 3, 7 opened · 2 notes`."""
+    """What a reader did, on one line: `sections 3, 7 opened · 2 notes`. Empty if nothing but answering."""
     opened: list[int] = []
     members = notes = 0
     last = ""
     given: tuple[tuple[int, int], ...] | None = None
     for event in trace:
-        if step := step_of(event, places):
+        if not isinstance(event, events.Started) and (step := step_of(event, places)):
             last = step.text
         match event:
             case events.LookedUp(page=page):
@@ -182,7 +182,9 @@ def summary_of(trace: Iterable[ReaderEvent], places: Places) -> str:
     said = [f"{_Line().pages(opened).text} opened"] if opened else []
     said += [f"{counted(members, 'member')} asked"] if members else []
     said += [counted(notes, "note")] if notes else []
-    said += [_given(given, places).text.partition(":")[0]] if given is not None else []
+    if given is not None:
+        count = sum(end > start for start, end in given)
+        said.append(f"from {counted(count, 'passage')}" if count else "without any passage of the book")
     return " · ".join(said) or short(last, 80)
 
 
@@ -209,7 +211,7 @@ def describe_scope(started: events.Started) -> str:
         first = "first" if started.pages_read == 1 else f"first {started.pages_read}"
         said.append(f"From the {first} of ~{started.pages_total} sections{bound}.")
     elif bound:
-        said.append(f"From the text{bound}.")
+        said.append(f"{bound.strip().capitalize()}.")
     return " ".join([*said, *([describe_segments(started.told)] if started.told else [])])
 
 

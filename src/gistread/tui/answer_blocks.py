@@ -164,13 +164,14 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
         drawn.add(_said(words, ("note", number), "muted", "✎", (Span(0, len(words), "link", keep),)), keep)
     elif exchange.kept:
         drawn.add(_said("kept as a note", None, "muted", "✎"))
-    about = [text.rstrip(".") for text in (record.scope, _models(record)) if text]
+    about = [text[:1].lower() + text[1:].rstrip(".") for text in (record.scope, _models(record)) if text]
     if steps and not exchange.running:
         sign, said = "▾" if exchange.shows_steps else "▸", [summary_of(exchange.trace, places), *about]
-        drawn.add(_said(" · ".join(said), ("steps", number), "step", sign, above=1), Unfold())
+        provenance = " · ".join(filter(None, said)) or "steps"
+        drawn.add(_said(provenance, ("steps", number), "provenance", sign, above=1), Unfold())
         _add_steps(drawn, exchange, number, steps if exchange.shows_steps else [])
     elif about:
-        drawn.add(_said(" · ".join(about), None, "step", above=1))
+        drawn.add(_said(" · ".join(about), None, "provenance", above=1))
     return drawn
 
 

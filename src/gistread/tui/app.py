@@ -297,7 +297,7 @@ class GistreadApp(App[None]):
 
     async def action_choose_model(self) -> None:
         from gistread.engine.llama.library import installed_version
-        from gistread.engine.model_text import placement_text
+        from gistread.engine.model_text import placement_text, words_of
         from gistread.memory.check_results import CheckResults
         from gistread.tui.model_downloads import ModelDownloads
         from gistread.tui.screens.model import ModelScreen
@@ -311,7 +311,7 @@ class GistreadApp(App[None]):
             if (info := session.models.reading.info) is not None and info.placement is not None:
                 loaded = placement_text(info.placement)
             if (state := session.activity.engine) is not None and state.tokens_per_s:
-                loaded += f" · {state.tokens_per_s:.0f} tok/s"
+                loaded += f" · about {words_of(state.tokens_per_s)} words a second"
         words = session.book.words if session is not None else 0
         screen = ModelScreen(config, self._downloads, results, loaded, words)
 

@@ -17,9 +17,9 @@ from gistread.tui.text.hyphenation import Foreign
 FIRST_INDENT = 2
 _PARTED = {ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.LIST, ParagraphKind.NOTE}  # hyphenated and justified
 _PARAGRAPHS = (ParagraphKind.TEXT, ParagraphKind.QUOTE)  # separated by indents, if so set
-# A chapter heading of at most `_LONGEST_NUMBER` characters is a number, set at this level.
-_NUMBER_LEVEL, _LONGEST_NUMBER = 2, 8
+_LONGEST_NUMBER = 8  # characters of a chapter heading that is hardly more than a number
 _LOWEST_CENTRED = 3  # lowest level of headings that are centred; lower ones are left-aligned
+_ABOVE_CHAPTER = 3  # empty rows above the beginning of a chapter
 _LONGEST_TITLE = 60  # characters of a line of the title page, which is centred
 _MARKER = re.compile(
     r"(?:[•◦▪‣*†‡–-]|\[\d{1,4}\]|\d{1,4}|\(?(?:\d{1,4}|[ivxlcdm]{1,7}|[a-z])[.)])[ \t]+", re.IGNORECASE
@@ -72,10 +72,9 @@ class BookBlocks(Sequence[Block]):
         paragraph = book.paragraphs[index]
         kind = paragraph.kind
         text = book.text[paragraph.start : paragraph.end]
-        if kind is ParagraphKind.HEADING and paragraph.level > _NUMBER_LEVEL and paragraph.start in self._chapters:
-            # The beginning of a chapter stands out at any depth.
-            level = _NUMBER_LEVEL if len(text) <= _LONGEST_NUMBER else min(paragraph.level, _LOWEST_CENTRED)
-            paragraph = replace(paragraph, level=level)
+        opens = kind is ParagraphKind.HEADING and paragraph.start in self._chapters
+        if opens:  # The beginning of a chapter stands out at any depth.
+            paragraph = replace(paragraph, level=min(paragraph.level, _LOWEST_CENTRED))
         before = book.paragraphs[index - 1] if index else None
         goes_on = before is not None and kind is before.kind and kind in _PARAGRAPHS
         parted = style.hyphenate and kind in _PARTED
@@ -87,7 +86,7 @@ class BookBlocks(Sequence[Block]):
             text=text,
             key=index,
             start=paragraph.start,
-            style=kind.value,
+            style="numeral" if opens and len(text) <= _LONGEST_NUMBER else kind.value,
             level=paragraph.level,
             indent=0 if captioned else _indent(paragraph),
             # The first paragraph of a section is not indented.
@@ -95,8 +94,8 @@ class BookBlocks(Sequence[Block]):
             turnover=turnover(kind, text),
             hanging="▧" if pictured and not captioned else "",  # a caption may belong to a table or a listing
             rail="▏" if kind is ParagraphKind.CODE else "",
-            blank_before=_above(paragraph, before, text, style.indent),
-            opens=kind is ParagraphKind.HEADING and paragraph.start in self._chapters,
+            blank_before=_above(paragraph, before, text, style.indent, opens=opens),
+            opens=opens,
             align="center" if captioned or titles else _align(paragraph, style.justify),
             language=book.language if parted else "",
             foreign=self._foreign.get(index, ()) if parted else (),
@@ -161,14 +160,14 @@ def _align(paragraph: Paragraph, justify: bool) -> Literal["left", "center", "ju
     return "justify" if justify and kind in _PARTED else "left"
 
 
-def _above(paragraph: Paragraph, before: Paragraph | None, text: str, indented: bool) -> int:
+def _above(paragraph: Paragraph, before: Paragraph | None, text: str, indented: bool, *, opens: bool) -> int:
     kind = paragraph.kind
     if before is None:
         return 1
     if kind is ParagraphKind.HEADING:
         if before.kind is ParagraphKind.HEADING:
             return 1
-        return 3 if paragraph.level == 1 else 2
+        return _ABOVE_CHAPTER if opens else 2
     if kind is before.kind is ParagraphKind.LIST:
         # Items stand together; continuations of an item are set apart.
         return 0 if paragraph.level > before.level or _MARKER.match(text) else 1

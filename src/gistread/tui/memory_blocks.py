@@ -113,6 +113,13 @@ def excerpt_of(book: Book, page: Page, view: View) -> list[Range]:
     return parts
 
 
+def stays_gist(book: Book, page: Page, view: View) -> bool:
+    """Whether an opened page is shown by its gist: beside the book, if the agent opened it and no answer cites it."""
+    opening = view.opened.get(page.number)
+    unasked = opening is not None and opening.by is OpenedBy.AGENT and not opening.whole
+    return view.beside and unasked and not excerpt_of(book, page, view)
+
+
 def shown_count(memory: GistMemory, view: View) -> int:
     """Number of pages, from the first, whose gists are shown."""
     entries = memory.entries
@@ -133,15 +140,16 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
     blocks: list[Block] = []
     if title := _chapter_that_begins(memory, number):
         blocks.append(Block(title, style="heading", level=4, indent=1, rule=True))
-    if opening is None:
+    if opening is None or stays_gist(memory.book, page, view):
         style = "gist" if entry.gist.source is GistSource.MODEL else "own-words"
-        block = _page_block(memory, number, " ".join(entry.gist.text.split()), style, tail=_tail(entry, view))
+        tail = _tail(entry, view, _opened_by(opening) if opening else "")
+        block = _page_block(memory, number, " ".join(entry.gist.text.split()), style, tail=tail)
         if view.wanted and view.wanted[0] == number and not here:
             block = replace(block, ground="current")
         return [*blocks, _railed(block) if here else block]
     blocks.append(_page_block(memory, number, _opened_by(opening), "step", "▾", _tail(entry, view)))
-    rail = "╎ ".rjust(_gutter(memory))
     excerpt = excerpt_of(memory.book, page, view)
+    rail = "╎ ".rjust(_gutter(memory))
     paragraphs = (
         (max(paragraph.start, first), min(paragraph.end, last), paragraph)
         for first, last in excerpt or [(page.start, page.end)]
@@ -322,10 +330,12 @@ def _in_work(memory: GistMemory, view: View) -> bool:
     return view.reading and view.unread_at is not None and start <= view.unread_at < end
 
 
-def _tail(entry: MemoryEntry, view: View) -> str:
+def _tail(entry: MemoryEntry, view: View, opened: str = "") -> str:
+    """`opened`: who opened the page, and why."""
     number = entry.page.number
     words = [
         _SOURCES[entry.gist.source],
+        opened,
         "◆ pinned" if number in view.pinned else "",
         "refused" if number in view.refused else "",
         view.wanted[1] if view.wanted and view.wanted[0] == number else "",

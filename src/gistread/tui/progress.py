@@ -140,7 +140,8 @@ def chapter_words(book: Book, index: int) -> str:
     if len(chapter.title) > _NUMBER_CHARACTERS:
         return chapter.title
     part = next((one for one in reversed(book.chapters[:index]) if one.level < chapter.level and one.title), None)
-    return f"{part.title} · {chapter.title}" if part else chapter.title
+    named = part is not None and part.title.casefold() != book.title.casefold()  # many books are one part of their name
+    return f"{part.title} · {chapter.title}" if part and named else chapter.title
 
 
 def reading_time(minutes: float) -> str:

@@ -66,7 +66,7 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
         }
         return (said[activity.asking],)
     total = f" of ~{activity.pages_total}" if activity.pages_total else ""
-    read = f" · {activity.pages_read}{total} sections" if activity.pages_read or total else ""
+    read = (f"{activity.pages_read}{total} sections",) if activity.pages_read or total else ()
     making = _making(activity.artifact, resume_key) if activity.artifact else ()
     complete = f"The memory is complete: {counted(activity.pages_read, 'section')}"
     match activity.reading:
@@ -74,14 +74,15 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
             left = activity.seconds_left
             about = "about " if activity.pages_read < ROUGH_PAGES else ""
             return (
-                f"Reading along{read}",
+                "Reading along",
+                *read,
                 *making[:1],
                 *((f"{about}{format_duration(left)} left",) if left is not None else ()),
             )
         case _ if making:
             return making
         case ReadingState.PAUSED:
-            return (f"Paused{read}{' read' if read else ''}", f"{resume_key} to resume")
+            return ("Paused", *(f"{one} read" for one in read), f"{resume_key} to resume")
         case ReadingState.WAITING:
             return ("Reading along continues after the answer",)
         case ReadingState.OFFERED:
@@ -98,8 +99,8 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
 def _not_reading(activity: Activity, resume_key: str) -> tuple[str, ...]:
     if activity.pages_read and activity.pages_read >= activity.pages_total:
         return (f"The memory is complete: {counted(activity.pages_read, 'section')}",)
-    read = f" · {activity.pages_read} of ~{activity.pages_total} sections read" if activity.pages_read else ""
-    return f"Not reading along{read}", f"{resume_key}: {activity.model} reads along"
+    read = (f"{activity.pages_read} of ~{activity.pages_total} sections read",) if activity.pages_read else ()
+    return "Not reading along", *read, f"{resume_key}: {activity.model} reads along"
 
 
 def _making(making: ArtifactBuilding, resume_key: str) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _TOP = 0.3  # Where a mention is shown, from 0 (top) to 1
 _DOUBLE_CLICK_S = 0.3  # Within this time a second click selects the word
+_AT_ONCE_S = 0.15  # within this time the names are shown without a word
 _DAY_S = 24 * 3600
 _READ_ON = 3_000  # Characters after which the recap is no longer offered
 
@@ -63,7 +64,12 @@ class PeopleController:
         if not self._supports_names:
             context.warn("Names are found in English books only.")
             return
-        view = await self._known()
+        context.screen.run_worker(self._show_at(selected), group="names", exclusive=True)
+
+    async def _show_at(self, selected: tuple[int, int] | None) -> None:
+        context, view = self._context, await self._collected()
+        if view is None:
+            return
         if selected is None:
             self._list(view)
             return
@@ -97,13 +103,31 @@ class PeopleController:
         self._show(entity, view)
         return True
 
-    async def _known(self) -> Index:
+    async def _collected(self) -> Index | None:
+        """The names up to the bound. If that takes a moment, a panel says so; None if the user closed it."""
+        from gistread.tui.screens.listing import WaitScreen
+
+        panel = WaitScreen("People and places", "Collecting names")
+        closed = asyncio.Event()
+        work = asyncio.create_task(self._known(panel.tell))
+        await asyncio.wait({work}, timeout=_AT_ONCE_S)
+        if not work.done():
+            self._context.screen.app.push_screen(panel, lambda _: closed.set())
+            closing = asyncio.create_task(closed.wait())
+            await asyncio.wait({work, closing}, return_when=asyncio.FIRST_COMPLETED)
+            closing.cancel()
+            if closed.is_set():
+                return None
+            await panel.action_dismiss()
+        return await work
+
+    async def _known(self, tell: Callable[[float], None] = lambda share: None) -> Index:
         """Collect the names up to the bound, unless they are known."""
         bound = self._bound()
         end = len(self._context.book.text) if bound is None else bound
         async with self._making:
             if self._index is None:
-                self._index = await asyncio.to_thread(Index.from_book, self._context.book)
+                self._index = await asyncio.to_thread(Index.from_book, self._context.book, tell)
             view = self._view
             if view is None or (len(view.book.text), view.corrections) != (end, self._context.corrections):
                 view = self._view = await asyncio.to_thread(_joined, self._index, end, self._context.corrections)

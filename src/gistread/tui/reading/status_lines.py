@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input, Static
@@ -100,6 +101,10 @@ class StatusLines:
         context = controllers.context
         typed, asked = bool(context.question.value.strip()), len(context.answers_pane.exchanges)
         hidden = bool(asked) and not (self._panes.answers_shown or self._panes.narrow)
+        self._screen.query_one("#question-side").set_class(context.question.has_focus, "-typing")
+        line = self._screen.query_one("#question-bound", Actions)
+        line.show_actions(bound)
+        line.styles.width = cell_len(bound[0]) + cell_len(bound[1]) + 3
         shows = f" · {self._services.key_hint('answers')} shows {counted(asked, 'earlier question')}" if hidden else ""
         context.question.placeholder = f"Ask the book{shows}"
         by_key = self._services.key_hint("switch-steps"), controllers.steps.chip, run("steps.switch")

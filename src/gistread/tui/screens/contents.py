@@ -115,7 +115,7 @@ class ContentsScreen(ListScreen[int]):
     ) -> None:
         """`place`: offset of the view; `shown`: places given to the model for the last answer."""
         self._here = tree.book.chapter_index(place)
-        super().__init__(tree.book.title or "Contents", at=self._here, placeholder="a chapter")
+        super().__init__(tree.book.title or "Contents", at=self._here, placeholder="type to find a chapter")
         self._position = position
         self._given = shown
         self._tree = tree

@@ -17,8 +17,11 @@ from gistread.tui.commands import display_key, own_keys
 from gistread.tui.text import Block, Clicked, Span, clean
 from gistread.tui.widgets.lines import Actions
 from gistread.tui.widgets.row_list import RowList
+from gistread.units import progress_bar
 
 T = TypeVar("T")
+_TOLD_S = 0.1
+_LEAST_ROWS, _AROUND_ROWS = 6, 8  # of a list that takes the height it needs; of the panel around it
 
 
 def place_in(book: Book, offset: int, length: int = 0) -> str:
@@ -31,7 +34,7 @@ class Panel(ModalScreen[ScreenResultType]):
 
     BINDINGS = own_keys(("escape", "leave", "Close"), priority=True)
     CLOSE = "[@click=screen.leave]Esc close[/]"  # In the border
-    TALL = False  # Whether it takes the whole height, so that nothing moves while it is filled or filtered
+    TALL = False  # Whether its list may take the whole height, and keeps what it has taken while it is filtered
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - Textual declares no class variable
     VERTICAL_BREAKPOINTS = [(0, "-low"), (18, "-middle"), (30, "-high")]  # noqa: RUF012
 
@@ -62,6 +65,30 @@ class Panel(ModalScreen[ScreenResultType]):
             await super().action_dismiss(result)
         else:
             self.call_later(self.call_later, self.action_dismiss, result)
+
+
+class WaitScreen(Panel[None]):
+    """Says what is being done, and how much of it is done."""
+
+    CLOSE = "[@click=screen.leave]Esc cancel[/]"
+
+    def __init__(self, title: str, what: str) -> None:
+        super().__init__(title)
+        self._what = what
+        self._share = 0.0
+
+    def compose_panel(self) -> ComposeResult:
+        yield Static(f"{self._what} …", id="note", markup=False)
+
+    def on_mount(self) -> None:
+        self.set_interval(_TOLD_S, self._draw)
+
+    def tell(self, share: float) -> None:
+        """`share` done, from 0 to 1. May be called in any thread."""
+        self._share = share
+
+    def _draw(self) -> None:
+        self.query_one("#note", Static).update(f"{self._what} …  {progress_bar(self._share)}  {self._share:.0%}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +169,7 @@ class ListScreen(Panel[T | None]):
         self.shown: Sequence[Row[T]] = ()
         self._placeholder = placeholder
         self._first_typed = typed
+        self._most_rows = _LEAST_ROWS  # that a tall panel has shown
         self._pressed_on: Hashable = None  # The row of the cursor when the mouse was pressed
 
     def compose_panel(self) -> ComposeResult:
@@ -191,6 +219,8 @@ class ListScreen(Panel[T | None]):
         """Draw the rows for what is typed, with the cursor on this key, else on the first."""
         self.shown = self.rows_for(self.typed)
         blocks = [block for number, row in enumerate(self.shown) for block in row.blocks(number, spaced=self.SPACED)]
+        if self.TALL and not self.list.size.height:  # about what it needs, until that can be measured
+            self.query_one(".panel").styles.height = _AROUND_ROWS + len(blocks)
         self.list.show(blocks or [Block(self.nothing, style="muted", blank_before=0)])
         number = next((number for number, row in enumerate(self.shown) if row.key is not None and row.key == at), None)
         if number in (None, self._first_key):
@@ -203,6 +233,19 @@ class ListScreen(Panel[T | None]):
         self.query_one("#row-keys", Actions).show_actions(
             *(enter + keys + search if self.shown else () if self.LETTERS else keys)
         )
+        self.call_after_refresh(self._fit)
+
+    def on_resize(self) -> None:
+        self._most_rows = _LEAST_ROWS
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Give a tall panel the height that its rows need; filtered, it keeps what it has."""
+        if not self.TALL or not self.list.size.height:
+            return
+        panel = self.query_one(".panel")
+        self._most_rows = max(self._most_rows, self.list.row_count)
+        panel.styles.height = panel.outer_size.height - self.list.size.height + self._most_rows
 
     def say(self, note: str) -> None:
         self.note = note

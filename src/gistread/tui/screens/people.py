@@ -47,7 +47,7 @@ class PeopleScreen(_NamesScreen):
     def __init__(self, entities: Sequence[Entity], length: int, note: str) -> None:
         """`length` of the book in characters; `note`: how much of the book is covered."""
         rows = [_row(entity, length) for entity in entities]
-        super().__init__("People and places", rows=rows, placeholder="a name")
+        super().__init__("People and places", rows=rows, placeholder="type to find a name")
         self._covered = note
 
     def show_rows(self, at: Choice | None) -> None:

@@ -96,12 +96,14 @@ class ReadingScreen(Screen[None]):
                 with Horizontal(id="question-line"):
                     yield Static(" ? ", id="question-mark", markup=False)
                     yield QuestionInput("Ask the book", id="question")
+                    yield Actions(id="question-bound")
                 yield Actions(id="question-chips")
         yield Static("", id="strip", markup=False)
         yield Actions(id="step")
         yield InputLine(id="input-line")
-        yield StatusLine(id="status")
-        yield KeyLine(id="keys")
+        with Horizontal(id="last-line"):
+            yield KeyLine(id="keys")
+            yield StatusLine(id="status")
 
     def on_mount(self) -> None:
         self.book_pane = self.query_one("#book", BookPane)
@@ -200,9 +202,6 @@ class ReadingScreen(Screen[None]):
         model, along = await asyncio.to_thread(model_of, book, services)
         if model:
             await session.use_model(model, read=along)
-        if model == "starter" and not (services.named_model or services.config.model):
-            key = services.key_hint("choose-model")
-            self.notify(f"Using the starter, a small model for trying out. {key} chooses another.")
         self.redraw_lines()
 
     def _make_session(self, controllers: Controllers) -> "Session":

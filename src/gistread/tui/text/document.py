@@ -40,7 +40,7 @@ class Block:
     tail: str = ""
     blank_before: int = 1  # Empty rows above
     rule: bool = False  # Whether to draw a line from the text to the right edge or the tail
-    opens: bool = False  # Whether to draw a short line in the middle of the empty rows above, if three or more
+    opens: bool = False  # Whether a chapter begins: the empty rows above belong to its first row
     ground: str = ""  # A style whose background fills the rows; empty: that of the widget
     align: Literal["left", "center", "justify"] = "left"  # `left` means right for a right-to-left script
     language: str = ""  # BCP 47, for hyphenation; empty: no hyphenation

@@ -14,7 +14,7 @@ from gistread.tui.text.typesetting import set_row
 
 # Names for `Block.style`, `Span.style` and `Mark.style`.
 STYLES = (
-    *("text", "heading", "heading-1", "heading-2", "heading-3", "heading-4"),
+    *("text", "numeral", "heading", "heading-1", "heading-2", "heading-3", "heading-4"),
     *("verse", "quote", "list", "table", "note", "break", "code", "image"),
     *(
         "page",
@@ -25,6 +25,7 @@ STYLES = (
         "answer",
         "question",
         "step",
+        "provenance",
         "unread",
         "muted",
         "error",
@@ -37,7 +38,6 @@ STYLES = (
 )
 
 PREFIX = "long-text--"
-_OPENING, _OPENING_ROWS = "─" * 9, 3
 
 _LOWEST_LEVEL = 4  # lower headings look like this level
 
@@ -124,9 +124,6 @@ def paint_row(
             *Segment.apply_style(block.figure.row(inner, *size), bare),
         ]
     span = layout.span(row)
-    if block.opens and layout.above >= _OPENING_ROWS and row == layout.above // 2:
-        gap = max(0, (layout.width - len(_OPENING)) // 2 - used)
-        return [*segments, before_text(" " * gap, bare, at), before_text(_OPENING, palette.block("rail"), at)]
     if span is not None:
         if row == layout.above and (label := layout.label):
             segments.append(before_text(label, palette.on_ground(palette.block("label"), ground), at))

@@ -152,6 +152,8 @@ class TextView(ScrollView, inherit_bindings=False):
         place = self._index.find_offset(offset)
         if place is None:
             return
+        if not (place.offset or top) and self._index.block(place.block).opens:
+            place = place._replace(shift=-self._index.layout(place.block).above)
         row = self._index.row_of(place)
         self._scroll_row(row - int(top * max(0, self.size.height - 1)))
         if row == self.scroll_offset.y:

@@ -21,6 +21,7 @@ _LEAST_NAME = 20  # Cells of the title that make room for progress
 
 _LAST = ("help", "quit", "library-close")  # Commands always in the key line
 _LEAST_REASON = 24  # Minimum columns of an error
+_STATUS_SHARE, _STATUS_STEP, _STATUS_GAP = 0.6, 4, 3  # Most of the line for the status; its width grows in such steps
 
 
 class Line(Static):
@@ -96,22 +97,37 @@ class HeaderLine(Clickable):
 
 
 class StatusLine(Clickable):
+    """What the model is doing: at the right of the keys, or on a line of its own if that takes more room."""
+
     def show_status(self, status: Status, note: str = "", action: str = "") -> None:
-        """`note`: shown at the right end; `action`: what a click on it does."""
+        """`note`: shown after the status; `action`: what a click on it does."""
         self._fit = partial(self.show_status, status, note, action)
-        room = self.room - (cell_len(note) + 3 if note else 0)
-        said, *others = status.parts
+        line = self.parent
+        assert isinstance(line, Widget)
+        whole, noted = line.size.width, cell_len(note) + _STATUS_GAP if note else 0
+        alone = not self.screen.query_one(KeyLine).display
+        least = 4 + cell_len(status.parts[0]) + noted
+        parted = not alone and whole > 0 and (status.tone == "error" or least > int(_STATUS_SHARE * whole))
+        room = whole if alone or parted else max(least, whole // 2)
+        room -= 2 + noted
+        said, *others = map(clean, status.parts)
         if status.tone == "error":  # shorten the error rather than drop what helps
             said = fitted(said, max(_LEAST_REASON, room - 2 - sum(cell_len(part) + 3 for part in others)))
         for part in others:
             if cell_len(said) + cell_len(part) + 5 <= room:
                 said += f" · {part}"
-        said = fitted(clean(said), room - 2)
-        gap = " " * max(1, self.room - cell_len(said) - 2 - cell_len(note))
+        said = fitted(said, room - 2)
+        line.set_class(parted, "-parted")
         tone = f"$gr-{status.tone}"
         right = _key("", note, action) if action else Content.styled(note, "$gr-faint")
-        content = Content.assemble((f"{status.sign} ", tone), (said, tone), gap, right)
-        self.show((status, note, action, self.room), content)
+        left = Content.assemble((f"{status.sign} ", tone), (said, tone))
+        used = left.cell_length + noted
+        # In steps, so that a growing number does not move the keys.
+        width = whole if alone or parted else 2 + (used + _STATUS_STEP - 1) // _STATUS_STEP * _STATUS_STEP
+        gap = " " * max(0, width - 2 - left.cell_length - cell_len(note)) if alone or parted else " " * _STATUS_GAP
+        before = " " * (0 if alone or parted else width - 2 - used)
+        self.styles.width = width
+        self.show((status, note, action, width, room), Content.assemble(before, left, gap if note else "", right))
 
 
 class Actions(Clickable):

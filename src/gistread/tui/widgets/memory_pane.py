@@ -184,7 +184,7 @@ class MemoryPane(LongText):
         """Set whether the book stands beside the memory."""
         if beside is not self.view.beside:
             self.view.beside = beside
-            if self.view.cited and self.view.opened:
+            if self.view.opened:
                 self._change()
 
     def close_page(self, number: int) -> None:
@@ -196,7 +196,10 @@ class MemoryPane(LongText):
         opening = self.view.opened.get(number)
         if opening is None or self.memory is None:
             self.open_page(number, OpenedBy.PERSON)
-        elif memory_blocks.excerpt_of(self.memory.book, self.memory.entry(number).page, self.view):
+        elif any(
+            shortens(self.memory.book, self.memory.entry(number).page, self.view)
+            for shortens in (memory_blocks.excerpt_of, memory_blocks.stays_gist)
+        ):
             self.view.opened[number] = replace(opening, whole=True)
             self._change()
         else:
