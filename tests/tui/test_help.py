@@ -141,4 +141,4 @@ async def test_the_keys_of_the_help_and_of_leaving_are_always_in_the_key_line(tm
         for columns in (140, 100, 80, 60):
             await pilot.resize_terminal(columns, 24)
             await until(pilot, lambda columns=columns: len(lines(app)[-1]) == columns)
-            assert lines(app)[-1].rstrip().endswith("F1 help  q quit")
+            assert "F1 help  q quit" in lines(app)[-1]

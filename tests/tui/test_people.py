@@ -90,7 +90,7 @@ async def test_the_story_so_far_leads_to_its_pages(tmp_path: Path) -> None:
         assert not screen.controllers.recap.offer, "of a clock that was set back"
         screen.controllers.recap.set_last_opened(time.time() - 3.2 * 24 * 3600)
         screen.redraw_lines()
-        assert "Away for 3 days: * for the story so far" in text_of(app)
+        await until(pilot, lambda: "Away for 3 days: * for the story so far" in text_of(app))
         await pilot.press("*")
         await until(pilot, lambda: isinstance(app.screen, ListScreen))
         shown = text_of(app)

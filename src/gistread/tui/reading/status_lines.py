@@ -101,7 +101,9 @@ class StatusLines:
         context = controllers.context
         typed, asked = bool(context.question.value.strip()), len(context.answers_pane.exchanges)
         hidden = bool(asked) and not (self._panes.answers_shown or self._panes.narrow)
-        self._screen.query_one("#question-side").set_class(context.question.has_focus, "-typing")
+        self._screen.query_one("#question-side").set_class(
+            context.question.has_focus or bool(controllers.steps.chip), "-chips"
+        )
         line = self._screen.query_one("#question-bound", Actions)
         line.show_actions(bound)
         line.styles.width = cell_len(bound[0]) + cell_len(bound[1]) + 3

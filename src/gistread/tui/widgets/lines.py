@@ -97,21 +97,25 @@ class HeaderLine(Clickable):
 
 
 class StatusLine(Clickable):
-    """What the model is doing: at the right of the keys, or on a line of its own if that takes more room."""
+    """What the model is doing: at the right of the keys; an error, or what takes more room, on a line of its own."""
 
     def show_status(self, status: Status, note: str = "", action: str = "") -> None:
-        """`note`: shown after the status; `action`: what a click on it does."""
+        """`note`: shown after the status, or without room in place of it; `action`: what a click on it does."""
         self._fit = partial(self.show_status, status, note, action)
         line = self.parent
         assert isinstance(line, Widget)
         whole, noted = line.size.width, cell_len(note) + _STATUS_GAP if note else 0
         alone = not self.screen.query_one(KeyLine).display
-        least = 4 + cell_len(status.parts[0]) + noted
-        parted = not alone and whole > 0 and (status.tone == "error" or least > int(_STATUS_SHARE * whole))
+        most, error = int(_STATUS_SHARE * whole), status.tone == "error"
+        least = 4 + cell_len(status.parts[0])
+        if whole and note and least + noted > most and not (alone or error):
+            status, least, noted = Status(("",), " "), 4, cell_len(note)
+        parted = not alone and whole > 0 and (error or least > most)
+        least += noted
         room = whole if alone or parted else max(least, whole // 2)
         room -= 2 + noted
         said, *others = map(clean, status.parts)
-        if status.tone == "error":  # shorten the error rather than drop what helps
+        if error:  # shorten the error rather than drop what helps
             said = fitted(said, max(_LEAST_REASON, room - 2 - sum(cell_len(part) + 3 for part in others)))
         for part in others:
             if cell_len(said) + cell_len(part) + 5 <= room:
@@ -124,7 +128,11 @@ class StatusLine(Clickable):
         used = left.cell_length + noted
         # In steps, so that a growing number does not move the keys.
         width = whole if alone or parted else 2 + (used + _STATUS_STEP - 1) // _STATUS_STEP * _STATUS_STEP
-        gap = " " * max(0, width - 2 - left.cell_length - cell_len(note)) if alone or parted else " " * _STATUS_GAP
+        gap = (
+            " " * max(0, width - 2 - left.cell_length - cell_len(note))
+            if alone or parted
+            else " " * (noted - cell_len(note))
+        )
         before = " " * (0 if alone or parted else width - 2 - used)
         self.styles.width = width
         self.show((status, note, action, width, room), Content.assemble(before, left, gap if note else "", right))
