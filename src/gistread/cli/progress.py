@@ -3,7 +3,7 @@
 import shutil
 import sys
 import time
-from typing import Self, TextIO
+from typing import Self
 
 from gistread.cli.output import is_quiet, sanitize, say
 from gistread.engine.protocol import EngineInfo, EngineState, Phase
@@ -18,8 +18,8 @@ _TOLD_EVERY_S = 10.0  # Without a terminal
 class ProgressLine:
     """The last line of standard error, redrawn in place; without a terminal, a new line every ten seconds."""
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stderr
+    def __init__(self) -> None:
+        self._stream = sys.stderr
         self._live = self._stream.isatty() and not is_quiet()
         self._drawn_at = 0.0 if self._live else time.monotonic()
         self._shown = ""

@@ -67,7 +67,7 @@ def user_prompt(name: str, wording: str = "", **values: object) -> Prompt:
     return (Message("user", prompts.load(name, wording).fill(**values)),)
 
 
-async def short_answer(prompt: Prompt, engine: Engine, max_tokens: int = SHORT_TOKENS) -> tuple[str, Usage]:
+async def short_answer(prompt: Prompt, engine: Engine, max_tokens: int) -> tuple[str, Usage]:
     said = await engine.complete(prompt, Sampling(max_tokens, repeat_penalty=1.1, stop=("\n",)))
     answer = " ".join(said.text.split()).strip(" .\"'“”")
     return "" if says_not_found(answer) else answer, said.usage

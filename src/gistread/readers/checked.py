@@ -8,7 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from gistread.book.model import Book
-from gistread.engine.protocol import NO_USAGE, Engine, Trust
+from gistread.engine.protocol import Engine, Trust
 from gistread.memory.guard import is_meta
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, sentences_of
@@ -242,7 +242,7 @@ def over_memory(name: str, reader: Reader) -> Reader:
         if not memory.entries:
             yield Started(name, 0, memory.estimated_pages, complete=False)
             yield Stopped(StopReason.NOTHING_LEFT)
-            yield Answered(NOTHING_READ, False, (), (), (), 0.0, NO_USAGE)
+            yield Answered(NOTHING_READ, found=False)
             return
         async with aclosing(reader(question, memory, engine, steering, options)) as events:
             async for event in events:

@@ -22,7 +22,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from gistread.engine.protocol import NO_USAGE, Engine, Trust, Usage
+from gistread.engine.protocol import Engine, Trust, Usage
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, sentence_at, split_into_passages
 from gistread.readers.answering import says_not_found
@@ -260,16 +260,8 @@ async def _from_each_passage(
     said = found.votes[0].answer
     yield AnswerDelta(said)
     sources = tuple(sorted(vote.passage for vote in found.votes[:_MOST_SOURCES]))
-    answered = Answered(
-        said,
-        True,
-        cite(said, without_options(question), memory, sources),
-        pages,
-        pages,
-        100.0 * (1 - text.share(shown)),
-        found.usage,
-        seen=shown,
-    )
+    cited, rate = cite(said, without_options(question), memory, sources), 100.0 * (1 - text.share(shown))
+    answered = Answered(said, True, cited, pages, pages, rate, found.usage, seen=shown)
     yield await asyncio.to_thread(_check_names, answered, question, memory)
 
 
@@ -355,10 +347,10 @@ async def _quote(
     """These places as the answer, in the book's own words."""
     yield text.started(places)
     numbers = [page.number if (page := memory.page_at(start)) else 0 for start, _ in places]
-    quotes = [
+    quotes = tuple(
         Citation(number, start, end, memory.book.text[start:end])
         for number, (start, end) in zip(numbers, places, strict=True)
-    ]
+    )
     pages = tuple(number for number in dict.fromkeys(numbers) if number)
     for count, number in enumerate(pages, 1):
         yield LookedUp(number, count, "")
@@ -366,17 +358,8 @@ async def _quote(
     yield Shown(places)
     yield Stopped(StopReason.ENOUGH if places else StopReason.NOTHING_LEFT)
     yield AnswerDelta(answer)
-    yield Answered(
-        answer,
-        bool(places),
-        tuple(quotes),
-        pages,
-        pages,
-        100.0 * (1 - text.share(places)),
-        NO_USAGE,
-        seen=places,
-        quoted=bool(places),
-    )
+    found, rate = bool(places), 100.0 * (1 - text.share(places))
+    yield Answered(answer, found, quotes, pages, pages, rate, seen=places, quoted=found)
 
 
 async def _from_gists(

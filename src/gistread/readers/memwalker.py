@@ -187,13 +187,16 @@ async def memwalker(
             yield walk.turn_back()
             continue
         yield opening_event(page.number, (page.start, page.end), [view.place], events.OpenedBy.AGENT)
-        helps, note = await _judge(view, known)
-        if helps == "yes":
+        helps = ["yes", "part", "no"]
+        choice, note = await choose_and_say(engine, view.prompt(known), helps, view.prompt(known), "told")
+        walk.calls += 1
+        walk.usage += choice.usage
+        if helps[choice.index] == "yes":
             yield events.Stopped(events.StopReason.ENOUGH)
             async for event in _answer_from_page(view, known):
                 yield event
             return
-        if helps == "part" and note and not adds_nothing(note):
+        if helps[choice.index] == "part" and note and not adds_nothing(note):
             walk.notes[page.number] = note
             yield events.Noted(note, page.start, page.end)
         yield walk.turn_back()
@@ -245,15 +248,6 @@ def _numbered(children: Sequence[Node]) -> str:
     return "\n\n".join(f"{number}. {child.summary.text}" for number, child in enumerate(children, start=1))
 
 
-async def _judge(view: _PageView, known: str) -> tuple[str, str]:
-    """Whether the page helps (`yes`, `part` or `no`), and what it tells of the answer."""
-    walk, options = view.walk, ["yes", "part", "no"]
-    choice, told = await choose_and_say(walk.engine, view.prompt(known), options, view.prompt(known), "told")
-    walk.calls += 1
-    walk.usage += choice.usage
-    return options[choice.index], told
-
-
 def _answer_from_page(view: _PageView, known: str) -> AsyncGenerator[events.ReaderEvent, None]:
     walk, page, place = view.walk, view.page, view.place
     draft = events.Answered(
@@ -273,7 +267,7 @@ async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator
     """The answer from notes and summaries: those in front of the model if they tell `enough`, else those at the top."""
     engine, options, lookups = walk.engine, walk.options, tuple(walk.lookups)
     if not walk.path:
-        yield events.Answered(NOT_FOUND, False, (), lookups, (), 100.0, walk.usage)
+        yield events.Answered(NOT_FOUND, False, lookups=lookups, compression_rate=100.0, usage=walk.usage)
         return
     walk.path = walk.path if enough else walk.path[:1]
     children = list(walk.path[-1].children)

@@ -27,7 +27,7 @@ from gistread.words import count_words
 _BEFORE_WORDS = 110  # Of the story before the last chapter
 _CHAPTER_WORDS = 70
 _CHAPTER_PAGES = 6  # Most pages of the last chapter; those before them are the story before
-_NEAR = 4_000  # Characters in front of the place whose people are on stage
+_ON_STAGE = 4_000  # Characters in front of the place whose people are on stage
 _MOST_PEOPLE = 6
 _LEAST_SHARED = 1 / 3  # Share of the terms of a gist's sentence that its pages have; else it is unsure
 _FEW = 2  # Sentences to show if none represents the others
@@ -173,7 +173,7 @@ def _place(sentence: str, node: Node, memory: GistMemory) -> Span:
 def _people_near(memory: GistMemory, end: int, corrections: Sequence[NameCorrection]) -> tuple[str, ...]:
     if not supports_names(memory.book):
         return ()
-    named = corrected(join_names(find_names(memory.book, max(0, end - _NEAR))), corrections)
+    named = corrected(join_names(find_names(memory.book, max(0, end - _ON_STAGE))), corrections)
     people = [one for one in named if one.kind is Kind.PERSON]
     return tuple(one.name for one in people[:_MOST_PEOPLE])
 
