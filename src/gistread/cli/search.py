@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gistread.book.model import Book
 from gistread.cli.opening import open_named
-from gistread.cli.output import say, write, write_json
+from gistread.cli.output import report, say
 from gistread.errors import ExitStatus, UsageError
 from gistread.library import indexing
 from gistread.library.shelf import LibraryHit, Shelf, open_shelf
@@ -35,11 +35,9 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     mode = SearchMode.REGEX if arguments.regex else SearchMode.RANKED if arguments.ranked else SearchMode.EXACT
     hits = BookSearch(book).find(words, mode)
     shown = [hit_document(book, *hits.span(index)) for index in range(min(len(hits), arguments.limit or len(hits)))]
-    if arguments.json:
-        write_json({"hits": shown})
-    else:
-        for hit in shown:
-            write(_text(book, hit))
+    length = max(1, len(book.text))
+    places = (f"{hit['start']}–{hit['end']}  {hit['start'] / length:>3.0%}" for hit in shown)
+    report(arguments, {"hits": shown}, map(_text, places, shown))
     if not len(hits):
         say(f"{words!r} is not in {book.title or 'the book'}.")
         return ExitStatus.FAILED
@@ -73,16 +71,11 @@ def _search_all(words: str, arguments: argparse.Namespace) -> ExitStatus:
         raise UsageError("--all ranks passages; a regular expression searches one book at a time.")
     shelf = indexed_shelf(arguments.tag)
     found = shelf.search(words, arguments.limit or _MOST)
-    if arguments.json:
-        beyond = [{"title": book.entry.title, "hits": count} for book, count in found.beyond.items()]
-        hits = [hit.book.document | place_of(hit) for hit in found.hits]
-        write_json({"hits": hits, "total": found.total, "beyond": beyond, "not_indexed": len(shelf.pending)})
-    else:
-        for hit in found.hits:
-            place = f"{hit.start / hit.book.indexed.length:.0%}"
-            chapter = f"  {hit.chapter}" if hit.chapter else ""
-            quote = " ".join(f"{hit.before}[{hit.text}]{hit.after}".split())
-            write(f"{hit.book.entry.title}  {place}{chapter}\n   {quote}\n")
+    beyond = [{"title": book.entry.title, "hits": count} for book, count in found.beyond.items()]
+    hits = [hit.book.document | place_of(hit) for hit in found.hits]
+    document = {"hits": hits, "total": found.total, "beyond": beyond, "not_indexed": len(shelf.pending)}
+    places = (f"{hit.book.entry.title}  {hit.start / hit.book.indexed.length:.0%}" for hit in found.hits)
+    report(arguments, document, map(_text, places, map(place_of, found.hits)))
     if not found.hits and not found.beyond:
         say(f"None of your {counted(len(shelf.books), 'book')} has {words!r}.")
     if len(found.hits) < found.total:
@@ -117,8 +110,7 @@ def hit_document(book: Book, start: int, end: int) -> "Json":
     }
 
 
-def _text(book: Book, hit: "Json") -> str:
-    place = f"{hit['start']}–{hit['end']}  {hit['start'] / max(1, len(book.text)):>3.0%}"
+def _text(place: str, hit: "Json") -> str:
     chapter = f"  {hit['chapter']}" if hit["chapter"] else ""
     quote = f"{hit['before']}[{hit['text']}]{hit['after']}"
     return f"{place}{chapter}\n   {' '.join(quote.split())}\n"
