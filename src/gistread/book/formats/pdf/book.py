@@ -100,20 +100,15 @@ def by_outline(entries: Sequence[OutlineEntry], places: PositionIndex) -> list[C
 
 def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: PageLayout) -> list[ChapterStart]:
     """Chapters by the words of headings (Chapter 1), otherwise by size."""
+    is_heading = [block.kind is ParagraphKind.HEADING for block in blocks]
     as_text = [
-        TextBlock(
-            (text,),
-            ParagraphKind.TEXT if block.kind is ParagraphKind.HEADING else block.kind,
-            2 if block.kind is ParagraphKind.HEADING else 1,
-        )
-        for block, text in zip(blocks, texts, strict=True)
+        TextBlock((text,), ParagraphKind.TEXT, 2) if heading else TextBlock((text,), block.kind, 1)
+        for block, text, heading in zip(blocks, texts, is_heading, strict=True)
     ]
     chapters = list(outline(as_text).chapters)
-    is_heading = [block.kind is ParagraphKind.HEADING for block in blocks]
     sized = _by_size(blocks, texts)
-    if len(chapters) >= 2 and sum(is_heading[one.index] for one in chapters) >= 0.5 * min(
-        len(chapters), len(sized) or 1
-    ):
+    least = 0.5 * min(len(chapters), len(sized) or 1)
+    if len(chapters) >= 2 and sum(is_heading[one.index] for one in chapters) >= least:
         return chapters
     return sized if len(sized) >= 2 else chapters
 

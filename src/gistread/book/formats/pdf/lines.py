@@ -27,9 +27,8 @@ class TextLine:
     size: float  # Font size of most of its letters
     text: str
     cells: tuple[int, ...] = ()  # Indices of the runs after a gap too wide for a space
-    stacks: tuple[
-        tuple["TextLine", ...], ...
-    ] = ()  # The lines of each cell, if it is a table row with multi-line cells
+    # The lines of each cell, if it is a table row with multi-line cells.
+    stacks: tuple[tuple["TextLine", ...], ...] = ()
 
     @property
     def parts(self) -> tuple["TextLine", ...]:
@@ -163,12 +162,9 @@ def _with_drop_caps(found: list[list[Segment]]) -> list[list[Segment]]:
             rest = row[1:]
             first = max((*adjacent, *([rest] if rest else [])), key=lambda other: other[0].baseline, default=None)
             if first is not None and adjacent:
-                last = letter.runs[-1]
-                body = first[0]
-                joined = TextRun(
-                    last.text.rstrip(), body.left - 1, body.left, body.baseline, body.size, body.runs[0].font
-                )
-                body.runs.insert(0, joined)
+                body, initial = first[0], letter.runs[-1].text.rstrip()
+                font = body.runs[0].font
+                body.runs.insert(0, TextRun(initial, body.left - 1, body.left, body.baseline, body.size, font))
                 body.left = min(other[0].left for other in (*adjacent, first))
                 if rest:
                     kept.append(rest)

@@ -203,9 +203,8 @@ def _starts_item(line: TextLine) -> bool:
 
 
 def _is_bold(line: TextLine) -> bool:
-    return all(run.font.is_bold for run in line.runs if any(map(str.isalnum, run.text))) and any(
-        map(str.isalnum, line.text)
-    )
+    lettered = [run for run in line.runs if any(map(str.isalnum, run.text))]
+    return bool(lettered) and all(run.font.is_bold for run in lettered)
 
 
 def _is_code(line: TextLine, layout: PageLayout) -> bool:

@@ -46,9 +46,8 @@ def with_table_rows(rows: list[list[Segment]], gutter: float) -> list[Segment]:
     found: list[Segment] = []
     for group in _table_rows(rows):
         cells = _cells(chain.from_iterable(group))
-        are_columns = len(cells) == 2 and max(one.right for one in cells[0]) < gutter < min(
-            one.left for one in cells[1]
-        )
+        right, left = max(one.right for one in cells[0]), min(one.left for one in cells[-1])
+        are_columns = len(cells) == 2 and right < gutter < left
         is_row = len(group) > 1 and _are_short(cells) and not are_columns
         found += [_table_row(cells)] if is_row else chain.from_iterable(group)
     return found

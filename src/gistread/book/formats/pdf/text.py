@@ -243,15 +243,11 @@ def _apply_marks(chunks: list[StyledText], kind: ParagraphKind) -> tuple[str, li
 def _merged(chunks: list[StyledText]) -> list[StyledText]:
     found: list[StyledText] = []
     for chunk in chunks:
+        last = found[-1].text if found else ""
         if found and found[-1].look == chunk.look:
-            found[-1] = replace(chunk, text=found[-1].text + chunk.text)
-        elif (
-            len(found) > 1
-            and found[-2].look == chunk.look
-            and not found[-1].text.strip()
-            and "\n" not in found[-1].text
-        ):
-            found[-2:] = [replace(chunk, text=found[-2].text + found[-1].text + chunk.text)]
+            found[-1] = replace(chunk, text=last + chunk.text)
+        elif len(found) > 1 and found[-2].look == chunk.look and not last.strip() and "\n" not in last:
+            found[-2:] = [replace(chunk, text=found[-2].text + last + chunk.text)]
         else:
             found.append(chunk)
     return found
