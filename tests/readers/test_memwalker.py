@@ -106,7 +106,7 @@ async def test_what_pages_tell_is_noted_and_completes_the_answer() -> None:
         return "1"
 
     def say(text: str) -> str:
-        return "Ferrand stole it." if "in JSON" in text else says(text)
+        return "Ferrand stole it." if "in JSON" in text else "Ferrand did. [1] He fled. [2][3]"
 
     fake = FakeEngine(says=say, chooses=choose)
     events = await ask(fake)
@@ -115,7 +115,9 @@ async def test_what_pages_tell_is_noted_and_completes_the_answer() -> None:
     assert "- Page 1: Ferrand stole it" in fake.calls[-1].text
     assert answered(events).lookups == (1, 2)
     memory = make_memory(20, 20)
-    assert answered(events).noted == ((memory.entry(1).page.start, memory.entry(1).page.end),)
+    places = tuple((entry.page.start, entry.page.end) for entry in memory.entries[:2])
+    assert answered(events).noted == places[:1]
+    assert (answered(events).answer, answered(events).cited) == ("Ferrand did. [1] He fled. [2]", places)
 
 
 async def test_a_part_with_a_noted_page_is_left_as_one_that_told() -> None:

@@ -30,6 +30,7 @@ _NUMBERED_UNITS = {
     "answer": "page",
     "answer_passages": "passage",
     "leader_answer": "part",
+    "leaf_answer": "page",
     "notebooks_answer": "note",
     "notes_answer": "note",
 }

@@ -20,7 +20,14 @@ from gistread.memory.model import GistMemory, Page
 from gistread.memory.passages import Passage, Span
 from gistread.memory.tree import Node
 from gistread.readers import events
-from gistread.readers.answering import adds_nothing, answer_from, answer_prompt, compression_rate, user_prompt
+from gistread.readers.answering import (
+    adds_nothing,
+    answer_from,
+    answer_prompt,
+    compression_rate,
+    is_asked_to_cite,
+    user_prompt,
+)
 from gistread.readers.book_text import fit_beginning, opening_event, setting
 from gistread.readers.choosing import SAID_TOKENS, choose_and_say
 from gistread.readers.protocol import ReaderOptions
@@ -258,9 +265,11 @@ def _answer_from_page(view: _PageView, known: str) -> AsyncGenerator[events.Read
         expanded=(page.number,) if place == (page.start, page.end) else (),
         usage=walk.usage,
     )
-    return answer_from(
-        draft, _join_texts(view.text, known), view.answer_prompt(known), walk.question, walk.engine, walk.options
-    )
+    text, prompt, options = _join_texts(view.text, known), view.answer_prompt(known), walk.options
+    pages = {number: walk.memory.entry(number).page for number in walk.notes}
+    places = {number: (noted.start, noted.end) for number, noted in pages.items()} | {page.number: place}
+    numbered = tuple(sorted(places.items())) if is_asked_to_cite(options) else ()
+    return answer_from(draft, text, prompt, walk.question, walk.engine, options, numbered)
 
 
 async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator[events.ReaderEvent, None]:
