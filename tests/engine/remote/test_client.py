@@ -81,6 +81,18 @@ async def test_a_thought_that_was_cut_off_is_repeated_with_more_room(connect: Co
         assert (await engine.choose(said("Which?"), ["It is red", "It is blue"])).index == 0
 
 
+async def test_an_answer_that_a_stop_string_cut_off_behind_its_thought_is_asked_again_without_it(
+    connect: Connect,
+) -> None:
+    def says(_: str) -> str:
+        thought, rest = "<think>It was red.</think>", "\nIt is red.\nOr blue."
+        return thought if "stop" in server.asked[-1].body else thought + rest
+
+    async with Server(says=says) as server:
+        completion = await connect(server.url).complete(said("Which colour?"), Sampling(max_tokens=20, stop=("\n",)))
+    assert completion.text == "It is red."
+
+
 async def test_the_connection_is_closed_when_the_request_is_cancelled(connect: Connect) -> None:
     async with Server(says=lambda _: "one SLOWLY two") as server:
         engine = connect(server.url)

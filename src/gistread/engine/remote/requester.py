@@ -167,6 +167,8 @@ class Requester:
                                 room = max(2 * room, _THINKING_TOKENS)
                             elif not (event.text.strip() or event.is_cut_thought) and may_ask_again:
                                 may_ask_again = False
+                                # A stop string may have followed the thought; with room for one it is not sent.
+                                room = max(room, self.thinking_tokens)
                             else:
                                 yield replace(event, usage=spent)
                                 return
