@@ -16,3 +16,8 @@ _BASELINES = (
     Method("closed-book", "no text at all", f"{_MODULE}:closed_book", needs_memory=False),
 )
 METHODS: Mapping[str, Method] = MappingProxyType({**registry.METHODS, **{one.name: one for one in _BASELINES}})
+
+
+def uses_memory(name: str) -> bool:
+    """Whether a reader needs the memory, or reports the pages that it used if there is one."""
+    return METHODS[name].needs_memory or name in ("auto", "gistread")

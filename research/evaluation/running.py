@@ -23,7 +23,7 @@ from research.evaluation.asking import ask
 from research.evaluation.metrics import COSTS, Case, scores
 from research.evaluation.model import Document, Outcome, Question
 from research.evaluation.outcomes import AnsweredQuestion, Key, OutcomeFile
-from research.evaluation.readers import METHODS
+from research.evaluation.readers import METHODS, uses_memory
 from research.evaluation.tasks.registry import Task
 
 Event = TypeVar("Event")
@@ -72,7 +72,7 @@ class Plan:
 
     def todo(self, known: Mapping[Key, AnsweredQuestion]) -> list[Todo]:
         """Questions without an outcome, in the order asked: readers without a memory first."""
-        readers = sorted(self.readers, key=lambda name: METHODS[name].uses_memory)
+        readers = sorted(self.readers, key=lambda name: uses_memory(name))
         done = {key for key, asked in known.items() if asked.outcome.ended or not self.retry}
         found = [
             Todo(document, reader, tuple(q for q in document.questions if (document.id, q.id, reader) not in done))
@@ -192,7 +192,7 @@ class _Text:
         self.unready: dict[str, EngineError] = {}  # Why a reader cannot be asked, by reader
 
     async def prepare_for(self, reader: str) -> AsyncGenerator[MemoryProgress | ArtifactBuilt, None]:
-        if not METHODS[reader].uses_memory:
+        if not uses_memory(reader):
             return
         try:
             if not self._memory.complete and self._unread is None:
@@ -252,7 +252,7 @@ class _Text:
 
 
 def _add_scores(task: Task, question: Question, outcome: Outcome, memory: GistMemory) -> Outcome:
-    opens = METHODS[outcome.reader].uses_memory
+    opens = uses_memory(outcome.reader)
     pages = tuple((entry.page.start, entry.page.end) for entry in memory.entries) if opens else ()
     return replace(outcome, scores=scores(Case(question, outcome, pages), (*task.metrics, *COSTS)))
 

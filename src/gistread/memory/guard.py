@@ -104,11 +104,8 @@ def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
     if len(text) > 1 and text[0] + text[-1] in ('""', "“”", "«»", "„“", "''"):
         text = text[1:-1].strip()
     if cut_off:
-        last = max(
-            (match.end() for match in re.finditer(r"[.!?…。！？।][\"'”’»)\]」』]*(?=\s|$|[^\x00-\x7f])", text)),
-            default=0,
-        )
-        whole = text[:last]
+        ends = re.finditer(r"[.!?…。！？।][\"'”’»)\]」』]*(?=\s|$|[^\x00-\x7f])", text)
+        whole = text[: max((found.end() for found in ends), default=0)]
         if count_words(whole) >= count_words(text) / 2:
             text, cut_off = whole, False
     return _without_repetition(text), cut_off
@@ -116,9 +113,7 @@ def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
 
 def without_control_tokens(written: str) -> str:
     """The text without control characters and without tokens of chat templates."""
-    text = "".join(
-        c for c in written if c == "\n" or c == "\t" or unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn")
-    )
+    text = "".join(c for c in written if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn"))
     return _CONTROL.sub("", _TURN_ENDS.sub("", text))
 
 

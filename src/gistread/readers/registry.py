@@ -27,14 +27,9 @@ class Method:
     summary: str  # One line
     location: str  # `.module:function` in this package, or `package.module:function`
     needs_memory: bool = True  # False: it reads the book's own text, so it works before any page has been read
-    names_pages: bool = False  # Needs no memory, but reports the pages it used if there is one
     artifacts: tuple[str, ...] = ()
     """The artifacts it uses (`memory/artifacts.py`). It builds missing ones or works without them, but answers sooner
     or better if they exist."""
-
-    @property
-    def uses_memory(self) -> bool:
-        return self.needs_memory or self.names_pages
 
     def reader(self) -> Reader:
         """Import the reader. Calling it raises UsageError."""
