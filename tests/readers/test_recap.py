@@ -71,6 +71,14 @@ def test_without_gists_it_is_told_in_the_sentences_of_the_chapter() -> None:
     assert story.people == ("Mr. Penn",)
 
 
+def test_people_met_long_before_are_not_near() -> None:
+    early, late = (f"{name} came to the farm, and {name} rang the bell." for name in ("Mr. Penn", "Mrs. Doyle"))
+    between = ["It rained on the hills, and the road was empty. " * 10] * 10
+    assert 4_000 < sum(map(len, between)) < 6_000
+    book = make_book([early, *between, late])
+    assert recap(GistMemory(book, PageSize(50, 150), "")).people == ("Mrs. Doyle",)
+
+
 def test_a_sentence_that_the_place_cuts_is_not_told() -> None:
     first, last = "He took up his lantern and thanked her twice.", "He went up the lane so fast that the light jumped."
     book = make_book([f"{first} {last}"])
