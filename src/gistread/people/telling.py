@@ -21,9 +21,7 @@ _AFTER, _BEFORE = 260, 140  # Characters after and before a name that are search
 _CLOSING = ',.;:!?)”"—’'
 _MOST_MENTIONS = 4_000
 _EARLY = 5  # People are introduced early: the first mentions count a little more
-_LONG_WORDS = 60  # A longer sentence tells less clearly
 _AGAIN, _MOST_AGAIN = 0.7, 3  # What a role counts more for each other sentence that says it
-_FURTHER = 0.35  # Share of the weight of further roles in a sentence
 _AS_ASKED = 3.0  # Weight of a mention that has all words of the name asked for
 _BY_TITLE = 5.0  # Weight of a title that the name asked for lacks
 _LEAST_PRONOUNS = 6  # Pronouns that show a sex
@@ -55,20 +53,19 @@ def telling_sentences(name: str, forms: Iterable[Form], book: Book) -> list[Told
             said += [(start, _Clue(_BY_TITLE, title, start)) for start in form.starts]
     times = Counter(clue.role for _, clue in said if clue.role)
     first = {start for start, _ in mentions[:_EARLY]}
-    found: dict[Passage, dict[str, float]] = {_sentence(start, 0, book): {} for start in sorted(first)}
+    found = {_sentence(start, 0, book): 0.0 for start in sorted(first)}
     bonus, clear = dict.fromkeys(found, 0.0), set[Passage]()
     for start, clue in said:
         place = _sentence(start, clue.until, book)
         weight = clue.weight + _AGAIN * (min(_MOST_AGAIN, times[clue.role] - 1) if clue.role else 0)
-        roles = found.setdefault(place, {})
-        roles[clue.role] = max(weight, roles.get(clue.role, 0.0))
+        found[place] = max(weight, found.get(place, 0.0))
         if clue.weight >= _LEAST and not book.text[place[1] - 2 : place[1]].strip('”"’').endswith("?"):
             clear.add(place)
         worth = (start in first) + _AS_ASKED * ((start in as_asked) - (start in strange))
         bonus[place] = max(bonus.get(place, worth), worth)
     told = [
-        Told(place, _weight(roles.values(), book.text[slice(*place)]) + bonus[place], place in clear)
-        for place, roles in found.items()
+        Told(place, _weight(best, book.text[slice(*place)]) + bonus[place], place in clear)
+        for place, best in found.items()
     ]
     return sorted(told, key=lambda one: (-one.tells, -one.weight, one.place))
 
@@ -101,7 +98,7 @@ def find_holder(role: str, others: Collection[str], index: Index) -> Told | None
                     place = _sentence(start, best.until, index.book)
                     said = text[slice(*place)].lower()
                     missing = sum(word not in said for word in wanted)
-                    found.append((_weight([best.weight], said), -missing, entity, place))
+                    found.append((_weight(best.weight, said), -missing, entity, place))
     best_found = max(found, key=lambda one: (one[1], one[0]), default=None)
     if best_found is None or best_found[0] < _LEAST:
         return None
@@ -110,12 +107,9 @@ def find_holder(role: str, others: Collection[str], index: Index) -> Told | None
     return Told(best_found[3], best_found[0], tells=True)
 
 
-def _weight(clues: Collection[float], sentence: str) -> float:
-    """The strongest clue counts in full, others in part; long sentences, speech and questions tell less."""
-    best = max(clues, default=0.0)
-    words = sentence.count(" ") + 1
-    worse = max(0, words - _LONG_WORDS) / 20 + 1.0 * (sentence[:1] in "“\"‘'") + 2.0 * ("?" in sentence[-3:])
-    return best + _FURTHER * (sum(clues) - best) - worse
+def _weight(clue: float, sentence: str) -> float:
+    """Speech and questions tell less."""
+    return clue - 1.0 * (sentence[:1] in "“\"‘'") - 2.0 * ("?" in sentence[-3:])
 
 
 def _sex(forms: Iterable[Form]) -> str:
