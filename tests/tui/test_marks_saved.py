@@ -7,8 +7,10 @@ import pytest
 from textual.widgets import Input
 
 from gistread.config import Config
+from gistread.errors import StorageError
 from gistread.marking import Color, MarkKind, new_mark, quote_at, with_changes
-from gistread.store.user_data import UserData
+from gistread.store.user_data import MarkStore, UserData
+from gistread.tui.marking.sync import MarkSync
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.marked import BOOK, NARROW, WIDE, kept, marking, put, store
 from tests.tui.scripted import app_on, lines, paths_in, text_of, until
@@ -176,3 +178,15 @@ async def test_marking_works_at_every_size_of_terminal(tmp_path: Path) -> None:
             assert app.screen is screen, size
             if size == (20, 5):
                 assert len(screen.controllers.marks.marks) >= 3
+
+
+async def test_marks_that_cannot_be_read_are_one_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: MarkStore, sha256: str) -> tuple[int, float]:
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(MarkStore, "stamp", full)
+    warnings: list[str] = []
+    sync = MarkSync(store(tmp_path), BOOK.sha256, warnings.append, lambda: None)
+    await sync.sync()
+    await sync.sync()
+    assert warnings == ["The marks in this book cannot be read: the disk is full"]

@@ -72,7 +72,11 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
     try:
         record = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        reasons = {UnicodeDecodeError: "it is not UTF-8", RecursionError: "it is nested too deeply"}
+        reasons = {
+            UnicodeDecodeError: "it is not UTF-8",
+            RecursionError: "it is nested too deeply",
+            ValueError: "a number has too many digits",
+        }
         reason = reasons.get(type(error), str(error).rstrip("."))
         raise BookError(f"{name} is not a valid series file: {reason}.", _EXAMPLE) from error
     title, authors, volumes = record.get("title", ""), record.get("authors", []), record.get("volumes")

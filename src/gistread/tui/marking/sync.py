@@ -62,10 +62,10 @@ class MarkSync:
             await self._write()
             if self._pending:
                 return
-            stamp = await asyncio.to_thread(self._store.stamp, self._sha256)
-            if stamp == self._stamp:
-                return
             try:
+                stamp = await asyncio.to_thread(self._store.stamp, self._sha256)
+                if stamp == self._stamp:
+                    return
                 marks = await asyncio.to_thread(self._store.marks, self._sha256)
             except StorageError as error:
                 self._refuse(f"The marks in this book cannot be read: {error}")
