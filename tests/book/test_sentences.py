@@ -83,3 +83,14 @@ def test_a_megabyte_takes_seconds_at_most_and_no_sentence_is_too_long(text: str)
     spans = sentence_spans(text)
     assert time.process_time() - start < 3
     assert all(end - start <= LONGEST_CHARACTERS for start, end in spans)
+
+
+def test_quotation_marks_and_numbers_of_other_languages() -> None:
+    for sentences in (
+        ["Er sagte: „Das ist weit.“", "Danach schlief er."],
+        ["Il dit : « C'est l'art. 5, cf. p. 12. »", "Puis il s'endormit."],
+        ["Он приехал к гр. Ростову.", "Потом он уснул."],
+        ["She loved art.", "Nobody knew."],
+    ):
+        text = " ".join(sentences)
+        assert [text[start:end] for start, end in sentence_spans(text)] == sentences

@@ -91,6 +91,7 @@ class TestChapters:
             ["Erstes Kapitel", "Zweites Kapitel", "Drittes Kapitel"],
             ["Chapitre premier", "Chapitre II", "Chapitre III"],
             ["Capítulo primero", "Capítulo segundo"],
+            ["Capítulo uno", "Capítulo dos", "Capítulo tres"],
             ["Глава первая", "Глава вторая", "Глава 3"],
             ["第一章", "第二章", "第十二章"],
             ["# The Rain", "# The Bridge", "# The Inn"],

@@ -26,6 +26,7 @@ _OTHER_LANGUAGES = (
     "premier deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième onzième douzième",
     "première seconde",
     "un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze",
+    "uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince",
     "primero segundo tercero cuarto quinto sexto séptimo octavo noveno décimo",
     "primera segunda tercera cuarta quinta sexta séptima octava novena décima",
     "primo secondo terzo quarto quinto sesto settimo ottavo nono decimo",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 LONGEST_CHARACTERS = 4000  # Longer sentences are split at white space, or anywhere if there is none
 
 # Closing characters that may follow a sentence end.
-_CLOSING = "\"'”’»«›‹)\\]」』）】》〉"
+_CLOSING = "\"'”’“‘»«›‹)\\]」』）】》〉"
 # Possessive, and matches only at the start of a run: a page of dots takes linear time.
 _END = re.compile(
     f"(?<![.!?…])[.!?…]++[{_CLOSING}]*+(?: »)?(?=\\s)"
@@ -20,10 +20,11 @@ _ABBREVIATIONS = frozenset(
     jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun inc ltd co corp bros
     hr frl bzw usw vgl bd abs str geb gest mio mrd ggf evtl inkl exkl sog
     av bd ud uds vd vds pág págs núm sig sigs dna d dott avv ecc pag pagg
-    dgl zzgl ggü nachm vorm ungef стр см им руб коп тыс млн гг вв св ул просп гл кн напр проф акад""".split()  # noqa: SIM905
+    dgl zzgl ggü nachm vorm ungef стр см им руб коп тыс млн гг вв св ул просп гл кн гр напр проф акад""".split()  # noqa: SIM905
 )
 # Abbreviations that end a sentence if a capital follows.
 _MAY_END = frozenset("etc ecc гг вв руб коп esq co inc ltd bros usw al no fig st".split())  # noqa: SIM905
+_BEFORE_NUMBER = frozenset("art arts cap kap par".split())  # noqa: SIM905 - Words or names elsewhere
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«—–-]*$")
 # "z. B.", "d. h.", "т. е.", "p. ej.": a letter and a stop, after or before another one.
 _SPACED_BEFORE = re.compile(r"(?:^|[\s(«„])[^\W\d_]{1,2}\.\s$")
@@ -82,8 +83,8 @@ def _ends_sentence(text: str, dot: int, end: int) -> bool:
         # An initial, unless the sentence ends with "I". After a name it is no pronoun: "Charles I.", "J. I. Packer".
         names = led.split()
         return word == "I" and not (names and names[-1][:1].isupper())
-    if word.islower() and len(word) == 1 and following[:1].isdigit():
-        return False  # "д. 5", "p. 12"
+    if following[:1].isdigit() and (word.lower() in _BEFORE_NUMBER or (word.islower() and len(word) == 1)):
+        return False  # "д. 5", "p. 12", "Art. 5"
     if word == "г" and not led.rstrip()[-1:].isdigit():
         return False  # A town in Russian; after a number, the year
     if word.lower() in ("jr", "sr"):  # after a name in English, before one in Spanish: "El Sr. Pérez"
