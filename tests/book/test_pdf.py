@@ -9,7 +9,8 @@ import pytest
 from gistread.book.formats.pdf import process as pdf_process
 from gistread.book.formats.pdf.book import read_pdf
 from gistread.book.formats.pdf.layout import find_furniture
-from gistread.book.formats.pdf.lines import TextLine
+from gistread.book.formats.pdf.lines import TextLine, rows
+from gistread.book.formats.pdf.pages import Font, PdfPage, TextRun
 from gistread.book.formats.pdf.text import WordCounts
 from gistread.book.model import Book, ParagraphKind, Style
 from gistread.book.open import open_book
@@ -31,6 +32,18 @@ def texts(book: Book, kind: ParagraphKind | None = None) -> list[str]:
 
 def prose(*paragraphs: str, **how: float) -> list[Put]:
     return column("\n".join(paragraphs), **how)  # type: ignore[arg-type]
+
+
+def test_a_page_of_thousands_of_letters_is_read_row_by_row() -> None:
+    font = Font("Serif", 0, 400)
+    letters = [
+        TextRun("ab"[row % 2], 40.0 * place, 40.0 * place + 5, 800.0 - 9 * row, 8.0, font)
+        for row in range(90)
+        for place in range(50)
+    ]
+    read_rows = rows(PdfPage(1, tuple(letters)))
+    assert [{run.text for run in row.runs} for row in read_rows] == [{"a"}, {"b"}] * 45
+    assert all(len(row.runs) == 50 for row in read_rows)
 
 
 def test_lines_are_joined_and_indents_separate_paragraphs() -> None:
