@@ -54,7 +54,7 @@ async def test_hits_appear_while_typing_escape_returns_and_enter_stays(tmp_path:
         await pilot.press("enter")
         await until(pilot, lambda: not screen.query_one(InputLine).is_open)
         assert screen.focused is screen.book_pane
-        assert "/paragraph 77  1 of 1" in lines(app)[-2]
+        assert "/paragraph 77  1 of 1" in lines(app)[-1]
         await pilot.press("backspace")
         await until(pilot, lambda: screen.book_pane.scroll_offset.y == 17)
 
@@ -65,7 +65,7 @@ async def test_the_next_hit_wraps_around_with_a_message(tmp_path: Path) -> None:
         await opened(pilot)
         screen = await search(pilot, "tea")
         await pilot.press("enter", "/", "enter")  # repeats the last search
-        await until(pilot, lambda: "/tea  2 of 2" in lines(app)[-2])
+        await until(pilot, lambda: "/tea  2 of 2" in lines(app)[-1])
         for key, said in (
             ("n", "1 of 2 · from the beginning again"),
             ("N", "2 of 2 · from the end again"),
@@ -73,11 +73,11 @@ async def test_the_next_hit_wraps_around_with_a_message(tmp_path: Path) -> None:
             ("n", "2 of 2"),
         ):
             await pilot.press(key)
-            await until(pilot, lambda said=said: lines(app)[-2].rstrip().endswith(said))
+            await until(pilot, lambda said=said: lines(app)[-1].rstrip().endswith(said))
             assert in_view(screen)
         await pilot.press("escape")
         await until(pilot, lambda: not screen.controllers.context.layers.of(Layer.HITS))
-        assert "/tea" not in lines(app)[-2]
+        assert "/tea" not in lines(app)[-1]
 
 
 async def test_search_goes_backward_by_a_count_from_the_view(tmp_path: Path) -> None:
@@ -99,11 +99,11 @@ async def test_search_goes_backward_by_a_count_from_the_view(tmp_path: Path) -> 
         await until(pilot, lambda: screen.book_pane.scroll_offset.y == 0)
         await search(pilot, "Chapter")
         await pilot.press("enter", "4", "n")
-        await until(pilot, lambda: "5 of 20" in lines(app)[-2])
+        await until(pilot, lambda: "5 of 20" in lines(app)[-1])
         await pilot.press("9", "0", "%")
         await until(pilot, lambda: screen.book_pane.place > 0.88 * len(screen.book.text))
         await pilot.press("n")
-        await until(pilot, lambda: "19 of 20" in lines(app)[-2] or "20 of 20" in lines(app)[-2])
+        await until(pilot, lambda: "19 of 20" in lines(app)[-1] or "20 of 20" in lines(app)[-1])
 
 
 async def test_no_hits_are_reported_and_tab_changes_the_mode(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ async def test_no_hits_are_reported_and_tab_changes_the_mode(tmp_path: Path) -> 
 
 async def test_search_works_by_mouse(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
+    async with app.run_test(size=(160, 30)) as pilot:
         screen = await opened(pilot)
 
         async def click(words: str) -> None:
@@ -149,9 +149,9 @@ async def test_search_works_by_mouse(tmp_path: Path) -> None:
         await pilot.click(screen.book_pane, offset=(2, 1))
         await until(pilot, lambda: not screen.query_one(InputLine).is_open)
         await click("n next")
-        await until(pilot, lambda: "/tea  2 of 2" in lines(app)[-2])
+        await until(pilot, lambda: "/tea  2 of 2" in lines(app)[-1])
         await click("N previous")
-        await until(pilot, lambda: "/tea  1 of 2" in lines(app)[-2])
+        await until(pilot, lambda: "/tea  1 of 2" in lines(app)[-1])
         await click("all hits")
         await until(pilot, lambda: isinstance(app.screen, HitsScreen))
         await pilot.click(offset=(1, 1))

@@ -33,6 +33,7 @@ _READING = (
     ("recap", "story"),
     ("find", "search"),
 )
+_MOST_BESIDE = 0.7  # share of the question line for what stands beside the placeholder
 _PAUSE = [("resume", "pause")]
 _ABOUT_MEMORY = "A model reads along and writes here what each section of the book says. {open-page} opens its text."
 _HEADER_ACTIONS = run("navigation.contents"), run("navigation.ask")  # of the chapter and the progress
@@ -101,24 +102,20 @@ class StatusLines:
         context = controllers.context
         typed, asked = bool(context.question.value.strip()), len(context.answers_pane.exchanges)
         hidden = bool(asked) and not (self._panes.answers_shown or self._panes.narrow)
-        self._screen.query_one("#question-side").set_class(
-            context.question.has_focus or bool(controllers.steps.chip), "-chips"
-        )
-        line = self._screen.query_one("#question-bound", Actions)
-        line.show_actions(bound)
-        line.styles.width = cell_len(bound[0]) + cell_len(bound[1]) + 3
         shows = f" · {self._services.key_hint('answers')} shows {counted(asked, 'earlier question')}" if hidden else ""
         context.question.placeholder = f"Ask the book{shows}"
         by_key = self._services.key_hint("switch-steps"), controllers.steps.chip, run("steps.switch")
         reader = context.session.reader if context.session else DEFAULT_READER
         method = self._services.key_hint("choose-reader"), title_of(reader), "app.choose_reader"
-        chips.show_actions(
-            *([submit] if typed else []),
-            bound,
-            *([by_key] if controllers.steps.chip else []),
-            *([thread] if asking.follows else []),
-            *([method] if reader != DEFAULT_READER else []),
-        )
+        chosen = [*([by_key] if controllers.steps.chip else []), *([method] if reader != DEFAULT_READER else [])]
+        chips.show_actions(*([submit] if typed else []), bound, *chosen, *([thread] if asking.follows else []))
+        # Beside the placeholder if there is room; below what is typed.
+        line = self._screen.query_one("#question-bound", Actions)
+        line.show_actions(bound, *chosen)
+        columns = sum(cell_len(key) + cell_len(word) + 4 for key, word, _ in (bound, *chosen))
+        line.styles.width = columns
+        side = self._screen.query_one("#question-side")
+        side.set_class(context.question.has_focus or 0 < _MOST_BESIDE * side.size.width < columns, "-chips")
 
     def show_status(self, controllers: Controllers | None) -> None:
         """Show what the model is doing, and the keys that matter now."""

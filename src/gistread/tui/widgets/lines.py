@@ -21,6 +21,7 @@ _LEAST_NAME = 20  # Cells of the title that make room for progress
 
 _LAST = ("help", "quit", "library-close")  # Commands always in the key line
 _LEAST_REASON = 24  # Minimum columns of an error
+_LEAST_KEYS = 84  # Columns that more than the first words of the status leave for the keys
 _STATUS_SHARE, _STATUS_STEP, _STATUS_GAP = 0.6, 4, 3  # Most of the line for the status; its width grows in such steps
 
 
@@ -112,7 +113,7 @@ class StatusLine(Clickable):
             status, least, noted = Status(("",), " "), 4, cell_len(note)
         parted = not alone and whole > 0 and (error or least > most)
         least += noted
-        room = whole if alone or parted else max(least, whole // 2)
+        room = whole if alone or parted else max(least, min(whole // 2, whole - _LEAST_KEYS))
         room -= 2 + noted
         said, *others = map(clean, status.parts)
         if error:  # shorten the error rather than drop what helps
@@ -157,7 +158,10 @@ class Actions(Clickable):
         rows: list[list[Content]] = []
         left = 0
         for key, word, action in self._actions:
-            part = _key(key, f" {word}", action)
+            word = f" {word}" if word else ""
+            if self.size.width:  # what is too long must not push the others out of sight
+                key = fitted(key, self.size.width - 2 - cell_len(word))
+            part = _key(key, word, action)
             if not rows or (part.cell_length > left and self.size.width):  # no width yet: one row
                 rows.append([])
                 left = self.size.width
