@@ -13,7 +13,7 @@ from statistics import median
 
 from gistread.book.model import Book
 from gistread.engine.llama.fast_copy import find_copy
-from gistread.engine.llama.gguf import read_adapted_header
+from gistread.engine.llama.gguf import read_header
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.memory.model import ReadingMode
 from gistread.memory.reading import PageRead, read_book
@@ -113,7 +113,7 @@ async def _read(setting: Setting, book: Book) -> _Reading:
 
 
 def _weights(setting: Setting) -> Path:
-    header = read_adapted_header(setting.model, setting.adapter)
+    header = read_header(setting.model, setting.adapter)
     return find_copy(header, setting.cache / WEIGHTS) or setting.model
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from gistread.engine import model_search, models
 from gistread.engine.llama.fast_copy import make_copy
-from gistread.engine.llama.gguf import read_adapted_header, read_header
+from gistread.engine.llama.gguf import read_header
 from gistread.engine.models import find_source, fingerprint_of
 from gistread.engine.protocol import Message
 from gistread.errors import EngineError
@@ -36,7 +36,7 @@ async def preferences(start: StartEngine, path: Path, **options: Any) -> list[fl
 async def test_merged_and_applied_at_load_are_the_same(
     tiny: Path, adapter: Path, start: StartEngine, tmp_path: Path
 ) -> None:
-    header = read_adapted_header(tiny, adapter)
+    header = read_header(tiny, adapter)
     copy = await asyncio.to_thread(make_copy, header, tmp_path / "copies")
     assert copy is not None
     assert [path.name for path in copy.parent.iterdir()] == [copy.name]
@@ -55,7 +55,7 @@ async def test_an_adapted_model_gets_the_prompts_that_it_was_trained_on(
 
 
 def test_an_adapted_model_is_another_model(tiny: Path, adapter: Path) -> None:
-    bare, adapted = read_header(tiny), read_adapted_header(tiny, adapter)
+    bare, adapted = read_header(tiny), read_header(tiny, adapter)
     assert adapted.fingerprint not in (bare.fingerprint, read_header(adapter).fingerprint)
     assert (adapted.name, adapted.adapter) == ("tiny+mine", adapter)
     source = find_source(f"{tiny}+{adapter}")

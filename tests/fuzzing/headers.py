@@ -14,7 +14,7 @@ from random import Random
 import orjson
 
 from gistread.cli.models import _document
-from gistread.engine.llama.gguf import ARRAY, SCALARS, STRING, read_adapted_header, read_contents, read_header
+from gistread.engine.llama.gguf import ARRAY, SCALARS, STRING, read_contents, read_header
 from gistread.engine.model_files import availability_of, describe, memory_fit_of
 from gistread.engine.model_search import FoundModel
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
@@ -125,7 +125,7 @@ class AdapterCases(HeaderCases):
         path, model = self._written(index), Path(self._folder.name, "model.gguf")
         if not model.exists():
             write_tiny_gguf(model)
-        assert read_adapted_header(model, path).adapter == path
+        assert read_header(model, path).adapter == path
         assert all(
             tensor.offset >= 0 and min(tensor.shape, default=0) >= 0 for tensor in read_contents(path).tensors.values()
         )

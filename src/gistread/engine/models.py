@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gistread.config import Config
 from gistread.engine.llama.fit import DEFAULT_CONTEXT_TOKENS, batch_tokens_of, needed_bytes, sizes_of
-from gistread.engine.llama.gguf import GgufHeader, read_adapted_header, read_header
+from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.model_files import ModelFile, describe
 from gistread.engine.model_search import (
@@ -225,7 +225,7 @@ def fingerprint_of(source: ModelSource) -> str:
 def header_of(source: ModelSource) -> GgufHeader:
     """The header of a local model with its adapter applied. Raises EngineError."""
     assert source.path is not None
-    return read_adapted_header(source.path, source.adapter)
+    return read_header(source.path, source.adapter)
 
 
 def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":

@@ -12,7 +12,7 @@ import orjson
 from gistread.engine.llama import messages
 from gistread.engine.llama.fast_copy import FAST
 from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
-from gistread.engine.llama.gguf import read_adapted_header
+from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.supervisor import SupervisedWorker
 from gistread.engine.llama.token_counter import TokenCounter, read_counter
 from gistread.engine.llama.worker_process import LostWhileLoadingError
@@ -85,7 +85,7 @@ class LlamaEngine(SupervisedWorker):
             _write_rates(path, {**entries, self._setup: [rates.prefill, rates.decode]})
 
     async def _load_model(self) -> EngineInfo:
-        header = await asyncio.to_thread(read_adapted_header, self._path, self._adapter)
+        header = await asyncio.to_thread(read_header, self._path, self._adapter)
         check_writes_text(header)
         loaded = await self._load()
         weights = f"{FAST} copy of {header.quantization}" if loaded.is_copy else header.quantization

@@ -49,13 +49,11 @@ _FILE_TYPES = {
     **dict(enumerate(("TQ1_0", "TQ2_0", "MXFP4", "NVFP4", "Q1_0", "Q2_0"), 36)),
 }
 
-MAGIC = b"GGUF"
-_ALIGNMENT, _DEFAULT_ALIGNMENT = "general.alignment", 32
-_LARGEST_NUMBER = 1 << 48  # Larger numbers are not sizes
+MAGIC, _ALIGNMENT, _DEFAULT_ALIGNMENT = b"GGUF", "general.alignment", 32
+_LARGEST_NUMBER, _LONGEST_KEY_BYTES = 1 << 48, 1024  # Larger numbers are no sizes
 
 _MOST_BYTES = 64 << 20  # Largest header; real ones have some megabytes
 _MOST_STRINGS = 2_000_000  # In all arrays: the largest vocabularies have 250,000 tokens and twice as many merges
-_LONGEST_KEY_BYTES = 1024
 
 # Architectures whose files may name a window that llama.cpp ignores.
 _WINDOW_UNUSED = frozenset({"llama", "phi3", "phimoe", "qwen2", "qwen2moe", "qwen3", "qwen3moe"})
@@ -118,14 +116,9 @@ class GgufHeader:
     adapter: Path | None = None  # The LoRA adapter that the model is used with; name and fingerprint are of both
 
 
-def read_header(path: Path, *, fingerprint: bool = True) -> GgufHeader:
-    """Read the header of a GGUF file, and samples of the weights for the fingerprint. Raises EngineError."""
-    return _header_from(path, *_read(path, fingerprint=fingerprint))
-
-
-def read_adapted_header(path: Path, adapter: Path | None) -> GgufHeader:
-    """Read the header of a model and apply its LoRA adapter, if any. Raises EngineError if they do not match."""
-    header = read_header(path)
+def read_header(path: Path, adapter: Path | None = None, *, fingerprint: bool = True) -> GgufHeader:
+    """Read the header of a model, with a LoRA adapter if given. Raises EngineError, also if they do not match."""
+    header = _header_from(path, *_read(path, fingerprint=fingerprint))
     if adapter is None:
         return header
     lora = read_header(adapter)
@@ -256,11 +249,10 @@ def _memory_of(contents: Contents, architecture: str) -> Memory:
     def number(key: str, default: int = 0) -> int:
         return contents.number(f"{architecture}.{key}", default)
 
-    layers = min(number("block_count"), 4096)
+    layers, state = min(number("block_count"), 4096), 0
     heads = contents.of_layers(f"{architecture}.attention.head_count", layers)
     kv_heads = contents.of_layers(f"{architecture}.attention.head_count_kv", layers, default=-1)
     width = number("embedding_length")
-    state = 0
     if any(map(number, _STATE_KEYS)):
         attends = any(heads) and not architecture.startswith(_RECURRENT)
         kind = MemoryKind.HYBRID if attends else MemoryKind.RECURRENT
@@ -304,7 +296,7 @@ class _Reader:
         self._wanted = wanted  # Keys of arrays to read
         self._data = b""  # What was read of the file
         self._at = len(MAGIC) + 4  # Offset of what is read next, after the version
-        self._strings = 0
+        self._strings_read = 0
         self._pairs: dict[str, int | float | bool | str] = {}
         self._arrays: dict[str, tuple[int, ...]] = {}
         self._lengths: dict[str, int] = {}
@@ -321,8 +313,8 @@ class _Reader:
         if self._pairs.get(_ALIGNMENT, _DEFAULT_ALIGNMENT) not in [1 << power for power in range(21)]:
             raise _DamagedError
         found = dict(self._tensor() for _ in range(tensors))
-        size = os.fstat(self._file.fileno()).st_size
-        return Contents(self._pairs, self._arrays, self._lengths, self._texts, found, self._at, size)
+        file_bytes = os.fstat(self._file.fileno()).st_size
+        return Contents(self._pairs, self._arrays, self._lengths, self._texts, found, self._at, file_bytes)
 
     def _tensor(self) -> tuple[str, Tensor]:
         name = self._text(_LONGEST_KEY_BYTES)
@@ -348,10 +340,7 @@ class _Reader:
     def _array(self, key: str, kind: int, length: int) -> None:
         self._lengths[key] = length
         if kind == STRING:
-            start = self._at
-            self._skip_strings(length)
-            if key in self._wanted:
-                self._texts[key] = self._strings_from(start, length)
+            self._texts[key] = self._strings(length, keep=key in self._wanted)
         elif kind not in SCALARS or length > _MOST_BYTES:
             raise _DamagedError
         elif (length <= 1024 or key in self._wanted) and SCALARS[kind] not in "fd":  # One number for each layer
@@ -359,25 +348,23 @@ class _Reader:
         else:
             self._skip(length * struct.calcsize("<" + SCALARS[kind]))
 
-    def _skip_strings(self, count: int) -> None:
-        """Move past strings, hundreds of thousands in a vocabulary."""
-        self._strings += count
-        if self._strings > _MOST_STRINGS:
+    def _strings(self, count: int, *, keep: bool) -> list[bytes]:
+        """The strings, hundreds of thousands in a vocabulary; empty unless they are to be kept."""
+        self._strings_read += count
+        if self._strings_read > _MOST_STRINGS:
             raise _DamagedError
+        found: list[bytes] = []
         at, data, length_at = self._at, self._data, struct.Struct("<Q").unpack_from
         for _ in range(count):
             if at + 8 > len(data):
                 data = self._data_until(at + 8)
-            at += 8 + length_at(data, at)[0]
+            start = at + 8
+            at = start + length_at(data, at)[0]
+            if keep:
+                data = self._data_until(at)
+                found.append(data[start:at])
         self._at = at
         self._data_until(at)
-
-    def _strings_from(self, at: int, count: int) -> list[bytes]:
-        found = []
-        for _ in range(count):
-            start = at + 8
-            at = start + int.from_bytes(self._data[at:start], "little")
-            found.append(self._data[start:at])
         return found
 
     def _text(self, most: int) -> str:

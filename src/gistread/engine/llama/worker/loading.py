@@ -14,7 +14,7 @@ import llama_cpp as llama
 from gistread.engine.llama import fit
 from gistread.engine.llama.fast_copy import find_copy, make_copy, needs_copy, reject_copy
 from gistread.engine.llama.fit import SEQUENCES, STATES, Gpu, Layout, batch_tokens_of, sizes_of
-from gistread.engine.llama.gguf import GgufHeader, read_adapted_header, read_header
+from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
 from gistread.engine.llama.messages import Load, LoadAttempt
 from gistread.engine.llama.worker.chat_template import ChatTemplate, TemplateError
@@ -65,7 +65,7 @@ def load(
 
     `progress` gets numbers from 0 to 1.
     """
-    header, cards = read_adapted_header(Path(message.path), Path(message.adapter) if message.adapter else None), gpus()
+    header, cards = read_header(Path(message.path), Path(message.adapter) if message.adapter else None), gpus()
     new_loader = partial(_Loader, message, header, cards, progress, on_attempt)
     folder, uses_card = Path(message.copies), bool(cards) and message.options.gpu_layers != 0
     if message.copies and message.first_layout < 0 and not uses_card and needs_copy(header):
