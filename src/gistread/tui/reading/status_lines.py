@@ -131,7 +131,8 @@ class StatusLines:
                         status, parts=(*status.parts, f"a small model: {key('choose-model')} has better ones")
                     )
                 if self._panes.memory_hidden and not context.session.has_model:
-                    status = replace(status, parts=(*status.parts, f"{key('memory')} shows the memory"))
+                    first, *others = status.parts  # in one part, which is never dropped
+                    status = replace(status, parts=(f"{first} · {key('memory')} shows the memory", *others))
             if controllers.search.note and not context.input_line.is_open:
                 note = controllers.search.note
             elif not note and context.position.looking:
