@@ -50,7 +50,8 @@ def test_two_thousand_broken_files_of_each_format(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in formats() if name != "pdf"])
 def test_a_few_hostile_files_of_each_format(name: str) -> None:
-    assert list(run(HostileCases(name, seed=4), 0, 6, Tally())) == []
+    # On cores shared with other tests, the same work takes more processor time.
+    assert list(run(HostileCases(name, seed=4, hang_s=40.0), 0, 6, Tally())) == []
 
 
 @pytest.mark.slow

@@ -23,13 +23,14 @@ _NUMBERS = ("-1", "0", "1e9", "99999999999999999999", "NaN", "0x7fffffff", "2147
 class HostileCases(Cases):
     """Hostile files of one format."""
 
-    def __init__(self, name: str, seed: int) -> None:
+    def __init__(self, name: str, seed: int, hang_s: float = HANG_S) -> None:
         super().__init__(name, seed)
         self._trap_seed = seed
+        self._hang_s = hang_s
 
     @property
     def hang_s(self) -> float:
-        return HANG_S
+        return self._hang_s
 
     @property
     def memory_bytes(self) -> int:

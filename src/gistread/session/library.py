@@ -130,7 +130,7 @@ class LibraryQuestion:
         return piece.book, (citation.start + shift, min(citation.end, piece.end) + shift)
 
     def _quoting(self, answered: Answered, text: Book, matches: Matches, likeliest: NamedBook) -> Answered:
-        """Cite the sentence nearest to the question where the title above its passage is cited.
+        """Cite the sentence nearest to the question where the title of its book is cited.
 
         If the model does not know which book is asked for, the answer is the one with the words of the question.
         """
@@ -147,7 +147,7 @@ class LibraryQuestion:
             if piece is None:
                 continue
             start, end = one.start, one.end
-            if start < piece.start:
+            if start < piece.start or one.quote.strip() == piece.book.entry.title:
                 passage = text.text[piece.start : piece.end]
                 places = places_in(passage, matches.weights, piece.book.indexed.language)
                 sentence = best_sentence(passage, places, matches.weights.__getitem__)
