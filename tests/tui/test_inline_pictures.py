@@ -65,7 +65,7 @@ async def test_a_picture_that_is_loaded_above_the_view_moves_nothing(tmp_path: P
         screen.book_pane.scroll_to_offset(below)
         await until(pilot, lambda: any(screen.controllers.pictures._figures.values()))
         assert screen.book_pane.reading_offset == below
-        assert row_with(pilot, "It blew.") == screen.book_pane.region.y
+        assert row_with(pilot, "It blew.") == screen.book_pane.content_region.y
         await pilot.press("up", "up")
         await until(pilot, lambda: rows_of(app, RED) or "A red flag" in text_of(app))
 

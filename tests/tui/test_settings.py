@@ -28,12 +28,12 @@ async def test_no_change_is_lost_however_slow_the_disk(tmp_path: Path, monkeypat
     settings.set("theme", "paper")
     settings.set("text_width", 60)
     await asyncio.sleep(0)  # the first write is on its way
-    settings.set("follow", False)
+    settings.set("pictures", False)
     settings.set("text_width", 64)
     assert settings.config.text_width == 64
     await settings.close()
     saved = load_config(file)
-    assert (saved.theme, saved.text_width, saved.follow) == ("paper", 64, False)
+    assert (saved.theme, saved.text_width, saved.pictures) == ("paper", 64, False)
 
 
 async def test_an_unwritable_file_is_a_warning_and_the_change_is_kept(tmp_path: Path) -> None:

@@ -103,7 +103,9 @@ class StatusLines:
         typed, asked = bool(context.question.value.strip()), len(context.answers_pane.exchanges)
         hidden = bool(asked) and not (self._panes.answers_shown or self._panes.narrow)
         shows = f" · {self._services.key_hint('answers')} shows {counted(asked, 'earlier question')}" if hidden else ""
-        context.question.placeholder = f"Ask the book{shows}"
+        answering = context.session.activity.asking_model if context.session else ""
+        answers = f" · {clean(answering)} answers" if answering else ""
+        context.question.placeholder = f"Ask the book{answers}{shows}"
         by_key = self._services.key_hint("switch-steps"), controllers.steps.chip, run("steps.switch")
         reader = context.session.reader if context.session else DEFAULT_READER
         method = self._services.key_hint("choose-reader"), title_of(reader), "app.choose_reader"
@@ -150,6 +152,10 @@ class StatusLines:
         count = controllers.context.book_pane.count.pending if controllers is not None else ""
         keys = self._screen.query_one("#keys", KeyLine)
         keys.show_keys(self._panes.current.value, self._services.keymap, leading, count, typing=typing)
+        # On a narrow screen, what can be done with selected text takes the room of the status.
+        selected = bool(leading) and leading[-1] == _SELECTED[-1]
+        status = self._screen.query_one("#status", StatusLine)
+        status.display = not (selected and keys.display and self._panes.narrow) or status.has_class("-parted")
 
     def _guide(self, session: "Session | None") -> tuple[tuple[str, str], ...]:
         """Explain the memory and what to do next: (text, id of the command that a click runs)."""
