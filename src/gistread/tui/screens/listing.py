@@ -245,7 +245,13 @@ class ListScreen(Panel[T | None]):
             return
         panel = self.query_one(".panel")
         self._most_rows = max(self._most_rows, self.list.row_count)
-        panel.styles.height = panel.outer_size.height - self.list.size.height + self._most_rows
+        before, height = panel.styles.height, panel.outer_size.height - self.list.size.height + self._most_rows
+        panel.styles.height = height
+        if before is None or before.value != height:  # a list squeezed to one row tells too little: measure again
+            self.call_after_refresh(self._fit)
+        elif self.list.cursor_key == self._first_key:
+            self.list.scroll_to(y=0, animate=False)  # now its heading may fit
+            self.list.scroll_to_key(self.list.cursor_key)
 
     def say(self, note: str) -> None:
         self.note = note
