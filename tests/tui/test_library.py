@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from textual.widgets import Input
 
 from gistread.config import load_config
@@ -82,13 +83,14 @@ async def test_another_book_takes_the_place_of_the_open_one(tmp_path: Path, fold
         assert sum(isinstance(one, ReadingScreen) for one in app.screen_stack) == 1
 
 
-async def test_a_path_is_proposed_as_it_is_typed(tmp_path: Path, folder: Path) -> None:
+async def test_a_path_is_proposed_as_it_is_typed(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder.parent)  # A short path: the line shows its end
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: "sample" in text_of(app))
         await pilot.press("o")
         line = app.screen.query_one("#path", Input)
-        line.value = f"{folder}/The "
+        line.value = f"{folder.name}/The "
         line.cursor_position = len(line.value)
         await pilot.press("L")
         await until(pilot, lambda: "The Long Tale.txt" in text_of(app))
