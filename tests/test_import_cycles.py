@@ -21,16 +21,7 @@ def modules() -> dict[str, ast.Module]:
 
 
 def imports_of(tree: ast.Module, known: Mapping[str, object]) -> Iterator[str]:
-    """The modules that a module imports when it runs; those for types alone are left out."""
-    for_types = {
-        id(part)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for part in node.body
-    }
     for node in ast.walk(tree):
-        if id(node) in for_types:
-            continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
         elif isinstance(node, ast.ImportFrom) and node.module is not None:

@@ -35,7 +35,7 @@ class Method:
         """Import the reader. Calling it raises UsageError."""
         from gistread.readers.checked import check_events
         from gistread.readers.selection import about_selection
-        from gistread.readers.steering import with_steps_back
+        from gistread.readers.stepping_back import with_steps_back
         from gistread.readers.thread import with_thread, within_bound
 
         by_method = self.plain_reader()

@@ -104,7 +104,6 @@ def _hub_address(words: str) -> HubAddress:
     return address
 
 
-_SUFFIX = ".gguf"
 _COUNT = re.compile(r"-\d{5}-of-(\d{5})\.gguf$", re.IGNORECASE)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")

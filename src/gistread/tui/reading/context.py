@@ -19,14 +19,13 @@ from gistread.store.model import NameCorrection, ReadingPlace
 from gistread.store.pace import ReadingSpeed
 from gistread.store.user_data import UserData
 from gistread.tui.progress import Progress
-from gistread.tui.reading.pane_switcher import Pane
+from gistread.tui.reading.pane_switcher import BookScreen, Pane
 from gistread.tui.reading.position import ModelPlace, ReadingPosition
 from gistread.tui.services import AppServices
 from gistread.tui.text import LongText, Mark
 
 if TYPE_CHECKING:
     from gistread.session.session import Session
-    from gistread.tui.screens.reading import ReadingScreen
 
 
 REST_S = 1.0  # how long a place must be at rest before it is written
@@ -156,7 +155,7 @@ class ReadingContext:
     """The open book, the widgets that show it, and the application around them."""
 
     def __init__(
-        self, screen: "ReadingScreen", services: AppServices, book: Book, path: Path | None, saved: ReadingPlace
+        self, screen: BookScreen, services: AppServices, book: Book, path: Path | None, saved: ReadingPlace
     ) -> None:
         """`path`: the file the book came from, None for standard input; `saved`: where the user was."""
         self.screen = screen

@@ -14,7 +14,6 @@ from textual.app import ComposeResult
 from textual.containers import Grid, Horizontal, Vertical
 from textual.geometry import Size
 from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gistread.book.model import Book
@@ -32,6 +31,7 @@ from gistread.tui.reading.pane_switcher import (
     KEY_LINE_ROWS,
     ROOMY_COLUMNS,
     WIDE_COLUMNS,
+    BookScreen,
     Pane,
     PaneSwitcher,
 )
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from gistread.session.session import Session
 
 
-class ReadingScreen(Screen[None]):
+class ReadingScreen(BookScreen):
     """The screen for one book: an open one, or the path of one to open."""
 
     BINDINGS = [*bindings(*READING), *own_keys((BOUND_KEY, run("line.ask_bound"), "Set where answers stop"))]  # noqa: RUF012
