@@ -12,8 +12,10 @@ from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory, GistSource, PageSize, ReadingMode
 from gistread.memory.reading import PageAhead, PageFound, PageRead, ReadingPlan, characters_left, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
+from gistread.prompts import TRAINED
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book, prose
+from tests.memory.test_gisting import PAGE
 
 BOOK = make_book(
     ["# One", "By Nobody"],
@@ -183,3 +185,18 @@ async def test_second_attempts_end_if_none_of_six_passed(store: MemoryStore, pas
         events = [event async for event in read_book(kept, FakeEngine(says=says)) if isinstance(event, PageRead)]
     assert (len(events), tried, sum(event.retries for event in events)) == (15, second, second)
     assert sum(len(event.faults) for event in events) == 15 + (0 if passes else 6)
+
+
+@pytest.mark.parametrize(
+    ("wording", "source"), [("", GistSource.MODEL), (TRAINED, GistSource.EXTRACTIVE)], ids=["a good model", "starter"]
+)
+async def test_a_gist_may_name_the_narrator_whom_an_earlier_page_named(
+    store: MemoryStore, wording: str, source: GistSource
+) -> None:
+    told = "It was the landlord who called me Watson in front of everybody at the table that evening."
+    book = make_book([f"{told} {prose(90)}"], [PAGE])
+    model = FakeEngine(says=lambda _: "They tell Watson that Holloway finds the Marigold gone; Tamsin saw nobody go.")
+    model._info = replace(model.info, wording=wording)
+    with store.open(book, MemoryRequest("fake", "f", SIZE)) as kept:
+        gists = [event.entry.gist async for event in read_book(kept, model) if isinstance(event, PageRead)]
+    assert gists[-1].source is source

@@ -17,7 +17,7 @@ from gistread.engine.concurrency import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
 from gistread.memory.derived import ArtifactProgress, as_finished, key_of
 from gistread.memory.extractive import extract, shared_terms
-from gistread.memory.guard import Draft, Fault, no_foreign_names, not_a_refusal, not_the_prompt
+from gistread.memory.guard import Draft, Fault, no_foreign_names, not_a_refusal, not_the_prompt, told_before
 from gistread.memory.model import GistMemory, MemoryEntry
 from gistread.memory.sizes import TOKENS_PER_WORD, RemainingWork, unread_page_words
 from gistread.search.tokens import ARTICLES, Terms, folded
@@ -74,7 +74,8 @@ async def build(
                 (" ".join(match[1].split()), tuple(filter(None, (one.strip() for one in match[2].split(";")))))
                 for match in _LINE.finditer(said.text + ("" if said.finish == "length" else "\n"))
             ]
-            kept = _guard(lines, text) or _sentences_as_facts(text)
+            told = told_before(memory.book.text, entry.page.start, engine.info.wording)
+            kept = _guard(lines, text, told) or _sentences_as_facts(text)
             record = {"facts": [[fact, list(elements)] for fact, elements in kept]}
             memory.derived.at(entry.page.start).put(_KIND, _key(text), record)
             return said.usage
@@ -121,12 +122,12 @@ def _known(memory: GistMemory, entry: MemoryEntry) -> list[Fact] | None:
     return None
 
 
-def _guard(lines: Iterable[_Line], page: str) -> list[_Line]:
+def _guard(lines: Iterable[_Line], page: str, told: str) -> list[_Line]:
     own_words = prompts.load("extract").own_words
     terms = set(shared_terms(page))
     kept: dict[str, _Line] = {}
     for fact, elements in lines:
-        draft = Draft(fact, page, own_words)
+        draft = Draft(fact, page, own_words, told_before=told)
         faults: list[Fault | None] = [rule(draft) for rule in (no_foreign_names, not_a_refusal, not_the_prompt)]
         said = set(shared_terms(fact))
         if any(faults) or len(said & terms) < max(1, _MIN_SHARED * len(said)):

@@ -60,11 +60,12 @@ async def gist_page(
     *,
     task: str = "",
     wanted: int = 0,
+    told_before: str = "",
     on_draft: Callable[[str], None] = lambda _: None,
 ) -> GistResult:
     """Make the gist of a page; the fallback takes sentences near the `task`. Raises EngineError.
 
-    `on_draft` gets the text so far of an attempt, and an empty text if it is rejected.
+    `told_before`: see `Draft`. `on_draft` gets the text so far of an attempt, and an empty text if it is rejected.
     """
     page_words = count_words(text)
     if is_short(text):
@@ -72,7 +73,8 @@ async def gist_page(
     faults: list[Fault] = []
     usage = protocol.NO_USAGE
     for attempt in attempts:
-        gist, fault, cost = await _draft(text, attempt, engine, priority, on_draft)
+        draft = Draft("", text, attempt.own_words, before=attempt.before, told_before=told_before)
+        gist, fault, cost = await _write(draft, attempt, engine, priority, on_draft)
         usage += cost
         if fault is None:
             return GistResult(Gist(gist, count_words(gist), GistSource.MODEL), tuple(faults), usage)
@@ -82,8 +84,12 @@ async def gist_page(
     return GistResult(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
 
 
-async def _draft(
-    text: str, attempt: Attempt, engine: protocol.Engine, priority: protocol.Priority, on_draft: Callable[[str], None]
+async def _write(
+    draft: Draft,
+    attempt: Attempt,
+    engine: protocol.Engine,
+    priority: protocol.Priority,
+    on_draft: Callable[[str], None],
 ) -> tuple[str, Fault | None, protocol.Usage]:
     """The model's text, its fault if any, and the cost. Stops early at a fault that further words cannot mend."""
     written, checked = "", 0
@@ -97,14 +103,13 @@ async def _draft(
                     if len(written) >= checked + _CHECKED_EVERY:
                         checked = len(written)
                         so_far, _ = clean(written)
-                        if fault := find_final_fault(Draft(so_far, text, attempt.own_words, before=attempt.before)):
+                        if fault := find_final_fault(replace(draft, text=so_far)):
                             return so_far, fault, usage
                 case protocol.StreamRestarted():
                     written, checked = "", 0
                 case protocol.Completion():
                     gist, cut_off = clean(event.text, cut_off=event.finish == "length")
-                    draft = Draft(gist, text, attempt.own_words, cut_off, attempt.before)
-                    return gist, find_fault(draft), event.usage
+                    return gist, find_fault(replace(draft, text=gist, cut_off=cut_off)), event.usage
     return "", Fault.EMPTY, usage
 
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
+from gistread.prompts import TRAINED
 from gistread.search.tokens import folded
 from gistread.words import UNSPACED_CHARACTER, count_words, folded_words
 
@@ -34,6 +35,15 @@ class Draft:
     prompt_words: str = ""  # The prompt without the page
     cut_off: bool = False  # Stopped in mid-sentence, and too short without that sentence
     before: str = ""  # Text before the page that the model saw too; names in it are allowed
+    told_before: str = ""  # All text before the page, if names in it are allowed; see `told_before`
+
+
+def told_before(text: str, start: int, wording: str) -> str:
+    """The book's text before a page: a gist may name a person who is only "he" or "I" on the page.
+
+    Empty for the starter, by the wording of its prompts: its names of people who are not on the page are made up.
+    """
+    return "" if wording == TRAINED else text[:start]
 
 
 _FEW = 24  # Fewer words are not checked for loops and copies
@@ -76,6 +86,7 @@ _CONTROL = re.compile(
     re.DOTALL,
 )
 _NATIONAL = re.compile(r"\w+(?:ish|ese|i?ans?|m[ae]n|wom[ae]n)")  # "Scottish", "Englishman": forms of a country's name
+_WHOLE_NAME = 5  # Letters of a name that always count: in a whole book, some name has the first three
 _LEAST_NUMBER = 3  # Smaller numbers are counted by paraphrases ("the two of them")
 _LABEL = re.compile(r"(?<!\S)<\d{1,4}>(?!\S)")  # A pause label of a prompt
 _REFUSAL = re.compile(
@@ -221,13 +232,18 @@ def no_foreign_names(draft: Draft) -> Fault | None:
 
 
 def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
-    """The names of a draft that its page and the text before lack, accents aside; and all of its names."""
+    """The names of a draft that neither its page nor the text before has, accents aside; and all of its names."""
     names = _names(draft.text) if capitals_mark_names(draft.page) else set()
     names |= set(_KATAKANA.findall(draft.text))
     seen = _fold(f"{draft.before}\n{draft.page}")
     words = " ".join(["", *_WORD.findall(seen)])
     foreign = {name for name in names if f" {_stem(_fold(name))}" not in words and _fold(name) not in seen}
-    return {name for name in foreign if not _NATIONAL.fullmatch(name)}, names
+    return {name for name in foreign if not (_NATIONAL.fullmatch(name) or _is_told(name, draft.told_before))}, names
+
+
+def _is_told(name: str, text: str) -> bool:
+    """Whether a whole book has a name, without its last two letters if it is long: "Наташу" of "Наташа"."""
+    return name[: max(_WHOLE_NAME, len(name) - 2)] in text
 
 
 def _fold(text: str) -> str:

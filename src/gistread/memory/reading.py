@@ -16,7 +16,7 @@ from gistread.engine.concurrency import ConcurrencyLimit
 from gistread.engine.protocol import Engine, Priority, Usage
 from gistread.memory.front_matter import front_matter_end, front_matter_entries
 from gistread.memory.gisting import Attempt, careful_attempts, extra_task_tokens, gist_page, is_short
-from gistread.memory.guard import Fault
+from gistread.memory.guard import Fault, told_before
 from gistread.memory.model import GistSource, MemoryEntry, Page, ReadingMode
 from gistread.memory.pagination import TOKENS_BESIDE, chapter_end, next_page
 from gistread.memory.single_pass import SinglePass
@@ -251,6 +251,7 @@ class _Reading:
                 attempts,
                 Priority.BACKGROUND,
                 task=memory.focus.task,
+                told_before=told_before(memory.book.text, page.start, self._engine.info.wording),
                 on_draft=partial(self._on_draft, page.start),
             )
         finally:

@@ -23,6 +23,7 @@ from gistread.memory import gisting
 from gistread.memory.derived import ArtifactProgress, DerivedRecords, as_finished, key_of
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import careful_attempts, gist_page, is_short, merged_words, wanted_words
+from gistread.memory.guard import told_before
 from gistread.memory.model import Gist, GistMemory, GistSource, Page
 from gistread.memory.sizes import TOKENS_PER_WORD, RemainingWork, unread_page_words
 from gistread.words import count_words
@@ -197,9 +198,12 @@ async def _summary(
     most = int((engine.info.context_tokens / TOKENS_PER_WORD - _TASK_WORDS) / (MAX_CHILDREN + _OUTPUT_CHILDREN))
     wanted = min(merged_words(count_words(text)), max(1, most))
     attempts = await careful_attempts(text, engine, memory.focus, wanted)
-    task = memory.focus.task
+    task, told = (
+        memory.focus.task,
+        told_before(memory.book.text, memory.entry(pages.last).page.end, engine.info.wording),
+    )
     try:
-        result = await gist_page(text, engine, attempts, priority, task=task, wanted=wanted)
+        result = await gist_page(text, engine, attempts, priority, task=task, wanted=wanted, told_before=told)
         gist, usage = result.gist, result.usage
     except PromptTooLongError:  # a model with a larger window made the gists
         gist, usage = _stand_in(text, task), NO_USAGE

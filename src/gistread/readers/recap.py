@@ -12,7 +12,7 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.book.sentences import sentence_spans
 from gistread.memory.extractive import choose, shared_terms
 from gistread.memory.front_matter import front_matter_end
-from gistread.memory.guard import Draft, foreign_names, foreign_numbers
+from gistread.memory.guard import Draft, foreign_names, foreign_numbers, told_before
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span, sentence_at, sentences_of
 from gistread.memory.spoilers import has_plot
@@ -112,7 +112,8 @@ def _told(sentence: str, node: Node, memory: GistMemory) -> RecapSentence:
     """The sentence of a gist, or the book's most similar one where the gist says what its pages do not."""
     place = _place(sentence, node, memory)
     pages = [memory.entry(number).page for number in range(node.first, node.last + 1)]
-    draft = Draft(sentence, memory.book.text[pages[0].start : pages[-1].end])
+    told = told_before(memory.book.text, pages[0].start, memory.focus.wording)
+    draft = Draft(sentence, memory.book.text[pages[0].start : pages[-1].end], told_before=told)
     terms = set(shared_terms(sentence))
     is_sure = len(terms.intersection(shared_terms(draft.page))) >= _LEAST_SHARED * len(terms)
     if is_sure and not foreign_numbers(draft) and not foreign_names(draft)[0]:
