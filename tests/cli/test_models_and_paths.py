@@ -39,7 +39,6 @@ def test_list_json_has_the_shape_of_the_design(run: Run, tiny: Path) -> None:
                 "problem": None,
                 "chat_template": True,
                 "memory": None,
-                "files": 1,
                 "place": None,
                 "also": [],
                 "adapter": None,
@@ -112,9 +111,8 @@ def test_rm_deletes_a_downloaded_model_and_no_other(run: Run, tiny: Path) -> Non
     assert run("models", "rm", "ours", "--json").json == {"deleted": [str(ours)]}
     assert not ours.exists()
     assert load_config(default_paths().config_file).model == ""
-    (folder / "half.gguf.part").write_bytes(b"GGUF")
-    (folder / "half.gguf.part.json").write_text("{}")
-    assert "half.gguf.part" in run("models", "rm", "half").err
+    (folder / "half.gguf.0123456789ab.part").write_bytes(b"GGUF")
+    assert "half.gguf.0123456789ab.part" in run("models", "rm", "half").err
     assert list(folder.iterdir()) == []
 
 

@@ -27,7 +27,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _found(folder: Path) -> Any:
     from gistread.engine.model_search import FoundModel
 
-    return [FoundModel(path.stem, (path,)) for path in sorted(folder.glob("*.gguf"))]
+    return [FoundModel(path.stem, path) for path in sorted(folder.glob("*.gguf"))]
 
 
 class GoodEngine(FakeEngine):

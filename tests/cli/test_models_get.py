@@ -159,10 +159,14 @@ def process(*words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+def present() -> int:
+    """Bytes of the partial file."""
+    return sum(part.stat().st_size for part in default_paths().models.glob("tiny.gguf.*.part"))
+
+
 def some_bytes_more(before: int, running: subprocess.Popen[str]) -> None:
     """Wait until the process has written more bytes of the file."""
-    part = default_paths().models / "tiny.gguf.part"
-    while running.poll() is None and (not part.exists() or part.stat().st_size <= before):
+    while running.poll() is None and present() <= before:
         time.sleep(0.002)
 
 
@@ -174,7 +178,7 @@ def test_ctrl_c_names_the_command_that_resumes(run: Run, hub: FaultyServer, gguf
     _, err = running.communicate(timeout=30)
     assert running.returncode == ExitStatus.INTERRUPTED
     assert "Run `gistread models get hf:owner/tiny-GGUF` to resume" in err
-    here = (default_paths().models / "tiny.gguf.part").stat().st_size
+    here = present()
     assert 20_000 < here < len(gguf)
     hub.always = None
     assert "of which" in run("models", "get", "tiny", "--yes").err
@@ -184,10 +188,9 @@ def test_ctrl_c_names_the_command_that_resumes(run: Run, hub: FaultyServer, gguf
 def killed_again_and_again(hub: FaultyServer, data: bytes, kills: int, bytes_per_s: float) -> None:
     hub.always = throttled(bytes_per_s)
     source = random.Random(1)
-    part = default_paths().models / "tiny.gguf.part"
     for kill in range(kills):
         running = process("hf:owner/tiny-GGUF", "--yes")
-        here = part.stat().st_size if part.exists() else 0
+        here = present()
         # Evenly spread, each at a random byte of its stretch: before the first byte, and in the middle of a block, too.
         until = max(here, round(len(data) * (kill + source.random()) / (kills + 1)))
         if source.random() < 0.9:

@@ -30,7 +30,6 @@ def test_only_small_whole_models_of_a_slow_type_are_copied(header: GgufHeader) -
     assert needs_copy(header)
     assert not needs_copy(replace(header, layer_type="Q8_0"))
     assert not needs_copy(replace(header, parameters=1_000_000_000))
-    assert not needs_copy(replace(header, split_count=2))
 
 
 async def test_the_copy_is_made_once_and_used(slow: Path, start: StartEngine, tmp_path: Path) -> None:

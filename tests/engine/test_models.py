@@ -111,22 +111,6 @@ def test_finds_what_ollama_keeps_by_the_names_that_ollama_uses(
     assert resolve_model("tiny:1b").parent == folder / "blobs"
 
 
-def test_a_model_in_several_files_is_one_model(home: Path) -> None:
-    parts = [gguf(home / "models" / f"big-Q4-0000{number}-of-00003.gguf") for number in (1, 2, 3)]
-    model = only()
-    assert (model.name, model.path, model.parameters, model.usable) == ("big-Q4", parts[0], 3 * 64, True)
-    assert model.size_bytes == sum(part.stat().st_size for part in parts)
-
-
-@pytest.mark.parametrize("missing", [1, 2, 3])
-def test_a_model_that_lacks_a_file_says_so(home: Path, missing: int) -> None:
-    for number in {1, 2, 3} - {missing}:
-        gguf(home / "models" / f"big-0000{number}-of-00003.gguf")
-    assert (only().usable, only().problem) == (False, f"part {missing} of 3 is missing")
-    with pytest.raises(EngineError, match=f"big cannot be used: part {missing} of 3 is missing"):
-        resolve_model("big")
-
-
 def test_models_that_write_no_text_are_listed_with_the_reason(home: Path) -> None:
     gguf(home / "models" / "eyes.gguf", "clip", vocabulary=0)
     gguf(home / "models" / "mmproj-tiny-F16.gguf")

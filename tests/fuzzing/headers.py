@@ -85,7 +85,7 @@ class HeaderCases(Cases):
         path = self._written(index)
         if index % 20 == 0:
             os.truncate(path, 3_000_000_000)  # what it claims may well be there, as zeros
-        model = describe(FoundModel(path.stem, (path,)))
+        model = describe(FoundModel(path.stem, path))
         fit = memory_fit_of(model, _FREE_BYTES)
         told = [
             *facts(model),

@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from gistread.config import Config, load_config
 from gistread.engine.catalogue import CatalogueEntry, Machine, read_catalogue
+from gistread.engine.fetching.partial_file import partial_path
 from gistread.engine.model_search import found_models
 from gistread.paths import Paths
 from gistread.tui.app import GistreadApp
@@ -60,7 +61,7 @@ def only_fetched(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> None:
     """Of all models on this machine, those that were fetched."""
     monkeypatch.setattr(
         "gistread.engine.models.found_models",
-        lambda *_, **__: [one for one in found_models() if one.parts[0].is_relative_to(paths.models)],
+        lambda *_, **__: [one for one in found_models() if one.path.is_relative_to(paths.models)],
     )
     monkeypatch.setattr("gistread.engine.model_search.default_paths", lambda: paths)
 
@@ -94,9 +95,9 @@ def placed(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def part(placed: Path) -> Path:
+def part(placed: Path, gguf: bytes) -> Path:
     """The partial file."""
-    return placed.with_name("tiny.gguf.part")
+    return partial_path(placed.parent, placed.name, sha256(gguf))
 
 
 async def choosing(pilot: "Pilot[None]") -> None:
@@ -236,7 +237,7 @@ async def test_an_unfinished_download_is_resumed_or_discarded_after_a_restart(
 ) -> None:
     serve_repository(hub, "owner/other", {"other.gguf": gguf})
     hub.always = throttled(20_000)
-    part = paths_in(tmp_path).models / "other.gguf.part"
+    part = partial_path(paths_in(tmp_path).models, "other.gguf", sha256(gguf))
 
     async def ask_about_it(pilot: "Pilot[None]") -> None:
         await choosing(pilot)

@@ -205,8 +205,7 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         "model",
         metavar="NAME",
         nargs="?",
-        help="a catalogue name, hf:owner/repository:FILE or :Q4_K_M, or an https address "
-        "(default: the recommended one)",
+        help="a catalogue name, hf:owner/repository:FILE or :Q4_K_M (default: the recommended one)",
     )
     get.add_argument("-y", "--yes", action="store_true", help="accept the licence and the size without asking")
     get.add_argument("--use", action="store_true", help="make it the default model")

@@ -12,7 +12,7 @@ from gistread.cli.json_output import fields, memories_document, pages_document
 from gistread.cli.opening import open_named
 from gistread.cli.output import report, say
 from gistread.config import Config
-from gistread.engine.model_search import whole_name
+from gistread.engine.model_search import plain_name
 from gistread.engine.models import find_source
 from gistread.errors import EngineError, GistreadError
 from gistread.library.figures import describe_memory, relative_time
@@ -156,7 +156,7 @@ def find_memory(
         raise GistreadError(message, f"Run `gistread index {book}` first, or use `ask --index`.")
     name = model.casefold()
     with contextlib.suppress(EngineError):
-        name = whole_name(find_source(model).name).casefold() if model else ""
+        name = plain_name(find_source(model).name).casefold() if model else ""
     by_model = [header for header in read if name in header.model_name.casefold()]
     if not by_model:
         models = ", ".join(sorted({header.model_name for header in read}))

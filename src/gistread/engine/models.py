@@ -16,9 +16,8 @@ from gistread.engine.model_search import (
     FoundModel,
     found_models,
     own_adapter,
-    parts_of,
+    plain_name,
     starter_path,
-    whole_name,
 )
 from gistread.engine.remote.address import ServerAddress, is_address, parse_address
 from gistread.errors import EngineError
@@ -98,11 +97,7 @@ def _as_path(spec: str) -> Path | None:
     try:
         path = Path(spec).expanduser()
         if path.is_file():
-            parts = parts_of(path)
-            for number, part in enumerate(parts, 1):
-                if len(parts) > 1 and not part.exists():
-                    raise EngineError(f"{path.name} cannot be used: part {number} of {len(parts)} is missing.", _LIST)
-            return parts[0]
+            return path
     except (OSError, RuntimeError):  # too long for a path, no such user
         return None
     if path.suffix.lower() == SUFFIX and len(path.parts) > 1 and not path.is_dir():
@@ -111,7 +106,7 @@ def _as_path(spec: str) -> Path | None:
 
 
 def _matching(models: Sequence[FoundModel], spec: str) -> list[FoundModel]:
-    wanted = whole_name(spec).casefold()
+    wanted = plain_name(spec).casefold()
     tests: list[Callable[[str], bool]] = [
         lambda name: name == wanted,
         lambda name: name == f"{wanted}:latest",  # as in Ollama
@@ -265,5 +260,5 @@ def _fingerprints_here(name: str) -> tuple[str, ...]:
     for model in found_models():
         if model.name.casefold() == name.casefold():
             with contextlib.suppress(EngineError):
-                fingerprints.append(read_header(model.parts[0]).fingerprint)
+                fingerprints.append(read_header(model.path).fingerprint)
     return tuple(fingerprints)

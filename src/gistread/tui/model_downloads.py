@@ -20,7 +20,7 @@ from gistread.engine.catalogue import (
     this_machine,
 )
 from gistread.engine.fetching.download import Progress
-from gistread.engine.fetching.hub import is_address
+from gistread.engine.fetching.hub import is_on_the_hub
 from gistread.engine.fetching.network import network_of
 from gistread.engine.fetching.partial_file import discard_download
 from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, get, make_plan, present_bytes
@@ -40,7 +40,6 @@ class Download:
     plan: Plan
     running: bool = True
     progress: Progress | None = None
-    number: int = 1  # Number of the file being downloaded
     problem: str = ""
 
     @property
@@ -55,7 +54,7 @@ class Download:
             return f"paused at {self.share:.0%}"
         if self.progress is None:
             return "starting"
-        return f"{self.share:.0%} · {progress_text(self.progress, self.number, len(self.plan.files))}"
+        return f"{self.share:.0%} · {progress_text(self.progress)}"
 
 
 class ModelDownloads:
@@ -127,7 +126,7 @@ class ModelDownloads:
     async def _ask_to_get(self, spec: str) -> None:
         """Plan a download, asking the hub only for what is not in the catalogue; then ask the user."""
         catalogue = await asyncio.to_thread(read_catalogue) if self._catalogue is None else self._catalogue
-        if is_address(spec):
+        if is_on_the_hub(spec):
             self._app.notify("Looking it up …", timeout=2)
         plan = await asyncio.to_thread(lambda: asyncio.run(make_plan(spec, catalogue, network_of())))
         check_disk(plan, self._folder)
@@ -153,7 +152,7 @@ class ModelDownloads:
         if what in ("pause", "discard"):
             await self._pause()
         if what == "discard":
-            await asyncio.to_thread(discard_download, self._folder, plan.files[0].name)
+            await asyncio.to_thread(discard_download, self._folder, plan.file.name)
             self._download = None
             self._redraw()
             await self.prepare()
@@ -187,10 +186,10 @@ class ModelDownloads:
         threading.Thread(target=run, name="download", daemon=True).start()
         self._timer = self._app.set_interval(1.0, self._redraw)
 
-    def _tell(self, progress: Progress, number: int, count: int) -> None:
+    def _tell(self, progress: Progress) -> None:
         """Called in the thread; the next redraw shows it."""
         if self._download is not None:
-            self._download = replace(self._download, progress=progress, number=number)
+            self._download = replace(self._download, progress=progress)
 
     def _end(self, plan: Plan, outcome: FetchedModel | Exception | None) -> None:
         """Called in the app's loop; without an outcome, the download was paused."""

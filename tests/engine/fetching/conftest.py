@@ -22,5 +22,5 @@ def server(gguf: bytes) -> Iterator[FaultyServer]:
 
 
 @pytest.fixture
-def downloads(server: FaultyServer, tmp_path: Path) -> Downloads:
-    return Downloads(server, tmp_path / "models")
+def downloads(server: FaultyServer, tmp_path: Path, gguf: bytes) -> Downloads:
+    return Downloads(server, tmp_path / "models", gguf)

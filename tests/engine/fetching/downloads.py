@@ -6,38 +6,38 @@ from pathlib import Path
 
 from gistread.engine.fetching.download import Progress, RemoteFile, download
 from gistread.engine.fetching.network import Network
-from gistread.engine.fetching.partial_file import PartialFile
-from tests.engine.fetching.server import FaultyServer
+from gistread.engine.fetching.partial_file import PartialFile, partial_path
+from tests.engine.fetching.server import FaultyServer, sha256
 
 
 class Downloads:
     """Runs downloads into one folder, and records their progress."""
 
-    def __init__(self, server: FaultyServer, folder: Path) -> None:
+    def __init__(self, server: FaultyServer, folder: Path, data: bytes) -> None:
+        """`data`: the file as published."""
         self.server = server
         self.folder = folder
         self.told: list[Progress] = []
         self.network = Network(server.url, stall_s=0.3, pause_s=0.01, attempts=4)
-        self.file = RemoteFile(f"{server.url}/tiny.gguf", "tiny.gguf")
+        self.file = RemoteFile(f"{server.url}/tiny.gguf", "tiny.gguf", len(data), sha256(data), "owner/tiny")
 
     def run(self, **changes: object) -> bytes:
         """The downloaded file. Raises as `download`."""
         file = replace(self.file, **changes)  # type: ignore[arg-type]
 
         async def work() -> None:
-            with PartialFile(self.folder, file.name) as part:
+            with PartialFile(self.part) as part:
                 await download(file, part, self.network, self.told.append)
                 part.rename(self.folder / file.name)
 
         asyncio.run(work())
         placed = self.folder / file.name
         assert not self.part.exists()
-        assert not list(self.folder.glob("*.json"))
         return placed.read_bytes()
 
     @property
     def part(self) -> Path:
-        return self.folder / "tiny.gguf.part"
+        return partial_path(self.folder, self.file.name, self.file.sha256)
 
     @property
     def notices(self) -> str:

@@ -15,13 +15,13 @@ from tests.engine.fetching.server import (
     cut_after,
     sha256,
     throttled,
+    without_ranges,
 )
 from tests.tiny_gguf import write_tiny_gguf
 
 
 def test_a_killed_download_is_rehashed_and_resumed(downloads: Downloads, gguf: bytes) -> None:
     downloads.server.always = throttled(400_000)
-    downloads.file = replace(downloads.file, sha256=sha256(gguf))
     asyncio.run(_cancelled_in_the_middle(downloads))
     here = downloads.part.stat().st_size
     assert 0 < here < len(gguf)
@@ -32,7 +32,7 @@ def test_a_killed_download_is_rehashed_and_resumed(downloads: Downloads, gguf: b
 
 
 async def _cancelled_in_the_middle(downloads: Downloads) -> None:
-    with PartialFile(downloads.folder, "tiny.gguf") as part:
+    with PartialFile(downloads.part) as part:
         some = asyncio.Event()
         work = asyncio.create_task(download(downloads.file, part, downloads.network, lambda told: some.set()))
         while part.length < 20_000:
@@ -46,48 +46,30 @@ async def _cancelled_in_the_middle(downloads: Downloads) -> None:
 def test_a_damaged_partial_file_fails_the_checksum(downloads: Downloads, gguf: bytes) -> None:
     downloads.server.faults = [cut_after(70_000), *[cut_after(0)] * 20]
     with pytest.raises(FetchError):
-        downloads.run(sha256=sha256(gguf))
+        downloads.run()
     damaged = bytearray(downloads.part.read_bytes())
     damaged[40_000] ^= 1
     downloads.part.write_bytes(damaged)
     downloads.server.faults = []
     with pytest.raises(FetchError, match="wrong SHA-256"):
-        downloads.run(sha256=sha256(gguf))
-    assert downloads.run(sha256=sha256(gguf)) == gguf
+        downloads.run()
+    assert downloads.run() == gguf
 
 
-@pytest.mark.parametrize("range_condition", [True, False])
-def test_a_file_that_changes_between_attempts_starts_over(
-    downloads: Downloads, gguf: bytes, tmp_path: Path, range_condition: bool
-) -> None:
-    """Whether or not the server respects If-Range."""
+def test_a_file_that_has_changed_on_the_hub_starts_over(downloads: Downloads, gguf: bytes, tmp_path: Path) -> None:
+    downloads.server.faults = [cut_after(70_000), *[cut_after(0)] * 20]
+    with pytest.raises(FetchError):
+        downloads.run()
     other = write_tiny_gguf(tmp_path / "other.gguf", seed=2).read_bytes()
-
-    def change(handler: object) -> bool:
-        downloads.server.files["/tiny.gguf"] = File(other, '"two"')
-        if not range_condition:
-            first = 60_000
-            handler.start(206, first, len(other) - first)  # type: ignore[attr-defined]
-            handler.send(other[first:])  # type: ignore[attr-defined]
-        return not range_condition
-
-    downloads.server.faults = [cut_after(60_000), change]
+    downloads.file = replace(downloads.file, sha256=sha256(other), size_bytes=len(other))
+    downloads.server.faults = []
+    downloads.server.files["/tiny.gguf"] = File(other)
     assert downloads.run() == other
 
 
-def test_halves_of_two_files_are_never_joined_without_an_identity(
-    downloads: Downloads, gguf: bytes, tmp_path: Path
-) -> None:
-    """Without ETag, date and checksum the download starts over."""
-    other = write_tiny_gguf(tmp_path / "other.gguf", seed=2).read_bytes()
-    downloads.server.files["/tiny.gguf"] = File(gguf, etag="")
-
-    def change(handler: object) -> bool:
-        downloads.server.files["/tiny.gguf"] = File(other, etag="")
-        return False
-
-    downloads.server.faults = [cut_after(60_000), change]
-    assert downloads.run() == other
+def test_a_server_that_cannot_resume_sends_the_whole_file(downloads: Downloads, gguf: bytes) -> None:
+    downloads.server.faults = [cut_after(70_000), without_ranges]
+    assert downloads.run() == gguf
 
 
 def test_a_full_disk_stops_the_download_and_keeps_the_partial_file(
@@ -124,7 +106,7 @@ def test_disk_space_is_checked_before_the_download(downloads: Downloads, monkeyp
 
 
 def test_a_second_process_does_not_download_the_same_file(downloads: Downloads) -> None:
-    with PartialFile(downloads.folder, "tiny.gguf"), pytest.raises(FetchError, match="Another gistread"):
+    with PartialFile(downloads.part), pytest.raises(FetchError, match="Another gistread"):
         downloads.run()
     assert not downloads.server.requests
 

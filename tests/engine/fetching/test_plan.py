@@ -2,19 +2,17 @@
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gistread.engine.catalogue import Catalogue, read_catalogue
-from gistread.engine.fetching.download import Progress
-from gistread.engine.fetching.hub import HubAddress, LinkAddress, is_address, read_address
+from gistread.engine.fetching.hub import HubAddress, is_on_the_hub, read_address
 from gistread.engine.fetching.network import Network
 from gistread.engine.fetching.partial_file import discard_download
 from gistread.engine.fetching.plan import FetchedModel, Plan, get, make_plan, plan_entry, present_bytes
 from gistread.errors import FetchError, UsageError
-from tests.engine.fetching.server import FaultyServer, File, cut_after, faulty_server, serve_repository, status
+from tests.engine.fetching.server import FaultyServer, cut_after, faulty_server, serve_repository, status
 
 HUB = "https://hub.example"
 TINY = {
@@ -24,7 +22,6 @@ TINY = {
     "Q8_0/tiny-Q8_0-00001-of-00002.gguf": b"",
     "Q8_0/tiny-Q8_0-00002-of-00002.gguf": b"",
     "mmproj-tiny-F16.gguf": b"",
-    "torn-00001-of-00003.gguf": b"",
 }
 
 
@@ -45,12 +42,8 @@ def plan(spec: str, network: Network, catalogue: Catalogue | None = None) -> Pla
     return asyncio.run(make_plan(spec, catalogue or read_catalogue(), network))
 
 
-def fetch(planned: Plan, folder: Path, network: Network, told: list[Progress] | None = None) -> FetchedModel:
-    def tell(progress: Progress, number: int, count: int) -> None:
-        if told is not None:
-            told.append(progress)
-
-    return asyncio.run(get(planned, folder, network, tell))
+def fetch(planned: Plan, folder: Path, network: Network) -> FetchedModel:
+    return asyncio.run(get(planned, folder, network, lambda progress: None))
 
 
 @pytest.mark.parametrize(
@@ -70,18 +63,15 @@ def fetch(planned: Plan, folder: Path, network: Network, told: list[Progress] | 
         ("hf.co/o/r:Q4_K_M", HubAddress("o/r", "Q4_K_M")),
         ("HF:o/r:Q4_K_M", HubAddress("o/r", "Q4_K_M")),
         (" hf: o/r ", HubAddress("o/r")),
-        (f"{HUB}/b.gguf", LinkAddress(f"{HUB}/b.gguf", "b.gguf")),
         ("hf://o/r/a/b.gguf", HubAddress("o/r", "a/b.gguf")),
         ("hf:o/r/b.gguf", HubAddress("o/r", "b.gguf")),
         ("o/r", HubAddress("o/r")),
         ("o/r@abc:Q4_K_M", HubAddress("o/r", "Q4_K_M", "abc")),
-        ("https://a.example/x%20y.gguf?key=1", LinkAddress("https://a.example/x%20y.gguf?key=1", "x y.gguf")),
-        ("http://127.0.0.1:9/x.GGUF", LinkAddress("http://127.0.0.1:9/x.GGUF", "x.GGUF")),
     ],
 )
-def test_addresses(spec: str, address: HubAddress | LinkAddress) -> None:
+def test_addresses(spec: str, address: HubAddress) -> None:
     assert read_address(spec, HUB) == address
-    assert is_address(spec)
+    assert is_on_the_hub(spec) or spec.startswith(HUB)
 
 
 @pytest.mark.parametrize(
@@ -96,15 +86,8 @@ def test_addresses(spec: str, address: HubAddress | LinkAddress) -> None:
         "hf:o/r:../../x.gguf",
         "hf:o/r:.hidden.gguf",
         "http://a.example/x.gguf",
-        "ftp://a.example/x.gguf",
-        "file:///etc/x.gguf",
-        "https://",
-        "https://[/x.gguf",
-        "https://a.example:port/x.gguf",
         "https://a.example/",
-        "https://a.example/x.zip",
         "https://a.example/.gguf",
-        "https://a.example/..%5Cx.gguf",
         "https://a.example/x%00.gguf",
     ],
 )
@@ -118,8 +101,8 @@ def test_a_catalogue_entry_is_planned_without_a_request() -> None:
     entry = read_catalogue().entries[0]
     planned = plan(entry.name.upper(), network)
     assert planned == plan_entry(entry, network)
-    assert planned.files[0].url == f"https://mirror.example/{entry.repository}/resolve/{entry.revision}/{entry.file}"
-    assert (planned.size_bytes, planned.checksum_source, planned.licence) == (
+    assert planned.file.url == f"https://mirror.example/{entry.repository}/resolve/{entry.revision}/{entry.file}"
+    assert (planned.file.size_bytes, planned.checksum_source, planned.licence) == (
         entry.size_bytes,
         "catalogue",
         entry.licence,
@@ -127,22 +110,14 @@ def test_a_catalogue_entry_is_planned_without_a_request() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "first", "count"),
-    [
-        ("Q4_K_M", "tiny-Q4_K_M.gguf", 1),
-        ("q4_k", "tiny-Q4_K.gguf", 1),
-        ("tiny-Q4_K.gguf", "tiny-Q4_K.gguf", 1),
-        ("Q8_0", "tiny-Q8_0-00001-of-00002.gguf", 2),
-        ("Q8_0/tiny-Q8_0-00001-of-00002.gguf", "tiny-Q8_0-00001-of-00002.gguf", 2),
-        ("tiny-Q8_0.gguf", "tiny-Q8_0-00001-of-00002.gguf", 2),
-    ],
+    ("wanted", "name"),
+    [("Q4_K_M", "tiny-Q4_K_M.gguf"), ("q4_k", "tiny-Q4_K.gguf"), ("tiny-Q4_K.gguf", "tiny-Q4_K.gguf")],
 )
-def test_one_model_of_a_repository(network: Network, gguf: bytes, wanted: str, first: str, count: int) -> None:
+def test_one_model_of_a_repository(network: Network, gguf: bytes, wanted: str, name: str) -> None:
     planned = plan(f"hf:owner/tiny:{wanted}", network)
-    assert (planned.files[0].name, len(planned.files)) == (first, count)
-    assert planned.size_bytes == count * len(gguf)
+    assert (planned.file.name, planned.file.size_bytes) == (name, len(gguf))
     assert (planned.checksum_source, planned.licence) == ("hub", "mit")
-    assert "c" * 40 in planned.files[0].url, "the commit, so that no part is of another"
+    assert "c" * 40 in planned.file.url, "the commit, so that what is fetched is what was shown"
 
 
 @pytest.mark.parametrize(
@@ -150,7 +125,7 @@ def test_one_model_of_a_repository(network: Network, gguf: bytes, wanted: str, f
     [
         ("hf:owner/tiny", "several models.*tiny-Q4_K.gguf, tiny-Q4_K_M.gguf"),
         ("hf:owner/tiny:Q5_K_M", "has no Q5_K_M.*It has: "),
-        ("hf:owner/tiny:torn-00001-of-00003.gguf", "has no torn"),
+        ("hf:owner/tiny:Q8_0", "has no Q8_0 in one file"),
         ("hf:owner/nothing:Q4_0", "has no"),
     ],
 )
@@ -161,7 +136,7 @@ def test_an_unknown_or_ambiguous_model_lists_those_there_are(network: Network, s
 
 def test_file_names_of_the_hub_cannot_leave_the_folder(server: FaultyServer, network: Network, gguf: bytes) -> None:
     serve_repository(server, "owner/bad", {"../../.evil.gguf": gguf, "..\\x.gguf": gguf, "good.gguf": gguf})
-    assert plan("hf:owner/bad", network).files[0].name == "good.gguf"
+    assert plan("hf:owner/bad", network).file.name == "good.gguf"
 
 
 @pytest.mark.parametrize(
@@ -179,42 +154,12 @@ def test_refusals_of_the_hub_are_reported(server: FaultyServer, network: Network
         plan("hf:owner/one", network)
 
 
-def test_all_parts_of_a_model_appear_together(
-    server: FaultyServer, network: Network, tmp_path: Path, gguf: bytes
-) -> None:
-    planned = plan("hf:owner/tiny:Q8_0", network)
-    server.faults = [*[cut_after(5000)] * 3, *[cut_after(0)] * 9]
-    with pytest.raises(FetchError):
-        fetch(planned, tmp_path, network)
-    assert not list(tmp_path.glob("*.gguf"))
-    server.faults = [lambda handler: False, *[cut_after(0)] * 9]
-    with pytest.raises(FetchError):
-        fetch(planned, tmp_path, network)
-    assert not list(tmp_path.glob("*.gguf")), "the first part is complete, and the second is not"
-    server.faults = []
-    told: list[Progress] = []
-    got = fetch(planned, tmp_path, network, told)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [file.name for file in planned.files]
-    assert got.size_bytes == told[-1].done_bytes == told[-1].total_bytes == 2 * len(gguf)
-    assert sum(request.sent for request in server.gets("/owner/tiny")) == 2 * len(gguf)
-
-
-def test_secrets_in_addresses_are_not_stored(
-    server: FaultyServer, network: Network, tmp_path: Path, gguf: bytes
-) -> None:
-    server.files["/any/tiny.gguf"] = File(gguf)
-    server.faults = [cut_after(5000), *[cut_after(0)] * 9]
-    with pytest.raises(FetchError):
-        fetch(plan(f"{server.url}/any/tiny.gguf?key=secret", replace(network, endpoint=HUB)), tmp_path, network)
-    assert not any(b"secret" in path.read_bytes() for path in tmp_path.iterdir())
-
-
 def test_a_partial_download_can_be_discarded(server: FaultyServer, network: Network, tmp_path: Path) -> None:
     planned = plan("hf:owner/one", network)
     server.faults = [cut_after(5000), *[cut_after(0)] * 9]
     with pytest.raises(FetchError):
         fetch(planned, tmp_path, network)
     assert present_bytes(planned, tmp_path) == 5000
-    discard_download(tmp_path, planned.files[0].name)
+    discard_download(tmp_path, planned.file.name)
     assert present_bytes(planned, tmp_path) == 0
     assert not list(tmp_path.iterdir())

@@ -1,16 +1,16 @@
 """Addresses of models, and queries to the hub (`GET /api/models/…?blobs=true`) for a repository's licence and files.
 
-An address is `hf:owner/repository:file`, other programs' forms of it, or https.
+An address is `hf:owner/repository:file`, another program's form of it, or a page of the hub.
 """
 
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from gistread.engine.fetching.download import RemoteFile
 from gistread.engine.fetching.network import Network, open_response, refusal_error
-from gistread.engine.model_search import whole_name
+from gistread.engine.model_search import plain_name
 from gistread.errors import FetchError, UsageError
 from gistread.units import format_list
 
@@ -24,9 +24,8 @@ _BARE = re.compile(rf"{_NAME}/{_NAME}(?<!\.gguf)(@[^:]*)?(:.*)?", re.IGNORECASE)
 _PAGES = ("resolve", "blob", "raw", "tree")
 _REPOSITORY = re.compile(f"{_NAME}/{_NAME}")
 _REVISION = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _SUFFIX = ".gguf"
-_FORMS = "Use a catalogue name, hf:owner/repository:file.gguf, hf:owner/repository:Q4_K_M, or an https address."
+_FORMS = "Use a catalogue name, hf:owner/repository:file.gguf or hf:owner/repository:Q4_K_M."
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,40 +35,21 @@ class HubAddress:
     revision: str = "main"
 
 
-@dataclass(frozen=True, slots=True)
-class LinkAddress:
-    url: str
-    file: str  # Local file name
-
-
-def is_address(spec: str) -> bool:
-    return is_on_the_hub(spec) or "://" in spec
-
-
 def is_on_the_hub(spec: str) -> bool:
     """Whether this names a repository on the hub, or a file in one."""
     spec = spec.strip()
     return bool(_ON_THE_HUB.match(spec) or _BARE.fullmatch(spec))
 
 
-def read_address(spec: str, endpoint: str) -> HubAddress | LinkAddress:
-    """Parse an address; a page of the hub (`endpoint`) means its repository or file. Raises UsageError."""
+def read_address(spec: str, endpoint: str) -> HubAddress:
+    """Parse an address, also a page of the hub (`endpoint`). Raises UsageError."""
     spec = spec.strip()
     named = _ON_THE_HUB.match(spec)
     words = spec[named.end() :] if named else spec.removeprefix(f"{endpoint}/")
-    if named or "://" not in spec or (words != spec and _REPOSITORY.match(words)):
-        return _hub_address(unquote(words) if "://" in spec else words)
-    try:
-        parts = urlsplit(spec)
-        host, _port = parts.hostname, parts.port
-    except ValueError:
-        host = None
-    if not host:
-        raise UsageError("Not a valid address.", _FORMS)
-    if parts.scheme != "https" and not (parts.scheme == "http" and host in _LOOPBACK):
-        hint = f"Try {spec.replace('http', 'https', 1)}" if parts.scheme == "http" else _FORMS
-        raise UsageError(f"Models are fetched over https only, not {parts.scheme}.", hint)
-    return LinkAddress(spec, local_name(unquote(parts.path)))
+    if "://" in words:
+        hint = "Download it with a browser, then: gistread models use FILE"
+        raise UsageError("Models are fetched from Hugging Face only.", hint)
+    return _hub_address(unquote(words) if "://" in spec else words)
 
 
 def local_name(path: str) -> str:
@@ -104,7 +84,7 @@ def _hub_address(words: str) -> HubAddress:
     return address
 
 
-_COUNT = re.compile(r"-\d{5}-of-(\d{5})\.gguf$", re.IGNORECASE)
+_PART = re.compile(r"-\d{5}-of-\d{5}\.gguf$", re.IGNORECASE)  # Of a model in several files
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -113,7 +93,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 class Repository:
     name: str
     licence: str
-    files: dict[str, RemoteFile]  # Every GGUF file by its path in the repository, in order
+    files: dict[str, RemoteFile]  # Every model by its path in the repository, in order
 
 
 async def read_repository(client: "httpx2.AsyncClient", network: Network, address: HubAddress) -> Repository:
@@ -131,30 +111,23 @@ async def read_repository(client: "httpx2.AsyncClient", network: Network, addres
     return _repository(body, network, address, response.url.host)
 
 
-def select_model(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
-    """The files of the model with this path, name or quantization; by default the only one. Raises FetchError."""
-    by_name: dict[str, list[str]] = {}
-    for path, file in repository.files.items():
-        if not file.name.casefold().startswith("mmproj"):
-            by_name.setdefault(whole_name(path), []).append(path)
-    models: dict[str, tuple[RemoteFile, ...]] = {}
-    for paths in by_name.values():
-        split = _COUNT.search(paths[0])
-        if split is None or len(paths) == int(split[1]):
-            models[paths[0]] = tuple(repository.files[path] for path in paths)
-    name = whole_name(wanted).casefold()
+def select_model(repository: Repository, wanted: str) -> RemoteFile:
+    """The model with this path, name or quantization; by default the only one. Raises FetchError."""
+    models, name = repository.files, plain_name(wanted).casefold()
     # With or without its folder; a quantization as a whole word: `Q4_K` is not `Q4_K_M`.
-    exact = [files for path, files in models.items() if f"/{whole_name(path)}".casefold().endswith(f"/{name}")]
+    exact = [file for path, file in models.items() if f"/{plain_name(path)}".casefold().endswith(f"/{name}")]
     word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(wanted)}(?![A-Za-z0-9_])", re.IGNORECASE)
-    named = [files for files in models.values() if word.search(whole_name(files[0].name))]
+    named = [file for file in models.values() if word.search(plain_name(file.name))]
     found = (exact or named) if wanted else list(models.values())
     if len(found) == 1:
         return found[0]
-    shown = format_list([files[0].name for files in found or models.values()], 12)
+    shown = format_list([file.name for file in found or models.values()], 12)
     if not models:
-        raise FetchError(f"{repository.name} has no GGUF file.", "Look for a repository whose name ends in -GGUF.")
+        raise FetchError(
+            f"{repository.name} has no GGUF model in one file.", "Look for a repository whose name ends in -GGUF."
+        )
     if not found:
-        raise FetchError(f"{repository.name} has no {wanted}.", f"It has: {shown}.")
+        raise FetchError(f"{repository.name} has no {wanted} in one file.", f"It has: {shown}.")
     raise FetchError(f"{repository.name} has several models.", f"Name one: hf:{repository.name}:FILE, of {shown}.")
 
 
@@ -175,13 +148,12 @@ def _repository(body: bytearray, network: Network, address: HubAddress, host: st
             name = local_name(path)
         except UsageError:
             continue
+        if _PART.search(name) or name.casefold().startswith("mmproj"):
+            continue
         url = file_url(network.endpoint, address.repository, revision, path)
-        pointer = one.get("lfs")
-        lfs = pointer if isinstance(pointer, dict) else {}
-        size, sha256 = lfs.get("size", one.get("size")), str(lfs.get("sha256"))
-        size = size if type(size) is int and size > 0 else None
-        sha256 = sha256 if _SHA256.fullmatch(sha256) else ""
-        files[path] = RemoteFile(url, name, size, sha256, "hub" if sha256 else "", address.repository)
+        match one.get("lfs"):
+            case {"size": int(size), "sha256": str(sha256)} if size > 0 and _SHA256.fullmatch(sha256):
+                files[path] = RemoteFile(url, name, size, sha256, address.repository)
     return Repository(address.repository, _licence(document), files)
 
 

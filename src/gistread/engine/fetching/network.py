@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import httpx2
 
 _HUB = "https://huggingface.co"
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ async def _refuse_decryption(response: "httpx2.Response") -> None:
 
 @contextlib.asynccontextmanager
 async def open_response(
-    client: "httpx2.AsyncClient", network: Network, url: str, headers: Mapping[str, str], method: str = "GET"
+    client: "httpx2.AsyncClient", network: Network, url: str, headers: Mapping[str, str]
 ) -> AsyncIterator["httpx2.Response"]:
     """Send a request and yield the response after redirects, unread. Raises FetchError, httpx2.TransportError."""
     import httpx2
@@ -95,7 +94,7 @@ async def open_response(
     # The client leaves it out of redirects to other hosts.
     token = {"Authorization": f"Bearer {network.token}"} if network.token and network.is_hub(url) else {}
     try:
-        async with client.stream(method, url, headers={**headers, **token}) as response:
+        async with client.stream("GET", url, headers={**headers, **token}) as response:
             yield response
     except httpx2.InvalidURL:
         raise FetchError(f"{host or 'The server'} has or leads to an invalid address.", "Try again later.") from None
@@ -110,35 +109,23 @@ async def open_response(
         raise
 
 
-def stated_by_hub(response: "httpx2.Response", network: Network) -> tuple[str, int | None]:
-    """SHA-256 and size of the file, from the hub's own headers; empty and None if not given."""
-    for one in (response, *response.history):
-        etag = one.headers.get("X-Linked-Etag", "").removeprefix("W/").strip('"').lower()
-        if _SHA256.fullmatch(etag) and network.is_hub(str(one.url)):
-            size = one.headers.get("X-Linked-Size", "")
-            return etag, int(size) if size.isdecimal() else None
-    return "", None
-
-
 def refusal_error(response: "httpx2.Response", network: Network, repository: str, name: str) -> FetchError:
-    """Say why a server did not send the file `name`, or `repository` on the hub."""
+    """Say why a server did not send the file `name`, or the page of `repository`."""
     status, headers, host = response.status_code, response.headers, response.url.host
     missing = {"EntryNotFound": f"file {name} in", "RevisionNotFound": "such revision of", "RepoNotFound": "repository"}
-    if repository and (what := missing.get(headers.get("X-Error-Code", ""))):
+    if what := missing.get(headers.get("X-Error-Code", "")):
         hint = "Check the name." if network.token else "Check the name; a private one needs HF_TOKEN."
         return FetchError(f"{host} has no {what} {repository}.", hint)
-    if status in (401, 403) and repository:
+    if status in (401, 403):
         page = f"{network.endpoint}/{repository}"
         hint = f"Accept them at {page}, set HF_TOKEN to a token with access, and try again."
         return FetchError(f"Access to {repository} requires accepting its terms.", hint)
-    if status in (401, 403):
-        return FetchError(f"{host} denies access to {name} ({status}).", "It may require a password or a browser.")
     if status in (404, 410):
         return FetchError(f"{host} has no {name}.", "Check the name; files on the hub are sometimes renamed.")
     if status == 429:
         when = f"in {wait:.0f} s" if (wait := retry_after_s(headers)) else "in some minutes"
         return FetchError(f"{host} limits requests from this address (429).", f"Try again {when}.")
-    return FetchError(f"{host} returned {status} for {name}.", "Try again later, or use another address.")
+    return FetchError(f"{host} returned {status} for {name}.", "Try again later, or choose another model.")
 
 
 def describe(error: "httpx2.TransportError", network: Network) -> str:

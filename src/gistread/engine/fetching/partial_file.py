@@ -1,4 +1,4 @@
-"""Incomplete downloads: `NAME.part`, the identity of its file in `NAME.part.json`, a lock. Bytes are hashed once."""
+"""Incomplete downloads: a file with the name and checksum of the whole one, and a lock. Bytes are hashed once."""
 
 import asyncio
 import contextlib
@@ -10,41 +10,37 @@ from io import FileIO
 from pathlib import Path
 from typing import Self
 
-import orjson
-
 from gistread.engine.llama.machine import free_disk_bytes
-from gistread.engine.model_search import whole_name
+from gistread.engine.model_search import plain_name
 from gistread.errors import FetchError, StorageError
 from gistread.store import journal
-from gistread.store.files import make_folder, private_opener, replace_file
+from gistread.store.files import make_folder, private_opener
 from gistread.units import format_size
 
-_PART, _IDENTITY = ".part", ".part.json"
-_MAGIC = b"GGUF"
 _READ_BYTES = 1 << 20
 _LEAVE_FREE_BYTES = 64_000_000
 
 
-class PartialFile:
-    """Owns the incomplete file, locked for one process. Use as a context manager."""
+def partial_path(folder: Path, name: str, sha256: str) -> Path:
+    """The path of the incomplete file. With the checksum in its name, only the same file resumes it."""
+    return folder / f"{name}.{sha256[:12]}.part"
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self.path = folder / f"{name}{_PART}"
-        self._identity_path = folder / f"{name}{_IDENTITY}"
-        self._name = name
+
+class PartialFile:
+    """Owns an incomplete file, locked for one process. Use as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        """`path`: a `partial_path`."""
+        self.path = path
         self._file: FileIO
         self._hash = hashlib.sha256()
         self.length = 0  # Bytes on disk and hashed
-        self.identity = ""  # Of the remote file: a later response resumes only the same one; empty if unknown
 
     def __enter__(self) -> Self:
         """Raises FetchError if another process has it, StorageError."""
         with self._storing():
             make_folder(self.path.parent)
             self._file = self._open()
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            kept = orjson.loads(self._identity_path.read_bytes())
-            self.identity = str(kept if isinstance(kept, str) else kept.get("sha256", ""))  # 0.2 wrote a record
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -57,38 +53,28 @@ class PartialFile:
         return self._hash.hexdigest()
 
     async def rehash(self, report: Callable[[int], None]) -> None:
-        """Hash the bytes on disk, reporting their number; discard them unless they begin like GGUF."""
+        """Hash the bytes on disk, reporting their number."""
         self._file.seek(0)
         self._hash, self.length = hashlib.sha256(), 0
         while block := self._file.read(_READ_BYTES):
-            if self.length == 0 and block[: len(_MAGIC)] != _MAGIC[: len(block)]:
-                self.restart()
-                return
             self._hash.update(block)
             self.length += len(block)
             report(self.length)
             await asyncio.sleep(0)
 
     def write(self, data: bytes) -> None:
-        """Append bytes. Raises FetchError unless the file begins like GGUF, StorageError."""
-        if self.length == 0 and data[: len(_MAGIC)] != _MAGIC[: len(data)]:
-            self.restart()
-            raise FetchError(f"The address of {self._name} has no GGUF file.", "Nothing was kept.")
+        """Append bytes. Raises StorageError."""
         with self._storing():
             journal.write_all(self._file, data)
         self._hash.update(data)
         self.length += len(data)
 
-    def restart(self, identity: str = "") -> None:
-        """Discard all bytes; those written from now on are of this file."""
+    def restart(self) -> None:
+        """Discard all bytes."""
         with self._storing():
             self._file.truncate(0)
             self._file.seek(0)
-            if identity:
-                replace_file(self._identity_path, orjson.dumps(identity))
-            else:
-                self._identity_path.unlink(missing_ok=True)
-        self._hash, self.length, self.identity = hashlib.sha256(), 0, identity
+        self._hash, self.length = hashlib.sha256(), 0
 
     def sync(self) -> None:
         """Flush to disk. Raises StorageError."""
@@ -101,12 +87,10 @@ class PartialFile:
             raise StorageError(f"{target} exists already and is another file.", "Move it away first.")
         with self._storing():
             self.path.rename(target)
-            self._identity_path.unlink(missing_ok=True)
         self._file.close()
 
     def discard(self) -> None:
         with contextlib.suppress(OSError):
-            self._identity_path.unlink(missing_ok=True)
             self.path.unlink(missing_ok=True)
         self._file.close()
 
@@ -116,7 +100,7 @@ class PartialFile:
             file = FileIO(private_opener(str(self.path), os.O_RDWR | os.O_CREAT), "r+b")
             if not journal.try_lock(file):
                 file.close()
-                raise FetchError(f"Another gistread is fetching {self._name}.", "Wait for it, or stop it.")
+                raise FetchError(f"Another gistread is fetching {_model_name(self.path)}.", "Wait for it, or stop it.")
             # Another process may have renamed it between opening and locking.
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
@@ -147,9 +131,12 @@ def check_room(folder: Path, needed_bytes: int, name: str) -> None:
 
 def discard_download(folder: Path, name: str) -> list[Path]:
     """Delete the partial files of a model, and return them. Raises FetchError while another process fetches it."""
-    names = [path.name.removesuffix(_PART) for path in folder.glob(f"*{_PART}")]
-    found = [PartialFile(folder, one) for one in names if whole_name(one) == whole_name(name)]
-    for partial in found:
-        with partial:
+    found = [path for path in folder.glob("*.part") if _model_name(path) == plain_name(name)]
+    for path in found:
+        with PartialFile(path) as partial:
             partial.discard()
-    return [partial.path for partial in found]
+    return found
+
+
+def _model_name(path: Path) -> str:
+    return plain_name(path.name.rsplit(".", 2)[0])

@@ -37,13 +37,12 @@ class ModelSizes:
     has_streams: bool = False  # Whether every layer has full attention and a KV cache, as streams need
 
 
-def sizes_of(header: GgufHeader, batch_tokens: int, *, weights: int | None = None) -> ModelSizes:
-    """Sizes of a model. `weights`: bytes of all its files, if it has several."""
+def sizes_of(header: GgufHeader, batch_tokens: int) -> ModelSizes:
     memory = header.memory
     has_states = memory.kind in (MemoryKind.RECURRENT, MemoryKind.HYBRID)
     sequences = STATES if has_states else SEQUENCES
     return ModelSizes(
-        weights=header.file_bytes if weights is None else weights,
+        weights=header.file_bytes,
         layers=max(1, header.layers),
         cell=memory.kv_bytes_per_token,
         states=memory.state_bytes * sequences,

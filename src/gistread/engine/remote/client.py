@@ -30,7 +30,7 @@ from gistread.engine.remote.choice import Chooser
 from gistread.engine.remote.connection import Connection
 from gistread.engine.remote.discovery import Dialect
 from gistread.engine.remote.failures import Retrier, RetryPolicy
-from gistread.engine.remote.requester import Activity, Reply, Requester, RequestSlots
+from gistread.engine.remote.requester import Activity, Reply, Requester
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 _HELLO = (Message("user", "Say yes."),)  # Loads the model, and shows a wrong key
@@ -76,7 +76,7 @@ class RemoteEngine(Activity):
         """`parallel` shrinks when the server reports overload."""
         if self._server is None:
             raise EngineError("The model is not loaded yet.")
-        return replace(self._server.info, parallel=self._server.requester.slots.limit)
+        return replace(self._server.info, parallel=self.limit)
 
     async def start(self) -> EngineInfo:
         await self._started()
@@ -116,15 +116,15 @@ class RemoteEngine(Activity):
             raise EngineError(
                 f"The key for {self._address.origin} has characters that no key has.", key_hint(self._address)
             )
-        connection = self._connection = Connection(self._address, key, self._retry_policy, self.notice)
+        connection = self._connection = Connection(self._address, key, self._retry_policy)
         retrier = Retrier(self._address, self._retry_policy, self.notice, with_key=bool(key))
         with retrier.translate_refusals():
             found = await retrier.call(lambda: discovery.find(connection))
             dialect = found.dialect
-            slots = RequestSlots(self._connections or found.slots or dialect.connections)
+            self.limit = self._connections or found.slots or dialect.connections
             chat = Chat(connection, f"{found.base}/chat/completions", found.model, dialect)
             window = min(filter(None, (found.context_tokens, self._window)), default=dialect.default_window)
-            requester = Requester(chat, slots, retrier, self, window)
+            requester = Requester(chat, retrier, self, window)
             await requester.with_priority(Priority.INTERACTIVE)(ChatRequest(_HELLO, Sampling(1), only_warms=True))
             reported = await discovery.loaded_window(connection, found) or found.context_tokens
         window = min(filter(None, (reported, self._window)), default=dialect.default_window)

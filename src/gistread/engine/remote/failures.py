@@ -63,9 +63,8 @@ class RetryPolicy:
     """Time limits in seconds, and retries."""
 
     connect_s: float = 10.0
-    answer_s: float = 300.0  # Longest silence before an answer, and within it: a long prompt on a slow server
+    answer_s: float = 300.0  # Longest silence of a server: it may evaluate a long prompt
     short_s: float = 60.0  # For requests that need no model
-    silent_s: float = 10.0  # Silence after which the user is told
     attempts: int = 6
     silent_attempts: int = 2  # For a server that sends nothing within `answer_s`
     back_off_s: float = 1.0  # Pause before the second attempt; doubles each time, up to `longest_s`

@@ -22,7 +22,6 @@ from gistread.engine.llama.worker.context import BatchToken, Context, DecodeErro
 from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
 from gistread.engine.llama.worker.system_info import LlamaLog, gpus, library
 from gistread.engine.llama.worker.weights import Weights
-from gistread.engine.model_search import parts_of
 from gistread.engine.protocol import STREAM_TOKENS, Placement
 from gistread.errors import EngineError
 from gistread.units import counted, format_size
@@ -107,13 +106,12 @@ class _Loader:
     def load(self) -> LoadedModel:
         """Load the file in the first layout that works. Raises EngineError."""
         options = self.message.options
-        others = [part for part in parts_of(self.path) if part != self.path and part.exists()]
-        first, *_ = whole = [read_header(part, fingerprint=False) for part in (self.path, *others)]
+        header = read_header(self.path, fingerprint=False)
         on_gpu = bool(self.cards) and options.gpu_layers != 0
-        self.batch_tokens = batch_tokens_of(sum(part.parameters for part in whole), on_gpu=on_gpu)
-        sizes = sizes_of(first, self.batch_tokens, weights=sum(part.file_bytes for part in whole))
+        self.batch_tokens = batch_tokens_of(header.parameters, on_gpu=on_gpu)
+        sizes = sizes_of(header, self.batch_tokens)
         free = fit.free_memory(available_bytes(), self.cards)
-        every = fit.layouts(sizes, first.context_length, options, free)
+        every = fit.layouts(sizes, header.context_length, options, free)
         if self.is_copy:
             every = [
                 layout for layout in every if (layout.window, layout.kv_type) == (every[0].window, every[0].kv_type)
