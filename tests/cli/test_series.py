@@ -80,21 +80,15 @@ def test_an_invalid_series_is_not_written(saga: Path, run: Run, other: Path, tmp
         assert run("books", "tag", other, wrong_file).status == ExitStatus.BOOK
 
 
-def test_a_series_works_with_every_command(saga: Path, run: Run, engine: FakeEngine, book: Path, other: Path) -> None:
-    run("index", other, *SIZE)
-    calls = len(engine.calls)
+def test_a_series_works_with_every_command(saga: Path, run: Run, engine: FakeEngine) -> None:
     indexed = run("index", saga, *SIZE, "--json").json
-    run("index", book, *SIZE)
     assert indexed["book"]["title"] == "The Saga"
-    assert indexed["resumed_pages"] > 1
-    assert len(engine.calls) < 2 * calls + 5
     calls = len(engine.calls)
     assert run("index", saga, *SIZE).status == ExitStatus.DONE
     assert len(engine.calls) == calls
 
     pages = run("pages", saga, "--json").json["pages"]
     assert len(pages) == indexed["pages"]
-    assert [page["gist"] for page in pages if page["chapter"] in ("The Lamp", "The Storm")] == ["The Lamp", "The Storm"]
     assert "The Lamp · Chapter 2: The Storm" in {page["chapter"] for page in pages}
     assert "The Storm · Chapter 1: The Sailor" in run("search", saga, "Sailor").out
     export = run("export", saga).out

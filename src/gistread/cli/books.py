@@ -30,7 +30,6 @@ from gistread.library.figures import (
     describe_book_figures,
     describe_figures,
     format_percent,
-    furthest_reader,
     reading_figures,
     relative_time,
 )
@@ -71,7 +70,7 @@ def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
         if memory.problem:
             say(memory.problem)
     read = furthest_memories(memories)
-    furthest = [furthest_reader(entry, read) for entry in shown]
+    furthest = [read.get(entry.sha256) for entry in shown]
     folders: list[str] | None = None
     with contextlib.suppress(StorageError):  # Told with the list
         folders = list(map(str, catalogue.read().folders))

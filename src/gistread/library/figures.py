@@ -5,14 +5,13 @@ Only text that scrolled by at reading speed was recorded, so an idle open page d
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from gistread.book.model import Book
 from gistread.errors import StorageError
 from gistread.library.adding import AddResult
 from gistread.library.entries import LibraryEntry
-from gistread.memory.store import BookProgress
 from gistread.memory.writer import MemoryHeader
 from gistread.store.model import ReadingDay
 from gistread.store.user_data import UserData
@@ -145,24 +144,6 @@ def _read_for(seconds: float) -> str:
 def format_percent(share: float) -> str:
     """`47%`; 100% only at 1."""
     return f"{min(99, round(100 * share)) if share < 1 else 100}%"
-
-
-def furthest_reader(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -> BookProgress | None:
-    """The furthest memory of a book; for a series, combined over volumes without a gap. `furthest` is by SHA-256."""
-    if not entry.volumes:
-        return furthest.get(entry.sha256)
-    read_until = pages = 0
-    first = furthest.get(entry.volumes[0].sha256)
-    for volume in entry.volumes:
-        memory = furthest.get(volume.sha256)
-        if first is None or memory is None or (memory.model_name, memory.focus) != (first.model_name, first.focus):
-            break
-        if not memory.read_until:
-            break
-        read_until, pages = volume.start + memory.read_until, pages + 1 + memory.pages
-        if read_until < volume.end:
-            break
-    return first and replace(first, sha256=entry.sha256, read_until=read_until, pages=pages, characters=read_until)
 
 
 def describe_memory(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:

@@ -49,15 +49,7 @@ class DerivedRecords:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._known: dict[tuple[str, str], Record] | None = None
-        self._failure: StorageError | None = None
-
-    @property
-    def failure(self) -> StorageError | None:
-        return self._failure
-
-    def at(self, offset: int) -> "DerivedRecords":
-        """The records for text at this offset of the book; in a series, those of its volume."""
-        return self
+        self.failure: StorageError | None = None  # Of the last record that could not be saved
 
     def get(self, kind: str, key: str) -> Record | None:
         return self._records().get((kind, key))
@@ -69,7 +61,7 @@ class DerivedRecords:
                 with Journal(self._path, wait_s=1.0) as journal:
                     journal.append({"kind": kind, "key": key, "record": record})
             except StorageError as error:
-                self._failure = error
+                self.failure = error
 
     def _records(self) -> dict[tuple[str, str], Record]:
         if self._known is None:

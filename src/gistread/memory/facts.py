@@ -77,7 +77,7 @@ async def build(
             told = told_before(memory.book.text, entry.page.start, engine.info.wording)
             kept = _guard(lines, text, told) or _sentences_as_facts(text)
             record = {"facts": [[fact, list(elements)] for fact, elements in kept]}
-            memory.derived.at(entry.page.start).put(_KIND, _key(text), record)
+            memory.derived.put(_KIND, _key(text), record)
             return said.usage
 
     done = 0
@@ -116,7 +116,7 @@ def _key(text: str) -> str:
 
 
 def _known(memory: GistMemory, entry: MemoryEntry) -> list[Fact] | None:
-    match memory.derived.at(entry.page.start).get(_KIND, _key(memory.text_of(entry.page))):
+    match memory.derived.get(_KIND, _key(memory.text_of(entry.page))):
         case {"facts": list(lines)}:
             return [Fact(entry.page.number, fact, tuple(elements)) for fact, elements in lines]
     return None

@@ -1,6 +1,6 @@
 """The gist memory: the pages of a book, the gist of each (ReadAgent, section 3.1), and what gists keep (F.1, F.2)."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field, replace
 from enum import StrEnum
@@ -131,8 +131,7 @@ class PageSize:
     max_words: int
 
 
-PageSizes = PageSize | tuple[PageSize, ...]  # The page size of a book; for a series, one for all volumes or one each
-
+_OWN_WORDS = 80  # Of a page without a gist
 _PRIOR_PAGES = 4  # Pages of the usual length added to those read, to estimate the total
 
 
@@ -198,25 +197,20 @@ class GistMemory:
         """The memory up to the spoiler bound `offset`: all that readers see of a bounded book (D8).
 
         It has no text, gist or summary past `offset`. Title and author are left out, since a model could recall the
-        rest from them; in a series, numbers replace the titles of volumes. A page across the bound is cut there, and
-        its own sentences replace its gist. Offsets stay those of the whole book.
+        rest from them; in a series, numbers replace the titles of volumes. A page across the bound is cut there. Its
+        own sentences replace its gist, and that of a page with the title of a volume. Offsets stay those of the book.
         """
         book = self.book.upto(offset)
         bound = len(book.text)
-        entries = [_without_title(book, entry) for entry in self.entries if entry.page.end <= bound]
-        cut = self.page_at(bound)
-        if cut is not None and (text := book.text[cut.start :].strip()):
-            page = replace(cut, end=bound, words=count_words(text))
-            gist = extract(text, 80, self.focus.task)
-            entries.append(MemoryEntry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE)))
+        entries: list[MemoryEntry] = []
+        for entry in self.entries[: bisect_left(self.entries, bound, key=lambda one: one.page.start)]:
+            if entry.page.end > bound or book.is_volume_heading(entry.page.start):
+                page = replace(entry.page, end=min(bound, entry.page.end))
+                text = book.text[page.start : page.end].strip()
+                gist = extract(text, _OWN_WORDS, self.focus.task)
+                page = replace(page, words=count_words(text))
+                entry = MemoryEntry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE))
+            if entry.gist.text:
+                entries.append(entry)
         share = self.bound_share * bound / max(1, len(self.book.text))
         return replace(self, book=book, entries=entries, bound_share=share)
-
-
-def _without_title(book: Book, entry: MemoryEntry) -> MemoryEntry:
-    """Replace the gist of a volume's title page with the remaining text of the page."""
-    page = entry.page
-    if not book.is_volume_heading(page.start):
-        return entry
-    text = book.text[page.start : page.end].strip()
-    return replace(entry, gist=replace(entry.gist, text=text, words=count_words(text)))

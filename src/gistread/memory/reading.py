@@ -99,11 +99,9 @@ async def read_book(
 
 
 def sections(book: Book, begin: int) -> Iterator[tuple[int, int]]:
-    """Start and end of each independent part from `begin` on: a chapter with its headings, without volume titles."""
+    """Start and end of each independent part from `begin` on: a chapter with its headings."""
     start = begin
     while start < len(book.text):
-        if book.is_volume_heading(start):
-            start = book.volumes[book.volume_index(start)].start
         end = chapter_end(book, start)
         yield start, end
         start = end
@@ -171,7 +169,7 @@ class _Reading:
     def _add_front_matter(self) -> None:
         memory, end = self._memory, first_section(self._writer)
         if memory.read_until < end:
-            for page in front_matter_entries(memory.book, memory.read_until, end, self._writer.size_at(0).max_words):
+            for page in front_matter_entries(memory.book, memory.read_until, end, memory.size.max_words):
                 self._add(page)
 
     def _start_chapters(self, tasks: asyncio.TaskGroup) -> None:
@@ -199,7 +197,7 @@ class _Reading:
             return
         single_pass: SinglePass | None = None
         if memory.mode is ReadingMode.SINGLE_PASS:
-            single_pass = SinglePass(memory.book, start, self._writer.size_at(start), self._engine, memory.focus)
+            single_pass = SinglePass(memory.book, start, memory.size, self._engine, memory.focus)
         at = start
         while at < end:
             known = self._writer.entry_at(at)
@@ -215,9 +213,9 @@ class _Reading:
                 return
             page, attempts, usage = await (single_pass.next_page(at) if single_pass else self._find_page(at))
             number = 0
-            if start <= self._next_start():
+            if start <= memory.read_until:
                 self._pending += 1
-                number = len(memory.entries) + self._pending + memory.book.is_volume_heading(memory.read_until)
+                number = len(memory.entries) + self._pending
             self._emit(PageFound(replace(page, number=number)))
             self._gisting[page.start] = page
             tasks.create_task(self._gist(page, attempts, usage))
@@ -228,14 +226,10 @@ class _Reading:
             start = known.page.end
         return start
 
-    def _next_start(self) -> int:
-        book, at = self._memory.book, self._memory.read_until
-        return book.volumes[book.volume_index(at)].start if book.is_volume_heading(at) else at
-
     async def _find_page(self, start: int) -> tuple[Page, tuple[Attempt, ...], Usage]:
-        memory, size = self._memory, self._writer.size_at(start)
+        memory = self._memory
         beside = await extra_task_tokens(self._engine, memory.focus, "gist", "pagination", TOKENS_BESIDE)
-        page, usage = await next_page(memory.book, start, size, self._engine, beside, memory.focus.wording)
+        page, usage = await next_page(memory.book, start, memory.size, self._engine, beside, memory.focus.wording)
         text = memory.text_of(page)
         return page, () if is_short(text) else await careful_attempts(text, self._engine, memory.focus), usage
 

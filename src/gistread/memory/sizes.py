@@ -11,7 +11,7 @@ from types import MappingProxyType
 from gistread.book.model import Book
 from gistread.engine.protocol import CAREFUL_PREFILLED, DECODED, SINGLE_PASS_PREFILLED, EngineInfo
 from gistread.errors import EngineError, UsageError
-from gistread.memory.model import GistMemory, MemoryEntry, PageSize, PageSizes, ReadingMode
+from gistread.memory.model import GistMemory, MemoryEntry, PageSize, ReadingMode
 from gistread.store.pace import LearnedPace
 
 # ReadAgent, Table 10, smallest pages first.
@@ -60,17 +60,6 @@ def choose_size(
             "Use smaller pages (--max-words) or a model with a longer context.",
         )
     return size
-
-
-def choose_sizes(
-    book: Book, context_tokens: int, *, min_words: int | None = None, max_words: int | None = None
-) -> PageSizes:
-    """`choose_size` for this book, or for each volume of a series, so that the volume alone has the same memory."""
-    each = [
-        choose_size(one.words, context_tokens, min_words=min_words, max_words=max_words)
-        for one in (book.volume_books or (book,))
-    ]
-    return tuple(each) if book.volumes else each[0]
 
 
 def _usual_size(book_words: int, room_words: int) -> PageSize:

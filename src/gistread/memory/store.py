@@ -11,7 +11,7 @@ from gistread import prompts
 from gistread.book.model import Book
 from gistread.engine.llama.machine import file_bytes
 from gistread.errors import StorageError
-from gistread.memory import gisting, pagination, series, single_pass
+from gistread.memory import gisting, pagination, single_pass
 from gistread.memory.derived import SUFFIX, DerivedRecords
 from gistread.memory.model import (
     DEFAULT_FOCUS,
@@ -19,7 +19,6 @@ from gistread.memory.model import (
     GistMemory,
     MemoryEntry,
     PageSize,
-    PageSizes,
     ReadingMode,
     focus_from_record,
     focus_record,
@@ -50,7 +49,7 @@ class MemoryRequest:
 
     model_name: str
     fingerprint: str  # Hash of the model's weights
-    size: PageSizes
+    size: PageSize
     mode: ReadingMode = ReadingMode.CAREFUL
     focus: GistFocus = DEFAULT_FOCUS
 
@@ -63,19 +62,11 @@ class MemoryStore:
 
     def open(self, book: Book, request: MemoryRequest) -> MemoryWriter:
         """Open or create this memory. Raises StorageError."""
-        volumes = book.volume_books
-        if not volumes:
-            assert isinstance(request.size, PageSize), "only a series has several page sizes"
-            return self._open_book(book, request, request.size)
-        sizes = [request.size] * len(volumes) if isinstance(request.size, PageSize) else request.size
-        return series.open_series(book, sizes, lambda index, size: self._open_book(volumes[index], request, size))
-
-    def _open_book(self, book: Book, request: MemoryRequest, size: PageSize) -> MemoryWriter:
-        header = _header(book, request, size)
+        header = _header(book, request)
         path = self._path(header)
         _refuse_later_version(path)
         derived = DerivedRecords(path.with_suffix(SUFFIX))
-        memory = GistMemory(book, size, request.model_name, [], derived, request.mode, request.focus)
+        memory = GistMemory(book, request.size, request.model_name, [], derived, request.mode, request.focus)
         try:
             file = Journal(path)
         except StorageError as error:
@@ -97,29 +88,23 @@ class MemoryStore:
         name = f"{header['book'][:_BOOK_KEY_LENGTH]}-{hashlib.sha256(key.encode()).hexdigest()[:16]}{_SUFFIX}"
         return self.directory / name
 
-    def reopen(self, book: Book, header: MemoryHeader, sizes: PageSizes) -> MemoryWriter | None:
+    def reopen(self, book: Book, header: MemoryHeader) -> MemoryWriter | None:
         """Open this memory for its model; None if the prompts have changed since. Raises StorageError."""
         if header.focus.version(*_PROMPTS[header.mode]) != header.prompts:
             return None
-        size: PageSizes = header.size
-        if header.volumes:
-            others = (sizes,) * len(header.volumes) if isinstance(sizes, PageSize) else sizes
-            size = tuple(part.size if part else other for part, other in zip(header.volumes, others, strict=True))
-        return self.open(book, MemoryRequest(header.model_name, header.fingerprint, size, header.mode, header.focus))
+        request = MemoryRequest(header.model_name, header.fingerprint, header.size, header.mode, header.focus)
+        return self.open(book, request)
 
     def is_damaged(self, book: Book) -> bool:
         """Whether records of a memory of this book are damaged. Raises StorageError if one cannot be read."""
-        return any(journal.is_damaged(path) for one in book.volume_books or (book,) for path in self._files_of(one))
+        return any(map(journal.is_damaged, self._files_of(book)))
 
     def find(self, book: Book) -> list[MemoryHeader]:
         """The memories of this book by any model: furthest first, then those without a task, then the latest.
 
         Raises StorageError if one cannot be read.
         """
-        if book.volumes:
-            found = series.headers_of(book, [self.find(volume) for volume in book.volume_books])
-        else:
-            found = [header for path in self._files_of(book) if (header := _read_header(path, book)) is not None]
+        found = [header for path in self._files_of(book) if (header := _read_header(path, book)) is not None]
         return sorted(found, key=lambda one: (one.read_until, not one.focus.task, one.modified_s), reverse=True)
 
     def _files_of(self, book: Book) -> list[Path]:
@@ -127,8 +112,6 @@ class MemoryStore:
 
     def load(self, book: Book, header: MemoryHeader) -> GistMemory:
         """Load a memory read-only, without its model. Raises StorageError when it is gone."""
-        if header.volumes:
-            return series.load_series(book, header, lambda index, volume: self.load(book.volume_books[index], volume))
         records = _records(header.path)
         entries = chain(entries_of(records[1:], book))
         derived = DerivedRecords(header.path.with_suffix(SUFFIX))
@@ -136,19 +119,16 @@ class MemoryStore:
 
     def pages_ahead(self, book: Book, header: MemoryHeader) -> list[MemoryEntry]:
         """The saved pages after the first gap, by place and without numbers. Raises StorageError."""
-        parts = zip(book.volume_books, header.volumes, strict=True) if header.volumes else [(book, header)]
-        found = [entries_of(_records(part.path)[1:], text) if part else {} for text, part in parts]
-        entries = series.pages_in_series(book, [one.values() for one in found]) if header.volumes else found[0]
+        entries = entries_of(_records(header.path)[1:], book)
         read_until = max((entry.page.end for entry in chain(entries)), default=0)
         return [entries[start] for start in sorted(entries) if start >= read_until]
 
     def delete(self, header: MemoryHeader) -> None:
         """Delete a memory and all derived from it. Raises StorageError if it is in use."""
-        for part in filter(None, header.volumes or (header,)):
-            try:
-                _remove(part.path)
-            except journal.InUseError:
-                raise StorageError("This memory is in use in another gistread.", "Close that first.") from None
+        try:
+            _remove(header.path)
+        except journal.InUseError:
+            raise StorageError("This memory is in use in another gistread.", "Close that first.") from None
 
     def clear(self) -> int:
         """Remove all memories but those in use; return the bytes freed."""
@@ -209,7 +189,7 @@ def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
     return MemoryWriter(memory, file, notice, (e for e in entries.values() if e.page.start >= memory.read_until))
 
 
-def _header(book: Book, request: MemoryRequest, size: PageSize) -> Record:
+def _header(book: Book, request: MemoryRequest) -> Record:
     header: Record = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -217,8 +197,8 @@ def _header(book: Book, request: MemoryRequest, size: PageSize) -> Record:
         "title": book.title,
         "model": request.model_name,
         "fingerprint": request.fingerprint,
-        "min_words": size.min_words,
-        "max_words": size.max_words,
+        "min_words": request.size.min_words,
+        "max_words": request.size.max_words,
         "prompts": request.focus.version(*_PROMPTS[request.mode]),
         "reading": request.mode.value,
     }

@@ -20,7 +20,7 @@ from gistread.engine.concurrency import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory import gisting
-from gistread.memory.derived import ArtifactProgress, DerivedRecords, as_finished, key_of
+from gistread.memory.derived import ArtifactProgress, as_finished, key_of
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import careful_attempts, gist_page, is_short, merged_words, wanted_words
 from gistread.memory.guard import told_before
@@ -138,7 +138,7 @@ def _node(memory: GistMemory, pages: PageRange) -> Node:
         return Node(0, pages.first, pages.last, _gist(memory, pages))
     children = tuple(_node(memory, child) for child in pages.children)
     text = _text([child.summary for child in children])
-    known = _known(memory, pages, text)
+    known = _known(memory, text)
     summary = known or _stand_in(text, memory.focus.task)
     return Node(pages.level, pages.first, pages.last, summary, children, known is not None)
 
@@ -154,7 +154,7 @@ def _existing_summaries(memory: GistMemory, pages: PageRange, last: int) -> list
     children = [_existing_summaries(memory, child, last) for child in pages.children]
     if pages.last <= last and all(len(nodes) == 1 for nodes in children):
         whole = tuple(nodes[0] for nodes in children)
-        if (known := _known(memory, pages, _text([node.summary for node in whole]))) is not None:
+        if (known := _known(memory, _text([node.summary for node in whole]))) is not None:
             return [Node(pages.level, pages.first, pages.last, known, whole)]
     return [node for nodes in children for node in nodes]
 
@@ -171,14 +171,10 @@ def _key(memory: GistMemory, text: str) -> str:
     return key_of(memory.focus.version(*gisting.PROMPTS), text)
 
 
-def _derived(memory: GistMemory, pages: PageRange) -> DerivedRecords:
-    return memory.derived.at(memory.entry(pages.first).page.start)
-
-
-def _known(memory: GistMemory, pages: PageRange, text: str) -> Gist | None:
+def _known(memory: GistMemory, text: str) -> Gist | None:
     if is_short(text):
         return Gist(text, count_words(text), GistSource.VERBATIM)
-    match _derived(memory, pages).get(_KIND, _key(memory, text)):
+    match memory.derived.get(_KIND, _key(memory, text)):
         case {"text": str(known), "source": str(source)} if known and source in set(GistSource):
             return Gist(known, count_words(known), GistSource(source))
     return None
@@ -193,7 +189,7 @@ def _stand_in(text: str, task: str) -> Gist:
 async def _summary(
     memory: GistMemory, pages: PageRange, text: str, engine: Engine, priority: Priority
 ) -> tuple[Gist, Usage]:
-    if (known := _known(memory, pages, text)) is not None:
+    if (known := _known(memory, text)) is not None:
         return known, NO_USAGE
     most = int((engine.info.context_tokens / TOKENS_PER_WORD - _TASK_WORDS) / (MAX_CHILDREN + _OUTPUT_CHILDREN))
     wanted = min(merged_words(count_words(text)), max(1, most))
@@ -207,7 +203,7 @@ async def _summary(
         gist, usage = result.gist, result.usage
     except PromptTooLongError:  # a model with a larger window made the gists
         gist, usage = _stand_in(text, task), NO_USAGE
-    _derived(memory, pages).put(_KIND, _key(memory, text), {"text": gist.text, "source": gist.source.value})
+    memory.derived.put(_KIND, _key(memory, text), {"text": gist.text, "source": gist.source.value})
     return gist, usage
 
 
@@ -221,11 +217,7 @@ def outline(memory: GistMemory) -> PageRange:
         around.append((chapter.level, index))
         paths.append(tuple(number for _, number in around))
     pages = [(entry.page.number, paths[chapter_of(memory.book, entry.page)]) for entry in memory.entries]
-    if memory.book.volumes:
-        volumes = groupby(pages, key=lambda page: memory.book.volume_index(memory.entry(page[0]).page.start))
-        top = _group([_volume(list(inside)) for _, inside in volumes])
-    else:
-        top = _section(pages, 0)
+    top = _section(pages, 0)
     return top if top.children else PageRange(1, top.first, top.last, (top,))
 
 
@@ -248,15 +240,6 @@ def _section(pages: Sequence[_Placed], depth: int) -> PageRange:
         else:  # text of a part before its first chapter
             children.append(_group([PageRange(0, number, number) for number, _ in inside]))
     return _group(children)
-
-
-def _volume(pages: Sequence[_Placed]) -> PageRange:
-    (title, _), *inside = pages
-    page = PageRange(0, title, title)
-    if not inside:
-        return page
-    body = _section(inside, 1)
-    return PageRange(max(1, body.level), title, body.last, (page, *(body.children or (body,))))
 
 
 def _group(neighbours: list[PageRange]) -> PageRange:

@@ -37,12 +37,9 @@ class MemoryHeader:
     modified_s: float  # When it was last opened or written, in seconds since the epoch
     mode: ReadingMode = ReadingMode.CAREFUL
     focus: GistFocus = DEFAULT_FOCUS
-    # Of a series: the memory of each volume, if any. `path` and `size` are from one of them.
-    volumes: tuple["MemoryHeader | None", ...] = ()
 
     def describes(self, memory: GistMemory) -> bool:
-        size = memory.size if self.volumes else self.size
-        own = (self.model_name, size, self.mode, self.focus)
+        own = (self.model_name, self.size, self.mode, self.focus)
         return own == (memory.model_name, memory.size, memory.mode, memory.focus)
 
 
@@ -70,9 +67,6 @@ class MemoryWriter:
 
     def all_entries(self) -> list[MemoryEntry]:
         return [*self.memory.entries, *self._ahead.values()]
-
-    def size_at(self, offset: int) -> PageSize:
-        return self.memory.size
 
     def entry_at(self, start: int) -> MemoryEntry | None:
         """The finished page that begins at this offset, if any, also after a gap."""

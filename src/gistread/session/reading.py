@@ -17,7 +17,7 @@ from gistread.memory.reading import PageAhead, PageFound, PageRead, ReadingPlan,
 from gistread.memory.sizes import (
     UNKNOWN_PACE,
     Pace,
-    choose_sizes,
+    choose_size,
     expected_pace,
     learned_pace,
     pace_of,
@@ -69,7 +69,7 @@ class MemoryChoice:
         request = resolve_memory(self.book, self.store, info, self._config, self._presets, chosen)
         writer = None
         if isinstance(wanted, MemoryHeader) and wanted.fingerprint in (info.fingerprint, *info.aliases):
-            writer = self.store.reopen(self.book, wanted, request.size)
+            writer = self.store.reopen(self.book, wanted)
         return writer or self.store.open(self.book, request)
 
     def keeps_shown(self, shown: GistMemory | None, own: GistMemory) -> bool:
@@ -97,7 +97,7 @@ def resolve_memory(
     chosen: GistFocus | str | None = None,
 ) -> MemoryRequest:
     """The memory with this focus or task, by default the furthest. Reads the disk. Raises EngineError, UsageError."""
-    sizes = choose_sizes(book, info.context_tokens, min_words=config.min_words, max_words=config.max_words)
+    size = choose_size(book.words, info.context_tokens, config.min_words, config.max_words)
     begun = [header for header in store.find(book) if header.pages]
     names = {header.fingerprint for header in begun}
     fingerprint = next((one for one in (info.fingerprint, *info.aliases) if one in names), info.fingerprint)
@@ -112,7 +112,7 @@ def resolve_memory(
         focus = GistFocus(usual, chosen or "")
     mode = ReadingMode(config.reading or DEFAULT_READING_MODE)
     focus = replace(focus, wording=focus.wording or info.wording)
-    return MemoryRequest(info.name, fingerprint, sizes, mode, focus)
+    return MemoryRequest(info.name, fingerprint, size, mode, focus)
 
 
 class Reading:

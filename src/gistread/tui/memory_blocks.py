@@ -135,8 +135,6 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
     if half_of(page) < begins and opening is None:
         return []
     here = number == view.here
-    if memory.book.is_volume_heading(page.start) and opening is None:
-        return [_page_block(memory, number, entry.gist.text, "heading", tail="← you" if here else "", level=2)]
     blocks: list[Block] = []
     if title := _chapter_that_begins(memory, number):
         blocks.append(Block(title, style="heading", level=4, indent=1, rule=True))
@@ -196,8 +194,6 @@ def part_blocks(memory: GistMemory, part: "Node", view: View) -> list[Block]:
     """Blocks of a run of pages: title of the chapter or book, and summary."""
     start = memory.entry(part.first).page.start
     key = ("part", part.first)
-    if part.first == part.last and memory.book.is_volume_heading(start):
-        return [Block(part.summary.text, key=key, style="heading", level=2)]
     match view.zoom:
         case Zoom.BOOK:
             title = memory.book.title

@@ -17,7 +17,6 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from gistread.library.entries import LibraryEntry
-from gistread.library.figures import furthest_reader
 from gistread.tui.commands import Scope, bindings, own_keys
 from gistread.tui.library_work import Books
 from gistread.tui.text import clean
@@ -251,7 +250,7 @@ class BookDetails(Vertical):
         if entry is None:
             facts, left = "", ""
         else:
-            facts = about(entry, furthest_reader(entry, self._books.read_by), now_s)
+            facts = about(entry, self._books.read_by.get(entry.sha256), now_s)
             words, question = await asyncio.to_thread(self._books.left_at, entry)
             said = filter(None, (f"You asked: {question}" if question else "", words))
             left = f"The file was {entry.path}. {hint}" if entry.missing else " · ".join(said)
