@@ -21,7 +21,7 @@ LibraryView = Literal["covers", "list"]
 KvCache = Literal["auto", "f16", "q8_0", "q4_0"]
 ReadingMode = Literal["", "careful", "single-pass"]
 Prepare = Literal["auto", "when asked"]
-Steps = Literal["alone", "announce", "ask"]
+Steps = Literal["alone", "ask"]
 Highlight = Literal["yellow", "green", "blue", "red"]
 Paragraphs = Literal["auto", "gap", "indent"]
 Bidi = Literal["auto", "on", "off"]
@@ -64,7 +64,7 @@ class Config:
     max_words: Annotated[int | None, _Range(2, 100_000)] = None  # Most words of a page
     max_pages: Annotated[int, _Range(0, 100)] = 5  # Most look-ups for a question
     reader: str = ""  # How questions are answered, as `--reader` takes it
-    # Who decides which pages are looked up: the model `alone`, it `announce`s them, or you are `ask`ed.
+    # Who decides which pages are looked up: the model `alone`, or you are `ask`ed.
     steps: Steps = "alone"
     # When to build what a reader needs besides gists: `auto`, after the book has been read, or `when asked`.
     prepare: Prepare = "auto"

@@ -226,7 +226,7 @@ def typing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
 def test_every_look_up_is_decided_on_the_terminal(
     run: Run, indexed: Path, typing: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers = ["no\n", "perhaps\n1\n", "back\n", "+3\n", "\n", ""]
+    answers = ["no\n", "perhaps\n1\n", "+3\n", "\n", ""]
     proposals: list[str] = []
 
     def format_prompt(proposed: Proposed, length: int) -> str:
@@ -239,9 +239,9 @@ def test_every_look_up_is_decided_on_the_terminal(
     assert ran.status == ExitStatus.DONE
     assert proposals[0] == "Wants section 2: He counted the stairs"
     assert "section 2 refused by you" in ran.err
-    assert "Enter a section's number, no, back or answer" in ran.err
+    assert "Enter a section’s number, no or answer" in ran.err
     assert "section 1, opened by you" in ran.err
-    assert "[Enter: answer, a section's number, no, back]" in ran.err
+    assert "[Enter: answer, a section's number, no]" in ran.err
 
 
 def test_a_decision_needs_a_terminal_and_the_setting_none(run: Run, indexed: Path, home: Path) -> None:

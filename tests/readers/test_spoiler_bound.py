@@ -94,7 +94,7 @@ async def asked(
     engine = FakeEngine(says=telling, chooses=lambda _, offered: 0, context_tokens=context_tokens)
     end, after = len(memory.book.text), len(memory.entries) + 1
     steering = Steering(pinned=set(range(1, 40, 3)), here=end - 1, steps=steps)
-    decisions = [Decision(refuses=True), Decision(pages=(after,), offsets=(end, end + 99)), Decision(goes_back=True)]
+    decisions = [Decision(refuses=True), Decision(pages=(after,))]
     events: list[ReaderEvent] = []
     try:
         async for event in METHODS[name].reader()(QUESTION, memory, engine, steering, options):

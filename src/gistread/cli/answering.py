@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gistread.cli.output import write
 from gistread.cli.progress import ProgressLine
 from gistread.readers import events
-from gistread.readers.steering import Steering, describe_choices, parse_decision
+from gistread.readers.steering import Steering, parse_decision
 from gistread.readers.trace import describe_proposed
 from gistread.store.model import Citation, with_messages
 from gistread.units import in_quotes
@@ -31,7 +31,7 @@ class PrintedAnswer:
                 if self.live:
                     self._streamed += text
                     write(text, end="")
-            case events.Restarted() | events.SteppedBack() if self._streamed:
+            case events.Restarted() if self._streamed:
                 write("")
                 self._streamed = ""
             case events.Answered():
@@ -57,26 +57,24 @@ def format_prompt(proposed: events.Proposed, length: int) -> str:
     """`Wants section 11: it tells of the key [Enter: open, a section's number, no, answer]`"""
     opens = bool(proposed.pages or proposed.places)
     first = f"Enter: {'open' if opens else 'answer'}"
-    choices = [first, *describe_choices(proposed, length), "no", *["answer"] * opens]
-    return f"{describe_proposed(proposed, length)} [{', '.join([*choices, *['back'] * proposed.may_go_back])}]"
+    choices = [first, *["a section's number"] * bool(proposed.last_page), "no", *["answer"] * opens]
+    return f"{describe_proposed(proposed, length)} [{', '.join(choices)}]"
 
 
 @contextmanager
-def read_decisions(steering: Steering, line: ProgressLine, length: int) -> Iterator[None]:
-    """Apply decisions typed on standard input, about a book of `length` characters. End of input: answer now."""
+def read_decisions(steering: Steering, line: ProgressLine) -> Iterator[None]:
+    """Apply decisions typed on standard input. End of input: answer now."""
 
     def read() -> None:
         typed = sys.stdin.readline()
         try:
-            decision = parse_decision(typed, steering.proposal, length) if typed else None
+            decision = parse_decision(typed, steering.proposal) if typed else None
         except ValueError as error:
             line.say(str(error))
             return
         if decision is None:
             steering.answer_now()
-        elif decision.goes_back and not steering.go_back():
-            line.say("There is no step to go back to.")
-        elif not decision.goes_back:
+        else:
             steering.decide(decision)
         if not typed:
             loop.remove_reader(sys.stdin)

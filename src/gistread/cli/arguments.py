@@ -36,8 +36,8 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     option("--max-pages", type=count(0), metavar="N", help="most sections to look up (5)")
     option(
         "--steps",
-        choices=["alone", "announce", "ask"],
-        help="who decides which sections are looked up: the model, the model unless you object within a second, or you",
+        choices=["alone", "ask"],
+        help="who decides which sections are looked up: the model or you",
     )
     option("--passage", metavar="WORDS", help="ask about these words of the book, with the text around them")
     option("--choice", metavar="TEXT", action="append", default=[], help="an answer to choose from; give at least two")

@@ -129,7 +129,7 @@ async def _ask(
             _save(book, asked)
             if upto is not None:
                 memory = memory.upto(upto)
-            decisions = read_decisions(question.steering, line, len(book.text))
+            decisions = read_decisions(question.steering, line)
             places = Places(len(book.text), memory)
             async with aclosing(session.questions.stream(question)) as events:
                 told = events if passage else _with_estimate(events, session, memory, upto)

@@ -68,7 +68,6 @@ _ACTIONS: Mapping[type, str] = {
     events.Shared: "share",
     events.LookedUp: "look_up",
     events.Refused: "refuse",
-    events.SteppedBack: "step_back",
     events.Unfit: "unfit",
     events.Noted: "note",
     events.Stopped: "stop",

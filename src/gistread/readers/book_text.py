@@ -78,7 +78,6 @@ class BookText:
         memory, known, agreed = self._memory, self.shown, False
         while True:
             own = places_of(memory, steering.pinned - steering.refused)
-            own += [one for one in ranked if any(one[0] <= offset < one[1] for offset in steering.offsets)]
             closed = [*places_of(memory, steering.refused), *steering.hidden, *own]
             free = [] if steering.only else [place for place in ranked if not overlaps(closed, place)][:most]
             wanted = first or free
@@ -94,17 +93,16 @@ class BookText:
                 1,
                 len(pages),
                 places=tuple(join([place for place in new if place[1] > last], memory.book)),
-                text_end=len(memory.book.text),
             )
             async for said in steering.review(proposal):
                 yield said
             decision = steering.decision
-            if steering.stop or not (decision.refuses or decision.names_any):
+            if steering.stop or not (decision.refuses or decision.pages):
                 return
-            agreed = decision.names_any
+            agreed = bool(decision.pages)
             first = () if decision.refuses else [place for place in wanted if overlaps(self.shown, place)]
             steering.pinned.update(decision.pages)
-            steering.only = steering.only or (decision.refuses and decision.names_any)
+            steering.only = steering.only or (decision.refuses and agreed)
 
     def share(self, shown: Sequence[Passage]) -> float:
         length = len(self._memory.book.text.strip())

@@ -183,9 +183,6 @@ class Proposed:
     reason: str = ""
     path: int = 0  # The path that asks, from 1; 0 for readers without paths
     places: tuple[tuple[int, int], ...] = ()  # Start and end of passages outside the pages read
-    text_end: int = 0  # Offset before which other places may be named; 0: only pages may
-    waits: bool = True  # Until the user decides; False: only for a moment
-    may_go_back: bool = False  # Whether an earlier step can be decided again
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +193,6 @@ class Refused:
     instead: tuple[int, ...] = ()  # Pages that the user chose
     path: int = 0
     places: tuple[tuple[int, int], ...] = ()
-    instead_at: tuple[int, ...] = ()  # Offsets of places that the user chose
-
-
-@dataclass(frozen=True, slots=True)
-class SteppedBack:
-    """The user decides the last step again: its pages are closed, or no longer refused; a draft is discarded."""
-
-    pages: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +293,6 @@ ReaderEvent = (
     | PartRead
     | Proposed
     | Refused
-    | SteppedBack
     | LookedUp
     | Expanded
     | Unfit

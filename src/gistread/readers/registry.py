@@ -35,7 +35,6 @@ class Method:
         """Import the reader. Calling it raises UsageError."""
         from gistread.readers.checked import check_events
         from gistread.readers.selection import about_selection
-        from gistread.readers.stepping_back import with_steps_back
         from gistread.readers.thread import with_thread, within_bound
 
         by_method = self.plain_reader()
@@ -53,13 +52,14 @@ class Method:
             )
             # Questions about a passage have a reader of their own, whatever the method.
             reader = about_selection if options.selection else by_method
-            events = with_steps_back(reader, asked, memory, engine, steering, options)
+            memory = replace(memory, entries=list(memory.entries))  # Reading may go on meanwhile.
+            events = reader(asked, memory, engine, steering, options)
             return check_events(events, question, memory, engine, steering, options)
 
         return ask
 
     def plain_reader(self) -> Reader:
-        """The reader without checks of its answers and without steps back."""
+        """The reader without checks of its answers."""
         module, _, function = self.location.partition(":")
         reader = cast(Reader, getattr(import_module(module, "gistread.readers"), function))
         if not self.needs_memory:

@@ -140,8 +140,6 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
             return Step(f"section {page}, opened by you", "◆", ToPage(page))
         case events.Refused():
             return Step(_refused(event), "×")
-        case events.SteppedBack(pages=pages):
-            return Step(": ".join(filter(None, ("one step back by you", _pages_and_places(pages)))), "↶")
         case events.Unfit(page=page, shown=shown):
             why = f"is too long for the model's window or the budget: read up to {shown:.0%} of it"
             return Step(
@@ -171,8 +169,6 @@ def summary_of(trace: Iterable[ReaderEvent], places: Places) -> str:
         match event:
             case events.LookedUp(page=page):
                 opened.append(page)
-            case events.SteppedBack(pages=pages):
-                opened = [page for page in opened if page not in pages]
             case events.TeamFormed(parts=parts):
                 members = len(parts)
             case events.Noted():
@@ -237,14 +233,12 @@ def describe_segments(told: Sequence[events.SegmentLevel]) -> str:
 
 def describe_proposed(proposed: events.Proposed, length: int) -> str:
     """What the reader wants to do next in a book of `length` characters: `Wants section 11: it tells of the key`."""
-    verb = "Wants" if proposed.waits else "Next:"
     reason = f": {proposed.reason}" if proposed.reason else ""
-    answers = "to answer now" if proposed.waits else "the answer"
     wanted = [pages_words(proposed.pages)] if proposed.pages else []
     if proposed.places:
         shares = dict.fromkeys(f"{start / max(1, length):.0%}" for start, _ in proposed.places)
         wanted.append(f"the text at {', '.join(shares)}")
-    return f"{verb} {' and '.join(wanted) or answers}{reason if wanted else ''}"
+    return f"Wants {' and '.join(wanted)}{reason}" if wanted else "Wants to answer now"
 
 
 def pages_words(numbers: Iterable[int]) -> str:
@@ -276,13 +270,7 @@ def _noted(places: Places, place: tuple[int, int], note: str, lead: str, sign: s
 
 
 def _refused(refused: events.Refused) -> str:
-    what = _pages_and_places(refused.pages, len(refused.places))
-    said = f"{what} refused by you" if what else "not answered yet, as you chose"
-    instead = _pages_and_places(refused.instead, len(refused.instead_at))
-    return f"{said}, {instead} instead" if instead else said
-
-
-def _pages_and_places(pages: Sequence[int], places: int = 0) -> str:
-    """`sections 3, 5 and 2 places`; empty for none."""
-    said = [pages_words(pages)] if pages else []
-    return " and ".join([*said, *([counted(places, "place")] if places else [])])
+    said = [pages_words(refused.pages)] if refused.pages else []
+    said += [counted(len(refused.places), "place")] if refused.places else []
+    what = f"{' and '.join(said)} refused by you" if said else "not answered yet, as you chose"
+    return f"{what}, {pages_words(refused.instead)} instead" if refused.instead else what

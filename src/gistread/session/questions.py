@@ -1,7 +1,7 @@
 """The questions of a session, answered one after another: what is asked, when it can be answered, and its events."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
@@ -155,11 +155,10 @@ def question_of(
     memory: GistMemory,
     reader: str,
     user_data: UserData,
-    objection: Callable[[], Awaitable[None]],
 ) -> Question:
     """The question with these options about the book of `memory`. Raises UsageError for what cannot be asked.
 
-    `reader`: unless the options name one. `user_data`: for how far the user has read. `objection`: see `Steering`.
+    `reader`: unless the options name one. `user_data`: for how far the user has read.
     """
     book = memory.book
     if unknown := sorted(options.keys() - AskOptions.__annotations__.keys()):
@@ -183,7 +182,7 @@ def question_of(
     steps = options.get("steps", Steps.ALONE)
     if steps not in list(Steps):
         raise UsageError(f"Unknown steps {steps!r}.", f"Use {', '.join(Steps)}.")
-    steering = Steering(pinned=pinned, here=options.get("here"), steps=Steps(steps), objection=objection)
+    steering = Steering(pinned=pinned, here=options.get("here"), steps=Steps(steps))
     upto = extend_bound(passage, upto, book)
     choices, thread = options.get("choices", ()), tuple(options.get("thread", ()))
     return Question(text, reader, steering, upto, choices, thread, passage)
@@ -323,7 +322,7 @@ class Questions:
             match event:
                 case AnswerDelta():
                     streamed = True
-                case reader_events.Restarted() | reader_events.SteppedBack():
+                case reader_events.Restarted():
                     streamed = False
                 case Answered(answer=answer) if not streamed:
                     self._tell(question, events.QuestionProgress(AnswerDelta(answer)))

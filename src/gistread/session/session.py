@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from functools import partial
 from typing import Any, Self, Unpack
@@ -18,7 +18,7 @@ from gistread.memory.writer import MemoryHeader
 from gistread.paths import Paths, default_paths
 from gistread.readers.events import ReaderEvent
 from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
-from gistread.readers.steering import Steering, objection_time
+from gistread.readers.steering import Steering
 from gistread.session import events
 from gistread.session.artifacts import Artifacts
 from gistread.session.events import Activity, Obstacle, ReadingEvent, ReadingState, SessionEvent
@@ -52,14 +52,13 @@ class Session:
         background: bool = False,
         make_engine: MakeEngine | None = None,
         place: Callable[[], int] = lambda: 0,
-        objection: Callable[[], Awaitable[None]] = objection_time,
     ) -> None:
         """`model`, `asking_model`: as for `--model`; empty: by the settings, or the only one there is.
 
         `reader`: of questions that name none. `task`: what the gists look for; None: as in the furthest memory.
         `background`: read, the chapter at offset `place()` next, and build artifacts as soon as there is a model.
-        `config`, `paths`: default to the user's. `objection`: awaited before an announced look-up. Raises
-         UsageError for an unknown reader or invalid settings.
+        `config`, `paths`: default to the user's. Raises UsageError for an unknown reader or invalid
+        settings.
         """
         if not isinstance(book, Book):
             raise UsageError(f"A session reads a Book, not {book!r}.", "`open_book(path)` opens one.")
@@ -70,7 +69,6 @@ class Session:
         usual = self.config.reader if self.config.reader in METHODS else DEFAULT_READER
         self.reader = find_method(reader).name if reader else usual
         self._chosen = (model, asking_model)
-        self._objection = objection
         self._listeners = [listener] if listener is not None else []
         self.models = ModelPair(make_engine or engine_maker(self.config, self._paths), self.config, self._emit)
         choice = MemoryChoice(book, MemoryStore(self._paths.memories), self.config, self._paths.presets, task)
@@ -123,7 +121,7 @@ class Session:
     def question(self, text: str, **options: Unpack[AskOptions]) -> Question:
         """A question for `questions.start`. Raises UsageError for what cannot be asked."""
         memory, user_data = self.memory or unread_memory(self.book), UserData(self._paths)
-        return question_of(text, options, memory, self.reader, user_data, self._objection)
+        return question_of(text, options, memory, self.reader, user_data)
 
     @command
     async def cancel_question(self) -> None:

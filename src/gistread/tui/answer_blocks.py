@@ -89,7 +89,7 @@ def with_event(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
     match event:
         case events.Started():
             return replace(exchange, record=replace(exchange.record, scope=describe_scope(event)))
-        case events.SteppedBack() | events.Restarted():
+        case events.Restarted():
             return replace(exchange, answer="")
         case events.Answered():
             record = exchange.record

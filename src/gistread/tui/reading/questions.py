@@ -18,7 +18,6 @@ from gistread.readers.events import (
     ReaderEvent,
     Refused,
     Started,
-    SteppedBack,
 )
 from gistread.readers.registry import METHODS
 from gistread.readers.selection import extend_bound, question_alone
@@ -260,9 +259,6 @@ class QuestionController:
             case Refused(pages=pages):
                 for page in pages:
                     memory.refuse(page)
-            case SteppedBack(pages=pages):
-                for page in pages:
-                    memory.take_back(page)
             case LookedUp(reason=reason):
                 self._reason = reason
             case Expanded(page=page, by=by):

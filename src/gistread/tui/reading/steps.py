@@ -16,12 +16,10 @@ if TYPE_CHECKING:
 
 _CHIPS = {
     Steps.ALONE: "sections: automatic",
-    Steps.ANNOUNCE: "sections: announced",
     Steps.ASK: "sections: ask me",
 }
 _MEANINGS = {
     Steps.ALONE: "The model opens sections without asking.",
-    Steps.ANNOUNCE: "The model announces each section; you have a second to object.",
     Steps.ASK: "The model asks before it opens a section.",
 }
 
@@ -61,8 +59,6 @@ class StepController(InputLineClient):
         ]
         if opens:
             actions.append((hint("stop-lookups"), "answer now", run("questions.answer_now")))
-        if proposal.may_go_back:
-            actions.append((hint("step-back"), "back", run("steps.back")))
         line.show_actions((describe_proposed(proposal, len(self._context.book.text)), "", ""), *actions)
 
     def accept(self) -> bool:
@@ -74,18 +70,9 @@ class StepController(InputLineClient):
         if not self._decide(Decision(refuses=True)):
             self._questions.refuse_page()
 
-    def back(self) -> None:
-        if (steering := self._steering) is None:
-            self._context.warn("No question is being answered.")
-        elif steering.go_back():
-            self._context.refresh()
-        else:
-            self._context.warn("There is no step to go back to.")
-
     def switch(self) -> None:
-        """Change to the next of `Steps`, also for the question that is being answered."""
-        order = list(Steps)
-        steps = order[(order.index(Steps(self._context.services.config.steps)) + 1) % len(order)]
+        """Change to the other of `Steps`, also for the question that is being answered."""
+        steps = Steps.ASK if self._context.services.config.steps == "alone" else Steps.ALONE
         self._context.services.settings.set("steps", steps.value)
         self._switched = True
         if self._steering:
@@ -95,15 +82,10 @@ class StepController(InputLineClient):
 
     def other(self) -> None:
         """Ask for the pages to open instead."""
-        if (steering := self._steering) is None or self.proposal is None:
+        if self.proposal is None or not self.proposal.last_page:
             self._context.warn("No section is proposed now.")
-            return
-        proposal, length = self.proposal, len(self._context.book.text)
-        examples = ["12", "3 5"] if proposal.last_page else []
-        examples += [f"{50 * proposal.text_end // length}%"] if proposal.text_end else []
-        steering.hold()
-        self._context.refresh()
-        self._context.input_line.ask(self, "open", f"{', '.join(examples)} instead, or +{examples[0]} to open it too")
+        else:
+            self._context.input_line.ask(self, "open", "12 or 3 5 instead, or +12 to open it too")
 
     def typed(self, words: str) -> None:
         self._context.input_line.say("")
@@ -111,7 +93,7 @@ class StepController(InputLineClient):
     def accepted(self, words: str, choice: int | None) -> None:
         """The pages have been typed."""
         try:
-            decision = parse_decision(words, self.proposal, len(self._context.book.text))
+            decision = parse_decision(words, self.proposal)
         except ValueError as error:
             self._context.input_line.say(str(error), problem=True)
             return

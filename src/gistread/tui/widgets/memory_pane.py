@@ -215,12 +215,6 @@ class MemoryPane(LongText):
         self.view.opened.pop(number, None)
         self._change()
 
-    def take_back(self, number: int) -> None:
-        """Close a page, refused or not: it will be decided again."""
-        self.view.refused.discard(number)
-        self.view.opened.pop(number, None)
-        self._change()
-
     def clear_question(self) -> None:
         """Allow refused pages again, for a new question."""
         self.view.refused.clear()
