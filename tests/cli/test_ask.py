@@ -1,14 +1,12 @@
 """`gistread ask`: the answer on standard output, everything else on standard error."""
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gistread.book.open import open_book
-from gistread.cli import answering
 from gistread.cli.models import check_results
 from gistread.engine.protocol import Trust
 from gistread.errors import ExitStatus, UsageError
@@ -18,8 +16,6 @@ from gistread.memory.model import GistMemory
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
 from gistread.readers.bound import offset_of
-from gistread.readers.events import Proposed
-from gistread.readers.trace import describe_proposed
 from gistread.store.model import BoundChoice
 from gistread.store.user_data import UserData
 from tests.cli.conftest import Run
@@ -192,65 +188,6 @@ def test_a_name_that_the_text_lacks_is_marked(run: Run, indexed: Path, engine: F
     text = open_book(indexed).text
     assert document["citations"]
     assert all(text[one["start"] : one["end"]] == one["quote"] for one in document["citations"])
-
-
-def test_words_of_the_book_are_asked_about_without_a_memory(run: Run, book: Path, engine: FakeEngine) -> None:
-    engine._says = lambda prompt: "He counted the stairs."
-    passage = "as the sea below went on"
-    ran = run("ask", book, "What does this mean?", "--passage", passage, "--reader", "readagent-s")
-    assert ran.status == ExitStatus.DONE
-    assert ran.out.startswith("He counted the stairs")
-    assert "stand at 42 places; asked about the first, in Chapter 1: The Keeper" in ran.err
-    assert f"About “{passage}”: What does this mean?" in engine.calls[-1].text
-    (saved,) = UserData(default_paths()).questions(open_book(book).sha256)
-    assert saved.question == f"“{passage}”: What does this mean?"
-    refused = run("ask", book, "What does this mean?", "--passage", "no such words")
-    assert refused.status == ExitStatus.USAGE
-    assert "does not have “no such words”" in refused.err
-    opened = open_book(book)
-    UserData(default_paths()).set_position(opened.sha256, opened.text.rindex(passage))
-    last = opened.chapters[-1].title
-    ran = run("ask", book, "What does this mean?", "--passage", passage, "--upto", "all")
-    assert f"asked about the one nearest to your place, in {last}" in ran.err
-
-
-@pytest.fixture
-def typing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """A terminal as standard input; what is called with is typed there."""
-    person, terminal = os.openpty()
-    monkeypatch.setattr("sys.stdin", os.fdopen(terminal))
-    yield lambda text: os.write(person, text.encode())
-    os.close(person)
-
-
-def test_every_look_up_is_decided_on_the_terminal(
-    run: Run, indexed: Path, typing: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answers = ["no\n", "perhaps\n1\n", "+3\n", "\n", ""]
-    proposals: list[str] = []
-
-    def format_prompt(proposed: Proposed, length: int) -> str:
-        proposals.append(describe_proposed(proposed, length))
-        typing(answers[len(proposals) - 1] if len(proposals) <= len(answers) else "\n")
-        return answering.format_prompt(proposed, length)
-
-    monkeypatch.setattr("gistread.cli.ask.format_prompt", format_prompt)
-    ran = run("ask", indexed, QUESTION, "--steps", "ask", "--reader", "readagent-s")
-    assert ran.status == ExitStatus.DONE
-    assert proposals[0] == "Wants section 2: He counted the stairs"
-    assert "section 2 refused by you" in ran.err
-    assert "Enter a section’s number, no or answer" in ran.err
-    assert "section 1, opened by you" in ran.err
-    assert "[Enter: answer, a section's number, no]" in ran.err
-
-
-def test_a_decision_needs_a_terminal_and_the_setting_none(run: Run, indexed: Path, home: Path) -> None:
-    refused = run("ask", indexed, QUESTION, "--steps", "ask")
-    assert refused.status == ExitStatus.USAGE
-    assert refused.err == "gistread: `--steps ask` needs a terminal, and standard input is not one.\n"
-    config = home / "XDG_CONFIG_HOME" / "gistread" / "config.toml"
-    config.write_text(config.read_text() + 'steps = "ask"\n')
-    assert run("ask", indexed, QUESTION).status == ExitStatus.DONE
 
 
 def test_all_books_are_asked_and_sources_name_them(run: Run, book: Path, engine: FakeEngine) -> None:

@@ -57,15 +57,3 @@ def test_the_timeline_has_chapters_dates_and_people(run: Run, farm: Path) -> Non
     (first,) = run("people", farm, "--timeline", "--json", "--upto", "chapter:1").json["chapters"]
     assert (first["title"], first["date"]) == ("Chapter 1", None)
     assert first["people"]["Mr. Penn"] == 3
-
-
-def test_names_are_corrected_and_corrections_undone(run: Run, farm: Path) -> None:
-    assert "Mr. Penn and Clerk are one." in run("people", farm, "Mr", "Penn", "--merge", "clerk").err
-    assert "Mr. Penn  (Clerk, Penn)" in run("people", farm, "--all").out
-    run("people", farm, "George", "--hide")
-    assert "Undone: George is not shown." in run("people", farm, "--undo").err
-    run("people", farm, "George", "--hide")
-    names = {one["name"] for one in run("people", farm, "--all", "--json").json["names"]}
-    assert "Elizabeth Kerr" in names
-    assert "George Emery" not in names
-    assert "no other name" in run("people", farm, "Dr", "Ames", "--merge", "Zed").err

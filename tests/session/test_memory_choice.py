@@ -33,9 +33,8 @@ def resolve(
     fingerprint: str = "f",
     chosen: GistFocus | str | None = "",
     preset: str = "auto",
-    aliases: tuple[str, ...] = (),
 ) -> MemoryRequest:
-    info = EngineInfo("Model", fingerprint, 4096, "CPU", aliases=aliases)
+    info = EngineInfo("Model", fingerprint, 4096, "CPU")
     return resolve_memory(memory.book, store, info, Config(preset=preset), store.directory / "presets", chosen)
 
 
@@ -54,14 +53,6 @@ def test_without_a_choice_the_furthest_memory_is_continued_with_its_task(
     assert resolve(store, memory, chosen=None, preset="paper").focus == GistFocus(PRESETS["paper"])
     exact = GistFocus(PRESETS["manual"], "x")
     assert resolve(store, memory, chosen=exact).focus == exact
-
-
-def test_a_model_continues_under_the_alias_it_began_with(store: MemoryStore, memory: GistMemory) -> None:
-    assert resolve(store, memory, "weights", aliases=("name",)).fingerprint == "weights"
-    begin(store, memory, "name", GistFocus())
-    assert resolve(store, memory, "weights", aliases=("name",)).fingerprint == "name"
-    begin(store, memory, "weights", GistFocus())
-    assert resolve(store, memory, "weights", aliases=("name",)).fingerprint == "weights"
 
 
 def test_a_memory_goes_on_in_the_wording_of_prompts_that_it_was_begun_in(

@@ -1,16 +1,11 @@
-"""Prints an answer with its doubts and sources, and reads the user's decisions about look-ups from the terminal."""
+"""Prints an answer with its doubts and sources."""
 
-import asyncio
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gistread.cli.output import write
 from gistread.cli.progress import ProgressLine
 from gistread.readers import events
-from gistread.readers.steering import Steering, parse_decision
-from gistread.readers.trace import describe_proposed
 from gistread.store.model import Citation, with_messages
 from gistread.units import in_quotes
 
@@ -51,37 +46,3 @@ class PrintedAnswer:
                 write(f"{in_quotes(answered.answer[mark.start : mark.end])}: {mark.message}.")
         for number, citation in enumerate(answered.citations, start=1):
             write(f"[{number}] {place(citation)}: {in_quotes(' '.join(citation.quote.split()))}")
-
-
-def format_prompt(proposed: events.Proposed, length: int) -> str:
-    """`Wants section 11: it tells of the key [Enter: open, a section's number, no, answer]`"""
-    opens = bool(proposed.pages or proposed.places)
-    first = f"Enter: {'open' if opens else 'answer'}"
-    choices = [first, *["a section's number"] * bool(proposed.last_page), "no", *["answer"] * opens]
-    return f"{describe_proposed(proposed, length)} [{', '.join(choices)}]"
-
-
-@contextmanager
-def read_decisions(steering: Steering, line: ProgressLine) -> Iterator[None]:
-    """Apply decisions typed on standard input. End of input: answer now."""
-
-    def read() -> None:
-        typed = sys.stdin.readline()
-        try:
-            decision = parse_decision(typed, steering.proposal) if typed else None
-        except ValueError as error:
-            line.say(str(error))
-            return
-        if decision is None:
-            steering.answer_now()
-        else:
-            steering.decide(decision)
-        if not typed:
-            loop.remove_reader(sys.stdin)
-
-    loop = asyncio.get_running_loop()
-    loop.add_reader(sys.stdin, read)
-    try:
-        yield
-    finally:
-        loop.remove_reader(sys.stdin)

@@ -15,8 +15,6 @@ def add_index(parser: argparse.ArgumentParser) -> None:
     add_book(parser)
     add_model(parser)
     add_reading(parser)
-    needs = "also build what these readers need: memwalker, graphreader …"
-    parser.add_argument("--for", dest="readers", type=_readers, default=(), metavar="READER[,READER]", help=needs)
     add_formats(parser, events=True)
 
 
@@ -34,12 +32,6 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     add_session_models(parser)
     option("--reader", metavar="METHOD", type=_reader, choices=list(METHODS), help="the method; see below")
     option("--max-pages", type=count(0), metavar="N", help="most sections to look up (5)")
-    option(
-        "--steps",
-        choices=["alone", "ask"],
-        help="who decides which sections are looked up: the model or you",
-    )
-    option("--passage", metavar="WORDS", help="ask about these words of the book, with the text around them")
     option("--choice", metavar="TEXT", action="append", default=[], help="an answer to choose from; give at least two")
     _add_upto(parser)
     option("--continue", dest="continues", action="store_true", help="go on from the last question about this book")
@@ -58,7 +50,7 @@ def add_pages(parser: argparse.ArgumentParser) -> None:
 def add_memory(parser: argparse.ArgumentParser) -> None:
     actions = _add_actions(parser)
     action = actions.add_parser
-    add_book(action("list", help="list the memories of a book, or all of them (default)"), optional=True)
+    add_book(action("list", help="list the memories of a book (default)"))
     remove = action("rm", help="delete a memory, without asking")
     add_book(remove)
     _add_memory(remove)
@@ -118,10 +110,6 @@ def add_people(parser: argparse.ArgumentParser) -> None:
     _add_upto(parser)
     option("--all", action="store_true", help="list rare names too")
     option("--timeline", action="store_true", help="print the chapters with their dates and people")
-    correct = parser.add_mutually_exclusive_group()
-    correct.add_argument("--merge", metavar="OTHER", help="NAME and OTHER are the same")
-    correct.add_argument("--hide", action="store_true", help="do not show NAME")
-    correct.add_argument("--undo", action="store_true", help="take the last correction back")
     add_formats(parser)
 
 
@@ -172,8 +160,7 @@ def add_docs(parser: argparse.ArgumentParser) -> None:
 
 def add_completion(parser: argparse.ArgumentParser) -> None:
     shells = ["bash", "zsh", "fish"]
-    parser.add_argument("shell", metavar="SHELL", nargs="?", choices=shells, help=", ".join(shells))
-    parser.add_argument("--names", choices=["books", "models"], help=argparse.SUPPRESS)
+    parser.add_argument("shell", metavar="SHELL", choices=shells, help=", ".join(shells))
 
 
 def add_serve(parser: argparse.ArgumentParser) -> None:
@@ -334,12 +321,6 @@ def _reader(text: str) -> str:
     from gistread.readers.registry import find_method
 
     return find_method(text).name
-
-
-def _readers(text: str) -> tuple[str, ...]:
-    from gistread.readers.registry import METHODS
-
-    return tuple(METHODS) if text == "all" else tuple(dict.fromkeys(_reader(name.strip()) for name in text.split(",")))
 
 
 def _bound(text: str) -> str:

@@ -4,12 +4,12 @@ import argparse
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import aclosing, nullcontext, suppress
+from contextlib import aclosing, suppress
 from dataclasses import replace
 
 from gistread.book.model import Book
 from gistread.cli import memory as memories
-from gistread.cli.answering import PrintedAnswer, format_prompt, read_decisions
+from gistread.cli.answering import PrintedAnswer
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, ask_document, reader_document, step_document
 from gistread.cli.opening import check_models, load_settings, open_named, resolve_bound
@@ -21,17 +21,14 @@ from gistread.engine.models import find_chosen, fingerprint_of
 from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import DEFAULT_FOCUS, GistMemory
-from gistread.memory.passages import Span
 from gistread.memory.sizes import unread_memory
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
 from gistread.readers import events as reader_events
 from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
-from gistread.readers.selection import abbreviate
 from gistread.readers.steering import Steps
 from gistread.readers.thread import with_options
 from gistread.readers.trace import Places, describe_scope, progress_of, step_of
-from gistread.search.book_search import FoldedText
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
 from gistread.session.questions import AskOptions, thread_of, with_answer
 from gistread.session.session import Session
@@ -53,29 +50,20 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     config = load_settings(arguments)
     reader = arguments.reader or config.reader or DEFAULT_READER
     find_method(reader, "" if arguments.reader else " in config.toml")
-    steps = Steps(arguments.steps or config.steps)
-    if steps is not Steps.ALONE and not sys.stdin.isatty():
-        if arguments.steps:
-            raise UsageError(f"`--steps {steps}` needs a terminal, and standard input is not one.")
-        steps = Steps.ALONE  # The setting is for interactive use.
     memories.check_preset(config)
     check_models(arguments)
     task = memories.task_of(arguments)
     book = open_named(arguments.book)
-    config = replace(config, reader=reader, steps=steps.value)
-    passage = _passage(arguments.passage, book) if arguments.passage else None
-    header = None if arguments.index else _choose_memory(book, config, arguments, passage)
-    run_until_interrupted(_ask(book, config, task, arguments, header, passage))
+    config = replace(config, reader=reader, steps=Steps.ALONE.value)
+    header = None if arguments.index else _choose_memory(book, config, arguments)
+    run_until_interrupted(_ask(book, config, task, arguments, header))
     return ExitStatus.DONE
 
 
-def _choose_memory(
-    book: Book, config: Config, arguments: argparse.Namespace, passage: Span | None
-) -> MemoryHeader | None:
+def _choose_memory(book: Book, config: Config, arguments: argparse.Namespace) -> MemoryHeader | None:
     """The memory to ask over; None if there is none and the reader needs none. Raises GistreadError."""
     headers = memories.saved_memories(book, arguments.book)
-    needs_memory = METHODS[config.reader].needs_memory and passage is None
-    if not needs_memory and not any(header.read_until for header in headers):
+    if not METHODS[config.reader].needs_memory and not any(header.read_until for header in headers):
         return None
     reads, fingerprint = "", ""
     if config.asking_model:  # `--model` names the model that has read.
@@ -94,7 +82,6 @@ async def _ask(
     task: str,
     arguments: argparse.Namespace,
     header: MemoryHeader | None,
-    passage: Span | None,
 ) -> None:
     with ProgressLine() as line:
         async with new_session(book, config, line, arguments, task) as session:
@@ -106,15 +93,13 @@ async def _ask(
                 await session.use_memory(header)
             memory = session.memory or unread_memory(book)
             before = _thread(book, arguments)
-            options: AskOptions = {"choices": tuple(arguments.choice), "steps": Steps(config.steps)}
+            options: AskOptions = {"choices": tuple(arguments.choice), "steps": Steps.ALONE}
             options["upto"] = _bound(arguments.upto, memory, before)
             if before:
                 options["thread"] = thread_of(before.questions)
-            if passage:
-                options["passage"] = passage
             question = session.question(arguments.question, **options)
             upto = question.upto
-            if not passage and upto is not None and upto <= front_matter_end(book):
+            if upto is not None and upto <= front_matter_end(book):
                 say("The text begins after this place; `--upto all` asks the whole book.")
             asked = SavedQuestion(
                 question.shown(book),
@@ -124,17 +109,14 @@ async def _ask(
                 asked_at=time.time(),
                 upto=upto,
                 thread=before.id if before else 0.0,
-                passage=passage,
             )
             _save(book, asked)
             if upto is not None:
                 memory = memory.upto(upto)
-            decisions = read_decisions(question.steering, line)
             places = Places(len(book.text), memory)
             async with aclosing(session.questions.stream(question)) as events:
-                told = events if passage else _with_estimate(events, session, memory, upto)
-                with nullcontext() if config.steps == "alone" else decisions:
-                    reader, steps, answered = await _show(told, book, places, arguments, line)
+                told = _with_estimate(events, session, memory, upto)
+                reader, steps, answered = await _show(told, book, places, arguments, line)
             info = question.model
             assert info is not None
             if arguments.json:
@@ -157,21 +139,6 @@ def _save(book: Book, question: SavedQuestion) -> None:
         UserData(default_paths()).add_question(book.sha256, question)
     except StorageError as error:
         say(f"Note: the question could not be saved: {error.message}")
-
-
-def _passage(words: str, book: Book) -> Span:
-    """The range of the selected words: the nearest to the user's place if there are several. Raises UsageError."""
-    places = list(FoldedText(book.text).find(words))
-    if not places:
-        raise UsageError(f"The book does not have {abbreviate(words)}.", "`gistread search` finds similar ones.")
-    here = 0
-    with suppress(StorageError):
-        here = UserData(default_paths()).reading_place(book.sha256).offset
-    nearest = min(places, key=lambda place: abs(place[0] - here))
-    if len(places) > 1:
-        which = f"the {'one nearest to your place' if here else 'first'}, in {book.chapter_title(nearest[0])}"
-        say(f"These words stand at {len(places)} places; asked about {which}. Quote more words for another.")
-    return nearest
 
 
 def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:
@@ -222,12 +189,10 @@ async def _show(
             trace.append(event)
             if under_way := progress_of(trace):
                 line.show("{}: {} of {}".format(*under_way))
-        match event:
-            case reader_events.Proposed():
-                line.say(format_prompt(event, len(book.text)))
-            case reader_events.Started(reader=reader):
-                if scope := describe_scope(event):
-                    line.say(scope)
+        if isinstance(event, reader_events.Started):
+            reader = event.reader
+            if scope := describe_scope(event):
+                line.say(scope)
         answer.add(event)
     if not as_json:
         answer.finish(lambda citation: _place(citation, book))

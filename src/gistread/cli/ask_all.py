@@ -25,7 +25,7 @@ from gistread.units import counted, in_quotes
 
 
 def ask_all(arguments: argparse.Namespace) -> ExitStatus:
-    alone = ("question", "reader", "max_pages", "steps", "passage", "choice", "upto", "continues", "thread")
+    alone = ("question", "reader", "max_pages", "choice", "upto", "continues", "thread")
     if given := [name for name in (*alone, "index", "events") if getattr(arguments, name)]:
         what = "two arguments" if given == ["question"] else f"--{given[0].replace('_', '-')}"
         raise UsageError(f"--all takes one QUESTION and no BOOK, not {what}.", 'Example: gistread ask --all "Who …?"')

@@ -1,25 +1,19 @@
-"""`gistread index BOOK`: reads the rest of the book, and builds the artifacts of readers (`--for`)."""
+"""`gistread index BOOK`: reads the rest of the book."""
 
 import argparse
-import asyncio
-import shlex
 import time
 from dataclasses import replace
 
 from gistread.book.model import Book
-from gistread.cli.interrupt import InterruptError, run_until_interrupted
-from gistread.cli.json_output import Json, index_document, reader_document
+from gistread.cli.interrupt import run_until_interrupted
+from gistread.cli.json_output import Json, index_document
 from gistread.cli.memory import check_preset, task_of
 from gistread.cli.opening import check_models, load_settings, open_named
 from gistread.cli.output import write_json
-from gistread.cli.progress import ProgressLine, artifact_line, at_work
+from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import new_session, read_to_end
 from gistread.config import Config
-from gistread.engine.protocol import Engine
-from gistread.memory.artifacts import ARTIFACTS, build_artifacts
 from gistread.memory.model import GistMemory, GistSource
-from gistread.readers.events import Prepared
-from gistread.readers.registry import METHODS
 from gistread.units import counted, format_duration
 
 
@@ -44,10 +38,7 @@ async def _index(book: Book, config: Config, task: str, arguments: argparse.Name
             line.say(_summary(memory, resumed, time.monotonic() - began))
             # By chapters, to keep messages to the engine small.
             tokens = sum([await engine.count(book.text[one.start : one.end]) for one in book.chapters])
-            document = index_document(memory, engine.info, resumed_pages=resumed, book_tokens=tokens)
-            if names := dict.fromkeys(name for reader in arguments.readers for name in METHODS[reader].artifacts):
-                document["needs"] = {name: await _build(name, memory, engine, arguments, line) for name in names}
-            return document
+            return index_document(memory, engine.info, resumed_pages=resumed, book_tokens=tokens)
 
 
 def _summary(memory: GistMemory, resumed: int, seconds: float) -> str:
@@ -63,31 +54,3 @@ def _summary(memory: GistMemory, resumed: int, seconds: float) -> str:
     if extracts:
         text += f"\n{extracts} of the gists are sentences from the book, because the model's own failed the checks."
     return text
-
-
-async def _build(
-    name: str, memory: GistMemory, engine: Engine, arguments: argparse.Namespace, line: ProgressLine
-) -> Json:
-    """Build an artifact as far as it is missing. Raises EngineError, InterruptError."""
-    work = await ARTIFACTS[name].remaining(memory, engine)
-    missing, done, began = work.total - work.done, work.done, time.monotonic()
-    seconds = work.seconds(engine.info) if missing else None
-    time_needed = f", {format_duration(seconds)} with {at_work(engine.info)}" if seconds else ""
-    line.say(f"{name.capitalize()}: {missing} of {work.total} to build{time_needed}.")
-    try:
-        async for _, current in build_artifacts([name] if missing else [], memory, engine):
-            done = max(done, current.done)
-            left_s = (time.monotonic() - began) / max(1, done - work.done) * max(0, current.total - done)
-            line.show(artifact_line(name, done, current.total, left_s))
-            if arguments.events:
-                write_json(reader_document(Prepared(name, done, current.total)))
-            if memory.derived.failure:
-                raise memory.derived.failure
-    except asyncio.CancelledError:
-        raise InterruptError(
-            f"Stopped after {done} of {work.total} {name}; they are saved.",
-            f"Run `gistread index {shlex.quote(arguments.book)}` with the same --for to resume.",
-        ) from None
-    finally:
-        line.clear()
-    return {"total": work.total, "made": missing, "seconds": round(time.monotonic() - began, 3)}

@@ -3,21 +3,19 @@
 import argparse
 import asyncio
 import os
-import re
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import Field, StringConstraints, ValidationError
 
 from gistread import __version__
 from gistread.book.cache import file_digest, open_cached
-from gistread.cli import mcp_replies as replies
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, fields
 from gistread.cli.mcp_asking import Questions, View
@@ -35,13 +33,11 @@ from gistread.readers.introductions import introducing_sentences
 from gistread.readers.recap import recap
 from gistread.search.book_search import BookSearch, SearchMode
 from gistread.store.user_data import UserData
-from gistread.units import counted
 
 _INSTRUCTIONS = """\
 The books in the user's library, read-only. A book is given by its `id` or `number` from `books`, or by words of its
 title. Places are offsets in characters. A novel the user has not finished ends at the furthest place they have read:
 nothing after it can be reached, so do not guess at it. Quote the book with its offsets."""
-_SECTION_URI = "gistread://books/{book}/pages/{page}"
 _MOST_CHARACTERS = 16_000  # In one reply of `read`
 _MOST_HITS = 50
 _FIRST_SCREEN = 500  # Characters that the screen shows of a book at its beginning
@@ -82,7 +78,6 @@ def make_server(library: "Library") -> MCPServer:
     read_only = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for tool in (library.books, library.toc, library.search, library.read, library.who_is, library.recap, library.ask):
         server.add_tool(tool, annotations=read_only)
-    server.resource(_SECTION_URI, name="section", mime_type="application/json")(library.section)
     return server
 
 
@@ -121,33 +116,42 @@ class Library:
         self._index = lru_cache(maxsize=4)(Index.from_book)
         self._search = lru_cache(maxsize=4)(BookSearch)
 
-    def books(self) -> list[replies.BookListed]:
+    def books(self) -> list[Json]:
         """List the books of the library, the last read first, with how far the user has read."""
         return [
-            replies.BookListed(
+            {
                 **fields(entry, "id", "number", "title", "authors", "tags"),
-                words=entry.words or None,
-                progress=round(entry.share, 4),
-                available=entry.path is not None and not entry.missing,
-            )
+                "words": entry.words or None,
+                "progress": round(entry.share, 4),
+                "available": entry.path is not None and not entry.missing,
+            }
             for entry in library_entries()
         ]
 
-    def toc(self, book: _BookName) -> replies.Contents:
+    def toc(self, book: _BookName) -> Json:
         """Chapters of a book with their numbers, where its readable text ends, and the number of its sections."""
         view = self._view(book)
         known = view.book
-        chapters = tuple(
-            replies.ChapterListed(number, known.chapter_title(one.start), one.start, known.chapter_end(index))
+        chapters = [
+            {
+                "number": number,
+                "title": known.chapter_title(one.start),
+                "start": one.start,
+                "end": known.chapter_end(index),
+            }
             for index, (number, one) in enumerate(zip(known.chapter_numbers, known.chapters, strict=True))
-        )
-        sections = len(view.memory().entries)
-        is_bounded = view.bound is not None
-        return replies.Contents(view.entry.id, view.entry.title, len(known.text), is_bounded, chapters, sections)
+        ]
+        return {
+            **fields(view.entry, "id", "title"),
+            "readable": len(known.text),
+            "bounded": view.bound is not None,
+            "chapters": chapters,
+            "sections": len(view.memory().entries),
+        }
 
     def search(
         self, words: _Words, book: _AnyBook = None, tag: _Tag = "", exact: bool = False, limit: _Limit = 10
-    ) -> replies.Found:
+    ) -> Json:
         """Find passages about some words in one book or in all, the best first.
 
         With `exact`, every place of a book with just these words.
@@ -159,19 +163,18 @@ class Library:
             return _search_all(words, tag, limit)
         view = self._view(book)
         hits = self._search(view.book).find(words, SearchMode.EXACT if exact else SearchMode.RANKED)
-        found = (hit_document(view.book, *hits.span(index)) for index in range(min(limit, len(hits))))
-        shown = tuple(replies.Passage(view.entry.id, view.entry.title, **hit) for hit in found)
-        return replies.Found(shown, len(hits))
+        found = [hit_document(view.book, *hits.span(index)) for index in range(min(limit, len(hits)))]
+        return {"hits": [view.named | hit for hit in found], "total": len(hits)}
 
-    def read(self, book: _BookName, start: _Offset = 0, length: _Length = 4000) -> replies.Excerpt:
+    def read(self, book: _BookName, start: _Offset = 0, length: _Length = 4000) -> Json:
         """Read the text of a book from an offset, at most 16,000 characters; `next` is where to go on, or null."""
         view = self._view(book)
         last = len(view.book.text)
         start = min(start, last)
         end = min(last, start + min(length, _MOST_CHARACTERS))
-        return replies.Excerpt(**vars(view.passage(start, end)), next=end if end < last else None)
+        return {**view.passage(start, end), "next": end if end < last else None}
 
-    def who_is(self, book: _BookName, name: _Words) -> list[replies.NameFound]:
+    def who_is(self, book: _BookName, name: _Words) -> list[Json]:
         """Say who or what a name of an English book is: its forms, company and introductions."""
         view = self._view(book)
         if not supports_names(view.whole):
@@ -179,47 +182,32 @@ class Library:
         end = len(view.whole.text) if view.bound is None else view.bound
         names = self._index(view.whole).upto(end, view.corrections)
         return [
-            replies.NameFound(
-                name=one.name,
-                kind=one.kind.value,
-                forms={form.text: len(form.starts) for form in one.forms},
-                mentions=one.count,
-                first=card.first,
-                last=card.last,
-                together={other.name: count for other, count in card.together},
-                introduced=tuple(view.passage(*span) for span in introducing_sentences(one, names.book)),
-            )
+            {
+                "name": one.name,
+                "kind": one.kind.value,
+                "forms": {form.text: len(form.starts) for form in one.forms},
+                "mentions": one.count,
+                **fields(card, "first", "last"),
+                "together": {other.name: count for other, count in card.together},
+                "introduced": [view.passage(*span) for span in introducing_sentences(one, names.book)],
+            }
             for one, card in ((one, names.card(one)) for one in names.find(name))
         ]
 
-    def recap(self, book: _BookName) -> replies.StorySoFar:
+    def recap(self, book: _BookName) -> Json:
         """Tell the story so far, by sentences of the gists with their places; `sections` 0: by the chapter's own."""
         view = self._view(book)
         story = recap(view.memory(), view.corrections)
-        return replies.StorySoFar(story.before, story.title, story.chapter, story.people, story.pages)
-
-    def section(self, book: str, page: str) -> Json:
-        """A section of a book's gist memory: its text and gist."""
-        try:
-            memory = self._view(book).memory()
-        except Exception as error:
-            raise ResourceError(_in_words(error) or "Internal error.") from error
-        number = int(page) if re.fullmatch("[0-9]{1,9}", page) else 0
-        if not 1 <= number <= len(memory.entries):
-            known = counted(len(memory.entries), "section")
-            raise ResourceError(f"There is no section {page[:20]}; {known} can be read.")
-        entry = memory.entry(number)
+        before, told = [[asdict(one) for one in part] for part in (story.before, story.chapter)]
         return {
-            "section": number,
-            "start": entry.page.start,
-            "end": entry.page.end,
-            "chapter": memory.book.chapter_title(entry.page.start),
-            "gist": entry.gist.text,
-            "source": entry.gist.source.value,
-            "text": memory.text_of(entry.page),
+            "before": before,
+            "chapter": story.title,
+            "told": told,
+            "people": list(story.people),
+            "sections": story.pages,
         }
 
-    async def ask(self, question: _Words, context: Context, book: _AnyBook = None, tag: _Tag = "") -> replies.Answer:
+    async def ask(self, question: _Words, context: Context, book: _AnyBook = None, tag: _Tag = "") -> Json:
         """Ask the local model about one book or all that the user has begun: the answer with checked quotes.
 
         Takes from seconds to minutes.
@@ -243,10 +231,10 @@ class Library:
         return View(entry, book, bound, self._user_data.name_corrections(book.sha256))
 
 
-def _search_all(words: str, tag: str, limit: int) -> replies.Found:
+def _search_all(words: str, tag: str, limit: int) -> Json:
     """The best passages of all books that are indexed, of an unread novel only its first screen."""
     shelf = indexed_shelf(tag)
     books = (replace(one, bound=_FIRST_SCREEN) if one.indexed.plot and not one.begun else one for one in shelf.books)
     found = replace(shelf, books=tuple(books)).search(words, limit)
-    hits = (replies.Passage(hit.book.entry.id, hit.book.entry.title, **place_of(hit)) for hit in found.hits)
-    return replies.Found(tuple(hits), found.total)
+    hits = [{"book": hit.book.entry.id, "title": hit.book.entry.title, **place_of(hit)} for hit in found.hits]
+    return {"hits": hits, "total": found.total}

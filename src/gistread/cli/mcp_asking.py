@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from mcp.server.mcpserver import Context
 
 from gistread.book.model import Book
-from gistread.cli import mcp_replies as replies
 from gistread.cli.ask_all import answering_models
 from gistread.cli.contents import longest_memory
+from gistread.cli.json_output import Json, fields
 from gistread.cli.memory import memory_store
 from gistread.cli.search import indexed_shelf
 from gistread.config import Config
@@ -45,10 +45,13 @@ class View:
         memory = longest_memory(self.whole, memory_store().find(self.whole))
         return memory if self.bound is None else memory.upto(self.bound)
 
-    def passage(self, start: int, end: int) -> replies.Passage:
-        book = self.book
-        chapter = book.chapter_title(start) if book.chapters else ""
-        return replies.Passage(self.entry.id, self.entry.title, chapter, start, end, book.text[start:end])
+    @property
+    def named(self) -> Json:
+        return {"book": self.entry.id, "title": self.entry.title}
+
+    def passage(self, start: int, end: int) -> Json:
+        chapter = self.book.chapter_title(start) if self.book.chapters else ""
+        return {**self.named, "chapter": chapter, "start": start, "end": end, "text": self.book.text[start:end]}
 
 
 class Questions:
@@ -61,7 +64,7 @@ class Questions:
         self._asking = asyncio.Lock()
         self._unloading: asyncio.Task[None] | None = None
 
-    async def ask(self, question: str, view: View | None, tag: str, context: Context) -> replies.Answer:
+    async def ask(self, question: str, view: View | None, tag: str, context: Context) -> Json:
         """Without a view, about all books, or those with the tag. Raises GistreadError."""
         # A separate task: the SDK cancels at every await, and stopping a question awaits.
         about = self._about_all(question, tag, context) if view is None else self._about_book(question, view, context)
@@ -85,7 +88,7 @@ class Questions:
         async with self._asking:
             await self.close()
 
-    async def _about_book(self, question: str, view: View, context: Context) -> replies.Answer:
+    async def _about_book(self, question: str, view: View, context: Context) -> Json:
         async with self._asking:
             if self._session is None or self._session.book.sha256 != view.whole.sha256:
                 await self.close()
@@ -95,10 +98,10 @@ class Questions:
             stream = session.stream_answer(question, upto=view.bound, steps=Steps.ALONE)
             answered, steps = await _report(stream, places, context)
             assert session.models.answering.info is not None
-            cited = tuple(view.passage(one.start, one.end) for one in answered.citations)
+            cited = [view.passage(one.start, one.end) for one in answered.citations]
             return _reply(answered, steps, cited, session.models.answering.info.name)
 
-    async def _about_all(self, question: str, tag: str, context: Context) -> replies.Answer:
+    async def _about_all(self, question: str, tag: str, context: Context) -> Json:
         async with self._asking:
             await self.close()
             shelf = await asyncio.to_thread(indexed_shelf, tag)
@@ -111,12 +114,12 @@ class Questions:
                 answered, steps = await _report(stream, None, context)
                 assert models.answering.info is not None
                 name = models.answering.info.name
-        cited = []
+        cited: list[Json] = []
         for citation in answered.citations:
             book, (start, end) = asked.source(citation)
-            chapter = book.indexed.chapter_title(start)
-            cited.append(replies.Passage(book.entry.id, book.entry.title, chapter, start, end, citation.quote))
-        return _reply(answered, steps, tuple(cited), name)
+            place = {"chapter": book.indexed.chapter_title(start), "start": start, "end": end, "text": citation.quote}
+            cited.append({"book": book.entry.id, "title": book.entry.title, **place})
+        return _reply(answered, steps, cited, name)
 
 
 async def _report(
@@ -140,7 +143,7 @@ async def _report(
     return answered, steps
 
 
-def _reply(
-    answered: reader_events.Answered, steps: list[str], cited: tuple[replies.Passage, ...], model: str
-) -> replies.Answer:
-    return replies.Answer(answered.answer, answered.found, answered.quoted, answered.marks, cited, tuple(steps), model)
+def _reply(answered: reader_events.Answered, steps: list[str], cited: list[Json], model: str) -> Json:
+    marks = [asdict(mark) for mark in answered.marks]
+    known = fields(answered, "answer", "found", "quoted")
+    return {**known, "marks": marks, "citations": cited, "steps": steps, "model": model}

@@ -8,28 +8,25 @@ import time
 from collections.abc import Sequence
 
 from gistread.book.model import Book
-from gistread.cli.json_output import fields, memories_document, pages_document
+from gistread.cli.json_output import memories_document, pages_document
 from gistread.cli.opening import open_named
 from gistread.cli.output import report, say
 from gistread.config import Config
 from gistread.engine.model_search import plain_name
 from gistread.engine.models import find_source
 from gistread.errors import EngineError, GistreadError
-from gistread.library.figures import describe_memory, relative_time
+from gistread.library.figures import describe_memory
 from gistread.memory.model import DEFAULT_FOCUS, GistMemory, GistSource, MemoryEntry, parse_task
-from gistread.memory.store import MemoryStore, all_memories
+from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
 from gistread.presets import AUTO, find_preset
-from gistread.units import counted, format_size, iso_time
+from gistread.units import counted
 
 _COLUMNS = 78
 
 
 def run(arguments: argparse.Namespace) -> None:
-    if not arguments.book:
-        _list_all(arguments)
-        return
     book = open_named(arguments.book)
     if arguments.command == "pages":
         _show(book, arguments)
@@ -73,34 +70,6 @@ def _list(book: Book, arguments: argparse.Namespace) -> None:
     report(arguments, memories_document(read), lines)
     if not read:
         say("No memories of this book yet.")
-
-
-def _list_all(arguments: argparse.Namespace) -> None:
-    found = sorted(all_memories(default_paths().memories), key=lambda one: one.modified_s, reverse=True)
-    lines, documents = [], []
-    for one in found:
-        sections, size, used = counted(one.pages, "section"), format_size(one.size_bytes), one.modified_s
-        facts = f"{'damaged · ' * one.is_damaged}{sections} · {size} · {relative_time(used, time.time())}"
-        known = f"{one.model_name or 'Unknown model'}, {one.focus.description} · {facts}"
-        lines.append(f"{one.title or 'Unknown book'}\n  {one.problem or known}")
-        documents.append(
-            {
-                "book": fields(one, "sha256", "title"),
-                "model": {"name": one.model_name},
-                "preset": one.focus.preset.name,
-                "task": one.focus.task or None,
-                "pages": one.pages,
-                "size": one.size_bytes,
-                "used_at": iso_time(used),
-                "damaged": one.is_damaged,
-                "problem": one.problem or None,
-            }
-        )
-    report(arguments, {"memories": documents}, lines)
-    if any(one.is_damaged for one in found):
-        say("`gistread index BOOK` reads the lost sections of a damaged memory again.")
-    if not found:
-        say("No memories yet. `gistread index BOOK` makes one.")
 
 
 def _remove(book: Book, arguments: argparse.Namespace) -> None:

@@ -10,11 +10,10 @@ from gistread.cli.output import report, say
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.sizes import unread_memory
 from gistread.paths import default_paths
-from gistread.people.index import Card, Index, build_timeline, describe_correction, format_table
+from gistread.people.index import Card, Index, build_timeline, format_table
 from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
 from gistread.readers.introductions import introducing_sentences
-from gistread.store.model import NameCorrection
 from gistread.store.user_data import UserData
 from gistread.units import bars, counted
 
@@ -27,13 +26,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus | None:
     book = open_named(arguments.book)
     if not supports_names(book):
         raise UsageError("Names are found in English books only.")
-    if not arguments.name and (arguments.hide or arguments.merge is not None):
-        raise UsageError("Which name?", "Put it after the book: gistread people BOOK NAME --hide")
     user_data = UserData(default_paths())
-    if arguments.undo:
-        undone = user_data.undo_name_correction(book.sha256)
-        say(f"Undone: {describe_correction(undone)}" if undone else "No name has been corrected.")
-        return None if undone else ExitStatus.FAILED
     bound = resolve_bound(arguments.upto, unread_memory(book), "Up to your place; `--upto all` shows the whole book.")
     view = Index.from_book(book).upto(
         len(book.text) if bound is None else bound, user_data.name_corrections(book.sha256)
@@ -46,30 +39,10 @@ def run(arguments: argparse.Namespace) -> ExitStatus | None:
         place = f" up to {_percent(len(view.book.text), book)}" if bound is not None else ""
         say(f"The text{place} has no name “{name}”. `gistread people BOOK` lists the names.")
         return ExitStatus.FAILED
-    if (correction := _correction(found, view, arguments)) is not None:
-        user_data.correct_names(book.sha256, correction)
-        say(f"{describe_correction(correction)} `gistread people BOOK --undo` takes it back.")
-        return None
     cards = [view.card(entity) for entity in found]
     text = "\n\n".join("\n".join(_lines(card, view, book)) for card in cards)
     report(arguments, {"found": [_card_document(card, view) for card in cards]}, [text])
     return None
-
-
-def _correction(found: list[Entity], view: Index, arguments: argparse.Namespace) -> NameCorrection | None:
-    """The correction requested by the options, if any. Raises UsageError."""
-    if arguments.merge is None and not arguments.hide:
-        return None
-    if len(found) > 1:
-        raise UsageError(f"Several have this name: {', '.join(one.name for one in found)}.", "Give more of the name.")
-    forms = tuple(one.text for one in found[0].forms)
-    if arguments.hide:
-        return NameCorrection("hide", forms)
-    same = [one for one in view.find(arguments.merge) if one is not found[0]]
-    if len(same) != 1:
-        which = "no other name" if not same else "the name of several"
-        raise UsageError(f"“{arguments.merge}” is {which} in the text.")
-    return NameCorrection("merge", forms, same[0].forms[0].text)
 
 
 def _list(index: Index, book: Book, arguments: argparse.Namespace) -> None:

@@ -73,11 +73,6 @@ def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -
     return f"{progress_bar(share)}  {' · '.join(parts)}"
 
 
-def artifact_line(what: str, done: int, total: int, left_s: float) -> str:
-    """`━━━━──── facts: 12 of 46 · 8 min left`"""
-    return f"{progress_bar(done / max(1, total))}  {what}: {done} of {total} · {format_duration(left_s)} left"
-
-
 def engine_line(state: EngineState, model: str) -> str:
     """The engine's activity, such as `reading the prompt 40%`; empty if idle."""
     share = "" if state.fraction is None else f" {state.fraction:.0%}"

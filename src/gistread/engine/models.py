@@ -234,7 +234,6 @@ def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
             context_tokens=config.context_tokens,
             connections=config.connections,
             retry_policy=RetryPolicy(answer_s=config.server_timeout_s),
-            local_fingerprints=_fingerprints_here,
         )
     assert source.path is not None
     from gistread.engine.llama.client import LlamaEngine
@@ -253,12 +252,3 @@ def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
         log=paths.worker_log,
         cache=paths.cache,
     )
-
-
-def _fingerprints_here(name: str) -> tuple[str, ...]:
-    fingerprints = []
-    for model in found_models():
-        if model.name.casefold() == name.casefold():
-            with contextlib.suppress(EngineError):
-                fingerprints.append(read_header(model.path).fingerprint)
-    return tuple(fingerprints)

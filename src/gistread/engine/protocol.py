@@ -155,8 +155,6 @@ class EngineInfo:
     device: str  # For people: `CPU, 2 threads`, `NVIDIA H100 (33 of 33 layers)`
     parallel: int = 1  # Useful number of concurrent requests. May change: read `Engine.info` each time.
     rates: Rates | None = None  # None: not known yet
-    # Fingerprints of the same weights on another engine: a server only reports a model's name.
-    aliases: tuple[str, ...] = ()
     is_remote: bool = False  # Whether a server does the work; concurrent requests then do not compete for this machine
     weights: str = ""  # Quantization in use, for people: `Q4_K_M`, `Q8_0 copy of Q4_1`; empty if unknown
     placement: Placement | None = None  # None for a model on a server

@@ -68,7 +68,7 @@ class MemoryChoice:
         chosen = wanted.focus if isinstance(wanted, MemoryHeader) else wanted
         request = resolve_memory(self.book, self.store, info, self._config, self._presets, chosen)
         writer = None
-        if isinstance(wanted, MemoryHeader) and wanted.fingerprint in (info.fingerprint, *info.aliases):
+        if isinstance(wanted, MemoryHeader) and wanted.fingerprint == info.fingerprint:
             writer = self.store.reopen(self.book, wanted)
         return writer or self.store.open(self.book, request)
 
@@ -99,9 +99,7 @@ def resolve_memory(
     """The memory with this focus or task, by default the furthest. Reads the disk. Raises EngineError, UsageError."""
     size = choose_size(book.words, info.context_tokens, config.min_words, config.max_words)
     begun = [header for header in store.find(book) if header.pages]
-    names = {header.fingerprint for header in begun}
-    fingerprint = next((one for one in (info.fingerprint, *info.aliases) if one in names), info.fingerprint)
-    own = [header for header in begun if header.fingerprint == fingerprint]
+    own = [header for header in begun if header.fingerprint == info.fingerprint]
     if chosen is None and own and config.preset in (AUTO, own[0].focus.preset.name):
         focus = own[0].focus
     elif isinstance(chosen, GistFocus):
@@ -112,7 +110,7 @@ def resolve_memory(
         focus = GistFocus(usual, chosen or "")
     mode = ReadingMode(config.reading or DEFAULT_READING_MODE)
     focus = replace(focus, wording=focus.wording or info.wording)
-    return MemoryRequest(info.name, fingerprint, size, mode, focus)
+    return MemoryRequest(info.name, info.fingerprint, size, mode, focus)
 
 
 class Reading:

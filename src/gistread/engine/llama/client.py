@@ -34,7 +34,6 @@ from gistread.engine.protocol import (
     check_options,
     final_completion,
 )
-from gistread.engine.remote.address import named_fingerprint
 from gistread.paths import MEASUREMENTS, SNAPSHOTS, WEIGHTS
 from gistread.prompts import TRAINED
 from gistread.store.files import make_folder, replace_file
@@ -98,7 +97,6 @@ class LlamaEngine(SupervisedWorker):
         return EngineInfo(
             name=self._name or header.name,
             fingerprint=header.fingerprint,
-            aliases=() if self._adapter else (named_fingerprint(self._path.name),),
             context_tokens=loaded.context_tokens,
             device=loaded.device,
             parallel=loaded.parallel,

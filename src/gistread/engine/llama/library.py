@@ -9,7 +9,6 @@ import orjson
 
 from gistread.child_process import run_python
 from gistread.engine.llama.fit import Gpu
-from gistread.engine.llama.machine import AMD, AMD_WITHOUT_ROCM, APPLE, INTEL, NVIDIA
 from gistread.errors import EngineError
 from gistread.paths import pip_install
 
@@ -23,14 +22,6 @@ _KERNELS = {
     **{"AVX": "avx", "AVX2": "avx2", "FMA": "fma", "F16C": "f16c", "BMI2": "bmi2", "AVX_VNNI": "avx_vnni"},
     **{"AVX512": "avx512f", "AVX512_VBMI": "avx512vbmi", "AVX512_VNNI": "avx512_vnni", "AVX512_BF16": "avx512_bf16"},
     **{"AMX_INT8": "amx_int8", "DOTPROD": "asimddp", "MATMUL_INT8": "i8mm", "SVE": "sve"},
-}
-_VULKAN = ("-DGGML_VULKAN=ON", "the Vulkan headers and shader compiler (glslc)")
-# CMake options of llama.cpp, and what they require.
-_GPU_BUILDS = {
-    NVIDIA: ("-DGGML_CUDA=ON", "the CUDA toolkit (nvcc)"),
-    AMD: ("-DGGML_HIP=ON", "ROCm with its compiler (hipcc)"),
-    **dict.fromkeys((AMD_WITHOUT_ROCM, INTEL), _VULKAN),
-    APPLE: ("-DGGML_METAL=ON", "Xcode's command line tools"),
 }
 _MISSING = re.compile(r"(lib[\w.+-]+): cannot open shared object file: No such file")
 
@@ -90,42 +81,25 @@ def _unusable(reason: str) -> EngineError:
         )
     return EngineError(
         f"llama-cpp-python cannot be used: {reason.rstrip('.')}.",
-        f"Install it again: {pip_install(f'--force-reinstall --no-cache-dir {_requirement()}')}",
+        f"Install it again: {pip_install(f'--force-reinstall --no-cache-dir {_PACKAGE}')}",
     )
 
 
-def _requirement() -> str:
-    from importlib import metadata
-
-    try:
-        required = metadata.requires("gistread") or []
-    except metadata.PackageNotFoundError:
-        required = []
-    return f"'{next((one for one in required if one.startswith(_PACKAGE)), _PACKAGE)}'"
-
-
 def build_advice(library: Library, cpu_flags: frozenset[str], gpu_maker: str) -> list[Advice]:
-    """Suggest a rebuild of the library if that would be faster here. `gpu_maker`: see `machine.gpu_maker`."""
+    """Suggest another build of the library if that would be faster. `gpu_maker`: see `machine.gpu_maker`."""
     if library.gpus:
         return []
-    what: list[str] = []
-    options: list[str] = []
-    tools = "a C++ compiler"
-    if gpu_maker in _GPU_BUILDS:
-        option, toolkit = _GPU_BUILDS[gpu_maker]
+    advice = []
+    if gpu_maker:
         cannot = f"({', '.join(library.backends)}) does not find" if library.has_gpu_support else "cannot use"
-        what.append(f"This build of llama.cpp {cannot} the {gpu_maker} graphics card.")
-        options.append(option)
-        tools += f" and {toolkit}"
+        what = f"This build of llama.cpp {cannot} the {gpu_maker} graphics card."
+        advice.append(Advice(what, "`gistread docs models` names the builds for cards."))
     unused = [name for name, flag in _KERNELS.items() if flag in cpu_flags and name not in library.kernels]
     if unused:
-        what.append(f"This build of llama.cpp does not use {', '.join(unused)} of the processor.")
-        options.append("-DGGML_NATIVE=ON")
-    if not options:
-        return []
-    compiler = 'HIPCXX="$(hipconfig -l)/clang" HIP_PATH="$(hipconfig -R)" ' if gpu_maker == AMD else ""
-    command = f'{compiler}CMAKE_ARGS="{" ".join(options)}" {_rebuild(library.version)}'
-    return [Advice(" ".join(what), f"Rebuild it, with {tools} installed: {command}")]
+        what = f"This build of llama.cpp does not use {', '.join(unused)} of the processor."
+        command = f'CMAKE_ARGS="-DGGML_NATIVE=ON" {_rebuild(library.version)}'
+        advice.append(Advice(what, f"Rebuild it, with a C++ compiler installed: {command}"))
+    return advice
 
 
 def _rebuild(version: str) -> str:

@@ -12,7 +12,7 @@ import psutil
 _CPU_INFO = Path("/proc/cpuinfo")
 _GROUP = Path("/sys/fs/cgroup")
 
-NVIDIA, AMD, AMD_WITHOUT_ROCM, INTEL, APPLE = "NVIDIA", "AMD", "AMD, without ROCm's driver", "Intel", "Apple"
+NVIDIA, AMD, INTEL, APPLE = "NVIDIA", "AMD", "Intel", "Apple"
 
 # Files that exist when a card's driver is loaded.
 _DRIVERS = {
@@ -23,7 +23,7 @@ _DRIVERS = {
 }
 _CARDS = Path("/sys/class/drm")
 # PCI vendor ids of cards that can be used without their maker's driver.
-_VENDORS = {"0x1002": AMD_WITHOUT_ROCM, "0x8086": INTEL}
+_VENDORS = {"0x1002": AMD, "0x8086": INTEL}
 
 
 def available_bytes() -> int:

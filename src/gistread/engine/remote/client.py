@@ -1,7 +1,7 @@
 """The remote engine: a model on an OpenAI-compatible server."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -54,19 +54,16 @@ class RemoteEngine(Activity):
         context_tokens: int | None = None,
         connections: int | None = None,
         retry_policy: RetryPolicy | None = None,
-        local_fingerprints: Callable[[str], tuple[str, ...]] = lambda _: (),
     ) -> None:
         """`context_tokens`: the window, if the server's is larger or not reported.
 
-        `connections`: concurrent requests; None: as many as usual for the server's program. `local_fingerprints`
-        returns the fingerprints of the local models with a given name.
+        `connections`: concurrent requests; None: as many as usual for the server's program.
         """
         super().__init__()
         self._address = address
         self._window = context_tokens
         self._connections = connections
         self._retry_policy = retry_policy or RetryPolicy()
-        self._local_fingerprints = local_fingerprints
         self._start = SingleFlight(self._discover, "server-start")
         self._connection: Connection | None = None
         self._server: _Server | None = None
@@ -132,7 +129,6 @@ class RemoteEngine(Activity):
         info = EngineInfo(
             name=found.name,
             fingerprint=named_fingerprint(found.model),
-            aliases=await asyncio.to_thread(self._local_fingerprints, found.name),
             context_tokens=window,
             device=f"{dialect.title} at {self._address.origin.partition('://')[2]}",
             is_remote=True,

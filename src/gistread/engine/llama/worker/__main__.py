@@ -25,7 +25,6 @@ from gistread.errors import GistreadError, PromptTooLongError, traceback_text
 from gistread.system import disable_core_dumps, lower_priority
 
 _NICENESS = 5  # On few cores the user interface has priority over the model
-_SAVE_WITHIN_S = 1.5  # Time to write prompt cache files after the connection closed
 
 
 class Worker:
@@ -66,10 +65,6 @@ class Worker:
                     sys.stderr.flush()
                 else:
                     self._receive(message)
-        if isinstance(self._scheduler, Scheduler):
-            self._scheduler.end()
-            self._inbox.put(messages.Cancel(0))  # Wakes the main loop
-            self._scheduler.saved.wait(_SAVE_WITHIN_S)
         os._exit(0)
 
     def _receive(self, message: messages.Request | messages.Command) -> None:

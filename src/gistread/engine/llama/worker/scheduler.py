@@ -3,11 +3,9 @@
 Interactive requests interrupt background work and run alone; an interrupted request keeps its cells if possible.
 Running sequences decode together. On a graphics card new prompts fill the rest of the batch. On a processor a batch of
 prompts takes as long as dozens of decoded tokens, so prompts and decoding take turns: a gist need not wait for the
-prompts of later pages. The main loop calls `submit`, `cancel` and `step`; the reader thread calls `interrupt_for` and
-`end`.
+prompts of later pages. The main loop calls `submit`, `cancel` and `step`; the reader thread calls `interrupt_for`.
 """
 
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -18,7 +16,6 @@ from gistread.engine.llama import messages
 from gistread.engine.llama.messages import Event, Reply, Status
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import LoadedModel
-from gistread.engine.llama.worker.prompt_cache_files import State
 from gistread.engine.llama.worker.requests import ScheduledRequest
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, TextScorer
 from gistread.engine.llama.worker.slots import SequencePool, Slots
@@ -73,15 +70,10 @@ class Scheduler:
         self._spent: dict[Phase, tuple[float, float]] = {}  # Tokens and seconds by phase, later ones weigh more
         self._decodes: bool | None = None  # Whether it is the turn of decoding, not prompts; None: no turns
         self._owed_s = 0.0  # Time owed to decoding; below 0, to prompts
-        # Tokens and their KV state, to be written to disk when idle.
-        self._unsaved: tuple[list[int], State] | None = None
-        self.saved = threading.Event()  # Set while nothing is to be written to disk
-        self.saved.set()
-        self._ending = False
 
     @property
     def idle(self) -> bool:
-        return not self._requests and self._status.is_idle and self._unsaved is None
+        return not self._requests and self._status.is_idle
 
     def submit(self, request: ScheduledRequest) -> None:
         in_background = (
@@ -100,24 +92,15 @@ class Scheduler:
         requests = self._evaluating
         waits = priority is not None and bool(requests) and all(request.priority > priority for request in requests)
         if waits or any(request.id == request_id for request in requests):
-            self._interrupt()
-
-    def end(self) -> None:
-        """Let the next step save states for the next process, then set `saved`. Called by the reader thread."""
-        self.saved.clear()
-        self._ending = True
-        self._interrupt()
+            for pool in self._pools:
+                pool.context.interrupt()
 
     def step(self) -> None:
         """Evaluate one batch and send the events that result."""
         for request in [r for r in self._requests if r.cancelled]:
             self._finish(request, messages.Cancelled(request.id))
-        if self._ending or not self._requests:
+        if not self._requests:
             self._status.idle()
-            if self._unsaved is not None:
-                self._slots.save(*self._unsaved)
-                self._unsaved = None
-            self.saved.set()
             return
         urgent = min(request.priority for request in self._requests)
         self._admit(urgent)
@@ -137,10 +120,6 @@ class Scheduler:
             request.worked_s += elapsed * shares[request.sequence] / len(tokens)
         if outcome is Outcome.DONE:
             self._advance(chosen, tokens, elapsed)
-
-    def _interrupt(self) -> None:
-        for pool in self._pools:
-            pool.context.interrupt()
 
     def _pool_of(self, request: ScheduledRequest) -> SequencePool:
         return self._streams if request.in_stream and self._streams is not None else self._slots
@@ -213,8 +192,6 @@ class Scheduler:
                 self._sample(request, index)
         for request in chosen:
             if request.sampler is None and not pool.pending(request):
-                if self._slots.unsaved(request):
-                    self._slots.save(request.prompt, self._slots.state(request.prompt))
                 self._finish(request, messages.Prepared(request.usage(), request.id))
 
     def _sample(self, request: ScheduledRequest, output: int) -> None:
@@ -250,13 +227,7 @@ class Scheduler:
             self._send(messages.Delta(text, request.usage(), request.id))
 
     def _finish(self, request: ScheduledRequest, reply: Reply) -> None:
-        if self._slots.unsaved(request):
-            beginning = request.prompt[: request.cacheable]
-            self._unsaved = (
-                beginning,
-                self._slots.state(beginning),
-            )  # copied now: it may be evicted before it is written
-            self.saved.clear()
+        self._slots.save(request.prompt[: request.cacheable])
         self._pool_of(request).release(request)
         if isinstance(request.sampler, FreeSampler):
             request.sampler.close()

@@ -11,7 +11,7 @@ from collections import deque
 
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
 from gistread.engine.llama.worker.prefix_tree import PrefixTree
-from gistread.engine.llama.worker.prompt_cache_files import LEAST_TOKENS, PromptCacheFiles, State
+from gistread.engine.llama.worker.prompt_cache_files import LEAST_TOKENS, PromptCacheFiles
 from gistread.engine.llama.worker.requests import ScheduledRequest
 from gistread.engine.protocol import Priority
 
@@ -123,29 +123,15 @@ class Slots(SequencePool):
                 self._cut(sequence, 0)
         return outcome
 
-    def unsaved(self, request: ScheduledRequest) -> bool:
-        """Whether the cacheable beginning of this request is in the cache and not yet on disk."""
-        beginning = request.prompt[: request.cacheable]
-        return (
-            self._cache_files is not None
-            and len(beginning) >= LEAST_TOKENS
-            and self._tree.find(beginning)[1] == len(beginning)
-            and not self._cache_files.has(beginning)
-        )
-
-    def state(self, tokens: list[int]) -> State:
-        """Copy the KV state of these tokens, all of which are in the cache."""
-        source, length = self._tree.find(tokens)
-        assert source is not None
-        assert length == len(tokens)
-        self.context.fork(source, self._spare, length)
-        state = self.context.state(self._spare)
-        self.context.cut(self._spare, 0)
-        return state
-
-    def save(self, beginning: list[int], state: State) -> None:
-        if self._cache_files is not None:
-            self._cache_files.save(beginning, state)
+    def save(self, beginning: list[int]) -> None:
+        """Write the KV state of these tokens to disk for the next process, if all are in the cache and it is new."""
+        if self._cache_files is None or len(beginning) < LEAST_TOKENS or self._cache_files.has(beginning):
+            return
+        source, length = self._tree.find(beginning)
+        if source is not None and length == len(beginning):
+            self.context.fork(source, self._spare, length)
+            self._cache_files.save(beginning, self.context.state(self._spare))
+            self.context.cut(self._spare, 0)
 
     def _restore_from_file(self, request: ScheduledRequest) -> None:
         idle = self._idle()
