@@ -5,6 +5,8 @@ import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
+
 from gistread.engine.protocol import (
     GREEDY,
     NO_USAGE,
@@ -20,6 +22,7 @@ from gistread.store.model import BoundChoice
 from gistread.store.user_data import UserData
 from gistread.tui.app import GistreadApp
 from gistread.tui.reading.pane_switcher import Pane
+from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, lines, opened, paths_in, read_whole, text_of, until
 
@@ -68,8 +71,9 @@ class Writing(SteppedEngine):
 
 
 async def test_a_gist_appears_in_its_card_while_it_is_written_and_a_rejected_one_leaves_its_rows(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(ReadingScreen, "set_timer", lambda *_: None)  # Textual loses a timer that begins late.
     rejected = "I cannot help with that because I am an assistant and " * 3
     engine = Writing([rejected, "The lamp and the boy are spoken of here.", *["The lamp is lit by Anna."] * 20])
     app = app_on(small_book(), tmp_path, engine)
@@ -103,7 +107,7 @@ async def test_the_current_page_is_marked(tmp_path: Path) -> None:
 
 
 async def test_the_source_of_a_gist_is_described(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, SteppedEngine(says="I cannot help with that."))
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=lambda _: "I cannot help with that."))
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
         await until(pilot, lambda: "own sentences" in text_of(app))

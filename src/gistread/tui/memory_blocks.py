@@ -257,7 +257,7 @@ def rest_blocks(memory: GistMemory, view: View, shown: int) -> list[Block]:
         return [*blocks, Block(text, key=("rest", read + 1), style="muted", indent=1)] if left > 0 else blocks
     chapter_at = memory.book.chapter_index
     moved_on = view.unread_at is not None and chapter_at(view.unread_at) > chapter_at(memory.read_until)
-    if view.reading and (begun.number if begun else not moved_on):
+    if view.reading and (begun.number > read if begun else not moved_on):
         blocks.append(begun_block(memory, view))
         read += 1
     if memory.estimated_pages > read:

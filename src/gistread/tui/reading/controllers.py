@@ -1,5 +1,7 @@
 """The controllers of one open book. Passes clicks, messages and session events to them."""
 
+import asyncio
+
 from textual.message import Message
 
 from gistread.readers.trace import Places
@@ -50,13 +52,7 @@ class SessionListener:
                 context.answers_pane.places = Places(len(memory.book.text), memory, memory.book)
                 self._pages.show_here(scroll=True)
                 self._zoom.redraw()
-            case events.PageStarted(page=page):
-                pane.set_progress(begun=page, reading=True)
-            case events.PageRead(entry=entry):
-                pane.add(entry)
-                self._pages.show_here(scroll=False)
-                self._zoom.memory_grew()
-            case events.ArtifactGrown():
+            case events.PageRead() | events.ArtifactGrown():
                 self._zoom.memory_grew()
             case events.QuestionAsked(question=question):
                 self._questions.on_asked(question)
@@ -76,7 +72,8 @@ class SessionListener:
     def _redraw_soon(self) -> None:
         if not self._due:
             self._due = True
-            self._context.screen.set_timer(REDRAW_S, self._redraw)
+            # Textual's timers skip a tick that is late: on a busy machine nothing would ever be redrawn again.
+            asyncio.get_running_loop().call_later(REDRAW_S, self._context.screen.call_next, self._redraw)
 
     def _redraw(self) -> None:
         self._due = False
@@ -87,10 +84,11 @@ class SessionListener:
             activity = session.activity
             running = activity.reading is events.ReadingState.RUNNING
             self._signal(activity)
-            pane, ahead = self._context.memory_pane, session.reading.pages_ahead
-            begun = activity.page
-            pane.set_progress(begun=begun, reading=running, ahead=ahead)
-            pane.set_draft(session.reading.draft)
+            begun, ahead = activity.page, session.reading.pages_ahead
+            if self._context.memory_pane.show_reading(
+                begun=begun, draft=session.reading.draft, reading=running, ahead=ahead
+            ):
+                self._pages.show_here(scroll=False)
             view = self._context.book_pane.visible_range or (0, 0)
             seen = begun is not None and view[0] <= begun.start < view[1]  # elsewhere it would be drawn for nobody
             marks = (Mark(begun.start, begun.end, _BEING_READ, sign=_SIGN),) if begun is not None and seen else ()

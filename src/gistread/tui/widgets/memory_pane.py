@@ -36,6 +36,7 @@ class MemoryPane(LongText):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__((), id=id, side_margin=1)
         self.memory: GistMemory | None = None
+        self._pages = 0  # Pages of the memory when it was last drawn
         self.view = memory_blocks.View()
         self._blocks: list[Block] = []
         self._made: dict[int, tuple[object, list[Block]]] = {}  # Of each page: what its blocks show, and they
@@ -49,6 +50,7 @@ class MemoryPane(LongText):
         same = memory is not None and self.memory is not None and memory.size == self.memory.size
         pinned = self.view.pinned if same else set()
         self.memory = memory
+        self._pages = len(memory.entries) if memory is not None else 0
         self._made.clear()
         self.begins = front_matter_end(memory.book) if memory is not None else 0
         self.view = replace(
@@ -73,13 +75,6 @@ class MemoryPane(LongText):
             self.scroll_to_key(self._key_of(number), top=0.3)
         self.post_message(self.Changed())
 
-    def add(self, entry: MemoryEntry) -> None:
-        """Show a new entry of the memory. Zoomed out, its part is redrawn later."""
-        self.view.begun, self.view.draft = None, ""
-        self._update()
-        if entry.page.number == 1:
-            self.set_cursor(("page", 1), scroll=False)
-
     @property
     def _shown(self) -> int:
         """Number of pages or parts that are shown."""
@@ -92,16 +87,6 @@ class MemoryPane(LongText):
             return len(self._parts)
         return bisect_left(self._parts, bound, key=lambda part: entries[part.first - 1].page.start)
 
-    def set_draft(self, text: str) -> None:
-        """Show the beginning of the gist being written; only its card is redrawn."""
-        if self.memory is None or text == self.view.draft:
-            return
-        self.view.draft = text
-        at = next((at for at in range(len(self._blocks) - 1, -1, -1) if _is_begun(self._blocks[at])), None)
-        if at is not None:
-            self._blocks[at] = self._keep_height(memory_blocks.begun_block(self.memory, self.view))
-            self.splice(at, 1, [self._blocks[at]])
-
     def _keep_height(self, block: Block) -> Block:
         """Keep the height of the page under way, so that nothing jumps when an attempt at its gist is rejected."""
         card, rows = (block.key, self.row_width), lay_out(block, self.row_width).rows
@@ -109,13 +94,24 @@ class MemoryPane(LongText):
         self._begun_rows = card, max(rows, most if before == card else 0)
         return replace(block, text=block.text + "\n" * (self._begun_rows[1] - rows))
 
-    def set_progress(self, *, begun: Page | None, reading: bool, ahead: tuple[MemoryEntry, ...] | None = None) -> None:
-        """Show the page under way, whether the model is reading, and the pages read ahead (None: unchanged)."""
-        view = self.view
-        ahead = view.ahead if ahead is None else ahead
-        if (begun, reading, ahead) != (view.begun, view.reading, view.ahead):
-            view.begun, view.reading, view.ahead = begun, reading, ahead
+    def show_reading(self, *, begun: Page | None, draft: str, reading: bool, ahead: tuple[MemoryEntry, ...]) -> bool:
+        """Show the page under way with its unfinished gist, the pages read ahead and new pages; True if there are any.
+
+        Zoomed out, parts with new pages are redrawn later.
+        """
+        view, before = self.view, self._pages
+        self._pages = len(self.memory.entries) if self.memory is not None else 0
+        if self._pages != before or (begun, draft, reading, ahead) != (
+            view.begun,
+            view.draft,
+            view.reading,
+            view.ahead,
+        ):
+            view.begun, view.draft, view.reading, view.ahead = begun, draft, reading, ahead
             self._update()
+        if self._pages and not before:
+            self.set_cursor(("page", 1), scroll=False)
+        return self._pages != before
 
     def set_bound(self, bound: int | None) -> None:
         """Show the gists of text up to this offset; None: all."""
