@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from gistread.cli import prepare, report_errors
-from gistread.cli.output import say, wrap, write, write_json
+from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus, StorageError, UsageError
 from gistread.units import counted
 from research.evaluation import memory_figures
@@ -65,12 +65,12 @@ def _list_tasks(*, json: bool) -> None:
         write_json({"tasks": tasks, "metrics": metrics})
         return
     for task in TASKS.values():
-        write(wrap(f"{task.name}: {task.summary}"))
+        write(f"{task.name}: {task.summary}")
         facts = (f"from {task.source} ({task.licence})", task.file_format, f"metrics: {', '.join(task.metrics)}")
-        write("\n".join(wrap(fact, "    ") for fact in facts), end="\n\n")
+        write("\n".join(f"    {fact}" for fact in facts), end="\n\n")
     write("metrics")
     for metric in METRICS.values():
-        write(wrap(f"{metric.name}: {metric.summary}", "    "))
+        write(f"    {metric.name}: {metric.summary}")
 
 
 @dataclass(frozen=True, slots=True)

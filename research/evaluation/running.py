@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TypeVar
 
-from gistread.engine.concurrency import ConcurrencyLimit
+from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, GistreadError
 from gistread.memory.artifacts import ALL_SUMMARIES, build_artifacts
@@ -122,11 +122,6 @@ async def run(
             yield event
 
 
-def question_limit(plan: Plan, engine: Engine) -> ConcurrencyLimit:
-    """The limit of concurrent questions; by default one on this machine, since their time is measured."""
-    return ConcurrencyLimit(engine, plan.at_once or (None if engine.info.is_remote else 1))
-
-
 class _Run:
     def __init__(self, plan: Plan, engine: Engine, asking: Engine, store: MemoryStore, outcomes: OutcomeFile) -> None:
         self._plan = plan
@@ -134,7 +129,9 @@ class _Run:
         self._asking = asking
         self._store = store
         self._outcomes = outcomes
-        self._limit = question_limit(plan, asking)
+        # By default one question at a time on this machine, since their time is measured.
+        self._at_once = useful_requests(asking, plan.at_once or (None if asking.info.is_remote else 1))
+        self._limit = asyncio.Semaphore(self._at_once)
         self._texts = 0
         self._failures = 0  # Engine failures in a row
 
@@ -145,7 +142,7 @@ class _Run:
             self._begin_texts(waiting, emit, tasks)
 
     def _begin_texts(self, waiting: Iterator[list[Todo]], emit: Emit[RunEvent], tasks: asyncio.TaskGroup) -> None:
-        while self._texts < self._limit.capacity:
+        while self._texts < self._at_once:
             self._texts += 1
             tasks.create_task(self._ask_texts(waiting, emit, tasks))
 

@@ -29,7 +29,7 @@ def test_a_follow_up_has_the_last_question_and_its_answer(run: Run, asked: Path,
     assert FIRST not in engine.calls[-1].text
 
 
-def test_threads_are_listed_printed_renamed_and_deleted(run: Run, asked: Path) -> None:
+def test_threads_are_listed_and_printed(run: Run, asked: Path) -> None:
     assert run("threads", asked).out == f"   1  Who is it?  (1 question)\n   2  {FIRST}  (2 questions)\n"
     printed = run("threads", asked, "2").out
     assert printed.index(FIRST) < printed.index(FOLLOW_UP)
@@ -37,10 +37,7 @@ def test_threads_are_listed_printed_renamed_and_deleted(run: Run, asked: Path) -
     apart, first, second = [one["thread"] for one in run("export", asked, "--json").json["questions"]]
     assert first == second
     assert apart
-    run("threads", asked, "2", "--rename", "The stairs")
-    assert run("threads", asked, "--json").json["threads"][1]["name"] == "The stairs"
-    run("threads", asked, "2", "--delete")
-    assert run("threads", asked).out == "   1  Who is it?  (1 question)\n"
+    assert run("threads", asked, "--json").json["threads"][1]["name"] == FIRST
 
 
 def test_an_answer_from_behind_the_bound_is_not_shown_again(run: Run, asked: Path, engine: FakeEngine) -> None:

@@ -97,9 +97,6 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     add_book(parser)
     option("number", metavar="N", nargs="?", type=count(1), help="print this thread as Markdown instead")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--rename", metavar="NAME", help="give thread N a name")
-    how.add_argument("--delete", action="store_true", help="delete thread N, without asking")
     add_formats(parser)
 
 

@@ -84,11 +84,9 @@ def longest_memory(book: Book, headers: Sequence[MemoryHeader]) -> GistMemory:
 
 
 def _threads(arguments: argparse.Namespace) -> None:
-    book, user_data = open_named(arguments.book), UserData(default_paths())
-    threads = user_data.threads(book.sha256)
+    book = open_named(arguments.book)
+    threads = UserData(default_paths()).threads(book.sha256)
     if arguments.number is None:
-        if arguments.rename is not None or arguments.delete:
-            raise UsageError("Which thread?", "Name its number: `gistread threads BOOK` lists them.")
         documents, lines = [], []
         for number, one in enumerate(threads, start=1):
             questions = [asked.question for asked in one.questions]
@@ -102,12 +100,6 @@ def _threads(arguments: argparse.Namespace) -> None:
     if arguments.number > len(threads):
         raise UsageError(f"There is no thread {arguments.number}.", "`gistread threads BOOK` lists them.")
     thread = threads[arguments.number - 1]
-    if arguments.delete:
-        user_data.delete_thread(book.sha256, thread.id)
-        say(f"Deleted: {thread.name}")
-    elif arguments.rename is not None:
-        user_data.rename_thread(book.sha256, thread.id, arguments.rename)
-    else:
-        export = Export(book, questions=thread.questions)
-        document = {"name": thread.name, "questions": as_json(export)["questions"]}
-        report(arguments, document, [as_markdown(export).rstrip("\n")])
+    export = Export(book, questions=thread.questions)
+    document = {"name": thread.name, "questions": as_json(export)["questions"]}
+    report(arguments, document, [as_markdown(export).rstrip("\n")])

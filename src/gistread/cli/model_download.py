@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
 from gistread.cli.json_output import Json
-from gistread.cli.output import say, wrap, write, write_json
+from gistread.cli.output import say, write, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.config import save_setting
 from gistread.engine.catalogue import (
@@ -133,7 +133,7 @@ def _entry_text(entry: CatalogueEntry, machine: Machine, best: Recommendation | 
     recommended = f"   recommended: {best.reason}" if best is not None and best.entry == entry else ""
     downloaded = "downloaded" if (folder / Path(entry.file).name).exists() else ""
     facts = (" · ".join(entry_facts(entry)), fit_text(entry, machine), downloaded, entry.good_for)
-    lines = [wrap(f"{entry.name}{recommended}"), *(wrap(fact, "    ") for fact in facts if fact)]
+    lines = [f"{entry.name}{recommended}", *(f"    {fact}" for fact in facts if fact)]
     return "\n".join([*lines, f"    hf:{entry.repository}:{entry.file}"])
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, fields
-from gistread.cli.output import one_line, report, say, wrap, write, write_json
+from gistread.cli.output import one_line, report, say, write, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import open_engine
 from gistread.config import Config, load_config, save_setting
@@ -38,11 +38,9 @@ from gistread.engine.protocol import EngineInfo, Priority
 from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, ExitStatus, GistreadError, StorageError, UsageError
 from gistread.memory.check_results import CheckResult, CheckResults
-from gistread.memory.model import DEFAULT_READING_MODE
 from gistread.memory.model_check import check_model
-from gistread.memory.sizes import expected_pace
 from gistread.paths import default_paths
-from gistread.units import format_duration, format_size
+from gistread.units import format_size
 
 
 class _Role(NamedTuple):
@@ -56,7 +54,6 @@ _ROLES = {
     "asking": _Role("asking_model", "{} now answers questions.", "The reading model now answers questions, too."),
 }
 _INDENT = "    "
-_NOVEL_WORDS = 100_000
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus | None:
@@ -131,15 +128,15 @@ def _lines(model: ModelFile, free_bytes: int, chosen: ModelSource | None, result
     is_chosen = chosen is not None and chosen.path is not None and model.path.resolve() == chosen.path.resolve()
     yield f"{'*' if is_chosen else ' '} {one_line(model.name)}"
     if model.usable:
-        yield wrap(" · ".join([*facts(model), *other_facts(model)]), _INDENT)
+        yield f"{_INDENT}{' · '.join([*facts(model), *other_facts(model)])}"
         if fit := memory_fit_text(memory_fit_of(model, free_bytes), model.context_length):
-            yield wrap(fit, _INDENT)
+            yield f"{_INDENT}{fit}"
         if adapter := chosen.adapter if chosen and is_chosen else model.adapter:
-            yield wrap(f"with the adapter {one_line(adapter)}", _INDENT)
+            yield f"{_INDENT}with the adapter {one_line(adapter)}"
         if result is not None:
-            yield wrap(f"checked: {result.line}", _INDENT)
+            yield f"{_INDENT}checked: {result.line}"
     else:
-        yield wrap(f"{format_size(model.size_bytes)} · not usable: {model.problem}", _INDENT)
+        yield f"{_INDENT}{format_size(model.size_bytes)} · not usable: {model.problem}"
     yield f"{_INDENT}{one_line(model.path)}"
 
 
@@ -220,8 +217,9 @@ def _check(arguments: argparse.Namespace) -> ExitStatus:
         name, fingerprint = info.name, info.fingerprint
         results.save(fingerprint, model.path, result)
     document = {"model": {"name": name, "fingerprint": fingerprint or None}, **result_document(result)}
-    rows = (f"  {label:9}{value}" for label, value in _check_rows(result, info))
-    report(arguments, document, [f"{name}: {result.line}.", *rows])
+    report(arguments, document, [f"{name}: {result.line}."])
+    if info is None:
+        say("It was checked before; --again checks it again.")
     return ExitStatus.DONE if result.is_usable else ExitStatus.ENGINE
 
 
@@ -230,22 +228,6 @@ async def _run_check(model: ModelSource, config: Config) -> tuple[CheckResult, E
         async with open_engine(model, config, line) as engine:
             line.show(f"checking {engine.info.name} …")
             return await check_model(engine, Priority.INTERACTIVE), engine.info
-
-
-def _check_rows(result: CheckResult, info: EngineInfo | None) -> list[tuple[str, str]]:
-    if not result.asked:
-        return []
-    faults = f" ({'; '.join(result.faults)})" if result.faults else ""
-    rows = [
-        ("answers", f"{result.right} of {result.asked} right about a text"),
-        ("limits", f"{result.answered} of {result.questions} answered if the text has an answer, and only then"),
-        ("turns", "end by themselves" if result.ends_turns else "run on, or contain marks of the chat template"),
-        ("gists", f"{result.gists} of {result.passages} in its own words{faults}"),
-    ]
-    if info is not None and (pace := expected_pace(info, DEFAULT_READING_MODE).words_per_s):
-        rows.append(("speed", f"{_NOVEL_WORDS:,} words in about {format_duration(_NOVEL_WORDS / pace)}"))
-    when = "before; use --again to check it again" if info is None else f"in {format_duration(result.seconds)}"
-    return [*rows, ("checked", when)]
 
 
 def result_document(result: CheckResult) -> Json:

@@ -4,9 +4,7 @@ import contextlib
 import io
 import os
 import re
-import shutil
 import sys
-import textwrap
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -51,15 +49,6 @@ def sanitize(text: str) -> str:
 def one_line(text: object) -> str:
     """Sanitised text without line breaks, which file names may contain."""
     return sanitize(str(text)).replace("\n", "\ufffd")
-
-
-def wrap(text: str, indent: str = "") -> str:
-    """Wrap a line to the terminal's width; a single line if standard output is no terminal."""
-    if not sys.stdout.isatty():
-        return f"{indent}{text}"
-    columns = max(40, shutil.get_terminal_size().columns)
-    lines = textwrap.wrap(text, columns - len(indent) - 2, break_long_words=False, break_on_hyphens=False)
-    return f"\n{indent}  ".join([f"{indent}{lines[0]}", *lines[1:]]) if lines else indent
 
 
 def write(text: str, end: str = "\n") -> None:

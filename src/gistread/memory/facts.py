@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 
 from gistread import prompts
 from gistread.book.sentences import sentence_spans
-from gistread.engine.concurrency import ConcurrencyLimit
+from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
 from gistread.memory.derived import ArtifactProgress, as_finished, key_of
 from gistread.memory.extractive import extract, shared_terms
@@ -57,7 +57,7 @@ async def build(
 ) -> AsyncGenerator[ArtifactProgress, None]:
     """Extract the facts of every page read so far that has none yet (`known_facts`). Raises EngineError."""
     entries = list(memory.entries)
-    limit = ConcurrencyLimit(engine)
+    limit = asyncio.Semaphore(useful_requests(engine))
     usage = NO_USAGE
 
     async def extract_from(entry: MemoryEntry) -> Usage:

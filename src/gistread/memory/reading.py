@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gistread.book.model import Book
-from gistread.engine.concurrency import ConcurrencyLimit
+from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import Engine, Priority, Usage
 from gistread.memory.front_matter import front_matter_end, front_matter_entries
 from gistread.memory.gisting import Attempt, careful_attempts, extra_task_tokens, gist_page, is_short
@@ -148,7 +148,8 @@ class _Reading:
         self._waiting: list[tuple[int, int]] = []  # Sections not being read
         self._gisting: dict[int, Page] = {}  # Pages whose gist is being made, by start
         # Limits pages being found and gisted. It grows with each finished page, so that the first gist comes soon.
-        self._pages = ConcurrencyLimit(engine, _PAGES_AT_FIRST)
+        self._pages = asyncio.Semaphore(_PAGES_AT_FIRST)
+        self._pages_to_add = useful_requests(engine) - _PAGES_AT_FIRST
         self._chapters = 0  # Chapters being read
         self._start_more: Callable[[], None] = lambda: None
         self._pending = 0  # Pages found at the end of the memory, without gists yet
@@ -250,8 +251,10 @@ class _Reading:
             )
         finally:
             del self._gisting[page.start]
-            self._pages.maximum = self._pages.capacity + _PAGES_MORE
-            self._pages.release()
+            more = min(_PAGES_MORE, self._pages_to_add)
+            self._pages_to_add -= more
+            for _ in range(1 + more):
+                self._pages.release()
         self._start_more()
         if result.faults and len(attempts) > 1:
             self._second += 1

@@ -16,7 +16,7 @@ from itertools import groupby, pairwise
 from typing import TypeVar
 
 from gistread.book.model import Book
-from gistread.engine.concurrency import ConcurrencyLimit
+from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory import gisting
@@ -117,7 +117,7 @@ async def build(
     top = outline(memory)
     wanted = [pages for pages in nodes(top) if pages.children and (whole or pages is not top)]
     tasks: dict[PageRange, asyncio.Task[tuple[Gist, Usage]]] = {}
-    limit = ConcurrencyLimit(engine)
+    limit = asyncio.Semaphore(useful_requests(engine))
 
     async def summarise(pages: PageRange) -> tuple[Gist, Usage]:
         below = [(await tasks[child])[0] if child.children else _gist(memory, child) for child in pages.children]

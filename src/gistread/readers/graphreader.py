@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 
-from gistread.engine.concurrency import ConcurrencyLimit
+from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import Engine, Priority, Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory import facts
@@ -131,7 +131,7 @@ async def _follow_all(
     search: GraphSearch, paths: Sequence[Path], steering: Steering
 ) -> AsyncGenerator[ReaderEvent, None]:
     events: asyncio.Queue[ReaderEvent | None] = asyncio.Queue()
-    limit = ConcurrencyLimit(search.engine)
+    limit = asyncio.Semaphore(useful_requests(search.engine))
 
     async def follow(path: Path) -> None:
         async with limit:

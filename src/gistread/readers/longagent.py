@@ -12,7 +12,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from gistread.engine.concurrency import ConcurrencyLimit
+from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Sampling, Usage, choose_or
 from gistread.errors import PromptTooLongError
 from gistread.memory.derived import as_finished
@@ -132,7 +132,7 @@ async def _ask_members(
     """
     info = team.engine.info
     in_window = info.context_tokens // (team.chunk_tokens + _TASK_TOKENS + answering.SHORT_TOKENS)
-    limit = ConcurrencyLimit(team.engine, None if info.is_remote else in_window)
+    limit = asyncio.Semaphore(useful_requests(team.engine, None if info.is_remote else in_window))
 
     async def member(chunk: int) -> _Report | None:
         async with limit:
