@@ -16,7 +16,6 @@ from gistread.cli.output import fail, report
 from gistread.cli.sessions import load_info
 from gistread.config import Config
 from gistread.engine.llama.fast_copy import lacks_kernels
-from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.library import Advice, Library, ask_library, build_advice
 from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, physical_cores
@@ -101,10 +100,10 @@ async def _examine_model(model: ModelSource, config: Config, found: _Findings) -
 def _rows(found: _Findings) -> Iterator[tuple[str, str]]:
     yield "gistread", __version__
     if library := found.library:
-        built = f"built for {', '.join(library.backends)}" if library.has_gpu_support else "support not in this build"
         yield "llama-cpp-python", library.version
         yield "kernels", " ".join(library.kernels)
-        yield "GPU", f"{', '.join(map(_card, library.gpus)) or found.gpu or 'none'}; {built}"
+        cards = [f"{gpu.name} ({format_size(gpu.free_bytes)} free)" for gpu in library.gpus]
+        yield "GPU", ", ".join(cards) or (f"{found.gpu}, not used" if found.gpu else "none")
     yield "cores", f"{found.cores} physical"
     yield "memory free", format_size(found.memory_free)
     header, info, cache = found.header, found.info, ""
@@ -137,17 +136,11 @@ def _rows(found: _Findings) -> Iterator[tuple[str, str]]:
             yield reading.value, f"{_NOVEL_WORDS:,} words in about {format_duration(_NOVEL_WORDS / speed)}"
 
 
-def _card(gpu: Gpu) -> str:
-    """`NVIDIA H100 (80.6 GB of 85.5 GB free)`"""
-    room = f" ({format_size(gpu.free_bytes)} of {format_size(gpu.total_bytes)} free)" if gpu.total_bytes else ""
-    return f"{gpu.name}{room}"
-
-
 def _document(found: _Findings) -> Json:
     header, info, library = found.header, found.info, found.library
     return {
         "gistread": __version__,
-        "library": library and {**asdict(library), "gpu_support": library.has_gpu_support},
+        "library": library and asdict(library),
         "machine": {**fields(found, "cores", "memory_free", "load"), "gpu": found.gpu or None},
         "model": header
         and {

@@ -3,7 +3,6 @@
 import argparse
 import re
 import shutil
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,23 +19,10 @@ _SEE_HELP = "`gistread help` lists the commands."
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Wraps at the terminal's width; keeps the lines of paragraphs that are indented, such as examples."""
+    """Wraps the help of options at the terminal's width."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=min(100, shutil.get_terminal_size().columns) - 2)
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        lines: list[str] = []
-        for paragraph in text.strip().split("\n\n"):
-            kept = paragraph.splitlines() if "\n  " in paragraph else [" ".join(paragraph.split())]
-            for line in kept:
-                column = re.match(r" *(?:\S+  +)?", line)  # The second of two columns
-                hanging = " " * (column.end() if column else 0)
-                lines += textwrap.wrap(
-                    line, self._width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
-                )
-            lines.append("")
-        return "\n".join(lines)
 
 
 class Parser(argparse.ArgumentParser):
@@ -87,7 +73,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if argv and argv[0] in ("version", "--version", "-V"):  # Answered without reading the table of commands
         write(_VERSION)
         raise SystemExit
-    argv = _command_first(argv)
+    argv = _help_last(argv)
     name = argv[0] if argv and argv[0] in _commands() else ""
     if name:
         command = _commands()[name]
@@ -124,21 +110,13 @@ def whole_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _command_first(argv: Sequence[str]) -> Sequence[str]:
-    """Normalise a command line: options follow the command, and `help` becomes an option."""
+def _help_last(argv: Sequence[str]) -> Sequence[str]:
+    """Normalise a command line: `help COMMAND` becomes an option."""
     if argv[:1] == ["help"]:
         if (names := [word for word in argv[1:2] if not word.startswith("-")]) and names[0] not in _commands():
             near = _misspelt(names)
             raise UsageError(f"{names[0]} is not a command.", f"Did you mean {near}?" if near else _SEE_HELP)
         return [*argv[1:], "--help"]
-    with_value = {
-        name for action in _main_parser("")._actions if action.nargs is None for name in action.option_strings
-    }
-    at = 0
-    while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-", "--"):
-        at += 2 if argv[at] in with_value else 1
-    if at < len(argv) and argv[at] in _commands():
-        return [argv[at], *argv[:at], *argv[at + 1 :]]
     return argv
 
 

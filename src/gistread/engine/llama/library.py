@@ -15,7 +15,6 @@ from gistread.paths import pip_install
 _PACKAGE = "llama-cpp-python"
 _DESCRIBE = "gistread.engine.llama.worker.system_info"
 _DESCRIBE_WITHIN_S = 60
-_NO_GPU = {"CPU", "BLAS", "RPC"}
 
 # llama.cpp's name of an instruction set, and the processor flag it needs.
 _KERNELS = {
@@ -30,12 +29,7 @@ _MISSING = re.compile(r"(lib[\w.+-]+): cannot open shared object file: No such f
 class Library:
     version: str
     kernels: tuple[str, ...]  # Instruction sets in use: `AVX2`, `FMA` …
-    backends: tuple[str, ...]  # Backends built in: `CPU`, `CUDA` …
     gpus: tuple[Gpu, ...]
-
-    @property
-    def has_gpu_support(self) -> bool:
-        return not set(self.backends) <= _NO_GPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +64,7 @@ def ask_library() -> Library:
         said = process.stderr.decode("utf-8", "replace").strip().splitlines()
         raise _unusable(said[-1] if said else f"exit status {process.returncode}")
     gpus = tuple(Gpu(**gpu) for gpu in found["gpus"])
-    return Library(found["version"], tuple(found["kernels"]), tuple(found["backends"]), gpus)
+    return Library(found["version"], tuple(found["kernels"]), gpus)
 
 
 def _unusable(reason: str) -> EngineError:
@@ -91,8 +85,7 @@ def build_advice(library: Library, cpu_flags: frozenset[str], gpu_maker: str) ->
         return []
     advice = []
     if gpu_maker:
-        cannot = f"({', '.join(library.backends)}) does not find" if library.has_gpu_support else "cannot use"
-        what = f"This build of llama.cpp {cannot} the {gpu_maker} graphics card."
+        what = f"This build of llama.cpp does not use the {gpu_maker} graphics card."
         advice.append(Advice(what, "`gistread docs models` names the builds for cards."))
     unused = [name for name, flag in _KERNELS.items() if flag in cpu_flags and name not in library.kernels]
     if unused:

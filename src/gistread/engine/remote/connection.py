@@ -16,7 +16,6 @@ from gistread.engine.remote.failures import (
     ServerLostError,
     SilentError,
     UnreachableError,
-    UntrustedError,
 )
 from gistread.errors import clean, conceal
 
@@ -107,7 +106,8 @@ class Connection:
             raise UnreachableError(f"no connection within {self._policy.connect_s:.0f} s") from None
         except (httpx2.ConnectError, httpx2.ProxyError) as error:
             if isinstance(cause := system_error(error), ssl.SSLCertVerificationError):
-                raise UntrustedError(cause.verify_message) from None
+                reason = f"certificate not trusted: {cause.verify_message}; SSL_CERT_FILE names your own authority"
+                raise UnreachableError(reason) from None
             raise UnreachableError(_shorten(_reason(error))) from None
         except (httpx2.TransportError, httpx2.DecodingError):
             raise ServerLostError("broke off") from None
@@ -174,7 +174,7 @@ def _ssl_context(*, encrypted: bool) -> ssl.SSLContext:
     try:
         return httpx2.create_ssl_context()
     except OSError as error:
-        raise UntrustedError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be read ({error.strerror})") from None
+        raise UnreachableError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be read ({error.strerror})") from None
 
 
 def _message(content: bytes) -> str:

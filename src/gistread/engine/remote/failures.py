@@ -54,10 +54,6 @@ class UnreachableError(ServerLostError):
     """No connection could be made."""
 
 
-class UntrustedError(UnreachableError):
-    """The server's certificate is not trusted."""
-
-
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """Time limits in seconds, and retries."""
@@ -119,11 +115,6 @@ class Retrier:
 
 
 def _lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1) -> EngineError:
-    if isinstance(lost, UntrustedError):
-        return EngineError(
-            f"The certificate of {address.origin} is not trusted: {lost.reason}.",
-            "If it is your own, name the file with your authority in SSL_CERT_FILE.",
-        )
     if isinstance(lost, UnreachableError):
         message = f"No answer from {address.origin} ({lost.reason})."
     else:

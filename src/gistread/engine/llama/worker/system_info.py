@@ -50,17 +50,6 @@ def gpus() -> tuple[Gpu, ...]:
     return tuple(found[_DISCRETE] or found[_INTEGRATED])
 
 
-def backends() -> list[str]:
-    """Backends that ggml was built with: `CPU`, `CUDA`, `Metal` …, whether or not a device is present."""
-    try:
-        registry_at = _ggml("backend_reg_get", ctypes.c_void_p, ctypes.c_size_t)
-        name_of = _ggml("backend_reg_name", ctypes.c_char_p, ctypes.c_void_p)
-        registries = map(registry_at, range(_ggml("backend_reg_count", ctypes.c_size_t)()))
-    except AttributeError:
-        return []
-    return [name_of(registry).decode("utf-8", "replace") for registry in registries]
-
-
 def _ggml(name: str, result: Any, *arguments: Any) -> Any:
     """A function of ggml that the binding does not declare. Raises AttributeError if this build lacks it."""
     return ctypes.CFUNCTYPE(result, *arguments)((f"ggml_{name}", llama.llama_cpp._lib))
@@ -88,7 +77,7 @@ def main() -> None:
     pipe = os.dup(1)
     os.dup2(2, 1)
     llama.llama_backend_init()
-    description = {"version": llama.__version__, "kernels": kernels(), "backends": backends(), "gpus": gpus()}
+    description = {"version": llama.__version__, "kernels": kernels(), "gpus": gpus()}
     with os.fdopen(pipe, "wb") as out:
         out.write(orjson.dumps(description))
 
