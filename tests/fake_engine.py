@@ -50,7 +50,7 @@ class Call:
     """What the engine was asked."""
 
     kind: str
-    """`complete`, `choose`, `choose_likeliest` or `hold`."""
+    """`complete`, `choose` or `hold`."""
     text: str
     prompt: Prompt
     options: tuple[str, ...] = ()
@@ -153,11 +153,6 @@ class FakeEngine:
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         return await self._chosen("choose", prompt, options, priority)
-
-    async def choose_likeliest(
-        self, prompt: Prompt, options: Sequence[str], without: Prompt, priority: Priority = Priority.INTERACTIVE
-    ) -> Choice:
-        return await self._chosen("choose_likeliest", prompt, options, priority)
 
     async def _chosen(self, kind: str, prompt: Prompt, options: Sequence[str], priority: Priority) -> Choice:
         assert options, "nothing to choose from"

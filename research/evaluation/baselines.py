@@ -125,7 +125,7 @@ async def closed_book(
     asked = question if by_letter or not options.choices else without_options(question)
     prompt = (Message("user", prompts.load("answer_closed").fill(question=asked, task=task.text)),)
     draft = Answered(compression_rate=compression_rate(0, memory.book))
-    async for event in answer_from(draft, "", prompt, question, engine, options):
+    async for event in answer_from(draft, "", prompt, engine, options):
         yield event
 
 

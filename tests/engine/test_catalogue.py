@@ -71,7 +71,7 @@ def test_the_recommendation_suits_the_machine(
 
 def test_free_gpu_memory_counts_if_there_is_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked() -> Library:
-        return Library("0.3", (), ("CUDA",), (Gpu("card", 12 * GB, 16 * GB),))
+        return Library("0.3", (), (Gpu("card", 12 * GB, 16 * GB),))
 
     monkeypatch.setattr("gistread.engine.catalogue.ask_library", asked)
     monkeypatch.setattr("gistread.engine.catalogue.gpu_maker", lambda: "NVIDIA")

@@ -13,7 +13,7 @@ GB = 10**9
 def machine(monkeypatch: pytest.MonkeyPatch, maker: str, *gpus: Gpu) -> None:
     monkeypatch.setattr(catalogue, "available_bytes", lambda: 8 * GB)
     monkeypatch.setattr(catalogue, "gpu_maker", lambda: maker)
-    monkeypatch.setattr(catalogue, "ask_library", lambda: Library("0.3.36", (), ("CPU", "CUDA"), gpus))
+    monkeypatch.setattr(catalogue, "ask_library", lambda: Library("0.3.36", (), gpus))
 
 
 def test_a_gpu_that_llama_cpp_cannot_use_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:

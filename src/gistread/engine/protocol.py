@@ -224,16 +224,6 @@ class Engine(Protocol):
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         """Constrain the model to one of these distinct options (D3). NoChoiceError if a server's reply names none."""
 
-    async def choose_likeliest(
-        self, prompt: Prompt, options: Sequence[str], without: Prompt, priority: Priority = Priority.INTERACTIVE
-    ) -> Choice:
-        """The option that the model would most likely write, by the mean log-probability of its tokens.
-
-        Half of the log-probability after the prompt `without` the text is subtracted, so that generally likely options
-        gain less. Small models choose better this way than by letters. A server gives no probabilities and chooses as
-        in `choose`.
-        """
-
 
 async def choose_or(
     engine: Engine, prompt: Prompt, options: Sequence[str], default: int, priority: Priority = Priority.INTERACTIVE

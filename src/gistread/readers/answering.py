@@ -16,7 +16,7 @@ from gistread.memory.guard import Draft, clean, not_the_prompt, without_control_
 from gistread.memory.passages import Passage
 from gistread.readers.events import AnswerDelta, Answered, Restarted
 from gistread.readers.protocol import ReaderOptions
-from gistread.readers.thread import LETTERS, as_sentence, without_options
+from gistread.readers.thread import LETTERS
 from gistread.search.tokens import ARTICLES, folded
 from gistread.words import PART, WORD
 
@@ -40,13 +40,7 @@ def answer_prompt(
     name: str, options: ReaderOptions, *, cacheable_prefix: int = 0, must_answer: bool = False, **values: object
 ) -> Prompt:
     """The prompt `name` with the task. `cacheable_prefix`: see `Message`. `must_answer`: do not offer "not found"."""
-    if _by_likelihood(options):
-        values["question"] = without_options(str(values["question"]))
-        must_answer = True
-    if options.choices and not _by_likelihood(options):
-        task = "task_choice"
-    else:
-        task = "task_answer_always" if must_answer else "task_answer"
+    task = "task_choice" if options.choices else "task_answer_always" if must_answer else "task_answer"
     load = partial(prompts.load, wording=options.wording)
     asked = load(task).text
     if name in _NUMBERED_UNITS and is_asked_to_cite(options):
@@ -85,7 +79,6 @@ async def answer_from(
     draft: Answered,
     text: str,
     prompt: Prompt,
-    question: str,
     engine: Engine,
     options: ReaderOptions,
     numbered: Sequence[tuple[int, Passage]] = (),
@@ -96,7 +89,7 @@ async def answer_from(
     """
     draft = replace(draft, context_tokens=await engine.count(text) if text else 0)
     if options.choices:
-        said = _choose_option(draft, prompt, question, engine, options)
+        said = _choose_option(draft, prompt, engine, options)
     else:
         said = _write_answer(draft, prompt, engine, options, dict(numbered))
     async with aclosing(said) as events:
@@ -105,22 +98,13 @@ async def answer_from(
 
 
 async def _choose_option(
-    draft: Answered, prompt: Prompt, question: str, engine: Engine, options: ReaderOptions
+    draft: Answered, prompt: Prompt, engine: Engine, options: ReaderOptions
 ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
     texts = [" ".join(choice.split()) for choice in options.choices]
-    if _by_likelihood(options):
-        without = answer_prompt("answer_passages", options, text="", question=question)
-        choice = await engine.choose_likeliest(prompt, [as_sentence(text) for text in texts], without)
-    else:
-        choice = await engine.choose(prompt, list(LETTERS[: len(texts)]))
+    choice = await engine.choose(prompt, list(LETTERS[: len(texts)]))
     text = texts[choice.index]
     yield AnswerDelta(text)
     yield replace(draft, answer=text, usage=draft.usage + choice.usage, choice=choice.index)
-
-
-def _by_likelihood(options: ReaderOptions) -> bool:
-    """Whether to choose the likeliest option, since the model cannot choose reliably by letter."""
-    return bool(options.choices) and options.trust is Trust.FAILED
 
 
 async def _write_answer(

@@ -135,7 +135,7 @@ class BookText:
         )
         numbered = numbered_passages(seen, memory.book) if self._is_numbered else ()
         prompt = self._prompt(text, must_answer=must_answer)
-        async for event in answer_from(draft, text, prompt, self._question, self._engine, self._options, numbered):
+        async for event in answer_from(draft, text, prompt, self._engine, self._options, numbered):
             yield event
 
     def _text(self, shown: Sequence[Passage]) -> str:

@@ -175,7 +175,7 @@ async def _answer(
         usage=search.usage,
     )
     prompt = _answer_prompt(search, text, options)
-    async for event in answer_from(draft, text, prompt, search.question, search.engine, options, numbered):
+    async for event in answer_from(draft, text, prompt, search.engine, options, numbered):
         yield event
 
 

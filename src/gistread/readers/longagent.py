@@ -228,7 +228,7 @@ def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
     )
     prompt = answering.answer_prompt("leader_answer", options, findings=text or _NOTHING, question=team.question)
     numbered = tuple(places.items()) if answering.is_asked_to_cite(options) else ()
-    return answering.answer_from(draft, text, prompt, team.question, engine, options, numbered)
+    return answering.answer_from(draft, text, prompt, engine, options, numbered)
 
 
 def _chunk_tokens(window: int, question_tokens: int, answer_tokens: int) -> int:

@@ -277,7 +277,7 @@ def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator[event
     )
     numbered = sorted(places.items())
     prompt = search.prompt("answer", must_answer=must_answer)
-    return answer_from(draft, window.text(), prompt, search.question, search.engine, search.options, numbered)
+    return answer_from(draft, window.text(), prompt, search.engine, search.options, numbered)
 
 
 def _prompt(

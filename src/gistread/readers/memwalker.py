@@ -269,7 +269,7 @@ def _answer_from_page(view: _PageView, known: str) -> AsyncGenerator[events.Read
     pages = {number: walk.memory.entry(number).page for number in walk.notes}
     places = {number: (noted.start, noted.end) for number, noted in pages.items()} | {page.number: place}
     numbered = tuple(sorted(places.items())) if is_asked_to_cite(options) else ()
-    return answer_from(draft, text, prompt, walk.question, walk.engine, options, numbered)
+    return answer_from(draft, text, prompt, walk.engine, options, numbered)
 
 
 async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator[events.ReaderEvent, None]:
@@ -299,7 +299,7 @@ async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator
         lookups=lookups,
         usage=walk.usage,
     )
-    async for event in answer_from(draft, _join_texts(text, known), task(known), walk.question, engine, options):
+    async for event in answer_from(draft, _join_texts(text, known), task(known), engine, options):
         yield event
 
 

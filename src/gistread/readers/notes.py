@@ -100,5 +100,5 @@ async def notes(
     )
     prompt = answer_prompt("notes_answer", options, notes=text or _NONE, question=question)
     numbered = tuple(enumerate(places, start=1)) if is_numbered else ()
-    async for event in answer_from(draft, text, prompt, question, engine, options, numbered):
+    async for event in answer_from(draft, text, prompt, engine, options, numbered):
         yield event

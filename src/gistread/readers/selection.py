@@ -135,7 +135,7 @@ async def _translation(
     yield Shown(seen)
     yield Stopped(StopReason.NOTHING_LEFT)
     draft = Answered(compression_rate=100.0 * (1 - text.share(seen)), seen=seen)
-    async for event in answer_from(draft, words, prompt, question, engine, options):
+    async for event in answer_from(draft, words, prompt, engine, options):
         if isinstance(event, Answered) and _plain(event.answer) == _plain(words):
             yield replace(event, answer=_UNTRANSLATED)
         else:

@@ -23,11 +23,6 @@ def with_options(question: str, choices: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def as_sentence(option: str) -> str:
-    """An option as a model would write it as its answer."""
-    return option[:1].upper() + option[1:] + ("" if option.endswith((".", "!", "?")) else ".")
-
-
 def without_options(question: str) -> str:
     """Remove the options from a question, and the earlier questions before it (`thread.py`)."""
     return question.rpartition("\nQuestion: ")[2].partition("\n")[0]

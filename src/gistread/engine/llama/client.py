@@ -172,20 +172,8 @@ class LlamaEngine(SupervisedWorker):
         answer = await self._answer(messages.Choose(prompt, tuple(options), priority), messages.Chosen)
         return Choice(answer.index, answer.probability, answer.usage)
 
-    async def choose_likeliest(
-        self, prompt: Prompt, options: Sequence[str], without: Prompt, priority: Priority = Priority.INTERACTIVE
-    ) -> Choice:
-        scored, prior = [await self._score(asked, options, priority) for asked in (prompt, without)]
-        best = max(range(len(options)), key=lambda index: scored[index].mean - prior[index].mean / 2)
-        return Choice(best, None, sum((one.usage for one in (*scored, *prior)), NO_USAGE))
-
-    async def _score(self, prompt: Prompt, options: Sequence[str], priority: Priority) -> list[messages.Scored]:
-        asked = (self._answer(messages.Score(prompt, option, priority), messages.Scored) for option in options)
-        # The first request evaluates the prompt; the others reuse it.
-        return [await next(asked), *await asyncio.gather(*asked)]
-
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
-        return (await self._answer(messages.Prepare(prompt, priority), messages.Prepared)).usage
+        return (await self._answer(messages.Generate(prompt, Sampling(max_tokens=1), priority), messages.Done)).usage
 
 
 def _write_rates(path: Path, entries: dict[str, Any]) -> None:

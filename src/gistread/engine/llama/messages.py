@@ -52,25 +52,6 @@ class Choose:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """Measure how likely a text is as the answer. Answered by `Scored`."""
-
-    prompt: tuple[Message, ...]
-    text: str
-    priority: Priority
-    id: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Prepare:
-    """Evaluate the stable beginning of a prompt. Answered by `Prepared`."""
-
-    prompt: tuple[Message, ...]
-    priority: Priority
-    id: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Count:
     """Count a text, or a prompt with its chat template. Answered by `Counted`."""
 
@@ -146,19 +127,6 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    mean: float  # Mean log-probability of the tokens
-    usage: Usage
-    id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    usage: Usage
-    id: int
-
-
-@dataclass(frozen=True, slots=True)
 class Counted:
     tokens: int
     id: int
@@ -185,10 +153,10 @@ class Cancelled:
     id: int
 
 
-Request = Generate | Choose | Score | Prepare | Count
+Request = Generate | Choose | Count
 Command = Load | Cancel
-Answer = Chosen | Scored | Prepared | Counted  # The only reply to a request
-Reply = Delta | Done | Answer | TooLong | Failed | Cancelled
+Answer = Done | Chosen | Counted  # The last reply to a request
+Reply = Delta | Answer | TooLong | Failed | Cancelled
 Event = LoadProgress | LoadAttempt | Loaded | LoadFailed | Status | Reply
 
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Request | Command | Event)}

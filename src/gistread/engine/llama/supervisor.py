@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from gistread.engine.concurrency import Observable, SingleFlight
 from gistread.engine.llama import messages
-from gistread.engine.llama.messages import Cancel, Delta, Done
+from gistread.engine.llama.messages import Cancel, Delta
 from gistread.engine.llama.worker_process import WorkerProcess
 from gistread.engine.protocol import EngineInfo, EngineState, Phase, Rates, StreamRestarted
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
@@ -152,7 +152,7 @@ class SupervisedWorker(Observable, ABC):
                 del self._pending[pending.request.id]
                 pending.replies.put_nowait(error)
 
-    async def _ask(self, request: messages.Request) -> AsyncGenerator[Delta | Done | messages.Answer | StreamRestarted]:
+    async def _ask(self, request: messages.Request) -> AsyncGenerator[Delta | messages.Answer | StreamRestarted]:
         """Send a request and yield its replies; its id is set here. Raises PromptTooLongError, EngineError."""
         await self.start()
         pending = _Pending(replace(request, id=next(self._ids)))

@@ -189,11 +189,6 @@ class RemoteEngine(Activity):
         with server.requester.retrier.translate_refusals():
             return await server.chooser.choose(prompt, options, server.requester.with_priority(priority))
 
-    async def choose_likeliest(
-        self, prompt: Prompt, options: Sequence[str], without: Prompt, priority: Priority = Priority.INTERACTIVE
-    ) -> Choice:
-        return await self.choose(prompt, options, priority)
-
 
 def _check_fits(server: _Server, prompt: Prompt, answer_tokens: int) -> None:
     window, needed = server.info.context_tokens, estimate_prompt(prompt)

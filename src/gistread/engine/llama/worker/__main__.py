@@ -17,7 +17,7 @@ from gistread.engine.llama import messages
 from gistread.engine.llama.worker.loading import LoadedModel, load
 from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.requests import ScheduledRequest, TextStream
-from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, Sampler, TextScorer
+from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, Sampler
 from gistread.engine.llama.worker.scheduler import Scheduler
 from gistread.engine.llama.worker.system_info import library
 from gistread.engine.protocol import Message
@@ -76,7 +76,7 @@ class Worker:
             match message:
                 case messages.Cancel():
                     self._scheduler.interrupt_for(None, message.id)
-                case messages.Generate() | messages.Choose() | messages.Score() | messages.Prepare():
+                case messages.Generate() | messages.Choose():
                     self._scheduler.interrupt_for(message.priority)
 
     # In the main loop.
@@ -147,31 +147,24 @@ class Worker:
             case messages.Count(text=text, prompt=prompt), _:
                 tokens = model.weights.prompt_tokens(prompt) if prompt else model.weights.tokens_of(text)
                 return messages.Counted(len(tokens), request.id)
-            case ((messages.Generate() | messages.Choose() | messages.Score() | messages.Prepare()), Scheduler()):
+            case (messages.Generate() | messages.Choose(), Scheduler()):
                 scheduler.submit(_request(model, request))
         return None
 
 
-def _request(
-    model: LoadedModel, message: messages.Generate | messages.Choose | messages.Score | messages.Prepare
-) -> ScheduledRequest:
+def _request(model: LoadedModel, message: messages.Generate | messages.Choose) -> ScheduledRequest:
     """Raises PromptTooLongError, and ValueError for an invalid grammar."""
     weights = model.weights
     prompt = weights.prompt_tokens(message.prompt)
     cacheable = _cacheable_tokens(model, message.prompt, prompt)
-    sampler: Sampler | None = None
-    max_tokens, stop = 0, tuple[str, ...]()
+    sampler: Sampler
+    stop: tuple[str, ...] = ()
     match message:
-        case messages.Prepare():
-            prompt = prompt[:cacheable]
         case messages.Choose():
             # One token more than the longest option: the end of the turn may decide.
             max_tokens = max(len(weights.tokens_of(option)) for option in message.options) + 1
             sampler = OptionSampler(weights, message.options)
             prompt += sampler.common_tokens
-        case messages.Score():
-            sampler = TextScorer(weights, message.text)
-            max_tokens = sampler.length
         case messages.Generate():
             max_tokens, stop = message.sampling.max_tokens, message.sampling.stop
             sampler = FreeSampler(weights, message.sampling)

@@ -47,7 +47,7 @@ class ScheduledRequest:
     priority: Priority
     prompt: list[int]
     max_tokens: int
-    sampler: Sampler | None  # None: the prompt is only evaluated
+    sampler: Sampler
     stream: TextStream
     cacheable: int = 0  # Length in tokens of the beginning worth a prompt cache file
     cache_file_tried: bool = False
@@ -74,7 +74,7 @@ class ScheduledRequest:
 
     def wants_logits(self, position: int) -> bool:
         """Whether the token after `position` is to be sampled."""
-        return self.sampler is not None and position == self.length - 1
+        return position == self.length - 1
 
     def usage(self) -> Usage:
         return Usage(self.prefilled, self.reused, len(self.generated), self.worked_s)

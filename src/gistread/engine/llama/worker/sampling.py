@@ -1,4 +1,4 @@
-"""Samples the next token of a sequence: freely, among a set of options, or from a given text to score it."""
+"""Samples the next token of a sequence: freely, or among a set of options."""
 
 import ctypes
 from collections.abc import Sequence
@@ -131,41 +131,7 @@ class OptionSampler:
         return np.array(sorted(tokens), dtype=np.int64)
 
 
-class TextScorer:
-    """Decodes a given text and records how likely each of its tokens was."""
-
-    def __init__(self, weights: Weights, text: str) -> None:
-        """Raises ValueError for an empty text."""
-        self._vocabulary = weights.vocabulary
-        self._tokens = weights.tokens_of(text)
-        if not self._tokens:
-            raise ValueError("an empty text has no likelihood")
-        self._logarithms: list[float] = []
-
-    @property
-    def length(self) -> int:
-        return len(self._tokens)
-
-    @property
-    def is_done(self) -> bool:
-        return len(self._logarithms) == self.length
-
-    @property
-    def mean(self) -> float:
-        """Mean log-probability of the tokens."""
-        return float(np.mean(self._logarithms))
-
-    def sample(self, context: Context, output: int) -> int:
-        """The next token of the text."""
-        logits = _logits(context, output, self._vocabulary)
-        token = self._tokens[len(self._logarithms)]
-        highest = float(logits.max())
-        total = highest + float(np.log(np.exp(logits - highest, dtype=np.float64).sum()))
-        self._logarithms.append(float(logits[token]) - total)
-        return token
-
-
-Sampler = FreeSampler | OptionSampler | TextScorer
+Sampler = FreeSampler | OptionSampler
 
 
 def _logits(context: Context, output: int, size: int) -> "np.ndarray[Any, Any]":

@@ -17,7 +17,7 @@ from gistread.engine.llama.messages import Event, Reply, Status
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import LoadedModel
 from gistread.engine.llama.worker.requests import ScheduledRequest
-from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, TextScorer
+from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler
 from gistread.engine.llama.worker.slots import SequencePool, Slots
 from gistread.engine.llama.worker.streams import Streams
 from gistread.engine.protocol import Phase, Priority
@@ -76,9 +76,7 @@ class Scheduler:
         return not self._requests and self._status.is_idle
 
     def submit(self, request: ScheduledRequest) -> None:
-        in_background = (
-            request.priority is Priority.BACKGROUND and request.sampler is not None and not request.cacheable
-        )
+        in_background = request.priority is Priority.BACKGROUND and not request.cacheable
         request.in_stream = self._streams is not None and in_background and self._streams.has_room_for(request)
         self._requests.append(request)
 
@@ -190,12 +188,8 @@ class Scheduler:
             request = requests[item.sequence]
             if item.wants_logits:
                 self._sample(request, index)
-        for request in chosen:
-            if request.sampler is None and not pool.pending(request):
-                self._finish(request, messages.Prepared(request.usage(), request.id))
 
     def _sample(self, request: ScheduledRequest, output: int) -> None:
-        assert request.sampler is not None
         try:
             token = request.sampler.sample(self._pool_of(request).context, output)
         except ValueError as error:
@@ -206,9 +200,6 @@ class Scheduler:
             if (index := request.sampler.chosen) is not None:
                 probability = request.sampler.probability
                 self._finish(request, messages.Chosen(index, probability, request.usage(), request.id))
-        elif isinstance(request.sampler, TextScorer):
-            if request.sampler.is_done:
-                self._finish(request, messages.Scored(request.sampler.mean, request.usage(), request.id))
         elif self._weights.ends_turn(token):
             self._end_text(request, "end")
         else:

@@ -101,7 +101,7 @@ class Slots(SequencePool):
         return True
 
     def release(self, request: ScheduledRequest) -> None:
-        if request.sequence is not None and request.priority is Priority.BACKGROUND and request.sampler is not None:
+        if request.sequence is not None and request.priority is Priority.BACKGROUND and not request.cacheable:
             self._background.append(request.sequence)
         super().release(request)
         while len(self._background) > _BACKGROUND_SEQUENCES:
