@@ -91,12 +91,7 @@ async def refused(client: Client, tool: str, **arguments: object) -> str:
     return str(result.content[0].text)  # type: ignore[union-attr]
 
 
-def test_nothing_behind_the_bound_reaches_the_client_or_the_model(
-    novel: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unloaded = asyncio.Event()
-    monkeypatch.setattr(engine, "close", lambda: asyncio.sleep(0, unloaded.set()))
-    monkeypatch.setattr("gistread.cli.mcp_asking._IDLE_S", 0)
+def test_nothing_behind_the_bound_reaches_the_client_or_the_model(novel: Path, engine: FakeEngine) -> None:
     bound = read_to(novel, 0.48)
     assert SENTINEL not in open_book(novel).text[:bound]
     before = len(engine.calls)
@@ -120,7 +115,6 @@ def test_nothing_behind_the_bound_reaches_the_client_or_the_model(
             await call(client, "read", **own, start=10**9),
             await call(client, "read", **own, start=0, length=1),
         ]
-        await unloaded.wait()
         toc, read = replies[0], replies[11]
         assert (toc["readable"], toc["bounded"], len(toc["chapters"])) == (bound, True, 1)
         assert (read["end"], read["next"]) == (bound, None)

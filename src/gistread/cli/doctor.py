@@ -106,12 +106,9 @@ def _rows(found: _Findings) -> Iterator[tuple[str, str]]:
         yield "GPU", ", ".join(cards) or (f"{found.gpu}, not used" if found.gpu else "none")
     yield "cores", f"{found.cores} physical"
     yield "memory free", format_size(found.memory_free)
-    header, info, cache = found.header, found.info, ""
+    header, info = found.header, found.info
     if header is not None:
         yield "model", f"{header.path.stem} · {header.quantization} · {format_size(header.file_bytes)}"
-        if header.adapter:
-            yield "adapter", f"{header.adapter} · {format_size(header.adapter.stat().st_size)}"
-        cache = f" · KV cache {header.memory.kv_bytes_per_token / 1024:.1f} KiB a token"
     elif info is not None:
         yield "model", info.name
     if info is None:
@@ -119,11 +116,8 @@ def _rows(found: _Findings) -> Iterator[tuple[str, str]]:
     if info.weights:
         yield "weights in use", info.weights
     yield "device", info.device
-    yield "window", f"{info.context_tokens:,} tokens{cache}"
-    yield "parallel", f"up to {info.parallel} requests"
+    yield "window", f"{info.context_tokens:,} tokens"
     if fit := info.placement:
-        if found.library and found.library.gpus:
-            yield "layers", f"{fit.gpu_layers} of {fit.layers} on a graphics card"
         yield "KV cache", f"{fit.kv_tokens:,} tokens, as {fit.kv_type}"
         yield "work", f"{counted(fit.threads, 'thread')} · batches of {fit.batch_tokens} tokens"
     if header is not None:

@@ -24,8 +24,6 @@ from gistread.session.library import BooksNamed, LibraryQuestion
 from gistread.session.session import Session
 from gistread.store.model import NameCorrection
 
-_IDLE_S = 600.0  # Seconds after an answer until the model is unloaded
-
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -62,7 +60,6 @@ class Questions:
         self._model = model
         self._session: Session | None = None
         self._asking = asyncio.Lock()
-        self._unloading: asyncio.Task[None] | None = None
 
     async def ask(self, question: str, view: View | None, tag: str, context: Context) -> Json:
         """Without a view, about all books, or those with the tag. Raises GistreadError."""
@@ -73,20 +70,12 @@ class Questions:
             return await task
         finally:
             task.cancel()
-            if self._unloading is not None:
-                self._unloading.cancel()
-            self._unloading = asyncio.create_task(self._unload_later())
 
     async def close(self) -> None:
         """Unload the models. Idempotent."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
-
-    async def _unload_later(self) -> None:
-        await asyncio.sleep(_IDLE_S)
-        async with self._asking:
-            await self.close()
 
     async def _about_book(self, question: str, view: View, context: Context) -> Json:
         async with self._asking:

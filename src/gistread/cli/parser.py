@@ -1,7 +1,6 @@
 """The command line: commands, options and their help. A first word that is not a command is a book."""
 
 import argparse
-import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports errors as UsageError, and suggests the closest option for an unknown one."""
+    """Reports errors as UsageError."""
 
     def __init__(self, prog: str, description: str = "", epilog: str = "", **options: Any) -> None:
         super().__init__(
@@ -39,12 +38,9 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        from difflib import get_close_matches
-
         hint = f"See `{self.prog} --help`."
-        if unknown := re.match(r"unrecognized arguments: (?:[^-]\S* )*(-[^\s=]+)", message):
-            near = get_close_matches(unknown[1], _options(self), n=1, cutoff=0.7)
-            hint = f"Did you mean {near[0]}?" if near else f"{hint} Put -- before a name that begins with a dash."
+        if message.startswith("unrecognized arguments"):
+            hint += " Put -- before a name that begins with a dash."
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", hint)
 
     def _print_message(self, message: str, file: object = None) -> None:
@@ -118,15 +114,6 @@ def _help_last(argv: Sequence[str]) -> Sequence[str]:
             raise UsageError(f"{names[0]} is not a command.", f"Did you mean {near}?" if near else _SEE_HELP)
         return [*argv[1:], "--help"]
     return argv
-
-
-def _options(parser: argparse.ArgumentParser) -> set[str]:
-    names: set[str] = set()
-    for action in parser._actions:
-        names.update(action.option_strings)
-        if isinstance(action, argparse._SubParsersAction):
-            names.update(*map(_options, action.choices.values()))
-    return names
 
 
 def _misspelt(argv: Sequence[str]) -> str:

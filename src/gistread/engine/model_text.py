@@ -111,7 +111,7 @@ def progress_text(progress: Progress) -> str:
     """`1.2 GB of 2.5 GB · 31 MB/s · 42 s left`"""
     parts = [f"{format_size(progress.done_bytes)} of {format_size(progress.total_bytes)}"]
     if progress.step is DownloadStep.CHECKING:
-        parts.append("verifying existing files")
+        parts.append("verifying the file")
     elif progress.step is DownloadStep.WAITING:
         parts.append(progress.notice)
     else:

@@ -20,7 +20,7 @@ from tests.engine.fetching.server import (
 from tests.tiny_gguf import write_tiny_gguf
 
 
-def test_a_killed_download_is_rehashed_and_resumed(downloads: Downloads, gguf: bytes) -> None:
+def test_a_killed_download_is_resumed_and_verified(downloads: Downloads, gguf: bytes) -> None:
     downloads.server.always = throttled(400_000)
     asyncio.run(_cancelled_in_the_middle(downloads))
     here = downloads.part.stat().st_size

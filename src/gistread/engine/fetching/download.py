@@ -30,7 +30,7 @@ _RESUME = "Try again later: the download resumes where it stopped."
 
 
 class DownloadStep(StrEnum):
-    CHECKING = "checking"  # Hashing what is already on disk
+    CHECKING = "checking"  # Hashing what is on disk
     FETCHING = "fetching"
     WAITING = "waiting"  # Pausing before the next attempt
 
@@ -70,12 +70,10 @@ class _RetryError(Exception):
 
 async def download(file: RemoteFile, part: PartialFile, network: Network, report: Report) -> None:
     """Complete a partial file and verify it; an interrupted download can resume. Raises FetchError, StorageError."""
-    await part.rehash(lambda done: report(Progress(DownloadStep.CHECKING, done, file.size_bytes)))
     async with new_client(network) as client:
         await _Download(file, part, network, report).complete(client)
-    part.sync()
-    if part.sha256 != file.sha256:
-        found = part.sha256
+    report(Progress(DownloadStep.CHECKING, file.size_bytes, file.size_bytes))
+    if (found := await part.sha256()) != file.sha256:
         part.restart()
         problem = f"{file.name} has the wrong SHA-256: {found[:16]}… in place of {file.sha256[:16]}…."
         raise FetchError(problem, "Nothing was kept; try again.")

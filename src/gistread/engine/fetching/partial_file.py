@@ -1,11 +1,11 @@
-"""Incomplete downloads: a file with the name and checksum of the whole one, and a lock. Bytes are hashed once."""
+"""Incomplete downloads: a file with the name and checksum of the whole one, and a lock."""
 
 import asyncio
 import contextlib
 import errno
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
 from typing import Self
@@ -17,7 +17,6 @@ from gistread.store import journal
 from gistread.store.files import make_folder, private_opener
 from gistread.units import format_size
 
-_READ_BYTES = 1 << 20
 _LEAVE_FREE_BYTES = 64_000_000
 
 
@@ -33,40 +32,31 @@ class PartialFile:
         """`path`: a `partial_path`."""
         self.path = path
         self._file: FileIO
-        self._hash = hashlib.sha256()
-        self.length = 0  # Bytes on disk and hashed
+        self.length = 0  # Bytes on disk
 
     def __enter__(self) -> Self:
         """Raises FetchError if another process has it, StorageError."""
         with self._storing():
             make_folder(self.path.parent)
             self._file = self._open()
+            self.length = self._file.seek(0, os.SEEK_END)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self._file.closed and not os.fstat(self._file.fileno()).st_size:
+        if not self._file.closed and not self.length:
             self.discard()
         self._file.close()
 
-    @property
-    def sha256(self) -> str:
-        return self._hash.hexdigest()
-
-    async def rehash(self, report: Callable[[int], None]) -> None:
-        """Hash the bytes on disk, reporting their number."""
-        self._file.seek(0)
-        self._hash, self.length = hashlib.sha256(), 0
-        while block := self._file.read(_READ_BYTES):
-            self._hash.update(block)
-            self.length += len(block)
-            report(self.length)
-            await asyncio.sleep(0)
+    async def sha256(self) -> str:
+        """Flush to disk, and hash what is there. Raises StorageError."""
+        with self._storing():
+            os.fsync(self._file.fileno())
+            return await sha256_of(self.path)
 
     def write(self, data: bytes) -> None:
         """Append bytes. Raises StorageError."""
         with self._storing():
             journal.write_all(self._file, data)
-        self._hash.update(data)
         self.length += len(data)
 
     def restart(self) -> None:
@@ -74,12 +64,7 @@ class PartialFile:
         with self._storing():
             self._file.truncate(0)
             self._file.seek(0)
-        self._hash, self.length = hashlib.sha256(), 0
-
-    def sync(self) -> None:
-        """Flush to disk. Raises StorageError."""
-        with self._storing():
-            os.fsync(self._file.fileno())
+        self.length = 0
 
     def rename(self, target: Path) -> None:
         """Give the complete file its name. Raises StorageError, also if the name is taken."""
@@ -117,6 +102,12 @@ class PartialFile:
                 raise StorageError(f"The disk is full: {self.path.parent}.", hint) from error
             hint = "`gistread paths` shows every folder in use."
             raise StorageError(f"{self.path}: {error.strerror or error}.", hint) from error
+
+
+async def sha256_of(path: Path) -> str:
+    """Raises OSError."""
+    with path.open("rb") as file:
+        return (await asyncio.to_thread(hashlib.file_digest, file, "sha256")).hexdigest()
 
 
 def check_room(folder: Path, needed_bytes: int, name: str) -> None:

@@ -1,8 +1,6 @@
 """Plans what to fetch for a name or address, and carries out a confirmed plan."""
 
-import asyncio
 import contextlib
-import hashlib
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,7 @@ from gistread.engine.fetching.hub import (
     select_model,
 )
 from gistread.engine.fetching.network import Network, describe, new_client
-from gistread.engine.fetching.partial_file import PartialFile, check_room, partial_path
+from gistread.engine.fetching.partial_file import PartialFile, check_room, partial_path, sha256_of
 from gistread.engine.model_search import plain_name
 from gistread.errors import FetchError, StorageError, UsageError
 
@@ -115,8 +113,7 @@ def _partial_path(plan: Plan, folder: Path) -> Path:
 async def _verify_existing(path: Path, file: RemoteFile, report: Report) -> None:
     report(Progress(DownloadStep.CHECKING, 0, file.size_bytes))
     try:
-        with path.open("rb") as existing:
-            found = (await asyncio.to_thread(hashlib.file_digest, existing, "sha256")).hexdigest()
+        found = await sha256_of(path)
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}.", "Move it away and try again.") from error
     if found != file.sha256:

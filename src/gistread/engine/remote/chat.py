@@ -20,7 +20,6 @@ class ChatRequest:
     prompt: Prompt
     sampling: Sampling
     extra: Mapping[str, Any] = field(default_factory=dict)  # Additional fields of the body, such as a JSON schema
-    only_warms: bool = False  # Whether only the server's prefix cache matters, not the answer
 
 
 @dataclass(frozen=True, slots=True)

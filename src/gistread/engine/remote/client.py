@@ -33,7 +33,7 @@ from gistread.engine.remote.failures import Retrier, RetryPolicy
 from gistread.engine.remote.requester import Activity, Reply, Requester
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
-_HELLO = (Message("user", "Say yes."),)  # Loads the model, and shows a wrong key
+_HELLO = (Message("user", "Say yes."),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class RemoteEngine(Activity):
             chat = Chat(connection, f"{found.base}/chat/completions", found.model, dialect)
             window = min(filter(None, (found.context_tokens, self._window)), default=dialect.default_window)
             requester = Requester(chat, retrier, self, window)
-            await requester.with_priority(Priority.INTERACTIVE)(ChatRequest(_HELLO, Sampling(1), only_warms=True))
+            await retrier.call(lambda: _greet(chat))
             reported = await discovery.loaded_window(connection, found) or found.context_tokens
         window = min(filter(None, (reported, self._window)), default=dialect.default_window)
         requester.window = window
@@ -157,15 +157,8 @@ class RemoteEngine(Activity):
         return estimate_prompt(prompt)
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
-        server = await self._started()
-        stable = prompt[-1].content[: prompt[-1].cacheable_prefix]
-        if not stable or not server.dialect.has_prefix_cache:
-            return NO_USAGE
-        beginning = (*prompt[:-1], Message(prompt[-1].role, stable))
-        _check_fits(server, beginning, 1)
-        with server.requester.retrier.translate_refusals():
-            request = ChatRequest(beginning, Sampling(max_tokens=1), only_warms=True)
-            return (await server.requester.with_priority(priority)(request)).usage
+        """Nothing: a server serves others, and may cache no prefix."""
+        return NO_USAGE
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
@@ -188,6 +181,13 @@ class RemoteEngine(Activity):
         _check_fits(server, prompt, max(map(len, options)))
         with server.requester.retrier.translate_refusals():
             return await server.chooser.choose(prompt, options, server.requester.with_priority(priority))
+
+
+async def _greet(chat: Chat) -> None:
+    """Load the model, and let the server refuse a wrong key."""
+    async with aclosing(chat.ask(ChatRequest(_HELLO, Sampling(1)))) as answer:
+        async for _ in answer:
+            pass
 
 
 def _check_fits(server: _Server, prompt: Prompt, answer_tokens: int) -> None:

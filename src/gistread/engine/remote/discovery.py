@@ -22,20 +22,19 @@ class Dialect:
     title: str  # For people
     connections: int = 4  # Concurrent requests, unless the settings or the server say otherwise
     no_reasoning: dict[str, Any] = field(default_factory=dict)  # Fields that turn reasoning off
-    has_prefix_cache: bool = False
     default_window: int = 8192  # Window in tokens if neither the server nor the settings give one
 
 
 _NO_REASONING = {"chat_template_kwargs": {"enable_thinking": False}}
 
-LLAMA_SERVER = Dialect("llama-server", no_reasoning=_NO_REASONING, has_prefix_cache=True)
-OLLAMA = Dialect("Ollama", 1, {"reasoning_effort": "none"}, has_prefix_cache=True, default_window=4096)
-LM_STUDIO = Dialect("LM Studio", connections=1, has_prefix_cache=True, default_window=4096)
+LLAMA_SERVER = Dialect("llama-server", no_reasoning=_NO_REASONING)
+OLLAMA = Dialect("Ollama", 1, {"reasoning_effort": "none"}, default_window=4096)
+LM_STUDIO = Dialect("LM Studio", connections=1, default_window=4096)
 
 # Server programs by the `owned_by` of their models.
 _OWNERS = {
-    "vllm": Dialect("vLLM", 16, _NO_REASONING, has_prefix_cache=True),
-    "sglang": Dialect("SGLang", 16, _NO_REASONING, has_prefix_cache=True),
+    "vllm": Dialect("vLLM", 16, _NO_REASONING),
+    "sglang": Dialect("SGLang", 16, _NO_REASONING),
     "organization_owner": LM_STUDIO,
     # One request at a time: a second one aborts the first.
     "me": Dialect("llama_cpp.server", connections=1, default_window=2048),

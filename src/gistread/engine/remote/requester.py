@@ -102,8 +102,7 @@ class Requester:
         An empty answer, or a thought that was cut off, is asked for once more with more room.
         """
         failures = 0
-        room = 0 if request.only_warms else self.thinking_tokens
-        may_repeat = not request.only_warms
+        room, may_repeat = self.thinking_tokens, True
         spent = NO_USAGE
         while True:
             streamed, why = False, "the answer was incomplete"
@@ -115,7 +114,7 @@ class Requester:
                             yield event
                             continue
                         spent += event.usage
-                        if event.reasoned and not request.only_warms:
+                        if event.reasoned:
                             self.thinking_tokens = max(self.thinking_tokens, room, _THINKING_TOKENS)
                         if event.text.strip() or not may_repeat:
                             yield replace(event, usage=spent)
