@@ -47,6 +47,13 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems() -> None:
+    """Hypothesis would parse all our modules for constants to try: a second in each process."""
+    if providers := sys.modules.get("hypothesis.internal.conjecture.providers"):
+        providers.is_local_module_file = lambda path: False
+
+
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Files that tests are given are named by what they are for: their bytes, dates in them too, are no name.
 

@@ -45,14 +45,11 @@ def wait_for_page(process: "subprocess.Popen[str]", number: int) -> None:
     raise AssertionError("ended before the page")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_index_resumes_with_the_same_pages(
-    run: Run, book: Path, engine: FakeEngine, number: signal.Signals
-) -> None:
+def test_an_interrupted_index_resumes_with_the_same_pages(run: Run, book: Path, engine: FakeEngine) -> None:
     process = start("index", book, *SIZE, "--events", pause_s=0.1)
     wait_for_page(process, 3)
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=10)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == ExitStatus.INTERRUPTED
     assert "every section is saved" in errors
     assert f"Run `gistread index '{book}'` to resume" in errors
@@ -70,7 +67,7 @@ def test_json_prints_only_the_error_when_it_is_interrupted(book: Path) -> None:
     wait_for(loading)
     time.sleep(0.7)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=10)
+    out, _ = process.communicate(timeout=60)
     assert process.returncode == json.loads(out)["error"]["status"] == ExitStatus.INTERRUPTED
 
 
@@ -79,7 +76,7 @@ def test_ctrl_c_stops_a_load(book: Path) -> None:
     process = start("index", book, *SIZE, pause_s=60, GISTREAD_TEST_LOADING=str(loading))
     wait_for(loading)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=10)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == ExitStatus.INTERRUPTED
     assert errors.count("\n") <= 2
 
@@ -89,21 +86,20 @@ def test_a_second_ctrl_c_ends_at_once(book: Path) -> None:
         "import asyncio, signal, os, time\n"
         "from gistread.cli.interrupt import run_until_interrupted\n"
         "async def stubborn():\n"
+        "    print('go', flush=True)\n"
         "    while True:\n"
         "        try: await asyncio.sleep(60)\n"
         "        except asyncio.CancelledError: print('no', flush=True)\n"
-        "print('go', flush=True)\n"
         "run_until_interrupted(stubborn())\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "go\n"
-    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     assert process.stdout.readline() == "no\n"
     time.sleep(0.6)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=5) == ExitStatus.INTERRUPTED
+    assert process.wait(timeout=60) == ExitStatus.INTERRUPTED
 
 
 def test_a_bouncing_ctrl_c_keeps_the_closing_message(book: Path) -> None:
@@ -112,7 +108,7 @@ def test_a_bouncing_ctrl_c_keeps_the_closing_message(book: Path) -> None:
     for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
         process.send_signal(number)
         time.sleep(0.02)
-    _, errors = process.communicate(timeout=10)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == ExitStatus.INTERRUPTED
     assert errors.count("every section is saved") == 1
 

@@ -32,15 +32,23 @@ def test_only_small_whole_models_of_a_slow_type_are_copied(header: GgufHeader) -
     assert not needs_copy(replace(header, parameters=1_000_000_000))
 
 
-async def test_the_copy_is_made_once_and_used(slow: Path, start: StartEngine, tmp_path: Path) -> None:
+async def test_the_copy_is_made_once_and_used_and_made_again_if_cut_off(
+    slow: Path, start: StartEngine, tmp_path: Path
+) -> None:
+    left = tmp_path / "weights" / f"f16.any.Q8_0.gguf.{2**22 + 1}.partial"
+    left.parent.mkdir()
+    left.write_bytes(b"GGUF")  # By a killed process
     info = (await start(slow, cache=tmp_path)).info
     assert info.weights.startswith("Q8_0 copy of ")
     assert info.fingerprint == read_header(slow).fingerprint
     (made,) = (tmp_path / "weights").iterdir()
     assert read_header(made).layer_type == "Q8_0"
-    written = made.stat().st_ino
+    written, whole = made.stat().st_ino, made.read_bytes()
     assert (await start(slow, cache=tmp_path)).info.weights == info.weights
     assert made.stat().st_ino == written
+    made.write_bytes(whole[:-100])
+    assert (await start(slow, cache=tmp_path)).info.weights == info.weights
+    assert made.read_bytes() == whole
 
 
 async def test_a_copy_that_cannot_be_loaded_is_never_tried_again(
@@ -52,20 +60,3 @@ async def test_a_copy_that_cannot_be_loaded_is_never_tried_again(
     for _ in range(2):
         assert (await start(slow, cache=tmp_path)).info.weights == header.quantization
         assert find_copy(header, copy.parent) is None
-
-
-async def test_a_copy_that_is_cut_off_is_made_again(slow: Path, start: StartEngine, tmp_path: Path) -> None:
-    await start(slow, cache=tmp_path)
-    (made,) = (tmp_path / "weights").iterdir()
-    whole = made.read_bytes()
-    made.write_bytes(whole[:-100])
-    assert (await start(slow, cache=tmp_path)).info.weights.startswith("Q8_0 copy of ")
-    assert made.read_bytes() == whole
-
-
-async def test_what_a_killed_process_left_is_removed(slow: Path, start: StartEngine, tmp_path: Path) -> None:
-    folder = tmp_path / "weights"
-    folder.mkdir()
-    (folder / f"f16.any.Q8_0.gguf.{2**22 + 1}.partial").write_bytes(b"GGUF")
-    await start(slow, cache=tmp_path)
-    assert [path.suffix for path in folder.iterdir()] == [".gguf"]

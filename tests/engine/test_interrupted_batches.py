@@ -93,7 +93,7 @@ class History:
 
 
 @on_models("attention", "hybrid")
-@pytest.mark.parametrize("window", [512, 2048])
+@pytest.mark.parametrize("window", [512, pytest.param(2048, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 3))])
 def test_interruptions_change_no_other_answer(model: TinyModel, seed: int, window: int) -> None:
     dice, history = random.Random(seed), History(model, window)
@@ -104,7 +104,7 @@ def test_interruptions_change_no_other_answer(model: TinyModel, seed: int, windo
     def any_question() -> Question:
         return dice.choice(questions)
 
-    for _ in range(60):
+    for _ in range(40):
         history.ask(any_question(), dice.choice(list(Priority)))
         for _ in range(dice.randrange(5)):
             match dice.randrange(8):
@@ -116,7 +116,7 @@ def test_interruptions_change_no_other_answer(model: TinyModel, seed: int, windo
                     history.step()
     history.settle()
     history.close()
-    assert history.answered > 40
+    assert history.answered > 25
     assert history.cancelled
     if model.can_roll_back:
         assert history.interrupted

@@ -89,7 +89,7 @@ async def test_an_idle_worker_that_dies_is_replaced_for_the_next_request_and_log
     engine.watch(lambda state: stopped.set() if state.phase is Phase.STOPPED else None)
     assert engine.worker_pid
     os.kill(engine.worker_pid, signal.SIGKILL)
-    await asyncio.wait_for(stopped.wait(), 10)
+    await asyncio.wait_for(stopped.wait(), 60)
     assert "SIGKILL" in engine.state.notice
     assert engine.worker_pid is None
     assert (await engine.complete(asked("Zwiebelfisch"), Sampling(max_tokens=3))).usage.generated == 3
@@ -121,7 +121,7 @@ asyncio.run(main())
         assert client.stdout is not None
         worker = psutil.Process(int(client.stdout.readline()))
         client.wait(60)
-    worker.wait(timeout=5)
+    worker.wait(timeout=60)
 
 
 async def test_a_model_file_deleted_before_a_restart_is_an_error(
@@ -167,4 +167,4 @@ asyncio.run(main())
         assert client.stdout is not None
         worker = psutil.Process(int(client.stdout.readline()))
         client.kill()
-    worker.wait(timeout=5)
+    worker.wait(timeout=60)

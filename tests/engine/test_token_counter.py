@@ -18,7 +18,7 @@ ADDED = {"<tool>": USER_DEFINED, "<tool><pad>": USER_DEFINED, "   ": USER_DEFINE
 MOST_TEXTS = st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from((1, 1, 1, 2, 3, 7))), max_size=40).map(
     lambda drawn: "".join(piece * times for piece, times in drawn)
 )
-MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 Both = tuple[TokenCounter, LlamaVocabulary]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from textual.app import App
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from gistread.book.model import Book
 from gistread.config import Config
@@ -126,6 +127,14 @@ async def until(pilot: Pilot[None], holds: Callable[[], object], seconds: float 
         await asyncio.sleep(delay)
         waited += delay
         delay = min(0.08, 1.2 * delay)  # A look at the screen takes milliseconds.
+    await pilot.pause()
+
+
+async def type_text(pilot: Pilot[None], text: str) -> None:
+    """Put text into the focused line at once, as by pasting: each key takes ten milliseconds or more."""
+    focused = pilot.app.focused
+    assert isinstance(focused, Input)
+    focused.insert_text_at_cursor(text)
     await pilot.pause()
 
 

@@ -13,7 +13,14 @@ from gistread.tui.app import GistreadApp
 from gistread.tui.screens.all_books import AllBooksScreen
 from gistread.tui.screens.library import LibraryScreen
 from tests.fake_engine import FakeEngine
-from tests.tui.scripted import app_on, opened, paths_in, text_of, until
+from tests.tui.scripted import (
+    app_on,
+    opened,
+    paths_in,
+    text_of,
+    type_text,
+    until,
+)
 
 SIZE = (100, 30)
 SEEN = "The stranger had bandages round his head."
@@ -50,7 +57,8 @@ async def test_a_hit_opens_as_a_look_and_escape_leads_back_to_it(tmp_path: Path,
         screen = await begin(pilot, "slash")
         await pilot.press(*"inn")
         await until(pilot, lambda: [row.text for row in screen.shown][:1] == ["The Inn"])
-        await pilot.press(*(["backspace"] * 3), *"bandaged heads")
+        await pilot.press(*(["backspace"] * 3))
+        await type_text(pilot, "bandaged heads")
         await until(pilot, lambda: "bandages round his" in text_of(app) and "The Inn · 66% · Chapter 2" in text_of(app))
         await pilot.press("enter")
         reading = await opened(pilot)
@@ -82,7 +90,7 @@ async def test_a_question_names_its_books_and_a_source_opens(tmp_path: Path, she
     async with app.run_test(size=SIZE) as pilot:
         screen = await begin(pilot, "question_mark")
         assert "asks 0 books, 2 unread left out" in text_of(app)
-        await pilot.press(*"Who had bandages?")
+        await type_text(pilot, "Who had bandages?")
         await until(pilot, lambda: screen.typed == "Who had bandages?")
         await pilot.press("enter")
         await until(pilot, lambda: "None of 0 books has words of this question" in text_of(app))

@@ -37,6 +37,7 @@ from tests.tui.scripted import (
     paths_in,
     read_whole,
     text_of,
+    type_text,
     until,
 )
 from tests.tui.test_choosing import model
@@ -61,7 +62,8 @@ def citation(screen: ReadingScreen, words: str) -> Citation:
 
 async def ask(pilot: Pilot[None], question: str) -> None:
     await pilot.press("a")
-    await pilot.press(*("space" if letter == " " else letter for letter in question))
+    await until(pilot, lambda: isinstance(pilot.app.focused, Input))
+    await type_text(pilot, question)
     await pilot.press("enter")
 
 

@@ -15,7 +15,16 @@ from gistread.tui.screens.model import ModelScreen
 from gistread.tui.screens.reading import ReadingScreen
 from tests.engine.test_models import gguf
 from tests.tui.books import long_book, small_book
-from tests.tui.scripted import SteppedEngine, app_on, opened, paths_in, read_whole, text_of, until
+from tests.tui.scripted import (
+    SteppedEngine,
+    app_on,
+    opened,
+    paths_in,
+    read_whole,
+    text_of,
+    type_text,
+    until,
+)
 
 SIZE = (110, 40)
 
@@ -93,7 +102,8 @@ async def test_a_path_to_a_model_can_be_typed(tmp_path: Path, models: list[Model
         await opened(pilot)
         await pilot.press("m")
         await until(pilot, lambda: "small-model" in text_of(app))
-        await pilot.press(*str(path), "enter")
+        await type_text(pilot, str(path))
+        await pilot.press("enter")
         await until(pilot, lambda: asked_for == [str(path)])
 
 

@@ -26,7 +26,14 @@ from tests.engine.fetching.server import (
     without_environment,
 )
 from tests.tui.books import small_book
-from tests.tui.scripted import SteppedEngine, opened, paths_in, text_of, until
+from tests.tui.scripted import (
+    SteppedEngine,
+    opened,
+    paths_in,
+    text_of,
+    type_text,
+    until,
+)
 
 SIZE = (110, 40)
 
@@ -241,7 +248,8 @@ async def test_an_unfinished_download_is_resumed_or_discarded_after_a_restart(
 
     async def ask_about_it(pilot: "Pilot[None]") -> None:
         await choosing(pilot)
-        await pilot.press(*"owner/other", "enter")
+        await type_text(pilot, "owner/other")
+        await pilot.press("enter")
         await until(pilot, lambda: "Download other?" in text_of(pilot.app))
 
     app = new_app()
@@ -281,7 +289,8 @@ async def test_a_refused_download_is_reported_and_can_be_retried(
 async def test_an_address_can_be_typed(app: GistreadApp, hub: FaultyServer, placed: Path) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await choosing(pilot)
-        await pilot.press(*"hf:owner/tiny-GGUF", "enter")
+        await type_text(pilot, "hf:owner/tiny-GGUF")
+        await pilot.press("enter")
         await until(pilot, lambda: "what the hub says it is" in text_of(app))
         assert not hub.gets("/owner"), "only asked what there is"
         await pilot.press("enter")

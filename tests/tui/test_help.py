@@ -10,7 +10,14 @@ from gistread.tui.commands import COMMANDS, Scope, key_names
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.help import HelpLine, HelpScreen, nearest_scopes, sorted_help
 from tests.tui.books import small_book
-from tests.tui.scripted import app_on, lines, opened, text_of, until
+from tests.tui.scripted import (
+    app_on,
+    lines,
+    opened,
+    text_of,
+    type_text,
+    until,
+)
 
 SIZE = (110, 40)
 
@@ -53,7 +60,7 @@ async def test_typing_searches_and_escape_clears_then_closes(tmp_path: Path) -> 
         await until(pilot, lambda: "Read aloud, or stop" in text_of(app))
         assert "Contents" not in text_of(app)
         assert any("z Z" in line and "Read aloud" in line for line in lines(app))
-        await pilot.press(*" nothing at all")
+        await type_text(pilot, " nothing at all")
         await until(pilot, lambda: "No command matches “aloud nothing at all”." in text_of(app))
         await pilot.press("escape")
         await until(pilot, lambda: "Moving, in any pane" in text_of(app))
@@ -127,7 +134,7 @@ async def test_every_command_is_run_by_its_key_and_by_a_click_in_the_help(tmp_pa
         screen.set_focus(screen.book_pane)
         await pilot.click("#header", offset=(lines(app)[0].index("≡"), 0))
         await until(pilot, lambda: "Half a screen down" in text_of(app))
-        await pilot.press(*"to the end")
+        await type_text(pilot, "to the end")
         await until(pilot, lambda: "To the end" in text_of(app) and "Half a screen down" not in text_of(app))
         row = next(number for number, line in enumerate(lines(app)) if "To the end" in line)
         await pilot.click(offset=(lines(app)[row].index("To the end"), row))

@@ -16,7 +16,16 @@ from gistread.tui.screens.listing import ListScreen
 from gistread.tui.screens.reading import ReadingScreen
 from tests.readers.memories import make_memory
 from tests.tui.books import small_book
-from tests.tui.scripted import SteppedEngine, app_on, opened, paths_in, read_whole, text_of, until
+from tests.tui.scripted import (
+    SteppedEngine,
+    app_on,
+    opened,
+    paths_in,
+    read_whole,
+    text_of,
+    type_text,
+    until,
+)
 
 SIZE = (110, 40)
 TASK = "who minds the lamp?"
@@ -71,7 +80,8 @@ async def test_a_memory_for_a_question_is_chosen_and_left_by_keyboard(tmp_path: 
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
         await chooser(pilot, "C")
-        await pilot.press(*TASK.replace(" ", "_"), "enter")
+        await type_text(pilot, TASK.replace(" ", "_"))
+        await pilot.press("enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK.replace(" ", "_")))
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
         assert "to find out: who_minds" in text_of(app)
