@@ -148,15 +148,6 @@ def test_identical_pages_keep_their_words() -> None:
     assert read(*[Sheet(prose(LONG)) for _ in range(4)]).text.count("The lamp had burned") == 4
 
 
-@pytest.mark.parametrize(("x", "step"), [(30, 1), (380, 2)])
-def test_line_numbers_in_the_margin_are_left_out(x: float, step: int) -> None:
-    lines = prose(LONG, OTHER, THIRD, LONG, OTHER, THIRD, LONG, OTHER, THIRD)
-    numbers = [Put(x, line.y, str(number), 6) for number, line in enumerate(lines, 1) if number % step == 0]
-    book = read(Sheet([*lines, *numbers]), Sheet([*numbers, *lines]))
-    assert texts(book) == [LONG, OTHER, THIRD] * 6
-    assert book.notices == (f"{2 * len(numbers)} line numbers were left out.",)
-
-
 def test_a_column_of_numbers_in_a_table_stays() -> None:
     rows = [(Put(50, 540 - 12 * n, f"{n * n % 7}"), Put(100, 540 - 12 * n, f"Row {n}")) for n in range(1, 9)]
     assert [line.split()[0] for line in read(Sheet([put for row in rows for put in row])).text.splitlines()] == [
@@ -199,12 +190,6 @@ def test_form_fields_are_read() -> None:
 def test_form_fields_are_read_before_a_viewer_has_drawn_them() -> None:
     form = pdf([Sheet([Put(50, 500, "Name:")], fields=[Put(90, 494, "Ann Lee")])]).replace(b"/AP", b"/Undrawn")
     assert read_pdf(io.BytesIO(form), "form.pdf").text == "Name: Ann Lee"
-
-
-def test_comments_are_counted() -> None:
-    page = pdf([Sheet(prose(LONG), links=[LinkTo(50, 490, 80, 510)])])
-    commented = page.replace(b"/Subtype /Link", b"/Subtype /Text /Contents (Who?)")
-    assert read_pdf(io.BytesIO(commented), "read.pdf").notices == ("1 comment on pages was left out.",)
 
 
 def test_letters_whose_font_does_not_name_them_are_counted_or_refused() -> None:

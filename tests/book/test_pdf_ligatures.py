@@ -52,10 +52,6 @@ def test_ligatures_with_letters_of_their_own_do_not_make_a_plain_f_wide() -> Non
     assert read(Sheet(named_ligatures(10))).text == "of first for"
 
 
-def test_ligatures_in_a_page_placed_on_another_stand_in_their_words() -> None:
-    assert read(Sheet(), half_size=named_ligatures(20)).text == "of first for"
-
-
 def test_soft_hyphens_are_read_only_at_line_ends() -> None:
     lines = Put(20, 500, "A wonder-", actual="A won\xadder\xad"), Put(20, 488, "ful keeper", actual="ful kee\xadper")
     assert read(Sheet(lines)).text == "A wonderful keeper"

@@ -8,7 +8,6 @@ from urllib.parse import unquote, urlsplit
 
 from lxml import etree
 
-from gistread.book.builder import left_out_notices
 from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
 from gistread.book.formats.elements.markup import local_name, parse, parse_entry, parse_recovering, plain_text
 from gistread.book.formats.elements.semantics import picture_of
@@ -43,7 +42,6 @@ class Package:
     cover: str
     spine: tuple[str, ...]  # Paths of the text files in reading order, possibly repeated
     contents: tuple[ContentsEntry, ...]
-    unlisted: tuple[str, ...]  # Paths of XHTML files that are neither in the spine nor navigation
     notices: tuple[str, ...]
 
 
@@ -57,7 +55,7 @@ class _Item:
 
 def read_package(archive: Archive) -> Package:
     """Read the package that META-INF/container.xml names. Raises ArchiveError."""
-    path, others = _package_path(archive)
+    path = _package_path(archive)
     try:
         root = parse_recovering(archive.read(path))
     except ArchiveError as error:
@@ -73,7 +71,7 @@ def read_package(archive: Archive) -> Package:
         )
         for item in root.iterfind(".//manifest//item")
     }
-    notices = [*left_out_notices({"other edition(s) in the file": others})]
+    notices: list[str] = []
     spine = _spine(root, items, notices)
     if not spine:
         raise ArchiveError("its package lists no text")
@@ -91,7 +89,6 @@ def read_package(archive: Archive) -> Package:
         cover=_cover(archive, root, items, posixpath.dirname(path)),
         spine=spine,
         contents=_contents(archive, root, items),
-        unlisted=_unlisted(items, spine),
         notices=tuple(notices),
     )
 
@@ -107,18 +104,17 @@ def encrypted_paths(archive: Archive) -> frozenset[str]:
     return frozenset(found)
 
 
-def _package_path(archive: Archive) -> tuple[str, int]:
-    """The path of the first package, and the number of others."""
+def _package_path(archive: Archive) -> str:
     root = parse_entry(archive, "META-INF/container.xml")
     named = (each.get("full-path", "") for each in (() if root is None else root.iter("rootfile")))
     paths = [path for path in map(normalise_path, named) if archive.find(path)]
     if paths:
-        return paths[0], len(set(paths)) - 1
+        return paths[0]
     # Broken archives often still contain the package.
     packages = sorted(name for name in archive.names if name.lower().endswith(".opf"))
     if not packages:
         raise ArchiveError("it has no package file")
-    return packages[0], 0
+    return packages[0]
 
 
 def resolve_reference(reference: str, folder: str) -> tuple[str, str]:
@@ -157,18 +153,6 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
         if paths:
             notices.append("The book gives no reading order; its files are in the order of its manifest.")
     return tuple(paths)
-
-
-def _unlisted(items: dict[str, _Item], spine: tuple[str, ...]) -> tuple[str, ...]:
-    fallbacks, listed = {item.fallback for item in items.values()}, frozenset(spine)
-    return tuple(
-        item.path
-        for name, item in items.items()
-        if item.media_type == "application/xhtml+xml"
-        and item.path not in listed
-        and name not in fallbacks
-        and "nav" not in item.properties
-    )
 
 
 def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], folder: str) -> str:

@@ -191,11 +191,8 @@ def _cover(root: etree._Element) -> str:
 
 
 _ROLES = frozenset(("navigation", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar"))
-_CONSENT = re.compile(
-    r"(?:^|[-_ ])(?:cookies?|gdpr|ccpa|onetrust|didomi|cookiebot|usercentrics|truste|qc-cmp2?|cmp(?=[-_ ]|$))"
-    r"|cookie(?:-?(?:bar|banner|consent|notice|law|policy|popup|message|alert|overlay|modal))|consent-?(?:banner|bar|popup)",
-    re.IGNORECASE,
-)
+
+
 _NOT_PRINTED = word_set(
     """noprint no-print d-print-none hidden-print print-hidden skip-link skip-to-content skiplink screen-reader-skip
     mw-editsection mw-jump-link navbox catlinks printfooter vector-header-container vector-toc mw-indicators
@@ -211,7 +208,7 @@ _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _PROSE_WORDS = 40  # A paragraph with this many words outside links is prose
 
 
-# Contents of an element: "words", "linked" words, "headings", "main headings", paragraphs of "prose".
+# Contents of an element: "words", "linked" words, "headings", paragraphs of "prose".
 _Measure = Counter[str]
 
 
@@ -242,7 +239,6 @@ def _measured(root: etree._Element) -> Iterator[tuple[etree._Element, _Measure]]
             measure["prose"] += measure["words"] - measure["linked"] > _PROSE_WORDS
         elif name in _HEADINGS:
             measure["headings"] += 1
-            measure["main headings"] += name == "h1"
         if element is root or (name not in _NEVER and (name in _CANDIDATES or element.attrib)):
             yield element, measure
         open_ones[-1].update(measure)
@@ -260,12 +256,8 @@ def _is_boilerplate(element: etree._Element, measure: _Measure, words_of_page: i
             return True
     if name == "noscript" or (name == "dialog" and element.get("open") is None):
         return not is_large
-    if element.get("aria-hidden") == "true" and name not in ("img", "svg"):
-        return measure["words"] <= 30 and not measure["headings"]
     if name == "nav" or classes & _NOT_PRINTED or (element.get("role") or "") in _ROLES:
         return not (is_large or measure["prose"])
-    if _CONSENT.search(f"{element.get('id') or ''} {' '.join(classes)}"):
-        return not (is_large or measure["main headings"]) and measure["words"] <= 600
     if name in _BARS:
         is_links = measure["linked"] > measure["words"] / 3
         return is_links and not (measure["headings"] or measure["prose"])

@@ -38,10 +38,9 @@ _MOST_STYLES = 4_079  # Word's own limit
 RunFormat = Mapping[str, bool | str]
 """Formatting of a run by property, such as "b", "smallcaps" or "code"; a missing one is inherited.
 
-"position" is "superscript", "subscript" or "baseline". Languages go by script: "lang val" (western), "lang eastasia",
-"lang bidi".
+"position" is "superscript", "subscript" or "baseline".
 """
-_SWITCHES = {name: name for name in ("b", "i", "u", "strike", "smallcaps", "vanish", "rtl")} | {"dstrike": "strike"}
+_SWITCHES = {name: name for name in ("b", "i", "u", "strike", "smallcaps", "vanish")} | {"dstrike": "strike"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,6 @@ class ParagraphStyle:
 class Styles:
     paragraphs: Mapping[str, ParagraphStyle] = field(default_factory=dict)
     looks: Mapping[str, RunFormat] = field(default_factory=dict)
-    language: str = ""
 
 
 def value(element: etree._Element | None, path: str) -> str:
@@ -79,8 +77,6 @@ def run_format_of(properties: etree._Element | None) -> RunFormat:
             look[_SWITCHES[element.tag]] = element.get("val", "").lower() not in ("0", "false", "off", "none")
         elif element.tag == "vertalign":
             look["position"] = element.get("val", "")
-        elif element.tag == "lang":
-            look |= {f"lang {script!s}": str(language) for script, language in element.attrib.items()}
     return look
 
 
@@ -115,8 +111,7 @@ def read_styles(root: etree._Element | None) -> Styles:
             looks[name] = look
         elif element.get("type") in ("paragraph", None):
             paragraphs[name] = _paragraph(chain)
-    defaults = run_format_of(root.find("docdefaults/rprdefault/rpr"))
-    return Styles(paragraphs, looks, str(defaults.get("lang val", "")))
+    return Styles(paragraphs, looks)
 
 
 def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
@@ -188,12 +183,9 @@ def read_numbering(root: etree._Element | None) -> Numbering:
     if root is None:
         return Numbering()
     families = {e.get("abstractnumid", ""): e for e in root.iterfind("abstractnum")}
-    by_style = {value(e, "stylelink"): name for name, e in families.items() if e.find("stylelink") is not None}
     lists = {}
     for element in root.iterfind("num"):
         family = value(element, "abstractnumid")
-        linked = value(families.get(family), "numstylelink")
-        family = by_style.get(linked, family) if linked else family
         levels, restarts = _levels(families.get(family)), set()
         for override in element.iterfind("lvloverride"):
             level = _integer(override.get("ilvl"))

@@ -18,7 +18,7 @@ BLOCKS = word_set(
 
 # Elements without text of the book.
 SKIPPED = word_set(
-    """head script style template title rp nav map area input select textarea button
+    """head script style template title rp nav map area frame iframe noframes noembed input select textarea button
     datalist progress meter source track param link meta case"""
 )
 

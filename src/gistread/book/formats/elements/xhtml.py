@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from urllib.parse import unquote
 
 from lxml import etree
 
@@ -30,7 +29,7 @@ from gistread.words import count_words
 
 _COLUMN_END = " | "
 _NO_SHEET: StyleSheet = {}
-_REPLACED = frozenset(("object", "iframe", "canvas", "video", "audio"))
+_REPLACED = frozenset(("object", "canvas", "video", "audio"))
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
 
@@ -53,9 +52,9 @@ def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = 
     that declare none. Elements nested too deeply become plain text.
     """
     bodies = (child for child in root if local_name(child) == "body")
-    language = next(filter(None, map(inline_elements.language_of, (root, *bodies))), language)
+    declared = next(filter(None, map(inline_elements.language_of, (root, *bodies))), "")
     sheet = merge_sheets([sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))])
-    walker = _Walker(language, sheet)
+    walker = _Walker(language or declared, sheet)
     walker.element(root, BlockContext())
     walker.flush(BlockContext())
     return XhtmlDocument(
@@ -63,7 +62,7 @@ def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = 
         anchors=walker.anchors,
         ends=walker.ends,
         notes=tuple(walker.notes),
-        language=language,
+        language=declared or language,
         has_words=walker.has_words,
         left_out=walker.left_out,
     )
@@ -96,12 +95,11 @@ class _Walker:
         if not name or name in semantics.SKIPPED:
             if name in semantics.CONTROLS:
                 self.left_out["word(s) of buttons and fields"] += count_words(plain_text(element))
+            self.left_out["embedded page(s)"] += name in ("iframe", "frame")
             return
         if self._depth > MOST_NESTED:
             self._collector.text(f" {' '.join(map(str, element.itertext()))} ")
             return
-        if name in ("iframe", "frame"):
-            self.left_out["embedded page(s)"] += 1
         self._depth += 1
         if element.attrib:
             self._visit_with_attributes(element, name, context)
@@ -330,9 +328,7 @@ class _Walker:
         elif name == "math":
             collector.text(equation_text(element))
         elif name == "embed":
-            _, _, formula = element.get("src", "").partition("latex?")  # as pandoc writes for --webtex
-            collector.text(unquote(formula))
-            self.left_out["embedded file(s)"] += not formula
+            self.left_out["embedded file(s)"] += 1
         elif name == "ruby":
             collector.text(_ruby(element))
         elif name in ("a", "sup") and semantics.is_reference(element, name, types):

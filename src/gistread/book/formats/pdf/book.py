@@ -9,8 +9,8 @@ from typing import BinaryIO
 from gistread.book.builder import BookBuilder, ChapterStart, LinkTarget, by_paragraph, left_out_notices
 from gistread.book.formats.elements.single_document import HeadingParagraph, find_chapters
 from gistread.book.formats.outline import outline
-from gistread.book.formats.pdf.layout import PageLayout, find_furniture, measure_layout, without_line_numbers
-from gistread.book.formats.pdf.lines import READING_RATIO, TextLine, columns, find_gutter, rows
+from gistread.book.formats.pdf.layout import PageLayout, find_furniture, measure_layout, without_readings
+from gistread.book.formats.pdf.lines import TextLine, columns, find_gutter, rows
 from gistread.book.formats.pdf.pages import OutlineEntry, PagePosition, PdfDocument, PdfPage, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, split_into_blocks
 from gistread.book.formats.pdf.process import CancelledError, DamagedError, LockedError, read_document
@@ -180,7 +180,7 @@ def build_book(document: PdfDocument, name: str) -> Book:
         notices.append(f"{_page_list(gone)} {were} left out: the fonts do not say which characters they display.")
     if not letters:
         raise _no_text_error(document, name)
-    pages = without_line_numbers(pages)
+    pages = list(map(without_readings, pages))
     page_rows = [rows(page) for page in pages]
     guessed = sum(page.guessed for page in pages)
     vowels = _share_of_vowels("".join(line.text for rows_of_page in page_rows for line in rows_of_page))
@@ -193,12 +193,8 @@ def build_book(document: PdfDocument, name: str) -> Book:
     ]
     layout = measure_layout(found)
     paragraphs = split_into_blocks(found, layout)
-    parts = [part for column in found for line in column.lines for part in line.parts]
-    words = WordCounts(part.text for part in parts)
+    words = WordCounts(line.text for column in found for line in column.lines)
     notices += left_out_notices(sum((page.left_out for page in pages), Counter()))
-    small = (part.text for part in parts if part.size < READING_RATIO * layout.size)
-    if readings := sum(len(text.replace(" ", "")) for text in small if re.compile("[\u3041-\u30ff ]+").fullmatch(text)):
-        notices.append(f"{readings:,} characters of readings (ruby) stand behind their lines, not behind their words.")
     if guessed:
         notices.append(f"{guessed:,} letters may be misread: their fonts do not say which they are.")
     elif vowels is not None and vowels < _LEAST_VOWELS and letters > _FEWEST_LETTERS:

@@ -4,17 +4,19 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise, takewhile
+from itertools import chain, pairwise, takewhile
 from statistics import median
 
 from gistread.book.formats.pdf.lines import Column, TextLine
-from gistread.book.formats.pdf.pages import PdfPage, TextRun
+from gistread.book.formats.pdf.pages import EAST_ASIAN, PdfPage
 from gistread.book.model import Style
 from gistread.book.numbers import parse_roman
 
 _LONG_COLUMN = 12
+_READING_RATIO = 0.65  # Largest size of readings, relative to their characters
+_KANA = re.compile("[\u3041-\u30ff ]+")
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def _leadings(columns: Iterable[Column]) -> dict[int, float]:
     gaps: dict[int, Counter[int]] = {}
     for column in columns:
         for above, below in pairwise(column.lines):
-            gap = above.bottom - below.baseline
+            gap = above.baseline - below.baseline
             if abs(above.size - below.size) < 0.3 and 0.5 * below.size < gap < 3 * below.size:
                 gaps.setdefault(round(below.size * 2), Counter())[round(gap * 2)] += 1
     found = {}
@@ -110,55 +112,59 @@ def first_word_width(line: TextLine) -> float:
 
 _EDGE_ROWS = 3
 _NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")
-_USUAL_SHARE = 0.4
 _NEAR_PAGES = 4  # A running head recurs within this distance, even on alternate pages or around a figure
 _LEAST_PAGES = 3
-_SAME_HEIGHT = 6.0
-_FIRST_IS_1 = 100_000  # Key for page numbers that count from 1
-_EDGES = _STARTS, _ENDS = ("# and words", "words and #")  # Keys for numbers beside words that change with chapters
-_BARE = ("#", "-#-", "–#–", "page#", "[#]")
+_NUMBERED_SHARE = 0.3  # Of the pages have page numbers beside words, which may change with chapters
+_USUAL_SHARE = 0.4
+_HEIGHT_STEP = 6.0
+_BARE = ("", "--", "––", "page", "[]")  # What may stand around a page number alone
 
 
 def find_furniture(pages: Sequence[Sequence[TextLine]]) -> list[list[TextLine]]:
-    """The furniture rows of each page, given its rows from the top down."""
-    seen: dict[tuple[str, str, int], _Places] = defaultdict(_Places)
+    """Running heads and page numbers: the furniture rows of each page, given its rows from the top down."""
     edges = [(rows[:_EDGE_ROWS], rows[::-1][:_EDGE_ROWS]) for rows in pages]
-    for number, sides in enumerate(edges):
-        for side, rows in zip("tb", sides, strict=True):
-            for row in rows:
-                for key in _keys(row.text, number):
-                    seen[(side, *key)].rows.append((number, row.baseline))
-
+    by_words: defaultdict[str, list[int]] = defaultdict(list)  # Pages
+    # The pages with numbers alone, by the number that page 1 would have; beside words, by this and the height.
+    alone: defaultdict[int, set[int]] = defaultdict(set)
+    beside: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+    for page, sides in enumerate(edges):
+        for row in chain.from_iterable(sides):
+            by_words[row.text.casefold()].append(page)
+            for first, is_bare in _page_numbers(row.text, page):
+                if is_bare:
+                    alone[first].add(page)
+                else:
+                    beside[first, round(row.baseline / _HEIGHT_STEP)].add(page)
     sizes = sorted(row.size for rows in pages for row in rows)
     body = sizes[len(sizes) // 2] if sizes else 0
-    counts = Counter(
-        key[2] for key, places in seen.items() for _ in places.rows if key[2] >= 0 and key[1] not in _EDGES
-    )
 
-    def repeats(row: TextLine, number: int, side: str) -> bool:
-        keys = list(_keys(row.text, number))
-        # A page number may be at the foot where a chapter begins, and in the head elsewhere.
-        if any(_is_bare(words) and counts[first] > 0.5 * len(pages) for words, first in keys):
-            return True
-        if side == "b" and any(_is_bare(words) and first == _FIRST_IS_1 for words, first in keys):
-            return True
-        if row.size > body + 0.5:  # A title
-            keys = [key for key in keys if key[0] not in _EDGES]
-        return any(_repeats(key, row, number, seen[(side, *key)], len(pages)) for key in keys)
+    def is_furniture(row: TextLine, page: int, *, is_foot: bool) -> bool:
+        for first, is_bare in _page_numbers(row.text, page):
+            # A page number may be at the foot where a chapter begins, and in the head elsewhere.
+            if is_bare and (
+                len(alone[first]) > 0.5 * len(pages) or (first == 1 and (is_foot or len(pages) < _LEAST_PAGES))
+            ):
+                return True
+            numbered = beside[first, round(row.baseline / _HEIGHT_STEP)]
+            if row.size <= body + 0.5 and len(numbered) >= max(_LEAST_PAGES, _NUMBERED_SHARE * len(pages)):
+                return True
+        found = by_words[row.text.casefold()]
+        near = bisect_right(found, page + _NEAR_PAGES) - bisect_left(found, page - _NEAR_PAGES)
+        return len(found) >= _LEAST_PAGES and near > found.count(page)
 
-    found: list[list[TextLine]] = [[] for _ in pages]
-    for number, sides in enumerate(edges):
-        for side, rows in zip("tb", sides, strict=True):
-            found[number] += takewhile(partial(repeats, number=number, side=side), rows)
+    found = [
+        [
+            row
+            for is_foot, rows in zip((False, True), sides, strict=True)
+            for row in takewhile(partial(is_furniture, page=page, is_foot=is_foot), rows)
+        ]
+        for page, sides in enumerate(edges)
+    ]
     found = _with_strays(edges, found)
     # Uniform pages (forms, slides) would lose their content.
     letters = sum(len(row.text) for rows in pages for row in rows)
     gone = sum(len(row.text) for rows in found for row in rows)
     return found if gone <= 0.3 * letters else [[] for _ in pages]
-
-
-def _is_bare(words: str) -> bool:
-    return words.replace(" ", "") in _BARE
 
 
 def _with_strays(
@@ -173,88 +179,24 @@ def _with_strays(
     ]
 
 
-def _keys(text: str, page: int) -> Iterator[tuple[str, int]]:
-    words = " ".join(text.split()).casefold()
-    yield words, -1
+def _page_numbers(text: str, page: int) -> Iterator[tuple[int, bool]]:
+    """Each number in a row, less the pages before this one, and whether it stands alone."""
     for match in _NUMBER.finditer(text):
         number = int(match[0]) if match[0].isdigit() else parse_roman(match[0])
         if number is not None:
-            around = f"{text[: match.start()]}#{text[match.end() :]}".casefold()
-            first = number - page + _FIRST_IS_1 - 1
-            yield " ".join(around.split()), first
-            if match[0].isdigit() and not match.start():
-                yield _STARTS, first
-            elif match[0].isdigit() and match.end() == len(text):
-                yield _ENDS, first
+            around = text[: match.start()] + text[match.end() :]
+            yield number - page, "".join(around.casefold().split()) in _BARE
 
 
-@dataclass(slots=True)
-class _Places:
-    """Where rows with the same words stand: page and baseline, by page."""
-
-    rows: list[tuple[int, float]] = field(default_factory=list)
-    _baselines: list[float] = field(default_factory=list)  # In order, once all rows are known
-
-    def at(self, baseline: float) -> int:
-        """The number of rows at this height."""
-        if not self._baselines:
-            self._baselines = sorted(height for _, height in self.rows)
-        return bisect_right(self._baselines, baseline + _SAME_HEIGHT) - bisect_left(
-            self._baselines, baseline - _SAME_HEIGHT
-        )
-
-    def near(self, page: int, distance: int, baseline: float) -> int:
-        """The number of rows at this height on pages at most `distance` from `page`."""
-        start, end = (bisect_left(self.rows, (number,)) for number in (page - distance, page + distance + 1))
-        return sum(abs(height - baseline) <= _SAME_HEIGHT for _, height in self.rows[start:end])
-
-
-def _repeats(key: tuple[str, int], row: TextLine, page: int, places: _Places, page_count: int) -> bool:
-    own = places.near(page, 0, row.baseline)
-    same_height = places.at(row.baseline) - own
-    if key[0] in _EDGES:
-        return same_height + 1 >= max(_LEAST_PAGES, 0.3 * page_count)
-    if key[1] >= 0:
-        if page_count < _LEAST_PAGES:
-            return _is_bare(key[0]) and key[1] == _FIRST_IS_1
-        return len(places.rows) >= _LEAST_PAGES and (same_height > 0 or len(places.rows) > page_count / 4)
-    if not any(character.isalpha() for character in key[0]):
-        return same_height + 1 >= _LEAST_PAGES
-    return places.near(page, _NEAR_PAGES, row.baseline) > own and same_height + 1 >= _LEAST_PAGES
-
-
-_FEWEST_LINE_NUMBERS = 4
-_STEPS = (1, 2, 3, 4, 5, 10)
-
-
-def without_line_numbers(pages: Sequence[PdfPage]) -> list[PdfPage]:
-    """The pages without the numbers beside their lines, if most pages have them."""
-    found = [_line_numbers(page.runs) for page in pages]
-    if 2 * sum(map(bool, found)) <= len(pages):
-        return list(pages)
-    return [
-        replace(
-            page,
-            runs=tuple(run for run in page.runs if id(run) not in gone),
-            left_out=page.left_out + Counter({"line number(s)": len(gone)}),
-        )
-        for page, gone in zip(pages, found, strict=True)
-    ]
-
-
-def _line_numbers(runs: Sequence[TextRun]) -> set[int]:
-    """Ids of the numbers beside the text that grow by a constant step from line to line."""
-    numbers = [run for run in runs if run.text.strip().isdecimal()]
-    words = [run for run in runs if any(map(str.isalpha, run.text))]
-    if len(numbers) < _FEWEST_LINE_NUMBERS or not words:
-        return set()
-    left = sorted(run.left for run in words)[len(words) // 20]
-    right = sorted(run.right for run in words)[-1 - len(words) // 20]
-    found: set[int] = set()
-    for side in ([run for run in numbers if run.right <= left], [run for run in numbers if run.left >= right]):
-        side.sort(key=lambda run: -run.baseline)
-        steps = Counter(int(below.text) - int(above.text) for above, below in pairwise(side))
-        step, count = steps.most_common(1)[0] if steps else (0, 0)
-        if len(side) >= _FEWEST_LINE_NUMBERS and step in _STEPS and count >= 0.8 * (len(side) - 1):
-            found.update(map(id, side))
-    return found
+def without_readings(page: PdfPage) -> PdfPage:
+    """The page without the small kana beside characters that tell how they are read (ruby)."""
+    sizes: Counter[float] = Counter()
+    for run in page.runs:
+        if EAST_ASIAN.search(run.text):
+            sizes[run.size] += len(run.text)
+    size = max(sizes, key=lambda each: sizes[each], default=0.0)
+    found = [run for run in page.runs if run.size < _READING_RATIO * size and _KANA.fullmatch(run.text)]
+    if not found:
+        return page
+    runs = tuple(run for run in page.runs if run not in found)
+    return replace(page, runs=runs, left_out=page.left_out + Counter({"reading(s) of characters": len(found)}))

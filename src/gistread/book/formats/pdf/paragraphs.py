@@ -144,7 +144,7 @@ def _begins_block(
 ) -> bool:
     above, line = lines[index - 1], lines[index]
     size = max(above.size, line.size)
-    gap = above.bottom - line.baseline
+    gap = above.baseline - line.baseline
     if abs(above.size - line.size) > _SIZE_STEP * size:
         return True
     if gap > 1.28 * layout.leading(line.size) + 0.5 and gap > 1.1 * line.size:
@@ -228,8 +228,6 @@ def _kind(block: Block, layout: PageLayout) -> ParagraphKind:
         return ParagraphKind.CODE
     if len(block.lines) > 1 and sum(bool(line.cells) for line in block.lines) > 0.6 * len(block.lines):
         return ParagraphKind.TABLE
-    if any(line.stacks for line in block.lines) and all(line.stacks or _is_narrow(line, block) for line in block.lines):
-        return ParagraphKind.TABLE
     if _starts_item(first) and (len(block.lines) > 1 or first.left > block.left or _BULLET.match(first.text)):
         return ParagraphKind.LIST
     margin = min(line.left for line in block.lines) - block.left
@@ -256,11 +254,7 @@ def _merge_rows(found: list[Block], layout: PageLayout) -> Iterator[Block]:
     for block in found:
         rows = block.kind in (ParagraphKind.TABLE, ParagraphKind.CODE)
         single_row = block.kind is ParagraphKind.TEXT and len(block.lines) == 1 and block.lines[0].cells
-        continues_table = before and (
-            (single_row and before.lines[-1].cells)
-            or (_is_fragment(before) and _has_stacks(block))
-            or (_has_stacks(before) and _is_fragment(block))
-        )
+        continues_table = before and single_row and before.lines[-1].cells
         if before and ((rows and before.kind is block.kind) or continues_table) and _is_close(before, block, layout):
             before.lines += block.lines
             if continues_table:
@@ -271,19 +265,6 @@ def _merge_rows(found: list[Block], layout: PageLayout) -> Iterator[Block]:
             before = block
     if before:
         yield before
-
-
-def _has_stacks(block: Block) -> bool:
-    return block.kind is ParagraphKind.TABLE and any(line.stacks for line in block.lines)
-
-
-def _is_fragment(block: Block) -> bool:
-    """Whether the block may be a cell of a table."""
-    return block.kind in _RUNNING and all(_is_narrow(line, block) for line in block.lines)
-
-
-def _is_narrow(line: TextLine, block: Block) -> bool:
-    return line.right - line.left < 0.6 * (block.right - block.left)
 
 
 def _merge_labels(found: Iterable[Block], layout: PageLayout) -> list[Block]:
@@ -306,7 +287,7 @@ def _is_label(block: Block, layout: PageLayout) -> bool:
 
 
 def _is_close(above: Block, below: Block, layout: PageLayout) -> bool:
-    gap = above.lines[-1].bottom - below.lines[0].baseline
+    gap = above.lines[-1].baseline - below.lines[0].baseline
     return 0 < gap < 2.2 * layout.leading(below.lines[0].size)
 
 
@@ -340,7 +321,7 @@ def _may_be_verse(block: Block) -> bool:
 
 
 def _follows(above: Block, below: Block, layout: PageLayout) -> bool:
-    gap = above.lines[-1].bottom - below.lines[0].baseline
+    gap = above.lines[-1].baseline - below.lines[0].baseline
     same_page = above.lines[-1].page == below.lines[0].page
     size = below.lines[0].size
     return same_page and abs(above.lines[0].size - size) < 0.3 and 0 < gap < 1.15 * layout.leading(size)

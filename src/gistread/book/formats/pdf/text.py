@@ -108,14 +108,11 @@ def marked_text(
     block: Block, layout: PageLayout, words: WordCounts, areas: Sequence[LinkArea], references: References
 ) -> tuple[str, list[InlineMark]]:
     """Text and marks of a paragraph for `BookBuilder.add`. `areas`: links on its pages."""
-    lines = [_row(line, block.kind, layout, words, areas, references) for line in block.lines]
+    lines = [_chunks(line, block.kind, layout, areas, references) for line in block.lines]
     if block.keeps_lines:
         left = min(line.left for line in block.lines)
         joined: list[StyledText] = []
         for source, line in zip(block.lines, lines, strict=True):
-            if block.kind is ParagraphKind.TABLE and joined and joined[-1].text.endswith(HYPHEN):
-                joined = _joined([joined, line], words)
-                continue
             columns = round((source.left - left) / (0.6 * source.size)) if block.kind is ParagraphKind.CODE else 0
             indent = " " * min(60, columns)
             joined += [StyledText(("\n" if joined else "") + indent, frozenset()), *line]
@@ -130,27 +127,6 @@ def plain_text_of(block: Block, words: WordCounts) -> str:
         drop, between = words.junction(text, line.text)
         text = text[: len(text) - drop] + between + line.text
     return without_leaders(text.translate(_LIGATURES)).replace(HYPHEN, "-")
-
-
-def _row(
-    line: TextLine,
-    kind: ParagraphKind,
-    layout: PageLayout,
-    words: WordCounts,
-    areas: Sequence[LinkArea],
-    references: References,
-) -> list[StyledText]:
-    """A line, or the cells of a table row in order."""
-    found: list[StyledText] = []
-    for number, cell in enumerate(line.stacks or ((line,),)):
-        chunks = _joined([_chunks(part, kind, layout, areas, references) for part in cell], words)
-        if found and found[-1].text.endswith(HYPHEN):
-            found = _joined([found, chunks], words)
-            continue
-        if number:
-            found.append(StyledText(_CELL_GAP if kind is ParagraphKind.TABLE else " ", frozenset()))
-        found += chunks
-    return found
 
 
 def _chunks(

@@ -12,7 +12,6 @@ import io
 import re
 import string
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from itertools import groupby, islice, pairwise
@@ -24,12 +23,10 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from gistread.book.formats.pdf.characters import (
-    COMMENT_KINDS,
-    DRAWN_KINDS,
     LIGATURE_WIDTH_RATIO,
     PageCharacters,
-    annotation_kinds,
     composed,
+    has_form_fields,
     links_of,
     lost_letter,
     place_of,
@@ -93,15 +90,14 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
         try:
             page = document[number]
             links = list(links_of(document, page))
-            kinds = Counter(annotation_kinds(page))
-            if kinds.keys() & DRAWN_KINDS and pdfium.FPDFPage_Flatten(page.raw, pdfium.FLAT_NORMALDISPLAY):
+            if has_form_fields(page) and pdfium.FPDFPage_Flatten(page.raw, pdfium.FLAT_NORMALDISPLAY):
                 page.close()
                 page = document[number]
         except pypdfium2.PdfiumError:
             yield {"page": number, "error": "damaged"}
             continue
         text = page.get_textpage()
-        characters = PageCharacters(page.raw, text.raw)
+        characters = PageCharacters(text.raw)
         nameless = sum(1 for _ in _NAMELESS.finditer(characters.characters))
         _compose_accents(characters)
         _measure_spaces(characters, lines_to_try)
@@ -115,7 +111,6 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
             "fonts": [[name.decode("utf-8", "replace"), flags, weight] for name, flags, weight in list(fonts)[known:]],
             "links": links if runs else [],
             "has_pictures": any(True for _ in pictures),
-            "comments": sum(kinds[kind] for kind in COMMENT_KINDS),
             "guessed": characters.guessed,
             "nameless": nameless,
             "cut": characters.cut,
