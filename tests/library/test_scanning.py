@@ -40,11 +40,10 @@ def test_every_format_is_found_and_its_title_read_cheaply(books: Books, tmp_path
         "</FictionBook>"
     )
     (folder / "On Paper.pdf").write_bytes(b"%PDF-1.4\n")
-    (folder / "On Kindles.mobi").write_bytes(b"\0" * 60 + b"BOOKMOBI" + b"\0" * 100)
     added = add_folder(books.catalogue, folder, never)
     assert added.failed == []
-    assert books.titles == ["On Fiction", "On Kindles", "On Marks", "On Pages", "On Paper"]
-    assert {entry.format for entry in books.entries} == {"markdown", "html", "fb2", "pdf", "mobi"}
+    assert books.titles == ["On Fiction", "On Marks", "On Pages", "On Paper"]
+    assert {entry.format for entry in books.entries} == {"markdown", "html", "fb2", "pdf"}
 
 
 def test_hidden_folders_and_other_files_are_skipped(books: Books, text: Make) -> None:

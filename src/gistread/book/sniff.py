@@ -24,14 +24,6 @@ class ReadableFormat(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class ConvertibleFormat:
-    """A format that Calibre's `ebook-convert` turns into EPUB; its name has an article."""
-
-    name: str
-    suffix: str  # The usual suffix: the converter detects formats by name
-
-
-@dataclass(frozen=True, slots=True)
 class UnsupportedFormat:
     """A format that is known but cannot be read; its name has an article."""
 
@@ -39,7 +31,7 @@ class UnsupportedFormat:
     advice: str = ""
 
 
-FileType = ReadableFormat | ConvertibleFormat | UnsupportedFormat
+FileType = ReadableFormat | UnsupportedFormat
 
 HEAD_BYTES = 4096  # Number of bytes from the start of a file that `identify` needs
 
@@ -48,16 +40,14 @@ _SAVE_AS_DOCX = "Save it as DOCX first (LibreOffice does: soffice --convert-to d
 _UNPACK = "Unpack it and open the book inside."
 
 # (offset, bytes, format)
-_SIGNATURES: tuple[tuple[int, bytes, ConvertibleFormat | UnsupportedFormat], ...] = (
-    (60, b"BOOKMOBI", ConvertibleFormat("a Kindle book (MOBI/AZW)", ".mobi")),
-    (60, b"TEXtREAd", ConvertibleFormat("a PalmDOC book", ".pdb")),
+_SIGNATURES: tuple[tuple[int, bytes, UnsupportedFormat], ...] = (
+    (60, b"BOOKMOBI", UnsupportedFormat("a Kindle book (MOBI/AZW)", _CONVERT)),
+    (60, b"TEXtREAd", UnsupportedFormat("a PalmDOC book", _CONVERT)),
     (0, b"\xeaDRMION\xee", UnsupportedFormat("a Kindle book (KFX) that is protected by DRM")),
     (0, b"CONT\x02\x00", UnsupportedFormat("a Kindle book (KFX)", _CONVERT)),
-    (0, b"ITOLITLS", ConvertibleFormat("a Microsoft Reader book (LIT)", ".lit")),
-    (0, b"ITSF", ConvertibleFormat("a compiled HTML help file (CHM)", ".chm")),
-    (0, b"L\x00R\x00F\x00", ConvertibleFormat("a Sony book (LRF)", ".lrf")),
+    (0, b"ITSF", UnsupportedFormat("a compiled HTML help file (CHM)", _CONVERT)),
     (0, b"AT&TFORM", UnsupportedFormat("a DjVu document")),
-    (0, b"{\\rtf", ConvertibleFormat("an RTF document", ".rtf")),
+    (0, b"{\\rtf", UnsupportedFormat("an RTF document", _CONVERT)),
     (0, b"%!PS", UnsupportedFormat("a PostScript document")),
     (
         0,
@@ -109,19 +99,7 @@ _FRONT_MATTER = re.compile(
     r"---[ \t]*\n(?:[^\n]*\n){0,40}?(?:title|author|lang|date)[ \t]*:[^\n]*\n(?:[^\n]*\n){0,40}?(?:---|\.\.\.)[ \t]*\n"
 )
 
-_ZIP_MIMETYPES: dict[bytes, ConvertibleFormat | UnsupportedFormat] = {
-    b"application/vnd.oasis.opendocument.text": ConvertibleFormat("an OpenDocument text (ODT)", ".odt"),
-    b"application/vnd.oasis.opendocument.spreadsheet": UnsupportedFormat("an OpenDocument spreadsheet"),
-    b"application/vnd.oasis.opendocument.presentation": UnsupportedFormat("an OpenDocument presentation"),
-}
-_OFFICE: tuple[tuple[str, ReadableFormat | UnsupportedFormat], ...] = (
-    ("word/", ReadableFormat.DOCX),
-    ("xl/", UnsupportedFormat("a Microsoft Excel workbook (XLSX)")),
-    ("ppt/", UnsupportedFormat("a Microsoft PowerPoint presentation (PPTX)")),
-    ("visio/", UnsupportedFormat("a Microsoft Visio drawing (VSDX)")),
-)
 _MACOS_METADATA = "__macosx/"
-_IMAGES = (".jpg", ".jpeg", ".png", ".gif", ".webp")
 
 
 def identify(head: bytes, name: str = "") -> FileType | None:
@@ -167,19 +145,17 @@ def identify_zip(archive: Archive) -> FileType:
         declared = b""
     if declared == b"application/epub+zip" or archive.find("META-INF/container.xml"):
         return ReadableFormat.EPUB
-    if declared in _ZIP_MIMETYPES:
-        return _ZIP_MIMETYPES[declared]
+    if declared.startswith(b"application/vnd.oasis.opendocument"):
+        return UnsupportedFormat("an OpenDocument file", _CONVERT)
     names = [name.lower() for name in archive.names if not name.lower().startswith(_MACOS_METADATA)]
     if archive.find("[Content_Types].xml"):
-        found = (kind for folder, kind in _OFFICE if any(name.startswith(folder) for name in names))
-        return next(found, UnsupportedFormat("a Microsoft Office document of an unknown kind"))
+        is_text = any(name.startswith("word/") for name in names)
+        return ReadableFormat.DOCX if is_text else UnsupportedFormat("a Microsoft Office document other than a text")
     books = [name for name in names if is_fb2_name(name)]
     if len(books) == 1:
         return ReadableFormat.ZIPPED_FB2
     if books:
         return UnsupportedFormat(f"a zip archive of {len(books)} FictionBooks", _UNPACK)
-    if names and all(name.endswith(_IMAGES) for name in names):
-        return UnsupportedFormat("a comic book or another archive of images")
     return UnsupportedFormat("a zip archive", _UNPACK)
 
 

@@ -17,7 +17,6 @@ from gistread.book.series import read_series_file
 from gistread.book.sniff import (
     HEAD_BYTES,
     SERIES_SUFFIX,
-    ConvertibleFormat,
     ReadableFormat,
     identify,
     identify_zip,
@@ -28,7 +27,7 @@ from gistread.store.model import BookFile, VolumeText
 
 _SUFFIXES = (
     *(".epub", ".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".fb2", ".fb2.zip"),
-    *(".fbz", ".docx", ".pdf", ".mobi", ".azw", ".azw3", ".prc", SERIES_SUFFIX),
+    *(".fbz", ".docx", ".pdf", SERIES_SUFFIX),
 )
 _TITLE_PAGES = 64 * 1024  # Bytes at the start of plain text, enough for title and author
 
@@ -51,10 +50,9 @@ def read_book_file(path: Path, cancelled: Callable[[], bool] = lambda: False) ->
             data = (data[: data.rfind(b"\n") + 1] if len(data) == _TITLE_PAGES else data) or data
             book = read_book(io.BytesIO(data), path.name, cancelled=cancelled)
             named = _named(book.title, book.authors, book.source_format)
-        elif kind is ReadableFormat.PDF or isinstance(kind, ConvertibleFormat):
+        elif kind is ReadableFormat.PDF:
             # Needs a worker process: hours for a folder of hundreds.
-            source_format = "pdf" if kind is ReadableFormat.PDF else path.suffix[1:].lower()
-            named = _named(path.stem.replace("_", " "), (), source_format)
+            named = _named(path.stem.replace("_", " "), (), "pdf")
         elif kind is ReadableFormat.SERIES:
             listed = read_series_file(stream, path.name)
             named = _named(listed.title, listed.authors, SERIES_FORMAT)

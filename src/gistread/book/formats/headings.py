@@ -46,7 +46,7 @@ _CONTENTS = re.compile(
 _DECORATION = " \t_=*~#-—–[]"
 _ARTICLE = re.compile(r"(?:the|das|der|die|den|le|la|el|il|lo|o|a|het|de)\s+", re.IGNORECASE)
 _WORD_NUMBER = re.compile(
-    r"([^\W\d_][\w’'-]*)\.?\s+(?:the\s+|le\s+|la\s+|n[o°º]\.?\s*)?(\w+(?:-\w+|[״׳]\w*)*)(.*)$",
+    r"([^\W\d_][\w’'-]*)\.?\s+(?:the\s+|le\s+|la\s+|n[o°º]\.?\s*)?(\w+(?:-\w+)*)(.*)$",
     re.IGNORECASE | re.DOTALL,
 )
 _NUMBER_WORD = re.compile(r"([\w-]+?)\.?\s+([^\W\d_][\w-]*)(.*)$", re.DOTALL)
@@ -119,9 +119,9 @@ def _keyword(index: int, text: str) -> Candidate | None:
     match = _WORD_NUMBER.match(text)
     above = RANKS.get(match[1].lower()) if match else None
     if match and above is not None:
-        number, rest = _leading_number(match[2], match[3])
-        if number is not None and _may_follow(rest, match[2]):
-            return Candidate(index, above, match[1].lower(), number, one_line(text), not _bare_rest(rest))
+        number = parse_number(match[2])
+        if number is not None and _may_follow(match[3], match[2]):
+            return Candidate(index, above, match[1].lower(), number, one_line(text), not _bare_rest(match[3]))
     match = _NUMBER_WORD.match(_ARTICLE.sub("", text, count=1))
     if match:
         word, number = match[2].lower(), parse_number(match[1])
@@ -131,16 +131,6 @@ def _keyword(index: int, text: str) -> Candidate | None:
         if above is not None and number is not None and _may_follow(match[3], match[2]):
             return Candidate(index, above, word, number, one_line(text), not _bare_rest(match[3]))
     return None
-
-
-def _leading_number(word: str, rest: str) -> tuple[int | None, str]:
-    """The number at the start of "Twenty One. A title", and the rest."""
-    following = re.match(r"[ -]([A-Za-z]+)(.*)$", rest, re.DOTALL)
-    if following:
-        both = parse_number(f"{word}-{following[1]}")
-        if both is not None:
-            return both, following[2]
-    return parse_number(word), rest
 
 
 def _bare_rest(rest: str) -> str:
