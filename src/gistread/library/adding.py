@@ -1,6 +1,7 @@
 """Adds files, folders and volumes of series to the library, in a thread."""
 
 import io
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from gistread.store.files import write_document
 from gistread.store.model import BookFile
 
 _BATCH_SIZE = 50  # Books per write: each write waits for the disk
-_MOST_ENTRIES = 500_000  # Files and folders examined at most
+_MOST_ENTRIES = 500_000  # Files examined at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,42 +105,30 @@ def add_folder(
 
 
 def _book_files(top: Path, added: AddResult, stopped: Callable[[], bool]) -> Iterator[Path]:
-    """Every file below `top` with a book's suffix; failures and an early end are noted in `added`."""
-    visited: set[Path] = set()
-    waiting = [top]
+    """Every file below `top` with a book's suffix, without following links to folders or out of `top`.
+
+    Failures and an early end are noted in `added`.
+    """
+
+    def note(error: OSError) -> None:
+        added.failed.append(Unreadable(Path(error.filename), f"{error.filename} cannot be listed: {error.strerror}."))
+
     examined = 0
-    while waiting:
-        folder = waiting.pop()
-        try:
-            real = folder.resolve()
-            if real in visited:
-                continue  # a link led here before
-            visited.add(real)
-            inside = sorted(folder.iterdir(), key=lambda path: _natural(path.name))
-        except (OSError, RuntimeError) as error:
-            reason = getattr(error, "strerror", "") or error
-            added.failed.append(Unreadable(folder, f"{folder} cannot be listed: {reason}."))
-            continue
-        folders = []
-        for path in inside:
+    for folder, folders, files in os.walk(top, onerror=note):
+        folders[:] = sorted((name for name in folders if not name.startswith(".")), key=_natural)
+        for name in sorted(files, key=_natural):
             examined += 1
             if stopped() or examined > _MOST_ENTRIES:
                 too_many = f"There are more than {_MOST_ENTRIES:,} files; the rest was skipped."
                 added.cut = too_many if examined > _MOST_ENTRIES else "The search was stopped."
                 return
-            if path.name.startswith("."):
+            if not has_book_suffix(name) or name.startswith("."):
                 continue
-            try:
-                is_ours = not path.is_symlink() or path.resolve().is_relative_to(top.resolve())
-                if path.is_dir() and is_ours:
-                    folders.append(path)
-                elif has_book_suffix(path.name) and path.is_file() and is_ours:
-                    yield path
-                elif not is_ours and (path.is_dir() or has_book_suffix(path.name)):
-                    added.failed.append(Unreadable(path, f"{path.name} is a link out of the folder."))
-            except (OSError, RuntimeError) as error:
-                added.failed.append(Unreadable(path, f"{path.name} cannot be accessed: {error}."))
-        waiting += reversed(folders)
+            path = Path(folder, name)
+            if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top)):
+                added.failed.append(Unreadable(path, f"{name} is a link out of the folder."))
+            else:
+                yield path
 
 
 def _natural(name: str) -> list[tuple[int, int | str]]:

@@ -1,14 +1,15 @@
 """Copies position, marks and questions to another version of a book's text, in which their words are found again.
 
-A quotation is found exactly, or as the most similar run of words. Copying is safe to repeat.
+A quotation is found by its letters, whatever stands between them; changed words, between the words around them.
+Copying is safe to repeat.
 """
 
-from bisect import bisect_right
-from collections import defaultdict
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from pathlib import Path
 from unicodedata import normalize
 
@@ -16,16 +17,11 @@ from gistread.book.model import Book
 from gistread.marking import TextQuote, quote_at
 from gistread.store.model import Citation, OpenedBook
 from gistread.store.user_data import MarkStore, UserData
-from gistread.words import HYPHENATED
 
 _SAME_WORK = 0.5  # Share of the quotes that must be found before a text of the same title counts as the same work
 _DISTINCTIVE_LETTERS = 24  # A quotation with this many letters hardly recurs by chance
-_MIN_MATCH = 0.5  # Minimum share of matching words, in the quotation or around it
-_LONG_WORDS = 400  # Longer quotations are found by their two ends
-_END_WORDS = 60
-_FEW_WORDS = 6
-_USUAL = 100  # A pair of words with more places than this does not tell where a quotation is
-_SLACK_WORDS = 24  # Words by which a passage may have grown or moved
+_MIN_AGREED = 0.5  # Share of the letters around a shorter one that must agree
+_AROUND_LETTERS = 16  # Before and after changed words
 
 
 @dataclass(frozen=True)
@@ -33,115 +29,63 @@ class SearchableText:
     raw: str
 
     @cached_property
-    def words(self) -> list[str]:
-        return _words_of(self.raw)
+    def letters(self) -> str:
+        return "".join(map(self._plain.__getitem__, self.raw))
 
     @cached_property
-    def spans(self) -> list[tuple[int, int]]:
-        """Start and end of each word."""
-        return [match.span() for match in HYPHENATED.finditer(self.raw)]
+    def offsets(self) -> "array[int]":
+        """Where each of the letters stands in the text."""
+        return array("I", (at for at, character in enumerate(self.raw) for _ in self._plain[character]))
 
     @cached_property
-    def places(self) -> dict[str, list[int]]:
-        """The numbers at which each word stands."""
-        places: defaultdict[str, list[int]] = defaultdict(list)
-        for number, word in enumerate(self.words):
-            places[word].append(number)
-        return places
+    def _plain(self) -> dict[str, str]:
+        return {character: _letters_of(character) for character in set(self.raw)}
 
 
 def find_quote(place: TextQuote, text: SearchableText, length: int) -> tuple[int, int] | None:
     """The range of the quotation in `text`, or None. `length`: size of the text it came from, to settle ties."""
-    near = round(place.start * len(text.raw) / length) if length else place.start
-    if place.exact and (found := _occurrence(place, text.raw, near)):
-        return found
-    prefix, exact, suffix = map(_words_of, (place.prefix, place.exact, place.suffix))
-    if len(exact) <= _LONG_WORDS:
-        return _most_similar(prefix, exact, suffix, text, near)
-    head = _most_similar(prefix, exact[:_END_WORDS], [], text, near)
-    tail = _most_similar([], exact[-_END_WORDS:], suffix, text, near + place.end - place.start)
-    if head and tail and 0 < tail[1] - head[0] <= 2 * (place.end - place.start):
-        return head[0], tail[1]
-    return head or tail
+    near = bisect_left(text.offsets, round(place.start * len(text.raw) / length) if length else place.start)
+    prefix, exact, suffix = map(_letters_of, (place.prefix, place.exact, place.suffix))
+    found = _occurrence(prefix, exact, suffix, text.letters, near) if exact else None
+    found = found or _between(prefix[-_AROUND_LETTERS:], len(exact), suffix[:_AROUND_LETTERS], text.letters, near)
+    return (text.offsets[found[0]], text.offsets[found[1] - 1] + 1) if found else None
 
 
-def _occurrence(place: TextQuote, text: str, near: int) -> tuple[int, int] | None:
-    """The words of the quotation where most of the text around them agrees; of equal places the nearest."""
-    best: tuple[float, int, int] | None = None
-    at = text.find(place.exact)
-    while at >= 0:
-        end = at + len(place.exact)
-        agreed = _agreement(text[max(0, at - len(place.prefix)) : at][::-1], place.prefix[::-1])
-        agreed += _agreement(text[end : end + len(place.suffix)], place.suffix)
-        share = agreed / max(1, len(place.prefix) + len(place.suffix))
-        best = max(best or (-1.0, 0, 0), (share, -abs(at - near), at))
-        at = text.find(place.exact, at + 1)
-    if best is None or (best[0] < _MIN_MATCH and sum(map(str.isalnum, place.exact)) < _DISTINCTIVE_LETTERS):
+def _occurrence(prefix: str, exact: str, suffix: str, letters: str, near: int) -> tuple[int, int] | None:
+    """The quotation where most of the letters around it agree; of equal places the nearest."""
+    best = (-1.0, 0, 0)
+    for at in _places(exact, letters):
+        end = at + len(exact)
+        agreed = _agreement(letters[max(0, at - len(prefix)) : at][::-1], prefix[::-1])
+        agreed += _agreement(letters[end : end + len(suffix)], suffix)
+        best = max(best, (agreed / max(1, len(prefix) + len(suffix)), -abs(at - near), at))
+    is_sure = best[0] >= _MIN_AGREED or (best[0] >= 0 and len(exact) >= _DISTINCTIVE_LETTERS)
+    return (best[2], best[2] + len(exact)) if is_sure else None
+
+
+def _between(before: str, length: int, after: str, letters: str, near: int) -> tuple[int, int] | None:
+    """The letters between these, at most twice as many as `length`; of several places the nearest."""
+    if min(len(before), len(after)) < _AROUND_LETTERS:
         return None
-    return best[2], best[2] + len(place.exact)
+    starts = (at + len(before) for at in _places(before, letters))
+    found = [(start, letters.find(after, start, start + 2 * length + 2 * len(after))) for start in starts]
+    return min(((start, end) for start, end in found if end > start), key=lambda one: abs(one[0] - near), default=None)
+
+
+def _places(part: str, letters: str) -> Iterator[int]:
+    at = letters.find(part)
+    while at >= 0:
+        yield at
+        at = letters.find(part, at + 1)
 
 
 def _agreement(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _most_similar(
-    prefix: list[str], exact: list[str], suffix: list[str], text: SearchableText, near: int
-) -> tuple[int, int] | None:
-    sought = [*prefix, *exact, *suffix]
-    begins = _likely_beginning(sought, len(prefix), text, near)
-    if begins is None or not exact:
-        return None
-    low = max(0, begins - _SLACK_WORDS - len(sought) // 2)
-    window = text.words[low : begins + len(sought) + _SLACK_WORDS + len(sought) // 2]
-    pairs = [
-        (block.a + step, low + block.b + step)
-        for block in SequenceMatcher(None, sought, window, autojunk=False).get_matching_blocks()
-        for step in range(block.size)
-    ]
-    first, last = len(prefix), len(prefix) + len(exact)
-    inside = [pair for pair in pairs if first <= pair[0] < last]
-    before = [pair for pair in pairs if pair[0] < first]
-    after = [pair for pair in pairs if pair[0] >= last]
-    around = (len(before) + len(after)) / max(1, len(prefix) + len(suffix))
-    matched = len(inside) / len(exact)
-    if matched < _MIN_MATCH and not (len(exact) <= _FEW_WORDS and before and after and around > _MIN_MATCH):
-        return None
-    if len(inside) < _FEW_WORDS and around < _MIN_MATCH:
-        return None
-    # If words at an edge changed, the edge lies at the words around it.
-    start = inside[0][1] - (inside[0][0] - first) if inside else before[-1][1] + 1
-    end = inside[-1][1] + (last - inside[-1][0]) if inside else after[0][1]
-    start = max(start, before[-1][1] + 1 if before else 0)
-    end = min(end, after[0][1] if after else len(text.words))
-    if not start < end <= start + 2 * len(exact) + _FEW_WORDS:
-        return None
-    return text.spans[start][0], text.spans[end - 1][1]
-
-
-def _likely_beginning(sought: list[str], first: int, text: SearchableText, near: int) -> int | None:
-    """The number of the word at which most of these words begin, by pairs of them. Of equals, the one near `near`."""
-    votes: defaultdict[int, float] = defaultdict(float)
-    words = ["", *text.words, ""]
-    for at, (one, other) in enumerate(pairwise(sought)):
-        after, before = text.places.get(one, []), text.places.get(other, [])
-        if len(after) <= len(before):
-            found = [number for number in after if words[number + 2] == other]
-        else:
-            found = [number - 1 for number in before if words[number] == one]
-        for number in found if len(found) <= _USUAL else ():
-            bucket = (number - at) // _SLACK_WORDS
-            for each, weight in ((bucket - 1, 1), (bucket, 2), (bucket + 1, 1)):
-                votes[each] += weight / len(found)
-    if not votes:
-        return None
-    here = (bisect_right(text.spans, (near, len(text.raw))) - 1 - first) // _SLACK_WORDS
-    return max(0, max(votes, key=lambda bucket: (votes[bucket], -abs(bucket - here))) * _SLACK_WORDS)
-
-
-def _words_of(text: str) -> list[str]:
-    """Words for comparison: "To-day" is "today"."""
-    return ["".join(filter(str.isalnum, normalize("NFKC", word).casefold())) for word in HYPHENATED.findall(text)]
+def _letters_of(text: str) -> str:
+    """Letters and digits for comparison: "To-day" is "today"."""
+    return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
 
 
 @dataclass(frozen=True, slots=True)
