@@ -129,13 +129,6 @@ class TestChapters:
         book = read("\n\n".join(f"CHAPTER {n}\n{wrapped(_LONG)}" for n in range(1, 4)))
         assert [c.title for c in book.chapters] == ["CHAPTER 1", "CHAPTER 2", "CHAPTER 3"]
 
-    def test_unnumbered_headings_are_found_by_the_contents(self) -> None:
-        names = ["Economy", "Where I Lived, and What I Lived For", "Sounds", "Solitude"]
-        contents = "\n".join(f" {name} .... {n}" for n, name in enumerate(names, 1))
-        chapters = "".join(f"\n\n\n{name}\n\n{wrapped(_LONG)}\n\nSo it was.\n" for name in names)
-        book = read(f"A STORY\n\nContents\n\n{contents}\n\n{chapters}")
-        assert [c.title for c in book.chapters] == names
-
     def test_the_books_of_an_epic_are_its_chapters(self) -> None:
         books = "".join(f"\n\n\nBOOK {n}\n\nOF RAIN AND BRIDGES\n\n{wrapped(_LONG)}" for n in range(1, 9))
         assert [(c.title, c.level) for c in read(books).chapters] == [

@@ -1,6 +1,6 @@
 """Copies position, marks and questions to another version of a book's text, in which their words are found again.
 
-A quotation is found by its letters, whatever stands between them; changed words, between the words around them.
+A quotation is found by its letters, whatever stands between them; one that changed, by unchanged letters near its ends.
 Copying is safe to repeat.
 """
 
@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from unicodedata import normalize
 
@@ -21,7 +21,10 @@ from gistread.store.user_data import MarkStore, UserData
 _SAME_WORK = 0.5  # Share of the quotes that must be found before a text of the same title counts as the same work
 _DISTINCTIVE_LETTERS = 24  # A quotation with this many letters hardly recurs by chance
 _MIN_AGREED = 0.5  # Share of the letters around a shorter one that must agree
-_AROUND_LETTERS = 16  # Before and after changed words
+_PIECE = 16  # Unchanged letters that show where a changed quotation begins or ends
+_STEP = 8
+_MOST_PLACES = 100
+_WORD = 6  # Letters of the quotation that are compared
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,12 @@ def find_quote(place: TextQuote, text: SearchableText, length: int) -> tuple[int
     near = bisect_left(text.offsets, round(place.start * len(text.raw) / length) if length else place.start)
     prefix, exact, suffix = map(_letters_of, (place.prefix, place.exact, place.suffix))
     found = _occurrence(prefix, exact, suffix, text.letters, near) if exact else None
-    found = found or _between(prefix[-_AROUND_LETTERS:], len(exact), suffix[:_AROUND_LETTERS], text.letters, near)
-    return (text.offsets[found[0]], text.offsets[found[1] - 1] + 1) if found else None
+    found = found or _similar(prefix, exact, suffix, text.letters, near)
+    if found is None:
+        return None
+    start, end = text.offsets[found[0]], text.offsets[found[1] - 1] + 1
+    at = text.raw.find(place.exact, max(0, start - len(place.exact)), end + len(place.exact))
+    return (at, at + len(place.exact)) if at >= 0 else (start, end)
 
 
 def _occurrence(prefix: str, exact: str, suffix: str, letters: str, near: int) -> tuple[int, int] | None:
@@ -63,13 +70,27 @@ def _occurrence(prefix: str, exact: str, suffix: str, letters: str, near: int) -
     return (best[2], best[2] + len(exact)) if is_sure else None
 
 
-def _between(before: str, length: int, after: str, letters: str, near: int) -> tuple[int, int] | None:
-    """The letters between these, at most twice as many as `length`; of several places the nearest."""
-    if min(len(before), len(after)) < _AROUND_LETTERS:
+def _similar(prefix: str, exact: str, suffix: str, letters: str, near: int) -> tuple[int, int] | None:
+    """The letters between the two ends of a changed quotation."""
+    sought, first = prefix + exact + suffix, len(prefix)
+    start = _end_at(sought, first, letters, near)
+    end = _end_at(sought, first + len(exact), letters, near + len(exact)) if start else None
+    if not (start and end and 0 < end[0] - start[0] <= 2 * len(exact) + _PIECE):
         return None
-    starts = (at + len(before) for at in _places(before, letters))
-    found = [(start, letters.find(after, start, start + 2 * length + 2 * len(after))) for start in starts]
-    return min(((start, end) for start, end in found if end > start), key=lambda one: abs(one[0] - near), default=None)
+    found, words = letters[start[0] : end[0]], [exact[at : at + _WORD] for at in range(0, len(exact), _WORD)]
+    is_sure = start[1] == end[1] == 0 or 2 * sum(word in found for word in words) >= len(words)
+    return (start[0], end[0]) if is_sure else None
+
+
+def _end_at(sought: str, edge: int, letters: str, near: int) -> tuple[int, int] | None:
+    """Where an edge of the quotation is, by the unchanged piece next to it, and the distance of that piece from it."""
+    for distance in range(0, max(edge, len(sought) - edge), _STEP):
+        for first in (edge - distance - _PIECE, edge + distance):
+            if 0 <= first <= len(sought) - _PIECE:
+                places = list(islice(_places(sought[first : first + _PIECE], letters), _MOST_PLACES))
+                if places:
+                    return min(places, key=lambda at: abs(at - near)) + edge - first, distance
+    return None
 
 
 def _places(part: str, letters: str) -> Iterator[int]:

@@ -71,12 +71,6 @@ def split_heading(block: TextBlock) -> list[TextBlock]:
     return [first, TextBlock(block.lines[1:], block.kind, 0)]
 
 
-def entry_key(line: str) -> str:
-    """The words that a contents entry and its heading share, without number, dots or page."""
-    line = re.sub(r"^\s*(?:[IVXLC]+|\d+)[.):\s]\s*|[\s.·…_]*\d*\s*$", "", line)
-    return "".join(char for char in line.casefold() if char.isalnum())
-
-
 def is_contents(block: TextBlock) -> bool:
     return len(block.lines) == 1 and bool(_CONTENTS.fullmatch(block.lines[0].strip(_DECORATION + ".:")))
 

@@ -9,7 +9,6 @@ from gistread.book.formats.headings import (
     NUMERALS,
     Candidate,
     Rank,
-    entry_key,
     heading_candidate,
     is_capitals,
     is_contents,
@@ -46,8 +45,7 @@ def outline(blocks: Sequence[TextBlock]) -> Outline:
     found = _without_stray_numerals(found, sizes)
     # With more parts, the parts are the chapters, as the books of the Odyssey.
     if not any(c.rank is Rank.CHAPTER for c in found) and len(found) <= 5:
-        named = _with_entries(found, blocks, sizes)
-        found = named if len(named) > len(found) else _with_capitals(found, blocks, sizes)
+        found = _with_capitals(found, blocks, sizes)
     containers = [c.family for c in found if c.rank is Rank.CONTAINER]
     order = {family: n for n, family in enumerate(dict.fromkeys(containers), 1)}
     has_chapters = any(c.rank is Rank.CHAPTER for c in found)
@@ -158,40 +156,11 @@ def _is_plausible(style: str, sequence: list[Candidate], keywords: int, sizes: l
     return not keywords or style.startswith("roman")
 
 
-def _with_entries(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
-    """In a book without numbered chapters: lines named by its table of contents."""
-    start = next((i for i, block in enumerate(blocks) if is_contents(block)), None)
-    if start is None:
-        return found
-    entries: set[str] = set()
-    i = start + 1
-    while i < len(blocks) and sizes[i + 1] - sizes[i] < _ENTRY_CHARACTERS * (1 if len(blocks[i].lines) < 3 else 20):
-        keys = {entry_key(line) for line in blocks[i].lines} - {""}
-        if keys <= entries:
-            break  # the first heading named by the contents
-        entries |= keys
-        i += 1
-    known = {c.index for c in found}
-    lines = [
-        _line_heading(n, blocks[n], "entry")
-        for n in range(i, len(blocks))
-        if n not in known and len(blocks[n].lines) <= 2 and entry_key(" ".join(blocks[n].lines)) in entries
-        if len(entry_key(blocks[n].text)) >= 3
-    ]
-    if len(lines) < _FEWEST_CAPITALS:
-        return found
-    return sorted([*(c for c in found if c.index >= i), *lines], key=lambda c: c.index)
-
-
-def _line_heading(index: int, block: TextBlock, family: str) -> Candidate:
-    return Candidate(index, Rank.CHAPTER, family, None, one_line(block.text).strip("_"), False)
-
-
 def _with_capitals(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
     """In a book without numbered chapters: lines in capitals that stand alone over text."""
     known = {c.index for c in found}
     lines = [
-        _line_heading(i, block, "capitals")
+        Candidate(i, Rank.CHAPTER, "capitals", None, one_line(block.text).strip("_"), False)
         for i, block in enumerate(blocks)
         if i not in known and is_capitals(block) and not is_contents(block)
     ]

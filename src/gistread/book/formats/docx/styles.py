@@ -139,30 +139,20 @@ class _Level:
     start: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class _List:
-    family: str  # Lists of one family share their counters
-    levels: Mapping[int, _Level]
-    restarts: frozenset[int]  # Levels at which this list restarts
-
-
 @dataclass(slots=True)
 class Numbering:
-    lists: Mapping[str, _List] = field(default_factory=dict)
+    lists: Mapping[str, Mapping[int, _Level]] = field(default_factory=dict)  # Levels by list
+    _families: Mapping[str, str] = field(default_factory=dict)  # By list; lists of one family share their counters
     _counts: dict[str, list[int | None]] = field(default_factory=dict)
-    _begun: set[tuple[str, int]] = field(default_factory=set)
 
     def next_marker(self, name: str, level: int) -> str:
         """The number or bullet of the list's next paragraph at this level; empty if it has none."""
-        found = self.lists.get(name)
-        if found is None:
+        levels = self.lists.get(name)
+        if levels is None:
             return ""
         level = min(max(level, 0), _LEVELS - 1)
-        counts = self._counts.setdefault(found.family, [None] * _LEVELS)
-        if level in found.restarts and (name, level) not in self._begun:
-            counts[level] = None
-        self._begun.add((name, level))
-        before, own = counts[level], found.levels.get(level, _Level())
+        counts = self._counts.setdefault(self._families[name], [None] * _LEVELS)
+        before, own = counts[level], levels.get(level, _Level())
         counts[level] = own.start if before is None else before + 1
         counts[level + 1 :] = [None] * (_LEVELS - level - 1)
         if own.style == "bullet":
@@ -173,7 +163,7 @@ class Numbering:
 
         def number(place: re.Match[str]) -> str:
             index = int(place[1]) - 1
-            count, own = counts[index], found.levels.get(index, _Level())
+            count, own = counts[index], levels.get(index, _Level())
             return format_number(own.start if count is None else count, _FORMATS.get(own.style, "1"))
 
         return _PLACE.sub(number, own.text).strip()
@@ -182,27 +172,27 @@ class Numbering:
 def read_numbering(root: etree._Element | None) -> Numbering:
     if root is None:
         return Numbering()
-    families = {e.get("abstractnumid", ""): e for e in root.iterfind("abstractnum")}
-    lists = {}
+    described = {e.get("abstractnumid", ""): _levels(e) for e in root.iterfind("abstractnum")}
+    lists, families = {}, {}
     for element in root.iterfind("num"):
-        family = value(element, "abstractnumid")
-        levels, restarts = _levels(families.get(family)), set()
-        for override in element.iterfind("lvloverride"):
+        name, family = element.get("numid", ""), value(element, "abstractnumid")
+        lists[name] = dict(described.get(family, {}))
+        families[name] = family
+        for override in element.iterfind("lvloverride"):  # Such a list counts anew
+            families[name] = f"list {name}"
             level = _integer(override.get("ilvl"))
-            levels |= _levels(override)
+            lists[name] |= _levels(override)
             if (start := override.find("startoverride")) is not None:
-                restarts.add(level)
-                levels[level] = replace(levels.get(level, _Level()), start=_integer(start.get("val")))
-        lists[element.get("numid", "")] = _List(family, levels, frozenset(restarts))
-    return Numbering(lists)
+                lists[name][level] = replace(lists[name].get(level, _Level()), start=_integer(start.get("val")))
+    return Numbering(lists, families)
 
 
-def _levels(element: etree._Element | None) -> dict[int, _Level]:
+def _levels(element: etree._Element) -> dict[int, _Level]:
     return {
         _integer(level.get("ilvl")): _Level(
             (value(level, "numfmt") or "decimal").lower(), value(level, "lvltext"), _integer(value(level, "start"), 1)
         )
-        for level in (() if element is None else element.iterfind("lvl"))
+        for level in element.iterfind("lvl")
     }
 
 

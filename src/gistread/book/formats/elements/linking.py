@@ -196,20 +196,11 @@ class _Linker:
             return link.paragraph not in self._declared[link.path]
         if not self._follows(link) or len(link.around) - len(link.words) < _LEAST_AROUND:
             return False
-        return self._leads_back(link, note) or self._has_its_number(link, note)
+        return self._has_its_number(link, note)
 
     def _follows(self, link: _Link) -> bool:
         target = link.target
         return (self._order[target.path], target.first) > (self._order[link.path], link.paragraph)
-
-    def _leads_back(self, link: _Link, note: ParagraphRange) -> bool:
-        return any(
-            back.target == ParagraphRange(link.path, link.paragraph)
-            and bool(back.fragment)
-            and (back.start <= _LEAST_AROUND or back.end >= len(back.around) - _LEAST_AROUND)
-            for index in range(note.first, note.last or note.first)
-            for back in self._by_piece.get((note.path, index), ())
-        )
 
     def _has_its_number(self, link: _Link, note: ParagraphRange) -> bool:
         """Whether the note begins with the reference's sign, which is attached to the word before it."""

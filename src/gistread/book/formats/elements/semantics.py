@@ -120,12 +120,6 @@ def is_data_table(table: etree._Element) -> bool:
 BULLET = "•"
 _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"))
 _SMALL_ROMAN = ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
-_STYLE = re.compile(r"list-style(?:-type)?\s*:\s*([a-z-]+)", re.IGNORECASE)
-_BY_STYLE = {
-    **dict.fromkeys(("lower-alpha", "lower-latin"), "a"),
-    **dict.fromkeys(("upper-alpha", "upper-latin"), "A"),
-    **{"lower-roman": "i", "upper-roman": "I", "decimal": "1"},
-}
 MARKER_ATTRIBUTE = "data-marker"  # Attribute with an item's marker, for formats that count differently from HTML
 
 
@@ -134,15 +128,9 @@ def marker(parent: etree._Element, item: etree._Element, number: int, *, ordered
     own = item.get(MARKER_ATTRIBUTE)
     if own is not None:
         return f"{own} " if own else ""
-    style = _STYLE.search(parent.get("style") or "")
-    if style and style[1].lower() == "none":
-        return ""
     if not ordered:
         return f"{BULLET} "
-    kind = (item.get("type") or parent.get("type") or "").strip()
-    if style and style[1].lower() in _BY_STYLE:
-        kind = _BY_STYLE[style[1].lower()]
-    return f"{format_number(number, kind)}. "
+    return f"{format_number(number, (item.get('type') or parent.get('type') or '').strip())}. "
 
 
 def format_number(number: int, kind: str) -> str:

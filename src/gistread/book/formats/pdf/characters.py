@@ -3,7 +3,6 @@
 import ctypes
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -282,15 +281,3 @@ def name_tex_ligatures(text: str) -> str:
     is_cork = any("\x1b" <= character <= "\x1f" for character in text)
     named = text.translate(_TEX_LIGATURES | _CORK_PUNCTUATION if is_cork else _TEX_LIGATURES)
     return named.replace("\ufb02\n", "\r\n")
-
-
-_COMBINING = dict(
-    zip("`´¨ˆ˜¯˘˙ˇ¸˚˝", "\u0300\u0301\u0308\u0302\u0303\u0304\u0306\u0307\u030c\u0327\u030a\u030b", strict=True)
-)
-
-
-def composed(letter: str, accent: str) -> str:
-    """The letter with the accent as one character; empty if Unicode has none."""
-    base = {"ı": "i", "ȷ": "j"}.get(letter, letter)
-    both = unicodedata.normalize("NFC", base + _COMBINING[accent])
-    return both if len(both) == 1 and letter.isalpha() else ""

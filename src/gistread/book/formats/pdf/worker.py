@@ -14,7 +14,7 @@ import string
 import sys
 from collections.abc import Iterator
 from functools import partial
-from itertools import groupby, islice, pairwise
+from itertools import groupby, pairwise
 from statistics import median
 from typing import Any, BinaryIO
 
@@ -25,7 +25,6 @@ import pypdfium2.raw as pdfium
 from gistread.book.formats.pdf.characters import (
     LIGATURE_WIDTH_RATIO,
     PageCharacters,
-    composed,
     has_form_fields,
     links_of,
     lost_letter,
@@ -40,14 +39,12 @@ from gistread.system import limit_memory
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _WORD = re.compile(r"\S+")
 _LAST_HYPHEN = re.compile("\u00ad?[\u00ad\u2010]$")
-_ACCENT = re.compile("[`´¨ˆ˜¯˘˙ˇ¸˚˝]")
 _DROPPED = "\0"  # Replaces a character merged into another one, so that indices stay valid
 _BLANK = string.whitespace + _DROPPED
 # Characters without a meaning or a shape, to which some fonts map all their letters; hyphenation uses a few.
 _NAMELESS = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b\u2060\udb80-\udbff\ue000-\uf8ff\ufdd0-\ufdef\ufeff\ufffd-\uffff]"
 )
-_NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
 _LEAST_SPACE_EMS = 0.1
 _LOW_LETTERS = frozenset("acemnorsuvwxz")
 _DISTILLED = re.compile("Ghostscript|Distiller")  # From PostScript, where some spaces are only distances
@@ -99,7 +96,6 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
         text = page.get_textpage()
         characters = PageCharacters(text.raw)
         nameless = sum(1 for _ in _NAMELESS.finditer(characters.characters))
-        _compose_accents(characters)
         _measure_spaces(characters, lines_to_try)
         _find_lost_letters(characters, narrow_f)
         runs = list(_runs(characters, fonts))
@@ -162,25 +158,6 @@ def _is_small_capital(page: PageCharacters, index: int, turn: int) -> bool:
     near = [other for other in (index - 1, index + 1) if page.characters[other : other + 1] in _LOW_LETTERS]
     heights = [top - bottom for _, bottom, _, top in (rotate_box(page.box(each), turn) for each in (index, *near))]
     return max(heights[1:], default=0) > 0.85 * heights[0]
-
-
-def _compose_accents(page: PageCharacters) -> None:
-    """Join each accent to the letter below it: old TeX fonts write them separately."""
-    changed: dict[int, str] = {}
-    for index in [match.start() for match in islice(_ACCENT.finditer(page.characters), 2_000)]:
-        left, bottom, right, top = page.box(index)
-        middle, height = (left + right) / 2, (bottom + top) / 2
-        near = (index + 1, index + 2, *range(index - _NEAR_CHARACTERS, index + _NEAR_CHARACTERS))
-        for other in (each for each in near if 0 <= each < page.count and each not in changed):
-            letter = composed(page.characters[other], page.characters[index])
-            if not letter:
-                continue
-            start, low, end, high = page.box(other)
-            above = (height - (low + high) / 2) / (high - low or 1)
-            if start <= middle <= end and (-1 < above < 0 if page.characters[index] == "¸" else 0 < above < 1.2):
-                changed |= {other: letter, index: _DROPPED}
-                break
-    page.replace(changed)
 
 
 def _measure_spaces(page: PageCharacters, lines_to_try: int) -> None:
