@@ -100,18 +100,6 @@ class TestNotes:
                 id="InDesign",
             ),
             pytest.param('rain<a href="#n">[*]</a>', '<p id="n">* A note.</p>', "* A note.", id="the same sign"),
-            pytest.param(
-                'rain<a id="r" href="#n">1</a>',
-                '<p id="n">A note. <a href="#r">↩</a></p>',
-                "A note. ↩",
-                id="an arrow at its end",
-            ),
-            pytest.param(
-                'rain<a id="r" href="#n">1</a>',
-                '<dl><dt id="n"><a href="#r">1</a></dt><dd>A note.</dd></dl>',
-                "1\n\nA note.",
-                id="a list of definitions",
-            ),
         ],
     )
     def test_a_reference_leads_to_the_whole_note(self, text: str, note: str, expected: str) -> None:

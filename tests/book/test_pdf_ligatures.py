@@ -80,17 +80,6 @@ def test_ligatures_of_bitmap_fonts_of_tex_are_named(codes: str, text: str) -> No
     assert name_tex_ligatures(codes) == text
 
 
-def test_an_accent_set_over_a_letter_joins_it() -> None:
-    words = [
-        Put(20, 500, "G"),
-        Put(28.05, 500, "¨"),
-        Put(27.22, 500, "odel, "),
-        Put(60, 502, "´"),
-        Put(59, 500, "Emile"),
-    ]
-    assert read(Sheet(words)).text == "Gödel, Émile"
-
-
 def test_words_are_separated_by_distances_without_space_characters() -> None:
     words = [Put(20, 500, "The fiv"), Put(48.05, 500, "ef", tracking=2.6), Put(58.42, 500, "ish of the sea")]
     assert read(Sheet(words)).text == "The five fish of the sea"

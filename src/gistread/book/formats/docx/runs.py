@@ -94,6 +94,9 @@ class RunWriter:
             self._picture(element)
         elif name in _DELETED:
             self.state.changes += 1
+        elif name in ("omath", "omathpara"):
+            self.target.append(_equation(element, "math"))
+            self._leaf = None
         elif name == "bookmarkstart":
             if (place := element.get("name")) != "_GoBack":
                 self._add("span", id=place or "")
@@ -236,3 +239,25 @@ def _href(instruction: str) -> str:
         return (match[1] or "") + (f"#{place[1]}" if place else "")
     match = _REFERENCE_FIELD.match(instruction)
     return f"#{match[1]}" if match and "\\h" in instruction else ""
+
+
+# Elements of MathML for those of Word's equations.
+_MATH = {
+    **{"t": "mi", "f": "mfrac", "ssup": "msup", "ssub": "msub", "ssubsup": "msubsup", "rad": "mroot", "d": "mfenced"},
+    **{"limlow": "munder", "limupp": "mover", "m": "mtable", "eqarr": "mtable", "mr": "mtr"},
+}
+
+
+def _equation(element: etree._Element, tag: str = "mrow") -> etree._Element:
+    """An equation, or a part of one, as MathML."""
+    name = str(element.tag)
+    made = etree.Element(_MATH.get(name, tag))
+    made.text = element.text if name == "t" else None
+    made.extend(_equation(inner) for inner in element if not inner.tag.endswith("pr"))
+    if name == "rad":
+        made[:] = reversed(made)  # Word puts the degree first
+    elif name == "nary":
+        sign = etree.Element("mtext")
+        sign.text = value(element, "narypr/chr") or "∫"
+        made.insert(0, sign)
+    return made

@@ -1,7 +1,7 @@
 """Assembles a book from its documents: resolves links and detects note references in all their forms."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
@@ -164,9 +164,7 @@ class _Linker:
         if first + 1 < last and document.paragraphs[first].kind is ParagraphKind.BREAK:
             # A rule above the notes of a page.
             first += 1
-        is_element = first < last <= first + _LONGEST_NOTE_PIECES and not _is_only_number(
-            document.paragraphs[first:last]
-        )
+        is_element = first < last <= first + _LONGEST_NOTE_PIECES
         if not (declared or is_element):
             last = self._note_end(document, path, first, starts)
         return ParagraphRange(path, first, last)
@@ -179,8 +177,7 @@ class _Linker:
                 break
             if any(_is_reference(link) and self._follows(link) for link in self._by_piece.get((path, index), ())):
                 break
-        only_number = _is_only_number(document.paragraphs[first : first + 1])
-        return min(first + 1 + only_number, len(document.paragraphs))
+        return min(first + 1, len(document.paragraphs))
 
     def _is_note(self, link: _Link, note: ParagraphRange) -> bool:
         mark = self.documents[link.path].paragraphs[link.paragraph].marks[link.mark]
@@ -248,10 +245,6 @@ class _Linker:
 
 def _is_reference(link: _Link) -> bool:
     return bool(_REFERENCE.fullmatch(link.words))
-
-
-def _is_only_number(paragraphs: Sequence[ParsedParagraph]) -> bool:
-    return all(_REFERENCE.fullmatch(paragraph.words.strip()) for paragraph in paragraphs)
 
 
 def assemble(
