@@ -17,7 +17,6 @@ _WAIT_S = 2.0  # Seconds to wait for another process's write
 
 Value = str | int | bool
 Images = Literal["auto", "kitty", "sixel", "blocks", "dots"]
-LibraryView = Literal["covers", "list"]
 KvCache = Literal["auto", "f16", "q8_0", "q4_0"]
 ReadingMode = Literal["", "careful", "single-pass"]
 Prepare = Literal["auto", "when asked"]
@@ -72,8 +71,7 @@ class Config:
     # What the header line shows, separated by spaces.
     progress: Annotated[str, _Words(PROGRESS_PARTS)] = "title chapter chapter-left book-left page percent"
     images: Images = "auto"  # How pictures are drawn. `auto`: by the terminal's abilities.
-    pictures: bool = True  # Whether covers and pictures are shown among the text
-    library_view: LibraryView = "covers"  # How the library shows its books
+    pictures: bool = True  # Whether pictures are shown in the text
     # A command that reads aloud, with `{text}` and `{language}`. Empty: one found on this machine.
     speech_command: str = ""
     # Whether the terminal tells, or its bell, that an answer or a book is done while its window has no focus
@@ -87,7 +85,6 @@ class Config:
     paragraphs: Paragraphs = "auto"
     justify: bool = False  # Whether lines are justified
     hyphenate: bool = True  # Whether words may be hyphenated, by the rules of their language
-    columns: Annotated[int, _Range(1, 2)] = 1  # Columns of text side by side, where there is room
     bidi: Bidi = "auto"  # Who reorders right-to-left text: `on` gistread, `off` the terminal
     keys: dict[str, str] = field(default_factory=dict)  # Command id to its keys: `[keys]` in the file
 
@@ -96,8 +93,8 @@ _KEYS = "keys"
 # Settings of earlier versions: ignored in a file
 _RETIRED = frozenset(
     (
-        *("batch_tokens", "embedding_model", "fast_weights", "flash_attention"),
-        *("follow", "line_spacing", "mark_names", "reading_goal"),
+        *("batch_tokens", "columns", "embedding_model", "fast_weights", "flash_attention"),
+        *("follow", "library_view", "line_spacing", "mark_names", "reading_goal"),
     )
 )
 _UNWRITABLE = re.compile("[\n\ud800-\udfff]")  # A line break, and bytes of a path that are not UTF-8

@@ -42,7 +42,6 @@ class Paths:
     memories = PathWithin("cache", "memories")
     texts = PathWithin("cache", "texts")
     index = PathWithin("cache", "index")
-    covers = PathWithin("cache", "covers")
     weights = PathWithin("cache", WEIGHTS)
     snapshots = PathWithin("cache", SNAPSHOTS)
     measurements = PathWithin("cache", MEASUREMENTS)

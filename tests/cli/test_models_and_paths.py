@@ -84,7 +84,6 @@ def test_paths_are_where_the_variables_say(run: Run, home: Path) -> None:
             "memories",
             "texts",
             "index",
-            "covers",
             "weights",
             "models",
             "snapshots",

@@ -54,8 +54,7 @@ def check_whole(paths: Paths, books: int = 2) -> None:
     quote = data.position_quote(TEXT)
     assert quote is not None
     assert quote.exact == "the lamp went ou"
-    assert (data.zoom(TEXT), data.bound_choice(TEXT), data.bound_choice(OTHER)) == (
-        "chapters",
+    assert (data.bound_choice(TEXT), data.bound_choice(OTHER)) == (
         BoundChoice(whole=True),
         None,
     )
@@ -109,10 +108,10 @@ def test_damaged_lines_and_foreign_records_cost_themselves_alone(paths: Paths) -
     with (paths.data / "books" / f"{OTHER}.jsonl").open("ab") as file:
         file.write(b"garbage\n" + encode_line({"kind": "position", "offset": {"page": 3}}))
         file.write(encode_line({"kind": "question", "question": "Whole?"}) + encode_line({"kind": ["cloud"]}))
-        file.write(encode_line({"kind": "cloud"}) + encode_line({"kind": "zoom", "level": "book"}) + b"torn")
+        file.write(encode_line({"kind": "cloud"}) + encode_line({"kind": "bound", "whole": True}) + b"torn")
     with (paths.data / "marks" / f"{TEXT}.jsonl").open("ab") as file:
         file.write(encode_line({"kind": "highlight", "id": "1", "changed_at": 9.0, "place": 3}))
-    assert UserData(paths).zoom(OTHER) == "book"
+    assert UserData(paths).bound_choice(OTHER) == BoundChoice(whole=True)
     assert UserData(paths).questions(OTHER) == []
     assert len(MarkStore(paths).marks(TEXT)) == 3
 

@@ -357,7 +357,7 @@ async def test_a_question_ahead_of_the_memory_uses_the_text_up_to_the_reading_pl
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
         await engine.stopped.wait()
-        await pilot.press("1", "0", "%")
+        await pilot.press(*":10%", "enter")
         await until(pilot, lambda: screen.controllers.context.position.looking)
         await pilot.press("enter")
         await until(pilot, lambda: "answers stop at 1" in text_of(app))

@@ -5,21 +5,13 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from gistread.config import load_config
-from gistread.library.metadata import read_book_file
-from gistread.store.catalogue import Catalogue
 from gistread.store.model import SavedQuestion
 from gistread.store.user_data import UserData
-from gistread.tui.drawing import Drawer, ImageMode
-from gistread.tui.library_work import Covers
 from gistread.tui.screens.library import LibraryScreen
 from gistread.tui.screens.reading import ReadingScreen
-from gistread.tui.widgets.book_list import BookList
-from gistread.tui.widgets.book_rows import SMALL
 from tests.tui.books import small_book
 from tests.tui.library import SIZE, entries, library_of, read_first, type_quickly
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until
-from tests.tui.test_inline_pictures import BLUE, illustrated, rows_of
 
 
 async def test_an_empty_library_says_how_to_open_a_book_and_offers_the_sample(tmp_path: Path) -> None:
@@ -97,33 +89,3 @@ async def test_a_path_is_proposed_as_it_is_typed(tmp_path: Path, folder: Path, m
         await pilot.press("tab", "enter")
         screen = await opened(pilot)
         assert screen.book.title == "The Long Tale"
-
-
-async def test_one_key_changes_covers_to_a_list_for_good_and_both_are_walked_with_the_arrows(
-    tmp_path: Path, folder: Path
-) -> None:
-    async with library_of(folder, tmp_path) as pilot:
-        books = pilot.app.screen.query_one("#books", BookList)
-        assert books.row_height > 2
-        await pilot.press("right", "right", "down", "left")
-        assert books.index == 1
-        await pilot.press("w")
-        assert (books.row_height, books.index) == (1, 1)
-        await pilot.press("down")
-        assert books.index == 2
-        await pilot.press("escape")
-    assert load_config(paths_in(tmp_path).config_file).library_view == "list"
-
-
-async def test_a_cover_is_drawn_and_kept_small_on_disk(tmp_path: Path) -> None:
-    path = illustrated(tmp_path, cover=True)
-    file = read_book_file(path)
-    Catalogue(paths_in(tmp_path)).add([file])
-    app = app_on(None, tmp_path)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: len(rows_of(app, BLUE)) == SMALL.rows)
-    path.write_bytes(b"changed")
-    again = Covers(paths_in(tmp_path).covers, Drawer(ImageMode.BLOCKS, str))
-    entry = entries(tmp_path)[0]
-    await again.load([entry], lambda: None)
-    assert again.of(entry) is not None

@@ -51,7 +51,7 @@ async def test_a_key_hides_the_memory_for_later_books_too(tmp_path: Path) -> Non
         await until(pilot, lambda: "Memory" not in text_of(app))
         await pilot.press("tab")
         await until(pilot, lambda: screen.panes.current is Pane.ANSWERS)
-        await pilot.press("escape", "<")
+        await pilot.press("escape")
         await until(pilot, lambda: not load_config(paths_in(tmp_path).config_file).memory)
         await pilot.press("M")
         await until(pilot, lambda: "Memory" in text_of(app))

@@ -108,9 +108,9 @@ async def test_a_reader_who_peeks_at_ten_places_and_quits_finds_their_place(
         await until(pilot, lambda: screen.book_pane.place > 0)
         place = screen.book_pane.place
         bound = screen.controllers.line.bound
-        for peek in ("50%", "G", "30%", "]", "60%", "40%", "10%", "70%", "20%", "55%"):
+        for peek in (":50%", "G", ":30%", "]", ":60%", ":40%", ":10%", ":70%", ":20%", ":55%"):
             before = screen.book_pane.place
-            await pilot.press(*peek)
+            await pilot.press(*peek, *(["enter"] if peek[0] == ":" else []))
             await until(pilot, lambda before=before: screen.book_pane.place != before)
         assert screen.controllers.line.bound == bound
         await pilot.press("q")
@@ -126,7 +126,7 @@ async def test_after_a_restart_the_reading_place_is_restored(tmp_path: Path) -> 
     app = app_on(book, tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        await pilot.press("3", "0", "%")
+        await pilot.press(*":30%", "enter")
         await until(pilot, lambda: screen.book_pane.place > 0)
         await until(pilot, lambda: screen.controllers.context.position.looking)
         await pilot.press("enter")

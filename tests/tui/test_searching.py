@@ -40,7 +40,7 @@ async def test_hits_appear_while_typing_escape_returns_and_enter_stays(tmp_path:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
-        await pilot.press("1", "7", "j")
+        await pilot.press(*"j" * 17)
         await until(pilot, lambda: screen.book_pane.scroll_offset.y == 17)
         await search(pilot, "paragraph 77")
         await until(pilot, lambda: screen.book_pane.scroll_offset.y > 100)
@@ -80,11 +80,11 @@ async def test_the_next_hit_wraps_around_with_a_message(tmp_path: Path) -> None:
         assert "/tea" not in lines(app)[-1]
 
 
-async def test_search_goes_backward_by_a_count_from_the_view(tmp_path: Path) -> None:
+async def test_search_goes_backward_from_the_view(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
-        await pilot.press("5", "0", "%")
+        await pilot.press(*":50%", "enter")
         await until(pilot, lambda: screen.book_pane.place > 0)
         here = screen.book_pane.place
         await search(pilot, "Chapter")
@@ -98,9 +98,9 @@ async def test_search_goes_backward_by_a_count_from_the_view(tmp_path: Path) -> 
         await pilot.press("escape", "g")
         await until(pilot, lambda: screen.book_pane.scroll_offset.y == 0)
         await search(pilot, "Chapter")
-        await pilot.press("enter", "4", "n")
+        await pilot.press("enter", *"nnnn")
         await until(pilot, lambda: "5 of 20" in lines(app)[-1])
-        await pilot.press("9", "0", "%")
+        await pilot.press(*":90%", "enter")
         await until(pilot, lambda: screen.book_pane.place > 0.88 * len(screen.book.text))
         await pilot.press("n")
         await until(pilot, lambda: "19 of 20" in lines(app)[-1] or "20 of 20" in lines(app)[-1])

@@ -7,10 +7,10 @@ from pathlib import Path
 from gistread.book.series import join_books
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered, Started
-from gistread.store.model import BoundChoice, Citation
+from gistread.store.model import Citation
 from gistread.tui.progress import chapter_words
 from tests.tui.books import long_book, small_book
-from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, filled, lines, read_whole, text_of, until
+from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, lines, read_whole, text_of, until
 
 WIDE = (130, 44)
 SAGA = join_books("The Whole Saga", (), [small_book(), replace(long_book(20), title="The Long Road")])
@@ -21,53 +21,15 @@ def says(text: str) -> str:
     return f"This is paragraph {numbers[-1]}. The road went on along the river." if numbers else "The lamp and the boy."
 
 
-def zoomed(app: object) -> str:
-    """The zoom level shown above the memory."""
-    levels = {"series", "book", "volume", "chapter", "section"}
-    return next((word for word in (filled(app, row) for row in range(8)) if word in levels), "")
-
-
-def memory_side(app: object) -> list[str]:
-    return [line[79:].strip(" ▏▌") for line in lines(app)]
-
-
-async def test_a_series_has_a_zoom_level_of_volumes(tmp_path: Path) -> None:
-    app = app_on(SAGA, tmp_path, SteppedEngine(says=says))
-    async with app.run_test(size=WIDE) as pilot:
-        screen = await read_whole(pilot)
-        await until(pilot, lambda: zoomed(app) == "section")
-        screen.controllers.line.choose_bound(BoundChoice(whole=True))
-        for level in ("chapter", "volume", "series"):
-            await pilot.press("<")
-            await until(pilot, lambda level=level: zoomed(app) == level)
-            if level == "volume":
-                titles = [line for line in memory_side(app) if line in (SAGA.volumes[0].title, SAGA.volumes[1].title)]
-                assert titles == ["The Lamp at Skerry Point", "The Long Road"]
-                await pilot.press("tab", "down", "enter")
-                await until(pilot, lambda: screen.book_pane.place == SAGA.volumes[1].heading)
-                await until(pilot, lambda: screen.memory_pane.view.here is not None)
-        assert "The Whole Saga" in memory_side(app)
-        await pilot.press(">", ">", ">", ">", ">")
-        await until(pilot, lambda: zoomed(app) == "section")
-
-
-async def test_a_single_book_has_no_level_of_volumes(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
-    async with app.run_test(size=WIDE) as pilot:
-        await read_whole(pilot)
-        await until(pilot, lambda: zoomed(app) == "section")
-        assert "volume" not in text_of(app)
-        await pilot.press("<", "<")
-        await until(pilot, lambda: zoomed(app) == "book")
-
-
 async def test_the_contents_and_the_line_above_the_text_name_the_volumes(tmp_path: Path) -> None:
     app = app_on(SAGA, tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: "The Whole Saga" in text_of(app))
         await pilot.press("t")
-        await until(pilot, lambda: "▾ The Long Road" in text_of(app))
-        at = next(index for index, line in enumerate(lines(app)) if "▾ The Lamp at Skerry Point" in line)
+        await until(pilot, lambda: "Chapter 2" in text_of(app) and "The Long Road" in text_of(app))
+        at = next(
+            index for index, line in enumerate(lines(app)) if "The Lamp at Skerry Point" in line and "min" in line
+        )
         assert "I. The Lamp" in lines(app)[at + 1]
         await pilot.press("escape")
         await pilot.press("]", "]")

@@ -80,9 +80,7 @@ async def test_every_typography_setting_keeps_the_place(tmp_path: Path) -> None:
         assert screen.book_pane.place <= place <= screen.book_pane.visible_range[1]
 
 
-async def test_focus_mode_shows_only_the_text_in_two_columns_on_request_and_gives_way_to_a_question(
-    tmp_path: Path,
-) -> None:
+async def test_focus_mode_shows_only_the_text_and_gives_way_to_a_question(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
@@ -92,12 +90,6 @@ async def test_focus_mode_shows_only_the_text_in_two_columns_on_request_and_give
         assert "Memory" not in shown
         assert "choose a model" not in shown
         assert "This is paragraph 0" in shown
-        await pilot.press("vertical_line")
-        await pilot.pause()
-        assert screen.book_pane.column_count == 2
-        await pilot.press("vertical_line")
-        await pilot.pause()
-        assert screen.book_pane.column_count == 1
         await pilot.press("z")
         await until(pilot, lambda: "Memory" in "\n".join(lines(app)))
         await pilot.press("z", "space")
@@ -116,8 +108,8 @@ def test_the_terminal_or_gistread_reorders_right_to_left_text() -> None:
     assert not reorders("off", {})
 
 
-async def test_words_found_and_selected_in_a_justified_spread_are_those_of_the_book(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path, config=Config(justify=True, columns=2, paragraphs="indent"))
+async def test_words_found_and_selected_in_justified_text_are_those_of_the_book(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path, config=Config(justify=True, paragraphs="indent"))
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
         await pilot.press("z")

@@ -17,7 +17,6 @@ PARTS = {
     MEMORIES: "gists and facts; a model needs hours to make them again",
     "texts": "text extracted from books",
     "index": "the words of all books, for searching the library",
-    "covers": "pictures of covers",
     "weights": "faster copies of models",
     "snapshots": "prompts that a model has evaluated",
 }

@@ -1,4 +1,4 @@
-"""Reads titles, authors and covers from as little of a file as possible. In slow ones, the file name is the title."""
+"""Reads titles and authors from as little of a file as possible. In slow ones, the file name is the title."""
 
 import hashlib
 import io
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gistread.book.formats.archive import Archive, ArchiveError
-from gistread.book.images import read_image
 from gistread.book.model import Book
 from gistread.book.normalise import clean_line
 from gistread.book.open import open_file, read_book
@@ -109,27 +108,6 @@ def _whole(book: Book) -> BookFile:
 
 def _named(title: str, authors: Iterable[str], source_format: str) -> BookFile:
     return BookFile(Path(), "", 0, 0, clean_line(title), tuple(map(clean_line, authors)), source_format)
-
-
-def read_cover(path: Path) -> bytes:
-    """The bytes of an EPUB's or FB2's cover, or of a PDF's first page; empty if there is none. Raises BookError."""
-    with open_file(path) as stream:
-        kind = identify(stream.peek(HEAD_BYTES)[:HEAD_BYTES], path.name)
-        source = ""
-        try:
-            if kind is None and identify_zip(archive := Archive(stream)) is ReadableFormat.EPUB:
-                from gistread.book.formats.epub_package import read_package
-
-                source = read_package(archive).cover
-        except ArchiveError as error:
-            raise BookError(f"{path.name} cannot be read: {error}.") from error
-        if kind is ReadableFormat.PDF:
-            from gistread.book.formats.pdf.process import draw_cover
-
-            return draw_cover(stream)
-        if kind is ReadableFormat.FB2:
-            source = read_book(stream, path.name).cover
-    return read_image(path, source) if source else b""
 
 
 def examine_file(path: Path) -> BookFile:

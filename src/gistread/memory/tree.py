@@ -1,6 +1,6 @@
 """The memory tree (MemWalker, section 3.1): gists of pages, and summaries of chapters, parts and the whole book.
 
-MemWalker walks down the tree, and the user can zoom. A memory that outgrows the window is shown by its upper levels
+MemWalker walks down the tree. A memory that outgrows the window is shown by its upper levels
 (ReadAgent, Appendices F.3 and I), from one line for the whole book to the gists of pages where that matters most.
 More than eight neighbours are grouped evenly. Summaries are guarded like gists and stored by their text
 (`derived.py`); sentences stand in for missing summaries.
@@ -69,23 +69,6 @@ def nodes(top: T) -> Iterator[T]:
     for child in top.children:
         yield from nodes(child)
     yield top
-
-
-def chapters(memory: GistMemory, top: Node) -> list[Node]:
-    """The chapters in order: the largest nodes within one chapter. Without chapters, the children of the top."""
-    found = _largest_within(memory, top, chapter_of)
-    return found if len(found) > 1 else list(top.children)
-
-
-def volumes(memory: GistMemory, top: Node) -> list[Node]:
-    return _largest_within(memory, top, lambda book, page: book.volume_index(page.start))
-
-
-def _largest_within(memory: GistMemory, node: Node, section_of: Callable[[Book, Page], int]) -> list[Node]:
-    first, last = (section_of(memory.book, memory.entry(number).page) for number in (node.first, node.last))
-    if first == last or not node.children:
-        return [node]
-    return [one for child in node.children for one in _largest_within(memory, child, section_of)]
 
 
 def current_tree(memory: GistMemory) -> Node:

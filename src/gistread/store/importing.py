@@ -136,8 +136,6 @@ def _columns(record: Record) -> dict[str, object]:
         case "position":
             place = {name: record[name] for name in ("words", "read", "behind") if record.get(name)}
             return {"position": int(record["offset"]), "place": to_json(place)}
-        case "zoom":
-            return {"zoom": str(record["level"])}
         case "bound":
             return {"bound": to_json({"whole": bool(record["whole"])})}
         case "reading":

@@ -91,14 +91,6 @@ class UserData:
         row = self._text(sha256)
         return decoded(TextQuote, from_json(row["place"]).get("words")) if row else None
 
-    def zoom(self, sha256: str) -> str:
-        """The last zoom level of the memory; empty if never chosen."""
-        row = self._text(sha256)
-        return row["zoom"] if row else ""
-
-    def set_zoom(self, sha256: str, level: str) -> None:
-        self._set(sha256, zoom=level)
-
     def bound_choice(self, sha256: str) -> BoundChoice | None:
         """Where answers about a book stop; None if never chosen."""
         row = self._text(sha256)

@@ -267,7 +267,7 @@ class GistreadApp(App[None]):
         from gistread.tui.screens.library import LibraryScreen
 
         if not isinstance(self.screen, LibraryScreen):
-            books = Books(self.paths, self.services.drawer)
+            books = Books(self.paths)
             self.push_screen(LibraryScreen(books, self.services, self._session, back_to), self._open_from_library)
 
     async def action_figures(self) -> None:

@@ -2,88 +2,31 @@
 
 import asyncio
 import contextlib
-import io
 import subprocess
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gistread.errors import GistreadError, StorageError
+from gistread.errors import StorageError
 from gistread.library import adding, indexing
 from gistread.library.entries import LibraryEntry, list_entries
-from gistread.library.metadata import examine_file, read_cover
+from gistread.library.metadata import examine_file
 from gistread.library.shelf import Shelf, open_shelf
 from gistread.memory.store import BookProgress, all_memories, furthest_memories
 from gistread.paths import Paths
 from gistread.store.catalogue import Catalogue
-from gistread.store.files import make_folder, replace_file
 from gistread.store.pace import ReadingSpeed
 from gistread.store.user_data import UserData
-from gistread.tui.drawing import Drawer
 from gistread.tui.services import AppServices
-from gistread.tui.text.figure import Figure
 
 if TYPE_CHECKING:
     from gistread.readers.events import ReaderEvent
     from gistread.session.library import BooksNamed, LibraryQuestion
     from gistread.session.models import ModelPair
     from gistread.session.session import Session
-
-
-_WITH_COVERS = ("epub", "fb2", "pdf", "")  # formats with covers; books opened by earlier versions have no format
-_PIXELS = 320, 480  # maximum size of the copy on disk
-
-
-class Covers:
-    def __init__(self, folder: Path, drawer: Drawer) -> None:
-        self._folder = folder
-        self._drawer = drawer
-        self._figures: dict[tuple[str, ...], Figure | None] = {}  # By the book's ids; None if it has no cover
-        self._wanted: list[LibraryEntry] = []
-        self._loading = False
-
-    def of(self, entry: LibraryEntry) -> Figure | None:
-        return self._figures.get(entry.ids)
-
-    async def load(self, entries: Iterable[LibraryEntry], loaded: Callable[[], object]) -> None:
-        """Load these covers one by one, replacing the waiting list; call `loaded` after each."""
-        self._wanted = [entry for entry in entries if entry.ids not in self._figures]
-        if self._loading:
-            return
-        self._loading = True
-        try:
-            while self._wanted:
-                entry = self._wanted.pop(0)
-                if entry.ids in self._figures or entry.path is None or entry.format not in _WITH_COVERS:
-                    continue
-                self._figures[entry.ids] = None
-                with suppress(GistreadError):  # without a cover the title is drawn
-                    self._figures[entry.ids] = await asyncio.to_thread(self._read, entry, entry.path)
-                    loaded()
-        finally:
-            self._loading = False
-
-    def _read(self, entry: LibraryEntry, path: Path) -> Figure | None:
-        kept = self._folder / f"{entry.digest}.jpg"  # Empty for a book without a cover
-        with suppress(OSError, GistreadError):
-            if entry.digest:
-                data = kept.read_bytes()
-                return self._drawer.figure(data, _PIXELS) if data else None
-        if entry.missing:
-            return None
-        data = read_cover(path)
-        figure = self._drawer.figure(data, _PIXELS) if data else None
-        with suppress(OSError):
-            if entry.digest:
-                out = io.BytesIO()
-                if figure is not None:
-                    figure.pixels.save(out, "JPEG", quality=90)
-                make_folder(self._folder)
-                replace_file(kept, out.getvalue())
-        return figure
 
 
 _FEW = 3  # number of books up to which the sample is offered too
@@ -141,14 +84,13 @@ class LibraryAsker:
 
 
 class Books:
-    def __init__(self, paths: Paths, drawer: Drawer) -> None:
+    def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._indexer: subprocess.Popen[bytes] | None = None
         self._user_data = UserData(paths)
         self.catalogue = Catalogue(paths)
         self._pace = ReadingSpeed(paths)
         self._memories = paths.memories
-        self.covers = Covers(paths.covers, drawer)
         self.read_by: Mapping[str, BookProgress] = {}  # the longest memory of each book, by the SHA-256 of its text
 
     def entries(self) -> tuple[list[LibraryEntry], str]:

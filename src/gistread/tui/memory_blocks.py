@@ -2,21 +2,14 @@
 
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from gistread.book.model import Book
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
 from gistread.memory.passages import sentence_at
-from gistread.memory.tree import chapter_of
 from gistread.readers.events import OpenedBy
 from gistread.tui.book_blocks import inline_spans, turnover
 from gistread.tui.text import Block, Span
 from gistread.units import counted
-
-if TYPE_CHECKING:
-    from gistread.memory.tree import Node
-
 
 # Where a gist comes from, in words.
 _SOURCES = {
@@ -31,33 +24,6 @@ _HERE = "▌"  # Rail of the page that the user is reading
 BEGUN = "begun"  # Kind in the key of the page under way; its start follows
 
 
-class Zoom(StrEnum):
-    """Zoom levels of the memory, from the farthest."""
-
-    BOOK = "book"
-    VOLUME = "volume"  # only in a series
-    CHAPTER = "chapter"
-    PAGE = "page"
-
-    @property
-    def coarse(self) -> bool:
-        return self is not Zoom.PAGE
-
-    def said(self, book: Book) -> str:
-        if self is Zoom.PAGE:
-            return "section"
-        return "series" if self is Zoom.BOOK and book.volumes else self.value
-
-    def step(self, by: int, book: Book) -> "Zoom":
-        """The level `by` steps nearer, or the nearest one."""
-        levels = levels_of(book)
-        return levels[max(0, min(len(levels) - 1, levels.index(self) + by))]
-
-
-def levels_of(book: Book) -> list[Zoom]:
-    return [zoom for zoom in Zoom if book.volumes or zoom is not Zoom.VOLUME]
-
-
 AHEAD = "ahead of you"
 
 
@@ -70,7 +36,7 @@ class Opening:
 
 @dataclass(slots=True)
 class View:
-    """State of the memory pane: zoom, pages opened, pinned and refused, and how far the user has read."""
+    """State of the memory pane: pages opened, pinned and refused, and how far the user has read."""
 
     opened: dict[int, Opening] = field(default_factory=dict)
     cited: frozenset[Range] = frozenset()  # Places in the book that answers cite
@@ -85,7 +51,6 @@ class View:
     guide: tuple[tuple[str, str], ...] = ()  # Text of an empty memory: (text, id of the command that a click runs)
     ahead: tuple[MemoryEntry, ...] = ()  # Pages read ahead of a gap, by place
     reading: bool = False  # Whether the model is reading the book
-    zoom: Zoom = Zoom.PAGE
     bound: int | None = None  # Gists of text beyond this offset are not shown; None: all are
 
     def shows(self, page: Page) -> bool:
@@ -188,42 +153,6 @@ def _page_block(
 def _railed(block: Block) -> Block:
     """The block of the page that the user is reading: a rail in place of its first column, on a ground of its own."""
     return replace(block, rail=_HERE, indent=block.indent - 1, hanging=block.hanging[1:], ground="opened")
-
-
-def part_blocks(memory: GistMemory, part: "Node", view: View) -> list[Block]:
-    """Blocks of a run of pages: title of the chapter or book, and summary."""
-    start = memory.entry(part.first).page.start
-    key = ("part", part.first)
-    match view.zoom:
-        case Zoom.BOOK:
-            title = memory.book.title
-        case Zoom.VOLUME:
-            title = memory.book.volume_title(start)
-        case _:
-            title = _titles_that_begin(memory, part.first)
-    blocks = [Block(title, key=key, style="heading", level=3)] if title else []
-    read = view.bound is None or memory.entry(part.last).page.end <= view.bound
-    text = " ".join(part.summary.text.split()) if read else "Summed up here once you have read it."
-    tail, above = _part_tail(part, view), 0 if title else 1
-    blocks.append(Block(text, key=key, style="gist" if read else "muted", indent=2, tail=tail, blank_before=above))
-    return blocks
-
-
-def offer_blocks(offer: str) -> list[Block]:
-    """A line above the parts that offers to summarise them."""
-    spans = (Span(0, len(offer), "link", "make-coarser"),)
-    return [Block(offer, key=("offer", 0), style="muted", spans=spans)] if offer else []
-
-
-def _part_tail(part: "Node", view: View) -> str:
-    words = [f"section {part.first}" if part.first == part.last else f"sections {part.first}–{part.last}"]
-    if not part.made:
-        words.append("from its gists")
-    elif part.summary.source is not GistSource.MODEL:
-        words.append(_SOURCES[part.summary.source])
-    if view.here is not None and part.first <= view.here <= part.last:
-        words.append("← you")
-    return " · ".join(words)
 
 
 def guide_blocks(view: View) -> list[Block]:
@@ -355,15 +284,6 @@ def _chapter_that_begins(memory: GistMemory, number: int) -> str:
     if number > 1 and book.chapter_index(memory.entry(number - 1).page.start) == chapter:
         return ""
     return book.chapters[chapter].title
-
-
-def _titles_that_begin(memory: GistMemory, number: int) -> str:
-    book = memory.book
-    page = memory.entry(number).page
-    chapter = chapter_of(book, page)
-    if len(book.chapters) < 2 or (number > 1 and chapter_of(book, memory.entry(number - 1).page) == chapter):
-        return ""
-    return " · ".join(one.title for one in book.chapters[book.chapter_index(page.start) : chapter + 1])
 
 
 def _gutter(memory: GistMemory) -> int:

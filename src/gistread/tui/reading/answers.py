@@ -2,9 +2,6 @@
 
 import asyncio
 
-from textual import events
-from textual.timer import Timer
-
 from gistread.errors import StorageError
 from gistread.exporting.markdown import as_markdown
 from gistread.exporting.model import Export
@@ -25,8 +22,6 @@ from gistread.tui.widgets.input_line import InputLineClient
 from gistread.units import in_quotes
 
 _CITATION_TOP = 0.2
-# A digit with an answer in view is the number of a source, unless another key follows within this time.
-CITATION_PAUSE_S = 0.6
 
 
 class AnswerController:
@@ -37,7 +32,6 @@ class AnswerController:
         self._navigation = navigation
         self._pages = pages
         self._marks = marks
-        self._timer: Timer | None = None
 
     def followed(self, event: AnswersPane.Followed) -> None:
         match event.target:
@@ -119,34 +113,6 @@ class AnswerController:
         self._navigation.jump(offset, top, return_to=Pane.ANSWERS if from_answers else None)
         if panes.narrow:
             panes.show(Pane.BOOK)
-
-    def key(self, event: events.Key) -> None:
-        """A digit while the book has the focus begins a count; Escape drops it; the next command takes it."""
-        context, count = self._context, self._context.book_pane.count
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
-        if context.screen.focused is not context.book_pane:
-            count.drop()
-        elif event.key == "escape" and count.pending:
-            count.drop()
-            event.stop()
-        elif count.add(event.character):
-            event.stop()
-            number = int(count.typed)
-            if number <= 9 and self._sources_in_view():
-                self._timer = context.screen.set_timer(CITATION_PAUSE_S, lambda: self._follow_digit(number))
-
-    def _sources_in_view(self) -> bool:
-        answers = self._context.answers_pane
-        shown = answers.size.height if answers.display else self._context.screen.has_class("-strip")
-        return bool(answers.exchanges and answers.exchanges[-1].record.citations and shown)
-
-    def _follow_digit(self, number: int) -> None:
-        self._timer = None
-        self._context.book_pane.count.drop()
-        self._context.refresh()
-        self.follow(number)
 
 
 class ThreadController(InputLineClient):

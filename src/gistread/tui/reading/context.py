@@ -188,10 +188,6 @@ class ReadingContext:
         key = self.answers_pane.cursor_key if self.panes.current is Pane.ANSWERS else None
         return key[1] if isinstance(key, tuple) else len(self.answers_pane.exchanges) - 1
 
-    def take_count(self) -> int:
-        """Take the number typed before the command; 1 without one."""
-        return self.book_pane.count.take() or 1
-
     def notify(self, text: str, *, timeout: float | None = None) -> None:
         self.screen.notify(text, timeout=timeout)
 

@@ -11,7 +11,7 @@ from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.answers import AnswerController, ThreadController
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.links import LinkController
-from gistread.tui.reading.memory_pages import MemoryPages, MemoryZoom
+from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import QuestionLine
@@ -33,12 +33,9 @@ _BEING_READ, _SIGN = "being-read", "◌"  # the page the model is reading: only 
 
 
 class SessionListener:
-    def __init__(
-        self, context: ReadingContext, questions: QuestionController, zoom: MemoryZoom, pages: MemoryPages
-    ) -> None:
+    def __init__(self, context: ReadingContext, questions: QuestionController, pages: MemoryPages) -> None:
         self._context = context
         self._questions = questions
-        self._zoom = zoom
         self._pages = pages
         self._due = False
         self._was_running = False
@@ -51,9 +48,6 @@ class SessionListener:
                 pane.show_memory(memory)
                 context.answers_pane.places = Places(len(memory.book.text), memory, memory.book)
                 self._pages.show_here(scroll=True)
-                self._zoom.redraw()
-            case events.PageRead() | events.ArtifactGrown():
-                self._zoom.memory_grew()
             case events.QuestionAsked(question=question):
                 self._questions.on_asked(question)
             case events.QuestionStarted():
@@ -124,7 +118,6 @@ class Controllers:
         self.speech = ReadAloud(context)
         self.typography = Typography(context)
         self.pages = MemoryPages(context, self.navigation)
-        self.zoom = MemoryZoom(context)
         self.reading_along = ReadingAlong(context)
         self.answers = AnswerController(context, self.navigation, self.pages, self.marks)
         self.line = QuestionLine(context)
@@ -133,7 +126,7 @@ class Controllers:
         self.threads = ThreadController(context, self.questions, self.line)
         self.people = PeopleController(context, self.navigation, lambda: self.line.bound)
         self.recap = RecapController(context, self.navigation, self.line.known)
-        self.session = SessionListener(context, self.questions, self.zoom, self.pages)
+        self.session = SessionListener(context, self.questions, self.pages)
 
     def on_message(self, event: Message) -> None:
         match event:

@@ -80,7 +80,6 @@ class LinkController:
 
     def step(self, step: int) -> None:
         """Choose another link on the screen, from the last to the first."""
-        step *= self._context.take_count()
         view = self._pane.visible_range
         if view is None:
             return

@@ -1,24 +1,14 @@
-"""The memory's pages (open, pin, move, scroll with the book) and its zoom levels."""
+"""The memory's pages: open, pin, move, scroll with the book."""
 
-import asyncio
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from gistread.session.estimate import artifacts_left
 from gistread.tui.commands import BY_ID
-from gistread.tui.memory_blocks import Zoom, half_of, levels_of
+from gistread.tui.memory_blocks import half_of
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.text import Clicked, Mark
 from gistread.tui.widgets.memory_pane import MemoryPane
-from gistread.units import format_duration
-
-if TYPE_CHECKING:
-    from gistread.memory.model import GistMemory
-    from gistread.memory.tree import Node
 
 _MOST = 4  # The page at the top of the view is left for the next one once less than a quarter of the view is of it
 
@@ -103,7 +93,7 @@ class MemoryPages:
         match event.block_key:
             case ("page", int(number)):
                 pane.toggle_page(number)
-            case ("part" | "ahead" | "begun", int()):
+            case ("ahead" | "begun", int()):
                 pane.action_go_to_page()
 
     @property
@@ -113,10 +103,10 @@ class MemoryPages:
         return self._context.memory_pane.chosen if in_memory else self._context.memory_pane.view.here
 
     def open(self) -> None:
-        """Open or close the chosen page; zoomed out, go to it in the book."""
+        """Open or close the chosen page; of one read ahead, go to it in the book."""
         pane = self._context.memory_pane
         ahead = isinstance(pane.cursor_key, tuple) and pane.cursor_key[0] == "ahead"
-        if self._context.panes.current is Pane.MEMORY and (pane.view.zoom.coarse or ahead):
+        if self._context.panes.current is Pane.MEMORY and ahead:
             pane.action_go_to_page()
         elif (number := self._read_page()) is not None:
             if self._context.panes.narrow:
@@ -125,9 +115,6 @@ class MemoryPages:
 
     def pin(self) -> None:
         pane = self._context.memory_pane
-        if self._context.panes.current is Pane.MEMORY and pane.view.zoom.coarse:
-            self._context.warn("Zoom in to choose a section.")
-            return
         if (number := self._read_page()) is None:
             return
         pane.toggle_pin(number)
@@ -144,96 +131,3 @@ class MemoryPages:
             self._context.warn("The model has not read this section yet.")
             return None
         return number
-
-
-GROWN_S = 1.0  # time between redraws of the zoomed-out memory while pages or summaries are added
-
-
-class MemoryZoom:
-    def __init__(self, context: ReadingContext) -> None:
-        self._context = context
-        self._grown = False
-
-    def restore(self, level: str) -> None:
-        """Restore a saved zoom level; ignores an unknown or empty one."""
-        if level in levels_of(self._context.book):
-            self._zoom_to(Zoom(level))
-
-    def step(self, step: int) -> None:
-        self.to(self._context.memory_pane.view.zoom.step(step, self._context.book))
-
-    def to(self, level: str) -> None:
-        context = self._context
-        if context.memory_pane.memory is None or not context.memory_pane.memory.entries:
-            context.warn("No section has been read yet.")
-            return
-        if context.panes.narrow and context.panes.current is not Pane.MEMORY:
-            context.panes.show(Pane.MEMORY)
-        self._zoom_to(Zoom(level))
-        context.user_data.save(lambda data, sha256: data.set_zoom(sha256, level))
-
-    def summarise(self) -> None:
-        """Let the model write the missing summaries of chapters, volumes and book."""
-        from gistread.memory.artifacts import ALL_SUMMARIES
-
-        session = self._context.session
-        if session is None:
-            self._context.warn("The book is still being opened.")
-        elif obstacle := session.build_artifacts(ALL_SUMMARIES):
-            self._context.warn_of(obstacle)
-        else:
-            self.redraw()
-
-    def memory_grew(self) -> None:
-        """Redraw the zoomed-out memory soon, after pages or summaries were added."""
-        if self._context.memory_pane.view.zoom.coarse and not self._grown:
-            self._grown = True
-            self._context.screen.set_timer(GROWN_S, self._redraw_grown)
-
-    def _redraw_grown(self) -> None:
-        self._grown = False
-        self.redraw()
-
-    def redraw(self) -> None:
-        """Redraw the zoomed-out memory, changed or replaced, at the same level."""
-        if self._context.memory_pane.view.zoom.coarse:
-            self._zoom_to(self._context.memory_pane.view.zoom)
-
-    def _zoom_to(self, zoom: Zoom) -> None:
-        self._context.screen.run_worker(self._show(zoom), group="zoom", exclusive=True)
-
-    async def _show(self, zoom: Zoom) -> None:
-        pane = self._context.memory_pane
-        memory = pane.memory
-        if memory is None or not memory.entries or not zoom.coarse:
-            pane.zoom_to(zoom)
-            return
-        parts, offer = await self._parts(replace(memory, entries=list(memory.entries)), zoom)
-        if pane.memory is memory:
-            pane.zoom_to(zoom, parts, offer)
-
-    async def _parts(self, memory: "GistMemory", zoom: Zoom) -> "tuple[Sequence[Node], str]":
-        from gistread.memory import tree  # after the book is on the screen
-        from gistread.memory.artifacts import ALL_SUMMARIES
-
-        session = self._context.session
-        top = await asyncio.to_thread(tree.current_tree, memory)
-        match zoom:
-            case Zoom.BOOK:
-                parts = [top]
-            case Zoom.VOLUME:
-                parts = tree.volumes(memory, top)
-            case _:
-                parts = tree.chapters(memory, top)
-        missing = sum(not part.made for part in parts)
-        if not missing:
-            return parts, ""
-        which = "This is" if zoom is Zoom.BOOK else f"{missing} of {len(parts)} are"
-        text = f"{which} put together from sentences of the gists."
-        if session and session.building:
-            return parts, f"{text} The model is writing summaries."
-        info = session.models.reading.info if session else None
-        left = (await artifacts_left(session, ALL_SUMMARIES)).get(ALL_SUMMARIES) if session else None
-        seconds = left.seconds(info) if left and info else None
-        time = f" ({format_duration(seconds)})" if seconds else ""
-        return parts, f"{text} {self._context.key_hint('make-coarser')} lets the model summarise{time}."

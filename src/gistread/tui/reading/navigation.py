@@ -7,7 +7,6 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.destination import HINT, Destination, chapter_step, destinations_of, paragraph_step
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.position import Snapshot
-from gistread.tui.screens.contents import ContentsTree
 from gistread.tui.widgets.input_line import InputLineClient
 
 LONGEST = 200
@@ -47,30 +46,28 @@ class JumpList:
         """Record where a jump ended; near the end of a book that may differ from its target."""
         self._came_to = here
 
-    def back(self, here: int, count: int = 1) -> int | None:
-        """The place `count` jumps ago, or the earliest; None without one."""
-        return self._move(self._behind, self._ahead, here, count)
+    def back(self, here: int) -> int | None:
+        """The place before the last jump; None without one."""
+        return self._move(self._behind, self._ahead, here)
 
-    def forward(self, here: int, count: int = 1) -> int | None:
+    def forward(self, here: int) -> int | None:
         """The place left by going back; None without one."""
-        return self._move(self._ahead, self._behind, here, count)
+        return self._move(self._ahead, self._behind, here)
 
-    def _move(self, source: list[int], target: list[int], here: int, count: int) -> int | None:
+    def _move(self, source: list[int], target: list[int], here: int) -> int | None:
         self._series = ""
         while source and source[-1] == here:
             source.pop()
-        place = None
-        for _ in range(min(count, len(source))):
-            target.append(here if place is None else place)
-            place = source.pop()
-        return place
+        if not source:
+            return None
+        target.append(here)
+        return source.pop()
 
 
 class Navigation(InputLineClient):
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self._book = context.book
-        self._contents: ContentsTree | None = None
         self._return_to: Pane | None = None
         self._destinations: tuple[Destination, ...] = ()
         self.jumps = JumpList()
@@ -121,8 +118,8 @@ class Navigation(InputLineClient):
     def forward(self) -> None:
         self._return(self.jumps.forward, "No later place: you have not gone back.")
 
-    def _return(self, move: Callable[[int, int], int | None], problem: str) -> None:
-        place = move(self._context.place, self._context.take_count())
+    def _return(self, move: Callable[[int], int | None], problem: str) -> None:
+        place = move(self._context.place)
         if place is None:
             self._context.warn(problem)
         else:
@@ -131,20 +128,16 @@ class Navigation(InputLineClient):
             self.show(place)
 
     def step_chapter(self, step: int) -> None:
-        step *= self._context.take_count()
         self.jump(chapter_step(self._book, self._context.place, step), series="chapters")
 
     def step_paragraph(self, step: int) -> None:
-        offset = paragraph_step(self._book, self._context.place, step * self._context.take_count())
+        offset = paragraph_step(self._book, self._context.place, step)
         self._context.book_pane.scroll_to_offset(offset)
 
     def contents(self) -> None:
         from gistread.tui.screens.contents import ContentsScreen
 
         context = self._context
-        if self._contents is None:
-            self._contents = ContentsTree(self._book)
-            self._contents.fold_all_but(self._book.chapter_index(context.place))
 
         def go(chapter: int) -> None:
             self.jump(self._book.chapters[chapter].start)
@@ -152,25 +145,13 @@ class Navigation(InputLineClient):
 
         seen_by_model = context.answers_pane.shown_places
         speed = context.progress.words_per_minute
-        context.push(ContentsScreen(self._contents, context.place, speed, context.position, seen_by_model), go)
+        context.push(ContentsScreen(self._book, context.place, speed, context.position, seen_by_model), go)
 
     # The input line for a place: `40%`, `page 12`, a chapter
 
     def ask(self) -> None:
-        count = self._context.book_pane.count.take()
-        words = "" if count is None else str(count)
-        self._context.input_line.ask(self, "go to", HINT, words)
-        self.typed(words)
-
-    def percent(self) -> None:
-        """Go to the percentage typed before the command; without one, ask."""
-        number = self._context.book_pane.count.take()
-        if number is None:
-            self.ask()
-        elif number > 100:
-            self._context.warn("Enter a number from 0 to 100.")
-        else:
-            self.jump_to_share(number / 100)
+        self._context.input_line.ask(self, "go to", HINT)
+        self.typed("")
 
     def typed(self, words: str) -> None:
         found = destinations_of(words, self._context.book, self._context.place)

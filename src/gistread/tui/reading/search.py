@@ -44,7 +44,6 @@ class SearchController(InputLineClient):
 
     def find(self) -> None:
         context = self._context
-        context.book_pane.count.drop()
         context.panes.show(Pane.BOOK)
         self._before = _Before(context.place, self.hits, self._current)
         context.input_line.ask(self, "/", "words of the book; Enter alone repeats the last search")
@@ -68,7 +67,7 @@ class SearchController(InputLineClient):
         if not words.strip():
             self._context.input_line.close()
             self._set_hits(self._before.hits, self._before.current)
-            self._step(1)
+            self.step(1)
         elif (self.hits.words, self.hits.mode) == (words, self._mode) and not self._busy:
             self._stay()
         else:
@@ -141,10 +140,7 @@ class SearchController(InputLineClient):
         return f"{self._current + 1:,} of {count}"
 
     def step(self, step: int) -> None:
-        """Move `step` hits further, times the count typed before."""
-        self._step(step * self._context.take_count())
-
-    def _step(self, step: int) -> None:
+        """Move `step` hits further."""
         hits, context = self.hits, self._context
         if not len(hits):
             none = f"No search yet. Press {context.key_hint('find')} to search."

@@ -14,14 +14,13 @@ from gistread.readers.registry import DEFAULT_READER
 from gistread.session.events import Activity, AskingState, ReadingState
 from gistread.tui.answer_blocks import strip_lines
 from gistread.tui.commands import BOUND_KEY, THREAD_KEY, display_key, run
-from gistread.tui.memory_blocks import levels_of
 from gistread.tui.reading.controllers import Controllers
 from gistread.tui.reading.pane_switcher import STRIP_ROWS, Pane, PaneSwitcher
 from gistread.tui.screens.choosing import title_of
 from gistread.tui.services import AppServices
 from gistread.tui.status import Status, status_of
 from gistread.tui.text import clean
-from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, StatusLine, fitted
+from gistread.tui.widgets.lines import Actions, HeaderLine, KeyLine, Line, StatusLine, fitted
 from gistread.units import counted
 
 _FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all hits"), ("cancel", "clear"))
@@ -146,12 +145,11 @@ class StatusLines:
         self.show_keys(controllers)
 
     def show_keys(self, controllers: Controllers | None) -> None:
-        """Show the keys that matter now, or a count that waits for its command."""
+        """Show the keys that matter now."""
         typing = isinstance(self._screen.focused, Input)
         leading = _leading(controllers, typing=typing) if controllers is not None else []
-        count = controllers.context.book_pane.count.pending if controllers is not None else ""
         keys = self._screen.query_one("#keys", KeyLine)
-        keys.show_keys(self._panes.current.value, self._services.keymap, leading, count, typing=typing)
+        keys.show_keys(self._panes.current.value, self._services.keymap, leading, typing=typing)
         # On a narrow screen, what can be done with selected text takes the room of the status.
         selected = bool(leading) and leading[-1] == _SELECTED[-1]
         status = self._screen.query_one("#status", StatusLine)
@@ -188,15 +186,9 @@ class StatusLines:
             parts.append(f"{len(memory.entries)}{total}" if total else counted(len(memory.entries), "section"))
         if view.ahead:
             parts.append(f"{len(view.ahead)} read ahead")
-        header = self._screen.query_one("#memory-header", Choices)
-        if memory is None or not memory.entries:
-            header.show_choices((), 0, (), "Memory", parts)
-        else:
-            zooms = levels_of(memory.book)
-            levels = [(zoom.said(memory.book), run("zoom.to", zoom.value)) for zoom in zooms]
-            out, into = self._services.key_hint("zoom-out"), self._services.key_hint("zoom-in")
-            steps = ((out, run("zoom.step", -1)), (into, run("zoom.step", 1)))
-            header.show_choices(levels, zooms.index(view.zoom), steps, "Memory", parts)
+        counters = "   " + " · ".join(parts) if parts else ""
+        header = Content.assemble(("Memory", "bold"), (counters, "$gr-faint"))
+        self._screen.query_one("#memory-header", Line).show(parts, header)
         origin = []
         session = context.session
         if session is not None and (reader := session.activity.read_by):

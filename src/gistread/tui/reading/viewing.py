@@ -13,7 +13,6 @@ from gistread.tui.reading.navigation import Navigation
 from gistread.tui.reading.pane_switcher import FOCUS_MODE, Pane
 from gistread.tui.text import Clicked, LongText
 from gistread.tui.text.figure import Figure
-from gistread.tui.text.rows import least_width
 
 _NEAR_CHARACTERS = 2000  # Before and after the view
 _FIRST_PARAGRAPHS = 5  # Among which a cover in the text is looked for
@@ -122,15 +121,6 @@ class Typography:
         # Beyond the edge of the pane a wider text looks the same, and takes long to undo.
         width = min(pane.row_width or pane.text_width, pane.text_width) + step
         self.set("text_width", max(_LEAST_TEXT_WIDTH, min(width, _MOST_TEXT_WIDTH)))
-
-    def columns(self) -> None:
-        pane = self._context.book_pane
-        wanted = 1 if pane.columns > 1 else 2
-        self.set("columns", wanted)
-        if wanted > 1 and pane.size.width and pane.column_count < wanted:
-            least = least_width(wanted, pane.side_margin)
-            key = self._context.key_hint("focus-mode")
-            self._context.notify(f"Two columns need a book pane {least} cells wide; {key} gives it the whole screen.")
 
     def focus_mode(self) -> None:
         screen = self._context.screen

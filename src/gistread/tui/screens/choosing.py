@@ -142,7 +142,6 @@ def _numbers(first: int, last: int, step: int = 1) -> tuple[tuple[Value, str], .
 SETTINGS = (
     Setting("text_width", "Text width", _numbers(20, 200, 2)),
     Setting("side_margin", "Margins", _numbers(0, 20)),
-    Setting("columns", "Columns", ((1, "one"), (2, "two"))),
     Setting("paragraphs", "Paragraphs", (("auto", "auto"), ("gap", "with a gap"), ("indent", "with an indent"))),
     Setting("justify", "Right edge", ((False, "ragged"), (True, "even"))),
     Setting("hyphenate", "Hyphens", ((True, "where they help"), (False, "none"))),

@@ -1,14 +1,13 @@
 """The library: filter, open, add, remove and relocate books."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.content import Content
 from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.widgets import Input, Static
@@ -20,11 +19,10 @@ from gistread.tui.commands import Scope, bindings
 from gistread.tui.library_work import BookAdder, Books, LibraryAsker
 from gistread.tui.screens.listing import ListScreen, Panel, Row
 from gistread.tui.services import AppServices, Opening
-from gistread.tui.text import clean
+from gistread.tui.text import Clicked, clean
 from gistread.tui.widgets.book_list import BookDetails, BookList
-from gistread.tui.widgets.book_rows import heading
 from gistread.tui.widgets.input_line import PathInput
-from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule
+from gistread.tui.widgets.lines import HeaderLine, KeyLine, Rule
 from gistread.units import counted
 
 if TYPE_CHECKING:
@@ -81,13 +79,13 @@ class LibraryScreen(Screen[Opening | None]):
         self._asker = LibraryAsker(services, session)
         self._indexing = ""  # Progress of the index; empty if it is up to date
         self._opening = False
+        self._pressed_on: Hashable = None  # The row of the cursor when the mouse was pressed
 
     def compose(self) -> ComposeResult:
         yield HeaderLine(id="header")
         yield Rule(id="header-rule")
-        yield Line(id="columns")
         yield Static("", id="empty", markup=False)
-        yield BookList(self._books.covers.of, id="books")
+        yield BookList(id="books")
         yield BookDetails(self._books, id="about")
         yield KeyLine(id="keys")
 
@@ -96,7 +94,6 @@ class LibraryScreen(Screen[Opening | None]):
         return self.query_one("#books", BookList)
 
     def on_mount(self) -> None:
-        self._set_view()
         self.reload()
         if self._back_to is not None:
             self._search_all(asking=False, at=self._back_to)
@@ -105,17 +102,6 @@ class LibraryScreen(Screen[Opening | None]):
         height = event.size.height
         self.update_classes({"-short": height < _KEY_LINE_ROWS})
         self.call_after_refresh(self._show_lines)
-
-    def _set_view(self) -> None:
-        covers = self._services.config.library_view == "covers"
-        self.set_class(covers, "-covers")
-        self._list.show_covers(covers)
-
-    def action_library_view(self) -> None:
-        view = "list" if self._list.covers else "covers"
-        self._services.settings.set("library_view", view)
-        self._set_view()
-        self._show_lines()
 
     def reload(self) -> None:
         async def read() -> None:
@@ -145,18 +131,12 @@ class LibraryScreen(Screen[Opening | None]):
     def _show(self, at: LibraryEntry | None = None, index: int = 0) -> None:
         shown = sort_entries(self._entries, self._order)
         shown.sort(key=lambda entry: not entry.ids)  # the sample after the user's own
-        self._list.show(shown, at=at, index=index)
+        self._list.show_books(shown, at=at, index=index)
         self._show_lines()
-
-    def _load_covers(self) -> None:
-        if self._list.covers and self._services.config.pictures and not self.app.no_color:
-            self.run_worker(self._books.covers.load(self._list.in_view, self._list.refresh), group="covers")
 
     def _show_lines(self) -> None:
         count = self._adder.progress or self._indexing or count_books(self._entries)
         self.query_one("#header", HeaderLine).show_place("Library", count, (f"by {self._order}",))
-        columns = heading(self._list.scrollable_content_region.width)
-        self.query_one("#columns", Line).show(columns, Content.styled(columns, "$gr-muted"))
         has_books = any(entry.ids for entry in self._entries)
         note = "" if has_books else self._services.with_keys(_HOW_TO_BEGIN)
         empty = self.query_one("#empty", Static)
@@ -173,7 +153,6 @@ class LibraryScreen(Screen[Opening | None]):
 
     @on(BookList.Moved)
     def _show_about(self) -> None:
-        self._load_covers()
         entry = self._list.current
         missing = entry is not None and entry.missing
         hint = f"{self._services.key_hint('library-find')} says where it is now." if missing else ""
@@ -182,7 +161,15 @@ class LibraryScreen(Screen[Opening | None]):
     def _warn(self, text: str) -> None:
         self.notify(text, severity="warning", timeout=8)
 
-    @on(BookList.Chosen)
+    def on_mouse_down(self) -> None:
+        self._pressed_on = self._list.cursor_key
+
+    @on(Clicked, "#books")
+    def _clicked(self, event: Clicked) -> None:
+        """The first click selects a book, the second opens it."""
+        if event.block_key is not None and event.block_key == self._pressed_on:
+            self.action_library_open()
+
     def action_library_open(self) -> None:
         entry = self._list.current
         if entry is None or self._opening:

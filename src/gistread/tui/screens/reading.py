@@ -41,7 +41,7 @@ from gistread.tui.text import Block, Clicked, OffsetChanged
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.input_line import InputLine, QuestionInput
-from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, Rule, StatusLine
+from gistread.tui.widgets.lines import Actions, HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.tour import Tour
 
@@ -85,7 +85,7 @@ class ReadingScreen(BookScreen):
         with Grid(id="panes"):
             yield BookPane(self._services.config, id="book")
             with Vertical(id="memory-side"):
-                yield Choices(id="memory-header")
+                yield Line(id="memory-header")
                 yield Line(id="memory-origin")
                 yield MemoryPane(id="memory")
             with Vertical(id="question-side"):
@@ -195,8 +195,6 @@ class ReadingScreen(BookScreen):
         with contextlib.suppress(GistreadError, OSError):  # The library says so.
             await asyncio.to_thread(index_new_books, services.paths)
         await session.show_saved_memory()
-        with contextlib.suppress(GistreadError):
-            controllers.zoom.restore(await asyncio.to_thread(services.user_data.zoom, book.sha256))
         if services.config.asking_model:
             await session.use_asking_model(services.config.asking_model)
         model, along = await asyncio.to_thread(model_of, book, services)
@@ -251,21 +249,18 @@ class ReadingScreen(BookScreen):
         for tour in self.query_children(Tour) if self.focused is self.book_pane else ():
             tour.key(event)
         if self.controllers is not None:
-            self.controllers.answers.key(event)
             self.lines.show_keys(self.controllers)
 
     async def action_cancel(self) -> None:
-        """Cancel the innermost thing: a count, a typed question, speech, an answer, a search. Reading along goes on."""
+        """Cancel the innermost thing: a typed question, speech, an answer, a search. Reading along goes on."""
         controllers, panes = self.controllers, self.panes
         if controllers is None:
             return
-        session, count = controllers.context.session, self.book_pane.count
+        session = controllers.context.session
         if self.input_line.is_open:
             self.input_line.action_cancel()
             return
-        if count.pending:
-            count.drop()
-        elif self.focused is self.question:
+        if self.focused is self.question:
             controllers.line.drop_selection()
             panes.show(Pane.BOOK)
         elif controllers.speech.running:

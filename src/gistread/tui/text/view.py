@@ -9,7 +9,7 @@ from textual.selection import Selection
 
 from gistread.tui.text import selecting
 from gistread.tui.text.document import Block, BlockSource, OffsetChanged
-from gistread.tui.text.rows import Columns, RowIndex, RowPlace, fit_columns
+from gistread.tui.text.rows import RowIndex, RowPlace, fit_row
 from gistread.units import ranges
 
 _BEGINNING = RowPlace(0, 0, -(1 << 30))
@@ -21,8 +21,6 @@ class TextView(ScrollView, inherit_bindings=False):
     # Maximum cells of a row; the text is centred. 0: as wide as the widget.
     text_width: reactive[int] = reactive(0, init=False)
     side_margin: reactive[int] = reactive(2, init=False)  # Empty cells at each side, if the widget is wide enough
-    # Columns side by side, if there is room; rows continue from one column in the next.
-    columns: reactive[int] = reactive(1, init=False)
     # Whether right-to-left text is ordered here rather than by the terminal.
     reorder: reactive[bool] = reactive(True, init=False)
 
@@ -32,7 +30,7 @@ class TextView(ScrollView, inherit_bindings=False):
         super().__init__(id=id)
         self._index = RowIndex(source, 0)
         self._anchor = _BEGINNING  # the place the user scrolled to the top, kept exact across resizes
-        self._columns = Columns()
+        self._left_margin = 0  # Empty cells at the left
         self._fitted: tuple[object, ...] = ()  # what the rows were last fitted to
         self._fitted_height = 0  # height of the widget, in rows, at the last fit
         self._settling = False
@@ -111,20 +109,12 @@ class TextView(ScrollView, inherit_bindings=False):
     @property
     def rows_in_view(self) -> tuple[int, int]:
         top = self.scroll_offset.y
-        return top, max(top, min(top + self.rows_shown, self.row_count) - 1)
-
-    @property
-    def rows_shown(self) -> int:
-        return self.size.height * self._columns.count
+        return top, max(top, min(top + self.size.height, self.row_count) - 1)
 
     @property
     def row_width(self) -> int:
         """Cells of a row; 0 before there is a size."""
         return self._index.width
-
-    @property
-    def column_count(self) -> int:
-        return self._columns.count
 
     @property
     def reading_offset(self) -> int | None:
@@ -140,7 +130,7 @@ class TextView(ScrollView, inherit_bindings=False):
         start = self.reading_offset
         if start is None:
             return None
-        below = self.scroll_offset.y + self.rows_shown
+        below = self.scroll_offset.y + self.size.height
         after = RowPlace(len(self._index), 0) if below >= self._index.height else self._index.place_of(below)
         return start, max(start, self._index.book_offset(after) or start)
 
@@ -174,7 +164,7 @@ class TextView(ScrollView, inherit_bindings=False):
         start, end = self._index.run_of(found)
         first = self._index.first_row(start) + self._index.layout(start).above
         last = self._index.first_row(end) - 1
-        height = self.rows_shown
+        height = self.size.height
         y = self.scroll_offset.y
         if row is not None:
             y = first - row
@@ -190,7 +180,7 @@ class TextView(ScrollView, inherit_bindings=False):
         place = self._index.find_offset(offset) if self._ready else None
         if place is None:
             return
-        row, height = self._index.row_of(place), self.rows_shown
+        row, height = self._index.row_of(place), self.size.height
         spare = 1 if height > 2 else 0
         self._scroll_row(min(max(self.scroll_offset.y, row - height + 1 + spare), row - spare))
 
@@ -205,9 +195,9 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def _page(self) -> int:
-        """Rows a page scrolls: all but one or two, for orientation; all of two columns."""
+        """Rows a page scrolls: all but one or two, for orientation."""
         height = self.size.height
-        return self.rows_shown if self._columns.count > 1 else max(1, height - (2 if height > 8 else 1))
+        return max(1, height - (2 if height > 8 else 1))
 
     def _scroll_row(self, row: int) -> None:
         self.scroll_to(y=row, animate=False, force=True)
@@ -272,14 +262,14 @@ class TextView(ScrollView, inherit_bindings=False):
         width = self.size.width
         return max(1, width - self.scrollbar_size_vertical) if width else 0
 
-    def _columns_in(self, width: int) -> Columns:
-        return fit_columns(width, self.columns, self.text_width, self.side_margin, self.gutter_cells)
+    def _fit_row(self, width: int) -> tuple[int, int]:
+        return fit_row(width, self.text_width, self.side_margin, self.gutter_cells)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        column = self._columns_in(width - self.scrollbar_size_vertical).width
-        if (column, self.reorder) == (self._index.width, self._index.reorder):
+        _, row = self._fit_row(width - self.scrollbar_size_vertical)
+        if (row, self.reorder) == (self._index.width, self._index.reorder):
             return self._index.height
-        return RowIndex(self._index.source, column, self.reorder).height
+        return RowIndex(self._index.source, row, self.reorder).height
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
         # Textual clips the scroll position to the new size before a Resize event. The rows are fitted here, so that
@@ -296,16 +286,16 @@ class TextView(ScrollView, inherit_bindings=False):
         width = self._room
         if not width:
             return
-        columns = self._columns_in(width)
-        fitted = (width, self.size.height if columns.count > 1 else 0, columns, self.reorder)
+        margin, row = self._fit_row(width)
+        fitted = (width, margin, row, self.reorder)
         self._fitted_height = self.size.height
         if fitted == self._fitted:
             self._settle()
             return
         self._fitted = fitted
         selected = self._selected()
-        self._columns = columns
-        self._index.resize(columns.width, self.reorder)
+        self._left_margin = margin
+        self._index.resize(row, self.reorder)
         self._refit()
         if selected is not None:
             selecting.select(self, self._index, *selected)
@@ -317,11 +307,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._forget_rows()
         if not self._ready:
             return
-        # With two columns, scrolling ends when the last column shows the end.
-        height = self._index.height
-        if (count := self._columns.count) > 1:
-            height = max(self.size.height, height - (count - 1) * self.size.height)
-        self.virtual_size = Size(self._room, height)
+        self.virtual_size = Size(self._room, self._index.height)
         self._settle()
         self._announce_soon()
         self.refresh()
@@ -343,7 +329,7 @@ class TextView(ScrollView, inherit_bindings=False):
         """Redraw these rows only."""
         self._refit()
 
-    watch_text_width = watch_side_margin = watch_columns = watch_reorder = _fit
+    watch_text_width = watch_side_margin = watch_reorder = _fit
 
     @property
     def selected_range(self) -> tuple[int, int] | None:

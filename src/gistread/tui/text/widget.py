@@ -47,7 +47,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         super().__init__(source, id=id)
         self._cursor_index: int | None = None
         self._mark_index = MarkIndex()
-        self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(_STRIPS_KEPT)
+        self._strips: LRUCache[int, Strip] = LRUCache(_STRIPS_KEPT)
         self._palette: TextStyles | None = None
         self._pressed: Offset | None = None
         self.set_reactive(LongText.text_width, text_width)
@@ -72,7 +72,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
         # If the cursor is in view, keep it in view.
         current = self._cursor_at() if self._ready else None
-        watched = current is not None and self._in_view(current, self._fitted_height * self._columns.count)
+        watched = current is not None and self._in_view(current, self._fitted_height)
         changed = super()._size_updated(size, virtual_size, container_size, layout)
         if watched and changed:
             self.scroll_to_key(self.cursor_key)
@@ -93,7 +93,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         index = self._cursor_at()
         if index is None or not self._ready:
             return
-        if not self._in_view(index, self.rows_shown):
+        if not self._in_view(index, self.size.height):
             in_view = self._keyed_in_view(last=step < 0)
             index, step = index if in_view is None else in_view, 0
         for _ in range(abs(step)):
@@ -154,11 +154,8 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         self._strips.clear()
 
     def _rows_changed(self, rows: range) -> None:
-        if self._columns.count > 1:
-            super()._rows_changed(rows)
-            return
-        for key in [key for key in self._strips.keys() if key[0] in rows]:  # noqa: SIM118
-            self._strips.discard(key)
+        for row in rows:
+            self._strips.discard(row)
         self._settle()
         self.refresh_lines(rows.start, len(rows))
 
@@ -188,35 +185,22 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """The strip `y` rows below the top of the view, across all columns."""
+        """The strip `y` rows below the top of the view."""
         if self._palette is None:
             self._palette = TextStyles(self)
-        selected = self._selected()
-        strips = []
-        for column in range(self._columns.count):
-            first, last = self._columns.part(column)
-            row = self.scroll_offset.y + column * self.size.height + y
-            strips.append(self._strip(row, self._columns.margin_of(column), last - first, selected))
-        return Strip.join(strips).adjust_cell_length(self.size.width, self._palette.ground)
-
-    def _strip(
-        self, row: int, margin: int, width: int, selected: tuple[selecting.Point, selecting.Point] | None
-    ) -> Strip:
-        """One row of the document, `width` cells wide, with a margin before its text."""
-        assert self._palette is not None
+        row, width, ground = self.scroll_offset.y + y, self.size.width, self._palette.ground
         if not self._ready or not 0 <= row < self._index.height:
-            return Strip.blank(width, self._palette.ground)
-        part = None
-        if selected is not None:
-            part = selecting.part_of(self._index.locate(row)[0], selected)
-        if part is None and (strip := self._strips.get((row, margin))) is not None:
+            return Strip.blank(width, ground)
+        selected = self._selected()
+        part = None if selected is None else selecting.part_of(self._index.locate(row)[0], selected)
+        if part is None and (strip := self._strips.get(row)) is not None:
             return strip
-        strip = self._paint(row, margin, width, self._palette, part)
+        strip = self._paint(row, self._palette, part).adjust_cell_length(width, ground)
         if part is None:
-            self._strips[row, margin] = strip
+            self._strips[row] = strip
         return strip
 
-    def _paint(self, row: int, margin: int, width: int, palette: TextStyles, selected: tuple[int, int] | None) -> Strip:
+    def _paint(self, row: int, palette: TextStyles, selected: tuple[int, int] | None) -> Strip:
         index, inner = self._index.locate(row)
         layout = self._index.layout(index)
         block = layout.block
@@ -224,18 +208,20 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         fill = block.ground if joined or inner >= layout.above else ""
         marked = bool(self.gutter_cells) and (joined or inner >= layout.above) and self._is_current(index)
         fill = self.CURSOR_GROUND if marked and self.CURSOR_GROUND else fill
-        line = self._paint_margin(layout, inner, margin, palette, row)
+        line = self._paint_margin(layout, inner, palette, row)
         if self.gutter_cells:
             cursor = palette.on_ground(palette.block("cursor"), fill)
             line.append(before_text(_CURSOR if marked else " ", cursor, row))
         line += paint_row(layout, inner, palette, self._marked(block), selected, joined, ground=fill, at=row)
+        width = self._left_margin + self.gutter_cells + self._index.width
         if (rest := width - sum(segment.cell_length for segment in line)) > 0:
             span = layout.span(inner) or (0, 0)
             ground = palette.on_ground(palette.ground, fill)
             line.append(located(" " * rest, ground, span[1] - span[0], row))
         return Strip(line).adjust_cell_length(width, palette.ground)
 
-    def _paint_margin(self, layout: Layout, row: int, margin: int, palette: TextStyles, at: int) -> list[Segment]:
+    def _paint_margin(self, layout: Layout, row: int, palette: TextStyles, at: int) -> list[Segment]:
+        margin = self._left_margin
         if not margin:
             return []
         sign, style, start, span = "", "sign", layout.block.start, layout.span(row)
@@ -269,8 +255,8 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         position = event.get_content_offset(self)
         if position is None or self._pressed != event.screen_offset:
             return
-        column, cell = self._columns.at(position.x)
-        row = self.scroll_offset.y + column * self.size.height + position.y
+        cell = position.x - self._left_margin - self.gutter_cells
+        row = self.scroll_offset.y + position.y
         if not 0 <= row < self._index.height:
             return
         index, inner = self._index.locate(row)

@@ -137,7 +137,7 @@ class AnswersPane(LongText):
         """Scroll to the end of the last exchange; to its beginning if it is longer than the pane and answered."""
         exchange, last = self.exchanges[-1] if self.exchanges else None, len(self.exchanges) - 1
         self.action_bottom()
-        if exchange and exchange.answer and self.last_rows > self.rows_shown:
+        if exchange and exchange.answer and self.last_rows > self.size.height:
             self.scroll_to_key(("question", last), row=0)
         elif exchange and exchange.running and exchange.shows_steps and not exchange.answer:
             self.scroll_to_key(line_key(last, len(exchange.steps(self.places)) - 1))
@@ -162,16 +162,16 @@ class AnswersPane(LongText):
             return True
         start, end = self._index.run_of(index)
         top = self.scroll_offset.y
-        if not self._in_view(index, self.rows_shown):
+        if not self._in_view(index, self.size.height):
             return False
-        hidden = self._index.first_row(end) > top + self.rows_shown if below else self._index.first_row(start) < top
+        hidden = self._index.first_row(end) > top + self.size.height if below else self._index.first_row(start) < top
         return hidden or self._next_keyed(index, forward=below) is None
 
     def follow_line(self) -> bool:
         """Follow the cursor's line. Returns whether it has a target."""
         key = self.cursor_key
         index = self._cursor_at()
-        if index is None or not self._in_view(index, self.rows_shown) or key not in self._targets:
+        if index is None or not self._in_view(index, self.size.height) or key not in self._targets:
             return False
         self._tell(key, self._targets[key])
         return True

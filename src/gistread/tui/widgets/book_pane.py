@@ -1,4 +1,4 @@
-"""The book pane: the book with its keys, and the count typed before a command (`12j`, `40%`, `3]`)."""
+"""The book pane: the book as long text, with its typography and pictures."""
 
 import os
 from collections.abc import Hashable, Mapping
@@ -13,39 +13,7 @@ from gistread.tui.marking.caret import SelectableText
 from gistread.tui.text.bidi import reorders
 from gistread.tui.text.figure import Figure
 
-_MOST_DIGITS = 7
 _NUMBERS = 2  # cells beside the margin for the numbers of sections
-
-
-class Count:
-    """The number typed before a command, which takes or drops it."""
-
-    def __init__(self) -> None:
-        self.typed = ""
-        self._due = False  # another key has followed, and its command may take the number
-
-    def add(self, character: str | None) -> bool:
-        """Add a key. Returns whether it is part of the number; a number does not begin with 0."""
-        if self._due:
-            self.drop()
-        if character is not None and character.isascii() and character.isdigit() and (self.typed or character != "0"):
-            self.typed = (self.typed + character)[:_MOST_DIGITS]
-            return True
-        self._due = bool(self.typed)
-        return False
-
-    def take(self) -> int | None:
-        """Take the number away; None without one."""
-        number = int(self.typed) if self.typed else None
-        self.drop()
-        return number
-
-    def drop(self) -> None:
-        self.typed, self._due = "", False
-
-    @property
-    def pending(self) -> str:
-        return "" if self._due else self.typed
 
 
 class BookPane(SelectableText):
@@ -54,6 +22,8 @@ class BookPane(SelectableText):
     BINDINGS = bindings(Scope.MOVING)
 
     class Wanted(Message):
+        """The user wants to go to this share of the book, from 0 to 1."""
+
         def __init__(self, share: float) -> None:
             super().__init__()
             self.share = share
@@ -64,8 +34,6 @@ class BookPane(SelectableText):
         self._figures: dict[int, Figure] = {}
         self._page_style = PageStyle()
         self.set_typography(config)
-        self.count = Count()
-        self._half_page = 0  # rows of half a page, if the user typed a number; 0: half of the height
 
     @property
     def place(self) -> int:
@@ -87,7 +55,6 @@ class BookPane(SelectableText):
             if self.book is not None:
                 self.show(BookBlocks(self.book, style, self._figures))
         self.text_width, self.side_margin = config.text_width, config.side_margin + _NUMBERS
-        self.columns = config.columns
         self.reorder = reorders(config.bidi, os.environ)
 
     def _style(self) -> PageStyle:
@@ -123,49 +90,14 @@ class BookPane(SelectableText):
     def shows_key(self, key: Hashable) -> bool:
         """Whether a row of these blocks is in view."""
         found = self._index.find_key(key)
-        return found is not None and self._in_view(found, self.rows_shown)
+        return found is not None and self._in_view(found, self.size.height)
 
     def scroll_to_beginning(self) -> None:
         """Scroll to the empty rows above the first line."""
         super().action_top()
 
-    # Keys, with the count typed before them
-
-    def action_line_down(self, count: int | None = None) -> None:
-        super().action_line_down(self._times() if count is None else count)
-
-    def action_line_up(self, count: int | None = None) -> None:
-        super().action_line_up(self._times() if count is None else count)
-
-    def action_page_down(self) -> None:
-        self.action_line_down(self._times() * self._page)
-
-    def action_page_up(self) -> None:
-        self.action_line_down(-self._times() * self._page)
-
-    def action_half_page_down(self) -> None:
-        """Scroll half a page; as in `less` and `vim`, a number sets the lines from now on."""
-        self.action_line_down(self._half())
-
-    def action_half_page_up(self) -> None:
-        self.action_line_down(-self._half())
-
     def action_top(self) -> None:
-        self._go_far(0)
+        self.post_message(self.Wanted(0.0))
 
     def action_bottom(self) -> None:
-        self._go_far(100)
-
-    def _go_far(self, percent: int) -> None:
-        """Go to `percent`; `40G` and `40g` go to 40%, since a book has no numbered lines."""
-        number = self.count.take()
-        self.post_message(self.Wanted(min(100, percent if number is None else number) / 100))
-
-    def _times(self) -> int:
-        return self.count.take() or 1
-
-    def _half(self) -> int:
-        number = self.count.take()
-        if number is not None:
-            self._half_page = number
-        return self._half_page or max(1, self.size.height // 2)
+        self.post_message(self.Wanted(1.0))

@@ -1,4 +1,4 @@
-"""The one-line widgets around the panes: header, memory header, status, keys."""
+"""The one-line widgets around the panes: header, status, keys."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -172,30 +172,6 @@ class Actions(Clickable):
         self.show((self._actions, [len(row) for row in rows]), content)
 
 
-class Choices(Clickable):
-    """A choice between a few words, with keys to step through them; with a title, at the right end."""
-
-    def show_choices(
-        self,
-        choices: Sequence[tuple[str, str]],
-        chosen: int,
-        steps: tuple[tuple[str, str], ...],
-        title: str = "",
-        counters: Sequence[str] = (),
-    ) -> None:
-        """(word, action) of each choice; (key, action) of each step. Without room, only the chosen word is shown."""
-        self._fit = partial(self.show_choices, choices, chosen, steps, title, counters)
-        words = [_clickable(_tab(word, index == chosen), action) for index, (word, action) in enumerate(choices)]
-        keys = [_clickable(Content.styled(f" {key} ", "$gr-accent"), action) for key, action in steps]
-        left = Content.assemble((title, "bold"), ("   " + " · ".join(counters), "$gr-faint")) if title else Content("")
-        for shown in (words, words[chosen : chosen + 1]):
-            right = Content.assemble(*keys[:1], *shown, *keys[1:])
-            if (gap := self.room - left.cell_length - right.cell_length) >= _GAP:
-                break
-        content = Content.assemble(left, " " * gap if title else "", right)
-        self.show((tuple(choices), chosen, steps, title, tuple(counters), self.room), content)
-
-
 class KeyLine(Clickable):
     """The keys that matter now, as many as fit; each can be clicked."""
 
@@ -204,16 +180,15 @@ class KeyLine(Clickable):
         pane: str,
         keymap: Mapping[str, str],
         leading: Sequence[tuple[str, str]] = (),
-        count: str = "",
         *,
         typing: bool = False,
     ) -> None:
-        """`leading`: (command id, word) of what matters most now; `count`: a typed number that waits for a command.
+        """`leading`: (command id, word) of what matters most now.
 
         `typing`: whether letters go into an input; then only `leading` and the help are shown.
         """
-        self._fit = partial(self.show_keys, pane, keymap, leading, count, typing=typing)
-        state = (pane, tuple(leading), tuple(keymap.items()), self.size, count, typing)
+        self._fit = partial(self.show_keys, pane, keymap, leading, typing=typing)
+        state = (pane, tuple(leading), tuple(keymap.items()), self.size, typing)
         if self.shows(state):  # unchanged after most keys
             return
         wanted = [(BY_ID[identifier], word) for identifier, word in leading]
@@ -222,9 +197,6 @@ class KeyLine(Clickable):
         wanted += [(c, c.short) for c in offered if not typing or c.id == "help"]
         rows: list[list[Content]] = [[]]
         used = 0
-        if count:
-            rows[0].append(Content.styled(f" {count} ", "bold reverse"))
-            used = rows[0][0].cell_length + 2
         # The keys of the help and of leaving are always shown.
         last = sum(_width(command, word, keymap) for command, word in wanted if command.id in _LAST)
         for command, word in wanted:

@@ -1,9 +1,8 @@
-"""The gist memory as a list of pages that open inline; zoomed out, of chapters or the book."""
+"""The gist memory as a list of pages that open inline."""
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from textual.message import Message
 
@@ -14,9 +13,6 @@ from gistread.tui import memory_blocks
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.text import Block, LongText
 from gistread.tui.text.layout import lay_out
-
-if TYPE_CHECKING:
-    from gistread.memory.tree import Node
 
 
 class MemoryPane(LongText):
@@ -31,7 +27,7 @@ class MemoryPane(LongText):
             self.go = go
 
     class Changed(Message):
-        """Pages were opened, closed or pinned, or the zoom changed."""
+        """Pages were opened, closed or pinned."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__((), id=id, side_margin=1)
@@ -40,8 +36,6 @@ class MemoryPane(LongText):
         self.view = memory_blocks.View()
         self._blocks: list[Block] = []
         self._made: dict[int, tuple[object, list[Block]]] = {}  # Of each page: what its blocks show, and they
-        self._parts: Sequence[Node] = ()  # nodes shown when zoomed out
-        self._offer = ""  # the line above them
         self.begins = 0  # Offset at which the front matter ends
         self._ahead_here: int | None = None  # Start of the page read ahead at the place of the user
         self._begun_rows: tuple[Hashable, int] = None, 0  # (key, width) of the page under way, and its most rows so far
@@ -57,35 +51,10 @@ class MemoryPane(LongText):
             self.view, opened={}, pinned=pinned, refused=set(), unread_at=None, begun=None, draft="", ahead=()
         )
         self.cursor = memory is not None
-        self._parts, self._offer = (), ""
-        self._draw()
-        if self.view.here is not None and self.set_cursor(self._key_of(self.view.here), scroll=False):
-            self.scroll_to_key(self._key_of(self.view.here), top=0.3)
-
-    def zoom_to(self, zoom: memory_blocks.Zoom, parts: "Sequence[Node]" = (), offer: str = "") -> None:
-        """Change the zoom level, keeping the page. Zoomed out, `parts` replace pages; `offer`: a line above them."""
-        page = self._chosen_page()
-        number = page.number if page else self.view.here
-        again = zoom is self.view.zoom
-        self.view.zoom = zoom
-        self._parts, self._offer = parts, offer
-        self._draw(keep_position=again)
-        if number is not None and not again:
-            self.set_cursor(self._key_of(number), scroll=False)
-            self.scroll_to_key(self._key_of(number), top=0.3)
-        self.post_message(self.Changed())
-
-    @property
-    def _shown(self) -> int:
-        """Number of pages or parts that are shown."""
-        if self.memory is None:
-            return 0
-        bound, entries = self.view.bound, self.memory.entries
-        if not self.view.zoom.coarse:
-            return memory_blocks.shown_count(self.memory, self.view)
-        if bound is None:
-            return len(self._parts)
-        return bisect_left(self._parts, bound, key=lambda part: entries[part.first - 1].page.start)
+        self._blocks = self._all_blocks()
+        self.show(self._blocks, keep_position=False)
+        if self.view.here is not None and self.set_cursor(("page", self.view.here), scroll=False):
+            self.scroll_to_key(("page", self.view.here), top=0.3)
 
     def _keep_height(self, block: Block) -> Block:
         """Keep the height of the page under way, so that nothing jumps when an attempt at its gist is rejected."""
@@ -95,10 +64,7 @@ class MemoryPane(LongText):
         return replace(block, text=block.text + "\n" * (self._begun_rows[1] - rows))
 
     def show_reading(self, *, begun: Page | None, draft: str, reading: bool, ahead: tuple[MemoryEntry, ...]) -> bool:
-        """Show the page under way with its unfinished gist, the pages read ahead and new pages; True if there are any.
-
-        Zoomed out, parts with new pages are redrawn later.
-        """
+        """Show the page under way with its gist so far, the pages read ahead and new pages; True if there are any."""
         view, before = self.view, self._pages
         self._pages = len(self.memory.entries) if self.memory is not None else 0
         if self._pages != before or (begun, draft, reading, ahead) != (
@@ -138,12 +104,12 @@ class MemoryPane(LongText):
         self._ahead_here = ahead_here
         if not scroll or page is None:
             return
-        if view.zoom.coarse:
-            self.scroll_to_key(self._key_of(page.number))
-        elif page.number <= self._shown:
-            self.scroll_to_key(self._key_of(page.number), row=level)
+        assert self.memory is not None
+        shown = memory_blocks.shown_count(self.memory, view)
+        if page.number <= shown:
+            self.scroll_to_key(("page", page.number), row=level)
         else:
-            self.scroll_to_key(("rest", self._shown + 1))
+            self.scroll_to_key(("rest", shown + 1))
 
     def _ahead_at(self, offset: int | None) -> int:
         """Index of the page read ahead that contains this offset; -1 if none does."""
@@ -157,10 +123,8 @@ class MemoryPane(LongText):
         return key[1] if isinstance(key, tuple) and key[0] == "page" else None
 
     def open_page(self, number: int, by: OpenedBy, reason: str = "") -> None:
-        """Show a page's own text, zooming in if necessary."""
+        """Show a page's own text."""
         self.view.opened[number] = memory_blocks.Opening(by, reason)
-        if self.view.zoom.coarse:
-            self.zoom_to(memory_blocks.Zoom.PAGE)
         self._change()
 
     def want(self, number: int | None, hint: str = "") -> None:
@@ -217,7 +181,7 @@ class MemoryPane(LongText):
         self._update()
 
     def bring_into_view(self, number: int) -> None:
-        self.scroll_to_key(self._key_of(number))
+        self.scroll_to_key(("page", number))
 
     def _change(self) -> None:
         self._update()
@@ -228,24 +192,14 @@ class MemoryPane(LongText):
         old, self._blocks = self._blocks, self._all_blocks()
         self.replace_blocks(0, old, self._blocks)
 
-    def _draw(self, *, keep_position: bool = False) -> None:
-        self._blocks = self._all_blocks()
-        self.show(self._blocks, keep_position=keep_position)
-
     def _all_blocks(self) -> list[Block]:
-        memory, view, shown = self.memory, self.view, self._shown
+        memory, view = self.memory, self.view
         if memory is None:
             return memory_blocks.guide_blocks(view)
-        if view.zoom.coarse:
-            items = [memory_blocks.part_blocks(memory, part, view) for part in self._parts[:shown]]
-            read = self._parts[shown - 1].last if shown else 0
-        else:
-            digits = len(str(memory.estimated_pages))
-            items, read = [self._entry_blocks(memory, one, digits) for one in memory.entries[:shown]], shown
-        rest = memory_blocks.rest_blocks(memory, view, read)
+        digits, shown = len(str(memory.estimated_pages)), memory_blocks.shown_count(memory, view)
+        rest = memory_blocks.rest_blocks(memory, view, shown)
         return [
-            *memory_blocks.offer_blocks(self._offer),
-            *(block for item in items for block in item),
+            *(block for one in memory.entries[:shown] for block in self._entry_blocks(memory, one, digits)),
             *(self._keep_height(block) if _is_begun(block) else block for block in rest),
         ]
 
@@ -261,12 +215,6 @@ class MemoryPane(LongText):
             known = self._made[number] = shows, memory_blocks.entry_blocks(memory, entry, view, self.begins)
         return known[1]
 
-    def _key_of(self, number: int) -> tuple[str, int]:
-        if self.view.zoom.coarse and self._parts:
-            part = max(0, bisect_right(self._parts, number, key=lambda part: part.first) - 1)
-            return "part", self._parts[part].first
-        return "page", number
-
     def _is_current(self, index: int) -> bool:
         return self.has_focus and super()._is_current(index)
 
@@ -281,7 +229,7 @@ class MemoryPane(LongText):
 
     def _chosen_page(self) -> Page | None:
         match self.cursor_key:
-            case ("page" | "part", int(number)) if self.memory and number <= len(self.memory.entries):
+            case ("page", int(number)) if self.memory and number <= len(self.memory.entries):
                 return self.memory.entry(number).page
             case (memory_blocks.BEGUN, int()):
                 return self.view.begun

@@ -52,8 +52,6 @@ _MOST_ENTRIES = 20_000
 _WIDE_GAP_EMS = 1.3
 _CLOSE_EMS = 0.55  # Average advance of running text, spaces included, is less
 _METADATA = ("Title", "Author", "Subject", "Keywords", "Creator")
-_COVER_PIXELS = 480  # The longer side
-_WHITE, _MOST_WHITE = 240, 0.7  # Least channel of a white pixel; largest share of white pixels in a cover
 
 RunRecord = tuple[str, float, float, float, float, int, int]
 
@@ -245,26 +243,11 @@ def _metadata(document: Any, key: str) -> str:
     return utf16_text(partial(pdfium.FPDF_GetMetaText, document.raw, key.encode()))
 
 
-def cover(stream: BinaryIO) -> bytes:
-    """The first page as PPM; empty if it is text on white paper. Raises PdfiumError."""
-    page = pypdfium2.PdfDocument(stream)[0]
-    bitmap = page.render(scale=_COVER_PIXELS / max(page.get_size()), rev_byteorder=True)
-    row_bytes = 3 * bitmap.width
-    data = b"".join(bytes(bitmap.buffer[at : at + row_bytes]) for at in range(0, len(bitmap.buffer), bitmap.stride))
-    sample = range(0, len(data), 3 * 7)  # Every seventh pixel
-    if sum(min(data[at : at + 3]) > _WHITE for at in sample) > _MOST_WHITE * len(sample):
-        return b""
-    return b"P6 %d %d 255\n" % (bitmap.width, bitmap.height) + data
-
-
 def main(part: str, memory_bytes: int) -> None:
-    """`part`: number of the first page to read, or `cover`."""
+    """`part`: number of the first page to read."""
     limit_memory(memory_bytes)
     stream = io.BufferedReader(io.FileIO(0, closefd=False))
     stream.seek(0)
-    if part == "cover":
-        sys.stdout.buffer.write(cover(stream))
-        return
     for record in read(stream, int(part)):
         sys.stdout.buffer.write(orjson.dumps(record) + b"\n")
         sys.stdout.buffer.flush()
