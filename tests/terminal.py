@@ -64,10 +64,12 @@ class Terminal:
     def text(self) -> str:
         return "\n".join(self.lines)
 
-    def look(self, seconds: float = 0.02) -> None:
-        """Take in what has been drawn, waiting this long for more."""
+    def look(self, seconds: float = 0.1) -> bool:
+        """Take in what has been drawn, waiting at most this long for it; whether anything was."""
         with contextlib.suppress(pexpect.TIMEOUT, pexpect.EOF):
             self.draw(self.process.read_nonblocking(2**16, timeout=seconds))
+            return True
+        return False
 
     def draw(self, data: bytes) -> None:
         """Put on the screen what was read from the process by other means."""
@@ -76,8 +78,10 @@ class Terminal:
     def wait_for(self, *texts: str, seconds: float = 60.0) -> float:
         """Look until all these texts are on the screen; seconds since the start. Fails with what is there instead."""
         end = time.monotonic() + seconds
-        while not all(text in self.text for text in texts):
-            self.look()
+        shown = self.text
+        while not all(text in shown for text in texts):
+            if self.look():
+                shown = self.text
             if time.monotonic() > end:
                 raise AssertionError(f"{texts} did not appear in {seconds} s on:\n{self.text}")
         return time.monotonic() - self.started_at

@@ -50,6 +50,7 @@ def test_what_can_be_typed_is_known_without_books_and_engines() -> None:
     assert not {name for name in known if name.startswith(("gistread.book", "gistread.engine", "gistread.memory"))}
 
 
+@pytest.mark.slow
 def test_the_core_and_the_command_line_never_import_the_screen_or_llama_cpp() -> None:
     names = core_modules()
     assert len(names) > 15

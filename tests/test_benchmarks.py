@@ -60,9 +60,8 @@ DATA_PARTS = {
 """Those that need questions whose gold places are known."""
 
 
-@pytest.mark.parametrize(
-    "part", [pytest.param(part, marks=[] if part == "moving" else pytest.mark.slow) for part in PARTS | SLOW_PARTS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("part", PARTS | SLOW_PARTS)
 def test_a_part_prints_tables_and_writes_the_same_as_json(part: str, tiny: Path, tmp_path: Path) -> None:
     check(part, tiny, tmp_path)
 

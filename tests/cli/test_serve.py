@@ -31,12 +31,12 @@ async def serving(folder: Path) -> AsyncIterator[SimpleNamespace]:
     )
     try:
         assert process.stderr is not None
-        address = (await asyncio.wait_for(process.stderr.readline(), 20)).decode().split()[-1]
+        address = (await asyncio.wait_for(process.stderr.readline(), 60)).decode().split()[-1]
         yield SimpleNamespace(process=process, address=address, base=address.partition("/?")[0])
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGINT)
-        await asyncio.wait_for(process.wait(), 20)
+        await asyncio.wait_for(process.wait(), 60)
 
 
 def visitor() -> aiohttp.ClientSession:
@@ -69,7 +69,7 @@ async def test_the_websocket_refuses_other_sites(tmp_path: Path) -> None:
         socket = await browser.ws_connect(f"{server.base}/ws?width=100&height=30", origin=server.base)
         drawn = b""
         while b"Harbour" not in drawn:
-            message = await asyncio.wait_for(socket.receive(), 20)
+            message = await asyncio.wait_for(socket.receive(), 60)
             assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT)
             drawn += message.data if isinstance(message.data, bytes) else b""
         await socket.close()

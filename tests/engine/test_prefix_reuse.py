@@ -78,6 +78,7 @@ async def engine(model: TinyModel, tmp_path_factory: pytest.TempPathFactory) -> 
         yield await start_engine(model.path)
 
 
+@on_attention_and_hybrid
 async def test_answers_depend_on_the_whole_prompt(model: TinyModel) -> None:
     dice = random.Random(1)
     common = passage(dice, 30)

@@ -19,7 +19,7 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Engine, EngineState, Phase
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
-from gistread.readers import graph_path
+from gistread.readers import graph_path, registry
 from gistread.readers.events import Answered, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -34,6 +34,7 @@ OPTIONS = ReaderOptions(max_pages=2, answer_tokens=24)
 
 STEP_BY_STEP = {"readagent-s", "readagent-p", "memwalker", "graphreader", "longagent", "notes"}
 WITHOUT_TEXT = {"gists", "closed-book"}
+BASELINES = METHODS.keys() - registry.METHODS.keys()
 FROM_NOTES = {"longagent", "notes", "graphreader"}
 """Readers whose last prompt has notes in it and none of the book's own words."""
 
@@ -42,7 +43,7 @@ every_reader = pytest.mark.parametrize("name", METHODS)
 every_reader_for_real = pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow) if name == "graphreader" else name
+        pytest.param(name, marks=pytest.mark.slow) if name in BASELINES | {"graphreader"} else name
         for name in METHODS
         if name != "auto"
     ],

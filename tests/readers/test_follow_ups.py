@@ -133,7 +133,7 @@ async def tiny(tmp_path: Path) -> AsyncIterator[LlamaEngine]:
     await engine.close()
 
 
-@pytest.mark.parametrize("name", ["gistread", "gists", "full"])
+@pytest.mark.parametrize("name", ["gistread", *(pytest.param(n, marks=pytest.mark.slow) for n in ("gists", "full"))])
 async def test_a_follow_up_on_the_same_pages_evaluates_little_that_is_new(
     name: str, tiny: LlamaEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,7 +30,7 @@ from tests.readers.all_readers import METHODS
 SECRET = "Rosebud"
 QUESTION = f"Who is {prose(1)} and what about the w1x3?"
 PLACES = 50
-USUAL = (0, 17, 34, 49)
+USUAL = (0, 17, 34)
 
 
 def test_an_english_text_that_speaks_of_nobody_has_no_plot() -> None:

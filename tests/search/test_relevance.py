@@ -56,6 +56,7 @@ def test_options_only_decide_between_equal_passages() -> None:
     assert relevance.scores("Which is it?", ["the knave", "the hatter"]).has_matches
 
 
+@pytest.mark.slow
 def test_the_indexes_of_an_evening_take_little_memory() -> None:
     """Each question up to a later place indexes more passages; neither they nor all earlier indexes are kept."""
     dice = Random(1)

@@ -67,8 +67,7 @@ async def ask(pilot: Pilot[None], question: str) -> None:
     await pilot.press("enter")
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW])
-@pytest.mark.parametrize("opens", ["a", "/"])
+@pytest.mark.parametrize(("opens", "size"), [("a", WIDE), ("/", NARROW)])
 async def test_what_is_typed_at_once_with_the_key_before_it_runs_no_command(
     tmp_path: Path, size: tuple[int, int], opens: str
 ) -> None:

@@ -162,7 +162,7 @@ def _notes(first: int, last: int) -> list[ReaderEvent]:
     return told
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW])
+@pytest.mark.parametrize("size", [pytest.param(WIDE, marks=pytest.mark.slow), NARROW])
 async def test_a_long_answer_is_followed_only_at_its_end(
     tmp_path: Path, reader: ScriptedReader, size: tuple[int, int]
 ) -> None:

@@ -53,7 +53,7 @@ async def test_letters_filter_a_list_and_escape_clears_before_it_closes(tmp_path
         assert chosen == [1]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (20, 6)])
+@pytest.mark.parametrize("size", [(80, 24), pytest.param((20, 6), marks=pytest.mark.slow)])
 async def test_letters_of_a_list_with_keys_act_and_a_first_click_only_moves(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:

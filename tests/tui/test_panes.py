@@ -68,7 +68,14 @@ async def test_without_a_model_the_memory_is_closed_and_a_line_says_how_to_open_
         await until(pilot, lambda: "Memory" in text_of(app) and "asks about the book" in text_of(app))
 
 
-@pytest.mark.parametrize("sizes", [((80, 24), (100, 30)), ((160, 50), (80, 24)), ((130, 44), (100, 20))])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        ((80, 24), (100, 30)),
+        pytest.param(((160, 50), (80, 24)), marks=pytest.mark.slow),
+        pytest.param(((130, 44), (100, 20)), marks=pytest.mark.slow),
+    ],
+)
 async def test_the_newest_answer_is_in_view_at_its_beginning_after_a_resize(
     tmp_path: Path, reader: ScriptedReader, sizes: tuple[tuple[int, int], ...]
 ) -> None:

@@ -35,7 +35,7 @@ async def click(pilot: Pilot[None], words: str) -> None:
     await pilot.click(offset=(line.index(words), row))
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW])
+@pytest.mark.parametrize("size", [pytest.param(WIDE, marks=pytest.mark.slow), NARROW])
 async def test_each_look_up_is_decided_by_key_or_click(tmp_path: Path, size: tuple[int, int]) -> None:
     app = asking_app(tmp_path)
     async with app.run_test(size=size) as pilot:

@@ -55,6 +55,7 @@ def trained() -> Iterator[tuple[str, str]]:
         yield pages[0].source, " ".join(page.text for page in pages)
 
 
+@pytest.mark.slow
 def test_no_evaluated_text_is_trained_on() -> None:
     known = {run for text in evaluated() for run in runs(text)}
     found = {}

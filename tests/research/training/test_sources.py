@@ -16,6 +16,10 @@ from research.training.model import Adapter, LoraShape, Starter
 from research.training.packing import Packer, starter_path
 from research.training.questions import training_files
 
+every_source = pytest.mark.parametrize(
+    "name", [name if name == "alone" else pytest.param(name, marks=pytest.mark.slow) for name in SOURCES]
+)
+
 
 @pytest.fixture(autouse=True)
 def _one_novel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,13 +36,14 @@ def packer() -> Packer:
     return Packer()
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@every_source
 def test_every_source_makes_examples(name: str) -> None:
     made = [one for number in range(2) for one in sources(1, [name])[name].examples(number)]
     assert made
     assert all(one.prompt and one.reply for one in made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_step_over_every_source_has_a_gradient(name: str, starter: Starter, packer: Packer) -> None:
     adapter = Adapter(LoraShape(first_layer=starter.layers - 1), starter.sizes, starter.layers)
@@ -49,6 +54,7 @@ def test_a_step_over_every_source_has_a_gradient(name: str, starter: Starter, pa
     assert all(gradient.isfinite().all() and gradient.any() for gradient in gradients)
 
 
+@pytest.mark.slow
 def test_bfloat16_gives_nearly_the_gradient_of_float32(starter: Starter, packer: Packer) -> None:
     pack = packer.pack(sources(1, ["tales"])["tales"].examples(0)[:2])
     found = []

@@ -107,7 +107,7 @@ async def tiny(tmp_path: Path) -> AsyncIterator[LlamaEngine]:
     ],
 )
 async def test_whatever_a_model_says_the_step_is_legal(tiny: LlamaEngine, task: str) -> None:
-    page = shop(2)
+    page = shop()
     action = await act(page, task, [], tiny, lambda line: None)
     assert action.element in page.elements
     assert action.operation in action.element.operations
