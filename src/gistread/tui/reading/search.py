@@ -143,8 +143,7 @@ class SearchController(InputLineClient):
         """Move `step` hits further."""
         hits, context = self.hits, self._context
         if not len(hits):
-            none = f"No search yet. Press {context.key_hint('find')} to search."
-            context.warn(f"{hits.words!r} is not in the book." if hits.words else none)
+            self._warn_of_no_hits()
             return
         at = self._current
         view = context.book_pane.visible_range or (0, 0)
@@ -175,14 +174,22 @@ class SearchController(InputLineClient):
         self._go(SearchHits(words, SearchMode.RANKED, (place[0],), (place[1],)), 0)
 
     def list_hits(self) -> None:
-        from gistread.tui.screens.hits import ChosenHit, HitsScreen
+        from gistread.tui.screens.hits import HitsScreen
 
-        def go(chosen: ChosenHit) -> None:
-            self._mode = chosen.hits.mode
-            self._go(chosen.hits, chosen.index)
+        hits = self.hits
+        if not len(hits):
+            self._warn_of_no_hits()
+            return
+
+        def go(index: int) -> None:
+            self._go(hits, index)
             self._context.panes.show(Pane.BOOK)
 
-        self._context.push(HitsScreen(self._context.book, self._search, self.hits, self._mode, self._current), go)
+        self._context.push(HitsScreen(self._context.book, hits, self._current), go)
+
+    def _warn_of_no_hits(self) -> None:
+        words, key = self.hits.words, self._context.key_hint("find")
+        self._context.warn(f"{words!r} is not in the book." if words else f"No search yet. Press {key} to search.")
 
     def clear(self) -> bool:
         """Remove the marks of the last search, which can still be repeated. Returns whether there were any."""
