@@ -49,11 +49,9 @@ class Catalogue:
         return next((entry for entry in (*self.entries, self.starter) if entry.name.casefold() == wanted), None)
 
     def similar(self, name: str) -> tuple[str, ...]:
-        """Suggestions: names that begin with this one, else those that contain it, else the most similar."""
-        names = {entry.name.casefold(): entry.name for entry in self.entries}
-        wanted = name.casefold()
-        similar = [one for one in names if one.startswith(wanted)] or [one for one in names if wanted in one]
-        return tuple(names[one] for one in similar or difflib.get_close_matches(wanted, names, n=1))
+        """Suggestions: names that contain this one, else the most similar."""
+        names, wanted = [entry.name for entry in self.entries], name.casefold()
+        return tuple([one for one in names if wanted in one] or difflib.get_close_matches(wanted, names, n=1))
 
 
 def read_catalogue() -> Catalogue:

@@ -108,8 +108,7 @@ def _as_path(spec: str) -> Path | None:
 def _matching(models: Sequence[FoundModel], spec: str) -> list[FoundModel]:
     wanted = plain_name(spec).casefold()
     tests: list[Callable[[str], bool]] = [
-        lambda name: name == wanted,
-        lambda name: name == f"{wanted}:latest",  # as in Ollama
+        lambda name: name in (wanted, f"{wanted}:latest"),  # as in Ollama
         lambda name: name.startswith(wanted),
         lambda name: wanted in name,
     ]

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import itertools
-from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,7 +28,7 @@ class _Pending:
     attempts: int = 0
 
 
-class SupervisedWorker(Observable, ABC):
+class SupervisedWorker(Observable):
     """A worker process, restarted when lost. `start` or the first request loads the model; await `close`."""
 
     def __init__(self, log: Path | None) -> None:
@@ -55,9 +54,9 @@ class SupervisedWorker(Observable, ABC):
     def worker_pid(self) -> int | None:
         return self._worker.pid if self._worker else None
 
-    @abstractmethod
     async def _load_model(self) -> EngineInfo:
         """Load the model into a worker from `_new_worker`. Raises EngineError."""
+        raise NotImplementedError
 
     def _measured_rates(self) -> Rates | None:
         """How fast the latest requests were worked on; None if there were none."""

@@ -6,7 +6,7 @@ tiktoken's own encodings, which it would download, are not used.
 """
 
 import itertools
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,10 +51,9 @@ def _alphabet() -> list[str]:
 class TokenCounter:
     """Counts the tokens of texts with one vocabulary as llama.cpp does, without parsing control tokens."""
 
-    def __init__(self, encoding: "Encoding", added: Iterable[str], missing: Collection[int]) -> None:
-        """`added`: user-defined tokens. `missing`: bytes that the vocabulary lacks, which llama.cpp leaves out."""
+    def __init__(self, encoding: "Encoding", added: Iterable[str]) -> None:
+        """`added`: user-defined tokens."""
         self._encoding = encoding
-        self._missing = missing
         # llama.cpp searches the whole text for the longest added token first.
         self._added = sorted(added, key=lambda text: -len(text.encode()))
 
@@ -68,10 +67,7 @@ class TokenCounter:
             parted = [piece.split(added) for piece in pieces]
             tokens += sum(len(parts) - 1 for parts in parted)
             pieces = [piece for parts in parted for piece in parts]
-        for piece in pieces:
-            encoded = self._encoding.encode_ordinary(piece)
-            tokens += len(encoded) - (sum(rank in self._missing for rank in encoded) if self._missing else 0)
-        return tokens
+        return tokens + sum(len(self._encoding.encode_ordinary(piece)) for piece in pieces)
 
 
 def read_counter(path: Path) -> TokenCounter | None:
@@ -96,5 +92,4 @@ def read_counter(path: Path) -> TokenCounter | None:
     written = [token.decode("utf-8", "replace") for token in tokens]
     kinds = contents.arrays.get(_ARRAYS[2], ())
     added = [text for text, kind in zip(written, kinds, strict=False) if kind == _USER_DEFINED and text]
-    known = set(written)
-    return TokenCounter(encoding, added, {byte for character, byte in byte_of.items() if character not in known})
+    return TokenCounter(encoding, added)

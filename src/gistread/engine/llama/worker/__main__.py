@@ -128,28 +128,21 @@ class Worker:
     # In either thread.
 
     def _answer(self, request: messages.Request) -> None:
-        """Send the reply or an error: no request may end the process or stay unanswered."""
+        """Answer, or let the scheduler answer later: no request may end the process or stay unanswered."""
         try:
-            reply = self._handle(request)
-        except PromptTooLongError as error:
-            reply = messages.TooLong(error.prompt_tokens, error.answer_tokens, error.context_tokens, request.id)
-        except Exception as error:
-            reply = messages.Failed(str(error) or type(error).__name__, request.id)
-        if reply is not None:
-            self.send(reply)
-
-    def _handle(self, request: messages.Request) -> messages.Reply | None:
-        """The reply to a request; None if the scheduler replies later."""
-        model, scheduler = self._model, self._scheduler
-        if model is None:
-            return messages.Failed("no model is loaded", request.id)
-        match request, scheduler:
-            case messages.Count(text=text, prompt=prompt), _:
-                tokens = model.weights.prompt_tokens(prompt) if prompt else model.weights.tokens_of(text)
-                return messages.Counted(len(tokens), request.id)
-            case (messages.Generate() | messages.Choose(), Scheduler()):
+            model, scheduler = self._model, self._scheduler
+            if model is None or scheduler is None:
+                raise ValueError("no model is loaded")
+            if isinstance(request, messages.Count):
+                weights = model.weights
+                tokens = weights.prompt_tokens(request.prompt) if request.prompt else weights.tokens_of(request.text)
+                self.send(messages.Counted(len(tokens), request.id))
+            else:
                 scheduler.submit(_request(model, request))
-        return None
+        except PromptTooLongError as error:
+            self.send(messages.TooLong(error.prompt_tokens, error.answer_tokens, error.context_tokens, request.id))
+        except Exception as error:
+            self.send(messages.Failed(str(error) or type(error).__name__, request.id))
 
 
 def _request(model: LoadedModel, message: messages.Generate | messages.Choose) -> ScheduledRequest:

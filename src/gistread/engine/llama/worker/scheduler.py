@@ -9,7 +9,6 @@ prompts of later pages. The main loop calls `submit`, `cancel` and `step`; the r
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
 
 from gistread.engine.llama import messages
@@ -28,29 +27,6 @@ _STATUS_INTERVAL_S = 0.1
 _DECODE_WEIGHT = 0.3
 
 
-@dataclass(eq=False, slots=True)
-class StatusReporter:
-    """Sends `Status` messages for one main loop, rate-limited."""
-
-    send: Callable[[Status], None]
-    clock: Callable[[], float]
-    sent_s: dict[Phase, float] = field(default_factory=dict)
-    is_idle: bool = True  # Whether the last status sent was idle
-
-    def busy(self, phase: Phase, priority: Priority, tokens_per_s: float, fraction: float | None) -> None:
-        """Report work, unless the last report is too recent."""
-        now = self.clock()
-        if now - self.sent_s.get(phase, -1.0) >= _STATUS_INTERVAL_S:
-            self.sent_s[phase], self.is_idle = now, False
-            self.send(Status(phase, fraction, tokens_per_s, priority))
-
-    def idle(self) -> None:
-        if not self.is_idle:
-            self.sent_s.clear()
-            self.is_idle = True
-            self.send(Status(Phase.IDLE))
-
-
 class Scheduler:
     """Takes requests and sends events, one `step` at a time."""
 
@@ -66,14 +42,14 @@ class Scheduler:
         self._pools: list[SequencePool] = [pool for pool in (self._slots, self._streams) if pool is not None]
         self._requests: list[ScheduledRequest] = []  # Running and waiting, in order of arrival
         self._evaluating: tuple[ScheduledRequest, ...] = ()
-        self._status = StatusReporter(send, clock)
+        self._reported_s: dict[Phase, float] = {}  # When each phase was last reported; empty while idle
         self._spent: dict[Phase, tuple[float, float]] = {}  # Tokens and seconds by phase, later ones weigh more
         self._decodes: bool | None = None  # Whether it is the turn of decoding, not prompts; None: no turns
         self._owed_s = 0.0  # Time owed to decoding; below 0, to prompts
 
     @property
     def idle(self) -> bool:
-        return not self._requests and self._status.is_idle
+        return not self._requests and not self._reported_s
 
     def submit(self, request: ScheduledRequest) -> None:
         in_background = request.priority is Priority.BACKGROUND and not request.cacheable
@@ -98,7 +74,9 @@ class Scheduler:
         for request in [r for r in self._requests if r.cancelled]:
             self._finish(request, messages.Cancelled(request.id))
         if not self._requests:
-            self._status.idle()
+            if self._reported_s:
+                self._reported_s.clear()
+                self._send(Status(Phase.IDLE))
             return
         urgent = min(request.priority for request in self._requests)
         self._admit(urgent)
@@ -179,8 +157,10 @@ class Scheduler:
             before, seconds = _REMEMBERED * before + len(tokens), _REMEMBERED * seconds + elapsed
             self._spent[phase] = before, seconds
         rate = before / seconds if seconds > 0 else 0.0
-        fraction = evaluated / len(first.prompt) if phase is Phase.PREFILL else None
-        self._status.busy(phase, first.priority, rate, fraction)
+        if self._clock() - self._reported_s.get(phase, -1.0) >= _STATUS_INTERVAL_S:
+            self._reported_s[phase] = self._clock()
+            fraction = evaluated / len(first.prompt) if phase is Phase.PREFILL else None
+            self._send(Status(phase, fraction, rate, first.priority))
         for request, count in counts.items():
             if pool.evaluated(request) - count < len(request.prompt):
                 request.prefilled += count
