@@ -112,7 +112,7 @@ class GgufHeader:
     fingerprint: str  # Hash of the header and samples of the weights; empty if not requested
     title: str  # `general.name`
     contains: str  # `general.type`: `model`, `adapter`, `mmproj` …
-    pooling: int | None  # Pooling type of an embedding model, as numbered by llama.cpp; None if not given
+    pooling: int  # Pooling type of an embedding model, as numbered by llama.cpp
     adapter: Path | None = None  # The LoRA adapter that the model is used with; name and fingerprint are of both
 
 
@@ -220,7 +220,7 @@ def _read(path: Path, arrays: Collection[str] = (), *, fingerprint: bool) -> tup
 
 def _header_from(path: Path, contents: Contents, fingerprint: str) -> GgufHeader:
     arch, title = contents.text("general.architecture"), contents.text("general.name")
-    most_used, pooling_key = contents.most_used_type(), f"{arch}.pooling_type"
+    most_used = contents.most_used_type()
     return GgufHeader(
         path=path,
         file_bytes=contents.file_bytes,
@@ -241,7 +241,7 @@ def _header_from(path: Path, contents: Contents, fingerprint: str) -> GgufHeader
         fingerprint=fingerprint,
         title=title,
         contains=contents.text("general.type"),
-        pooling=contents.number(pooling_key) if pooling_key in contents.pairs else None,
+        pooling=contents.number(f"{arch}.pooling_type"),
     )
 
 

@@ -28,7 +28,6 @@ from gistread.engine.remote.address import ServerAddress, find_key, key_hint, na
 from gistread.engine.remote.chat import Chat, ChatRequest, estimate, estimate_prompt
 from gistread.engine.remote.choice import Chooser
 from gistread.engine.remote.connection import Connection
-from gistread.engine.remote.discovery import Dialect
 from gistread.engine.remote.failures import Retrier, RetryPolicy
 from gistread.engine.remote.requester import Activity, Reply, Requester
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
@@ -39,7 +38,6 @@ _HELLO = (Message("user", "Say yes."),)
 @dataclass(frozen=True, slots=True)
 class _Server:
     info: EngineInfo
-    dialect: Dialect
     requester: Requester
     chooser: Chooser
 
@@ -120,12 +118,9 @@ class RemoteEngine(Activity):
             dialect = found.dialect
             self.limit = self._connections or found.slots or dialect.connections
             chat = Chat(connection, f"{found.base}/chat/completions", found.model, dialect)
-            window = min(filter(None, (found.context_tokens, self._window)), default=dialect.default_window)
-            requester = Requester(chat, retrier, self, window)
             await retrier.call(lambda: _greet(chat))
             reported = await discovery.loaded_window(connection, found) or found.context_tokens
         window = min(filter(None, (reported, self._window)), default=dialect.default_window)
-        requester.window = window
         info = EngineInfo(
             name=found.name,
             fingerprint=named_fingerprint(found.model),
@@ -133,7 +128,8 @@ class RemoteEngine(Activity):
             device=f"{dialect.title} at {self._address.origin.partition('://')[2]}",
             is_remote=True,
         )
-        return _Server(info, dialect, requester, Chooser()), self._warning(key, reported, window)
+        requester = Requester(chat, retrier, self, window)
+        return _Server(info, requester, Chooser()), self._warning(key, reported, window)
 
     def _warning(self, key: str, reported: int | None, window: int) -> str:
         if key and not self._address.is_encrypted and not self._address.is_loopback:
