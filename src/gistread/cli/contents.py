@@ -17,7 +17,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
-from gistread.readers.recap import describe_sources, recap
+from gistread.readers.recap import Recap, describe_sources, recap
 from gistread.store.user_data import UserData
 from gistread.units import counted
 
@@ -26,9 +26,9 @@ def run(arguments: argparse.Namespace) -> None:
     {"toc": _toc, "recap": _recap, "threads": _threads}[arguments.command](arguments)
 
 
-def _toc(arguments: argparse.Namespace) -> None:
-    book = open_named(arguments.book)
-    chapters: list[Json] = [
+def chapter_documents(book: Book) -> list[Json]:
+    """The chapters as `toc --json` prints them."""
+    return [
         {
             "number": number,
             "title": chapter.title,
@@ -38,6 +38,11 @@ def _toc(arguments: argparse.Namespace) -> None:
         }
         for index, (number, chapter) in enumerate(zip(book.chapter_numbers, book.chapters, strict=True))
     ]
+
+
+def _toc(arguments: argparse.Namespace) -> None:
+    book = open_named(arguments.book)
+    chapters = chapter_documents(book)
     document = {"title": book.title, "length": len(book.text), "page_count": book.page_count, "chapters": chapters}
     width, length = max(map(len, book.chapter_numbers), default=0), max(1, len(book.text))
     lines = (
@@ -61,7 +66,16 @@ def _recap(arguments: argparse.Namespace) -> None:
         lines.append(f"People here: {', '.join(story.people)}")
     if story.stopped and bound is not None:
         lines.append(f"You stopped at: {' '.join(book.text[slice(*story.stopped)].split())}")
-    document = {
+    report(arguments, recap_document(story), lines)
+    if story.pages:
+        say(f"Told {describe_sources(story)}.")
+    else:
+        say("Nothing has been read: these are sentences of the chapter itself. `gistread index BOOK` reads it.")
+
+
+def recap_document(story: Recap) -> Json:
+    """The story so far as `recap --json` prints it."""
+    return {
         "before": [asdict(told) for told in story.before],
         "chapter": story.title,
         "told": [asdict(told) for told in story.chapter],
@@ -70,11 +84,6 @@ def _recap(arguments: argparse.Namespace) -> None:
         "pages": story.pages,
         "summaries": story.summaries,
     }
-    report(arguments, document, lines)
-    if story.pages:
-        say(f"Told {describe_sources(story)}.")
-    else:
-        say("Nothing has been read: these are sentences of the chapter itself. `gistread index BOOK` reads it.")
 
 
 def longest_memory(book: Book, headers: Sequence[MemoryHeader]) -> GistMemory:

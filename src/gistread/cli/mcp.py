@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import os
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from pydantic import Field, StringConstraints, ValidationError
 
 from gistread import __version__
 from gistread.book.cache import file_digest, open_cached
+from gistread.cli.contents import chapter_documents, recap_document
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, fields
 from gistread.cli.mcp_asking import Questions, View
@@ -131,21 +132,11 @@ class Library:
     def toc(self, book: _BookName) -> Json:
         """Chapters of a book with their numbers, where its readable text ends, and the number of its sections."""
         view = self._view(book)
-        known = view.book
-        chapters = [
-            {
-                "number": number,
-                "title": known.chapter_title(one.start),
-                "start": one.start,
-                "end": known.chapter_end(index),
-            }
-            for index, (number, one) in enumerate(zip(known.chapter_numbers, known.chapters, strict=True))
-        ]
         return {
             **fields(view.entry, "id", "title"),
-            "readable": len(known.text),
+            "readable": len(view.book.text),
             "bounded": view.bound is not None,
-            "chapters": chapters,
+            "chapters": chapter_documents(view.book),
             "sections": len(view.memory().entries),
         }
 
@@ -195,17 +186,9 @@ class Library:
         ]
 
     def recap(self, book: _BookName) -> Json:
-        """Tell the story so far, by sentences of the gists with their places; `sections` 0: by the chapter's own."""
+        """Tell the story so far, by sentences of the gists with their places; `pages` 0: by the chapter's own."""
         view = self._view(book)
-        story = recap(view.memory(), view.corrections)
-        before, told = [[asdict(one) for one in part] for part in (story.before, story.chapter)]
-        return {
-            "before": before,
-            "chapter": story.title,
-            "told": told,
-            "people": list(story.people),
-            "sections": story.pages,
-        }
+        return recap_document(recap(view.memory(), view.corrections))
 
     async def ask(self, question: _Words, context: Context, book: _AnyBook = None, tag: _Tag = "") -> Json:
         """Ask the local model about one book or all that the user has begun: the answer with checked quotes.
