@@ -117,9 +117,7 @@ def test_an_unusable_library_is_an_error_after_the_rest(run: Run, tiny: Path, mo
     assert "Traceback" not in ran.err
 
 
-def test_missing_kernels_come_with_the_command_to_rebuild() -> None:
-    (advice,) = build_advice(LIBRARY, frozenset({"avx2", "fma", "avx512f", "avx512_vnni"}), "")
-    assert "AVX512, AVX512_VNNI" in advice.what
-    assert 'CMAKE_ARGS="-DGGML_NATIVE=ON"' in advice.how
-    assert "llama-cpp-python==0.3.36" in advice.how
-    assert build_advice(LIBRARY, frozenset({"avx2", "fma"}), "") == []
+def test_a_card_that_is_not_used_comes_with_advice() -> None:
+    (advice,) = build_advice(LIBRARY, "NVIDIA")
+    assert "does not use the NVIDIA graphics card" in advice.what
+    assert build_advice(LIBRARY, "") == []

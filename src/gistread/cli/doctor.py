@@ -18,7 +18,7 @@ from gistread.config import Config
 from gistread.engine.llama.fast_copy import lacks_kernels
 from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.library import Advice, Library, ask_library, build_advice
-from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, physical_cores
+from gistread.engine.llama.machine import available_bytes, gpu_maker, physical_cores
 from gistread.engine.models import ModelSource, find_chosen, header_of
 from gistread.engine.protocol import EngineInfo
 from gistread.errors import EngineError, ExitStatus
@@ -66,7 +66,7 @@ async def _examine(model_name: str, config: Config) -> _Findings:
     found = _Findings(physical_cores(), available_bytes(), psutil.getloadavg()[0], gpu_maker())
     try:
         found.library = await asyncio.to_thread(ask_library)
-        found.advice += build_advice(found.library, cpu_flags(), found.gpu)
+        found.advice += build_advice(found.library, found.gpu)
         try:
             model = find_chosen(model_name, config)
         except EngineError as error:

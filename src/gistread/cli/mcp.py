@@ -22,6 +22,7 @@ from gistread.cli.json_output import Json, fields
 from gistread.cli.mcp_asking import Questions, View
 from gistread.cli.opening import check_models, library_entries, load_settings
 from gistread.cli.output import say
+from gistread.cli.people import card_document
 from gistread.cli.search import hit_document, indexed_shelf, place_of
 from gistread.config import Config
 from gistread.errors import BookError, ExitStatus, GistreadError, StorageError
@@ -30,7 +31,6 @@ from gistread.memory.spoilers import usual_bound
 from gistread.paths import default_paths
 from gistread.people.index import Index
 from gistread.people.mentions import supports_names
-from gistread.readers.introductions import introducing_sentences
 from gistread.readers.recap import recap
 from gistread.search.book_search import BookSearch, SearchMode
 from gistread.store.user_data import UserData
@@ -172,18 +172,10 @@ class Library:
             raise GistreadError("Names are found in English books only.")
         end = len(view.whole.text) if view.bound is None else view.bound
         names = self._index(view.whole).upto(end, view.corrections)
-        return [
-            {
-                "name": one.name,
-                "kind": one.kind.value,
-                "forms": {form.text: len(form.starts) for form in one.forms},
-                "mentions": one.count,
-                **fields(card, "first", "last"),
-                "together": {other.name: count for other, count in card.together},
-                "introduced": [view.passage(*span) for span in introducing_sentences(one, names.book)],
-            }
-            for one, card in ((one, names.card(one)) for one in names.find(name))
-        ]
+        documents = [card_document(names.card(one), names) for one in names.find(name)]
+        for document in documents:
+            del document["starts"]  # Thousands, of a main character
+        return documents
 
     def recap(self, book: _BookName) -> Json:
         """Tell the story so far, by sentences of the gists with their places; `pages` 0: by the chapter's own."""

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus | None:
         return ExitStatus.FAILED
     cards = [view.card(entity) for entity in found]
     text = "\n\n".join("\n".join(_lines(card, view, book)) for card in cards)
-    report(arguments, {"found": [_card_document(card, view) for card in cards]}, [text])
+    report(arguments, {"found": [card_document(card, view) for card in cards]}, [text])
     return None
 
 
@@ -101,7 +101,7 @@ def _document(entity: Entity) -> Json:
     return {**fields(entity, "name", "kind", "first"), "forms": forms, "mentions": entity.count}
 
 
-def _card_document(card: Card, view: Index) -> Json:
+def card_document(card: Card, view: Index) -> Json:
     """What `people NAME --json` prints for each entity found."""
     text = view.book.text
     introduced = [

@@ -72,8 +72,6 @@ def _hub_address(words: str) -> HubAddress:
         case [owner, name, page, shown, *path] if page in _PAGES:
             repository, at, revision = f"{owner}/{name}", "@", shown
             file = "/".join(path) or file
-        case [owner, name, *path] if path and path[-1].casefold().endswith(_SUFFIX):
-            repository, file = f"{owner}/{name}", "/".join(path)
     address = HubAddress(repository, file, revision if at else "main")
     if not _REPOSITORY.fullmatch(address.repository):
         raise UsageError(f"{address.repository!r} is not a repository name.", _FORMS)

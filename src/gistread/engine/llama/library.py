@@ -1,4 +1,4 @@
-"""Describes the installed llama.cpp: its version, what it supports, and whether a rebuild would be faster here."""
+"""Describes the installed llama.cpp: its version, what it supports, and whether another build would be faster here."""
 
 import re
 import signal
@@ -16,12 +16,6 @@ _PACKAGE = "llama-cpp-python"
 _DESCRIBE = "gistread.engine.llama.worker.system_info"
 _DESCRIBE_WITHIN_S = 60
 
-# llama.cpp's name of an instruction set, and the processor flag it needs.
-_KERNELS = {
-    **{"AVX": "avx", "AVX2": "avx2", "FMA": "fma", "F16C": "f16c", "BMI2": "bmi2", "AVX_VNNI": "avx_vnni"},
-    **{"AVX512": "avx512f", "AVX512_VBMI": "avx512vbmi", "AVX512_VNNI": "avx512_vnni", "AVX512_BF16": "avx512_bf16"},
-    **{"AMX_INT8": "amx_int8", "DOTPROD": "asimddp", "MATMUL_INT8": "i8mm", "SVE": "sve"},
-}
 _MISSING = re.compile(r"(lib[\w.+-]+): cannot open shared object file: No such file")
 
 
@@ -59,7 +53,9 @@ def ask_library() -> Library:
         raise _unusable(str(error)) from None
     if process.returncode == -signal.SIGILL:
         message = "This build of llama.cpp uses instructions that this processor lacks."
-        raise EngineError(message, f"Rebuild it, with a C++ compiler installed: {_rebuild(installed_version())}")
+        options = f"--force-reinstall --no-deps --no-cache-dir --no-binary {_PACKAGE}"
+        rebuild = pip_install(f"{options} {_PACKAGE}=={installed_version()}")
+        raise EngineError(message, f"Rebuild it, with a C++ compiler installed: {rebuild}")
     if found is None:
         said = process.stderr.decode("utf-8", "replace").strip().splitlines()
         raise _unusable(said[-1] if said else f"exit status {process.returncode}")
@@ -79,22 +75,9 @@ def _unusable(reason: str) -> EngineError:
     )
 
 
-def build_advice(library: Library, cpu_flags: frozenset[str], gpu_maker: str) -> list[Advice]:
-    """Suggest another build of the library if that would be faster. `gpu_maker`: see `machine.gpu_maker`."""
-    if library.gpus:
+def build_advice(library: Library, gpu_maker: str) -> list[Advice]:
+    """Suggest another build of the library if this one leaves a card unused. `gpu_maker`: see `machine.gpu_maker`."""
+    if library.gpus or not gpu_maker:
         return []
-    advice = []
-    if gpu_maker:
-        what = f"This build of llama.cpp does not use the {gpu_maker} graphics card."
-        advice.append(Advice(what, "`gistread docs models` names the builds for cards."))
-    unused = [name for name, flag in _KERNELS.items() if flag in cpu_flags and name not in library.kernels]
-    if unused:
-        what = f"This build of llama.cpp does not use {', '.join(unused)} of the processor."
-        command = f'CMAKE_ARGS="-DGGML_NATIVE=ON" {_rebuild(library.version)}'
-        advice.append(Advice(what, f"Rebuild it, with a C++ compiler installed: {command}"))
-    return advice
-
-
-def _rebuild(version: str) -> str:
-    options = f"--force-reinstall --no-deps --no-cache-dir --no-binary {_PACKAGE}"
-    return pip_install(f"{options} {_PACKAGE}=={version}")
+    what = f"This build of llama.cpp does not use the {gpu_maker} graphics card."
+    return [Advice(what, "`gistread docs models` names the builds for cards.")]

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import psutil
 
-_CPU_INFO = Path("/proc/cpuinfo")
 _GROUP = Path("/sys/fs/cgroup")
 
 NVIDIA, AMD, INTEL, APPLE = "NVIDIA", "AMD", "Intel", "Apple"
@@ -72,19 +71,6 @@ def _quota_cores() -> int:
         return 0 if quota == "max" else math.ceil(int(quota) / int(period))
     except (OSError, ValueError):
         return 0
-
-
-def cpu_flags() -> frozenset[str]:
-    """Instruction sets of the processor, by Linux's names; empty on other systems."""
-    try:
-        text = _CPU_INFO.read_text()
-    except OSError:
-        return frozenset()
-    for line in text.splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() in ("flags", "Features"):
-            return frozenset(value.split())
-    return frozenset()
 
 
 def gpu_maker() -> str:
