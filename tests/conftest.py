@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from gistread import errors
+from gistread.store import database
 from tests.tiny_gguf import write_tiny_gguf
 
 # llama.cpp's threads must not spin while they wait for each other: tests run side by side on all cores, and with the
@@ -36,14 +38,15 @@ _LONGEST_NAME = 40
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes more than cores: tests of the screen and of worker processes wait half of their time."""
-    return (os.cpu_count() or 1) + 2
+    """A process more than cores: tests wait some of their time, but each process collects all of them."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """Collect garbage from here on, but only what comes from here on."""
     gc.freeze()
+    gc.set_threshold(20_000)
     gc.enable()
 
 
@@ -72,6 +75,20 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def gguf(tiny: Path) -> bytes:
     """All of the tiny model, for whoever sends it somewhere."""
     return tiny.read_bytes()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_waits_for_the_disk() -> None:
+    """Nothing written in these processes has to survive a power cut."""
+    connect = database._connect
+
+    def connect_without_waiting(uri: str) -> sqlite3.Connection:
+        connection = connect(uri)
+        connection.execute("PRAGMA synchronous = OFF")
+        return connection
+
+    database._connect = connect_without_waiting
+    os.fsync = lambda file: None
 
 
 @pytest.fixture(autouse=True)

@@ -1,17 +1,14 @@
 """The whole program in a real terminal, with a real worker, a real book and real kills."""
 
-import json
 import re
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from tests.models import starter_path
-from tests.terminal import Terminal, environment, terminal
+from tests.terminal import Terminal, terminal
 from tests.tiny_gguf import write_tiny_gguf
 
 
@@ -91,15 +88,9 @@ def test_reading_resumes_after_the_program_was_killed(tiny: Path, tmp_path: Path
         run.process.kill(signal.SIGKILL)
         assert worker is not None
         worker.wait(timeout=60)
-    ran = subprocess.run(
-        [sys.executable, "-m", "gistread", "index", "--model", str(tiny), str(book), "--json"],
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    document = json.loads(ran.stdout)
-    assert page - 1 <= document["resumed_pages"] < document["pages"] == 5
+        run.close()
+    with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
+        assert wait_for_page(run, 1) >= page
 
 
 def test_every_size_of_terminal_works(book: Path, tmp_path: Path) -> None:
