@@ -60,7 +60,7 @@ def test_unreadable_formats_are_named_and_readable_ones_listed(data: bytes, name
         ("<html><p>Rain</p></html>".encode("utf-16"), "story", "html"),
         (b"Rain, no tags at all, 1 < 2.", "story.html", "text"),
         (b"# Rain\n\nIt *rained*.", "story.md", "markdown"),
-        (b"# Rain\n\nIt *rained*.", "story.txt", "text"),
+        (b"# Rain\n\nIt *rained*.", "story.txt", "markdown"),
         (b"# Rain\n\nSee [there](#sun).\n\n# Sun\n\nIt shone.", "notes", "markdown"),
         (b"---\ntitle: Rain\nlang: en\n---\n\nRain fell.", "standard input", "markdown"),
         (b"<html><p>Rain</p></html>", "story.md", "html"),

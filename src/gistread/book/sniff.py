@@ -93,8 +93,6 @@ SERIES_SUFFIX = ".series"
 _HTML_NAMES = frozenset((".html", ".htm", ".xhtml", ".xht", ".shtml"))
 _MARKDOWN_NAMES = frozenset((".md", ".markdown", ".mdown", ".mkdn", ".mkd", ".mdwn", ".qmd", ".rmd"))
 _HEADING_LINE = re.compile(r"^#{1,6} +\S", re.MULTILINE)
-_FENCE = re.compile(r"^(?:```|~~~)[\w-]*\s*$", re.MULTILINE)
-_MARKDOWN_LINK = re.compile(r"!?\[[^\]\n]+\]\([^()\s]+(?:\s\"[^\"\n]*\")?\)")
 _FRONT_MATTER = re.compile(
     r"---[ \t]*\n(?:[^\n]*\n){0,40}?(?:title|author|lang|date)[ \t]*:[^\n]*\n(?:[^\n]*\n){0,40}?(?:---|\.\.\.)[ \t]*\n"
 )
@@ -132,9 +130,7 @@ def _by_content(text: str, suffix: str) -> ReadableFormat:
         return ReadableFormat.MARKDOWN
     if _FRAGMENT_START.match(text) or (suffix in _HTML_NAMES and _TAG.search(text)):
         return ReadableFormat.HTML
-    has_headings = len(_HEADING_LINE.findall(text)) >= 2
-    has_marks = _MARKDOWN_LINK.search(text) or len(_FENCE.findall(text)) >= 2
-    is_markdown = _FRONT_MATTER.match(text) or (has_headings and has_marks)
+    is_markdown = _FRONT_MATTER.match(text) or _HEADING_LINE.search(text)
     return ReadableFormat.MARKDOWN if is_markdown else ReadableFormat.TEXT
 
 

@@ -9,8 +9,7 @@ from urllib.parse import unquote, urlsplit
 from lxml import etree
 
 from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
-from gistread.book.formats.elements.markup import local_name, parse, parse_entry, parse_recovering, plain_text
-from gistread.book.formats.elements.semantics import picture_of
+from gistread.book.formats.elements.markup import parse_entry, parse_recovering, plain_text
 from gistread.book.normalise import language_tag
 
 # Fonts may be obfuscated in any EPUB; the text stays readable.
@@ -165,19 +164,9 @@ def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], fold
     for reference in root.iter("reference"):
         if reference.get("type", "").lower() in ("cover", "other.ms-coverimage-standard"):
             path = archive.find(resolve_reference(reference.get("href", ""), folder)[0])
-            if path:
-                return path if path.lower().endswith(_PICTURE_NAMES) else _first_picture(archive, path)
+            if path and path.lower().endswith(_PICTURE_NAMES):
+                return path
     return ""
-
-
-def _first_picture(archive: Archive, path: str) -> str:
-    try:
-        tree = parse(archive.read(path))
-    except ArchiveError:
-        return ""
-    pictures = tree.root.iter(etree.Element) if tree else ()
-    source = next((picture_of(each).source for each in pictures if local_name(each) in ("img", "image")), "")
-    return archive.find(resolve_reference(source, posixpath.dirname(path))[0]) or "" if source else ""
 
 
 def _text_path(item: _Item, items: dict[str, _Item]) -> str:

@@ -25,7 +25,6 @@ class Candidate:
     number: int | None
     title: str
     bare: bool  # Only a number and its keyword: a title may follow in the next block
-    level: int = 0  # Given by Markdown headings only
 
 
 _LONGEST_CHARACTERS = 250
@@ -56,7 +55,6 @@ _CJK = re.compile(
 _BARE = re.compile(r"([IVXLCDM]{1,8}|\d{1,3}|[A-Za-z]+(?:-[a-z]+)?|[一二三四五六七八九十百]{1,4})[.):]?$")
 _NUMBER_TITLE = re.compile(r"([IVXLC]{1,8}|\d{1,3})(?:[.):]|\s?[—–-])\s+(\S.*)$", re.DOTALL)
 _PADDED_TITLE = re.compile(r"(0[1-9]|[1-9]\d)\s+([^\W\d_].*)$", re.DOTALL)  # "01 My Early Home": begins with a zero
-_MARKDOWN = re.compile(r"(#{1,6})\s+(\S.*?)\s*#*$")
 _SEPARATOR = re.compile(r"\s*[.:;,)\]—–-]|\s{2,}|\s*\n")
 
 
@@ -81,12 +79,6 @@ def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
     if is_apart or len(lines) > _MOST_LINES or len(lines[0]) > _LONGEST_CHARACTERS:
         return None
     raw = lines[0].strip()
-    if raw.startswith("#"):
-        match = _MARKDOWN.match(raw) if len(lines) == 1 else None
-        title = one_line(match[2]) if match else ""
-        return Candidate(index, Rank.CHAPTER, "markdown", None, title, False, len(match[1])) if match else None
-    if len(lines) == 2 and len(lines[1]) >= 3 and not lines[1].strip("=") and raw:
-        return Candidate(index, Rank.CHAPTER, "markdown", None, raw, False, 1)
     text = raw.strip(_DECORATION)
     if not text or not (text[0].isupper() or text[0].isdigit() or _has_no_case(text[0])):
         return None

@@ -1,7 +1,7 @@
 """Decides which heading candidates of a plain text are headings, and their levels. Drops tables of contents."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 from gistread.book.builder import ChapterStart
@@ -18,26 +18,16 @@ from gistread.book.formats.headings import (
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.normalise import one_line
 
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    chapters: tuple[ChapterStart, ...]
-    title: str = ""
-
-
 # Headings closer together than this are contents entries.
 _ENTRY_CHARACTERS = 200
 _FEWEST_CAPITALS = 3
 _CHARACTERS_OF_A_PRINTED_PAGE = 2600
 
 
-def outline(blocks: Sequence[TextBlock]) -> Outline:
+def outline(blocks: Sequence[TextBlock]) -> tuple[ChapterStart, ...]:
+    """The chapters of a text."""
     found = [c for c in (heading_candidate(i, block) for i, block in enumerate(blocks)) if c]
     sizes = [0, *accumulate(sum(map(len, block.lines)) for block in blocks)]
-    markdown = [c for c in found if c.family == "markdown"]
-    if len(markdown) >= 2:
-        return _markdown_outline(markdown)
-    found = [c for c in found if c.family != "markdown"]
     # "Conclusion" may be the title of the "CHAPTER LIII" above it.
     numbered = {c.index for c in found if c.bare and c.number}
     found = [c for c in found if not (c.rank is Rank.NAMED and c.index - 1 in numbered)]
@@ -54,24 +44,10 @@ def outline(blocks: Sequence[TextBlock]) -> Outline:
     by_rank = {Rank.CHAPTER: below, Rank.SECTION: below + has_chapters, Rank.NAMED: 1}
     levels = [order[c.family] if c.rank is Rank.CONTAINER else by_rank[c.rank] for c in found]
     titled = _with_subtitles(found, blocks)
-    return Outline(
-        tuple(
-            ChapterStart(c.index, title, level, count)
-            for c, level, (title, count) in zip(found, levels, titled, strict=True)
-        )
+    return tuple(
+        ChapterStart(c.index, title, level, count)
+        for c, level, (title, count) in zip(found, levels, titled, strict=True)
     )
-
-
-def _markdown_outline(found: list[Candidate]) -> Outline:
-    """Markdown states levels. A single top heading at the start is the book's title."""
-    highest = min(c.level for c in found)
-    tops = [c for c in found if c.level == highest]
-    title = ""
-    if len(tops) == 1 and found[0] is tops[0] and len(found) > 2:
-        title = tops[0].title
-        found = found[1:]
-        highest = min(c.level for c in found)
-    return Outline(tuple(ChapterStart(c.index, c.title, c.level - highest + 1) for c in found), title)
 
 
 def _characters_after(found: list[Candidate], i: int, sizes: list[int]) -> int:

@@ -105,7 +105,7 @@ def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: PageLayou
         TextBlock((text,), ParagraphKind.TEXT, 2) if heading else TextBlock((text,), block.kind, 1)
         for block, text, heading in zip(blocks, texts, is_heading, strict=True)
     ]
-    chapters = list(outline(as_text).chapters)
+    chapters = list(outline(as_text))
     sized = _by_size(blocks, texts)
     least = 0.5 * min(len(chapters), len(sized) or 1)
     if len(chapters) >= 2 and sum(is_heading[one.index] for one in chapters) >= least:
