@@ -57,13 +57,9 @@ class TestEncoding:
 
 class TestMetadata:
     def test_metadata_comes_from_the_head(self) -> None:
-        head = (
-            '<title>The Rain | A Site</title><meta name="author" content="Jane Doe">'
-            '<link rel="coverpage" href="images/cover.jpg">'
-        )
+        head = '<title>The Rain | A Site</title><meta name="author" content="Jane Doe">'
         book = open_bytes(f'<html lang="en-GB"><head>{head}</head><body><h1>The Rain</h1><p>It'.encode(), "x.html")
         assert (book.title, book.authors, book.language) == ("The Rain", ("Jane Doe",), "en-GB")
-        assert book.cover == "images/cover.jpg"
 
     @pytest.mark.parametrize(
         ("content", "authors"),

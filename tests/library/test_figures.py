@@ -61,7 +61,4 @@ def test_today_the_week_and_each_book(user_data: UserData, monkeypatch: pytest.M
     today, week = describe_figures(found)
     assert today == "Today: 10 min"
     assert week == "Last 7 days: 30 min  █·····▄"
-    # 9,600 words in eight days, 30,000 are left.
-    assert lamp.finished_on == TODAY + timedelta(days=25)
-    assert describe_book_figures(lamp) == "41 min · 240 words a minute · 25% · at this pace finished on 17 December"
-    assert door.finished_on is None  # Its length is not known.
+    assert describe_book_figures(lamp) == "41 min · 240 words a minute · 25%"

@@ -8,7 +8,7 @@ import pytest
 
 from gistread.book.model import Book
 from gistread.book.open import open_book
-from gistread.people.index import Index, build_timeline
+from gistread.people.index import Index
 from gistread.people.joining import Kind
 from gistread.people.mentions import supports_names
 from gistread.store.model import NameCorrection
@@ -126,22 +126,6 @@ def test_a_view_knows_nothing_of_what_follows(index: Index, book: Book) -> None:
         for entity in view.entities:
             assert all(start + len(form.text) <= end for form in entity.forms for start in form.starts)
             assert entity.name.removeprefix("the ") in book.text[:end]
-
-
-@pytest.mark.parametrize(
-    ("text", "date"),
-    [
-        ("It was on the 4th of May, 1812, that he came.", "4th of May, 1812"),
-        ("They met in\nJuly, 1805, and never again.", "July, 1805"),
-        ("She was born in 1790.", "1790"),
-        ("November 18. Rain again.", "November 18"),
-        ("They may march in 1200 men, said April.", ""),
-        ("You may leave in March, or not.", ""),
-    ],
-)
-def test_the_first_date_of_a_chapter_is_found(text: str, date: str) -> None:
-    line = build_timeline(Index.from_book(make_book(["# I", text], ["# II", "It rained in Tidney."])))
-    assert [one.date for one in line.chapters] == [date, ""]
 
 
 @pytest.mark.parametrize(("name", "covered"), [("en", True), ("de", False)])

@@ -55,13 +55,9 @@ _SIGNATURES: tuple[tuple[int, bytes, UnsupportedFormat], ...] = (
         UnsupportedFormat("an old Microsoft Office document, or one with a password", _SAVE_AS_DOCX),
     ),
     (257, b"ustar", UnsupportedFormat("a tar archive", _UNPACK)),
-    *(
-        (0, signature, UnsupportedFormat(f"{name} archive", _UNPACK))
-        for signature, name in (
-            *((b"\x1f\x8b", "a gzip"), (b"BZh", "a bzip2"), (b"\xfd7zXZ\x00", "an xz")),
-            *((b"\x28\xb5\x2f\xfd", "a Zstandard"), (b"7z\xbc\xaf\x27\x1c", "a 7-Zip"), (b"Rar!\x1a\x07", "a RAR")),
-        )
-    ),
+    (0, b"\x1f\x8b", UnsupportedFormat("a gzip archive", _UNPACK)),
+    (0, b"7z\xbc\xaf\x27\x1c", UnsupportedFormat("a 7-Zip archive", _UNPACK)),
+    (0, b"Rar!\x1a\x07", UnsupportedFormat("a RAR archive", _UNPACK)),
     (0, b"GGUF", UnsupportedFormat("a GGUF model, not a book", "Pass it with --model, together with a book.")),
     (0, b"\x89PNG\r\n\x1a\n", UnsupportedFormat("a PNG image")),
     (0, b"\xff\xd8\xff", UnsupportedFormat("a JPEG image")),

@@ -222,7 +222,6 @@ def _figures(arguments: argparse.Namespace) -> None:
                 "words_per_minute": round(book.words_per_minute, 1),
                 "progress": round(book.share, 4),
                 "last_day": book.last_day.isoformat(),
-                "finished_on": book.finished_on.isoformat() if book.finished_on else None,
             }
         )
     week = [round(seconds) for seconds in figures.week]

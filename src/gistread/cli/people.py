@@ -65,7 +65,6 @@ def _timeline(view: Index, book: Book, arguments: argparse.Namespace) -> None:
         {
             "title": one.title,
             "start": one.start,
-            "date": one.date or None,
             "people": {name: count for name, count in zip(line.people, one.counts, strict=True) if count},
         }
         for one in line.chapters

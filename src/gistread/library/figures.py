@@ -3,8 +3,7 @@
 Only text that scrolled by at reading speed was recorded, so an idle open page does not count.
 """
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -13,12 +12,8 @@ from gistread.errors import StorageError
 from gistread.library.adding import AddResult
 from gistread.library.entries import LibraryEntry
 from gistread.memory.writer import MemoryHeader
-from gistread.store.model import ReadingDay
 from gistread.store.user_data import UserData
 from gistread.units import bars, counted, format_duration
-
-_RECENT_DAYS = 14  # Days over which the pace is averaged, including days without reading
-_MOST_DAYS = 3650
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +24,6 @@ class BookFigures:
     words: float
     share: float  # Fraction read, from 0 to 1
     last_day: date
-    finished_on: date | None  # Expected at the pace of the last two weeks; None if unknown or already finished
 
     @property
     def words_per_minute(self) -> float:
@@ -47,7 +41,7 @@ class Figures:
 
 
 def reading_figures(user_data: UserData, entries: Iterable[LibraryEntry], today: date) -> Figures:
-    """Figures of every book that was read; those in `entries` get a date of finishing. Reads the disk."""
+    """Figures of every book that was read; `entries` tell how much of it. Reads the disk."""
     by_text = {entry.sha256: entry for entry in entries if entry.sha256}
     week = dict.fromkeys((today - timedelta(days=ago) for ago in reversed(range(7))), 0.0)
     books = []
@@ -70,21 +64,9 @@ def reading_figures(user_data: UserData, entries: Iterable[LibraryEntry], today:
                     sum(one.words for one in days.values()),
                     share,
                     max(days),
-                    _finished_on(days, entry.words_left if entry else 0, today),
                 )
             )
     return Figures(tuple(week.values()), tuple(sorted(books, key=lambda book: book.last_day, reverse=True)))
-
-
-def _finished_on(days: Mapping[date, ReadingDay], words_left: int, today: date) -> date | None:
-    recent = {day: one for day, one in days.items() if 0 <= (today - day).days < _RECENT_DAYS}
-    words = sum(one.words for one in recent.values())
-    if words <= 0 or words_left <= 0:
-        return None
-    # For a book begun earlier, the whole period counts, including idle days at its start.
-    began = max(min(days), today - timedelta(days=_RECENT_DAYS - 1))
-    days_left = math.ceil(words_left * ((today - began).days + 1) / words)
-    return today + timedelta(days=days_left) if days_left <= _MOST_DAYS else None
 
 
 def relative_time(then_s: float, now_s: float) -> str:
@@ -126,15 +108,9 @@ def describe_figures(figures: Figures) -> tuple[str, str]:
 
 
 def describe_book_figures(book: BookFigures) -> str:
-    """`2 h 10 min · 240 words a minute · 43% · at this pace finished on 3 December`."""
-    finish = book.finished_on
-    facts = (
-        _read_for(book.seconds),
-        f"{book.words_per_minute:.0f} words a minute",
-        format_percent(book.share),
-        f"at this pace finished on {finish.day} {finish:%B}" if finish else "",
-    )
-    return " · ".join(filter(None, facts))
+    """`2 h 10 min · 240 words a minute · 43%`."""
+    facts = _read_for(book.seconds), f"{book.words_per_minute:.0f} words a minute", format_percent(book.share)
+    return " · ".join(facts)
 
 
 def _read_for(seconds: float) -> str:

@@ -1,6 +1,5 @@
 """Indexes a book's names up to an offset: who is mentioned, where, and with whom; and tells it as a timeline."""
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,20 +21,7 @@ _PARTS = 40  # Of a book without chapters
 _MOST_PEOPLE = 12
 _TEXT_PARTS = 20  # Of a long text without chapters
 _LONG = 20_000  # Characters
-_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
-_YEAR = r"(?:1[0-9]{3}|20\d\d)"
-_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-_DATE = re.compile(
-    rf"\b(?:the )?{_DAY} (?:of )?(?:{_MONTHS})\b(?:,? {_YEAR}\b)?"
-    rf"|\b(?:{_MONTHS}) {_DAY}\b(?:,? {_YEAR}\b)?"
-    rf"|\b(?:{_MONTHS}),? (?:of (?:the year )?)?{_YEAR}\b"
-    rf"|(?<=\b[Ii]n )(?:the year )?{_YEAR}\b(?! (?:[a-z]+s|men|people)\b)"
-    rf"|(?<=\byear ){_YEAR}\b"
-)
-_HINT = re.compile(rf"{_MONTHS}|{_YEAR}")  # Found much faster
-_AROUND = 20  # Characters of a date on each side of its month or year
-_TITLE_YEAR = re.compile(rf"\b{_YEAR}\b")
-_TITLE_CELLS, _DATE_CELLS, _NAME_CELLS = 26, 18, 10
+_TITLE_CELLS, _NAME_CELLS = 26, 10
 _BARS = 8  # Of a person in a chapter
 
 
@@ -183,8 +169,6 @@ def _stands_at(name: str, text: str, offset: int) -> bool:
 class TimelineChapter:
     title: str
     start: int
-    date: str  # The first date in the chapter, as written; empty if it has none
-    date_at: int  # Offset of the date; without one, the start of the chapter
     counts: tuple[int, ...]  # Mentions of each person of the timeline
     parts: tuple[tuple[int, ...], ...]  # The same in each of `_BARS` equal parts of the chapter
 
@@ -201,25 +185,21 @@ def build_timeline(view: Index) -> Timeline:
     starts = [one.starts() for one in people]
     chapters = []
     for title, start, end in _parts(view.book):
-        date, at = _date(view.book.text, title, start, end)
         edges = [start + (end - start) * part // _BARS for part in range(_BARS + 1)]
         before = [[bisect_left(places, edge) for edge in edges] for places in starts]
         parts = tuple(tuple(last - first for first, last in pairwise(counts)) for counts in before)
-        chapters.append(TimelineChapter(title, start, date, at, tuple(map(sum, parts)), parts))
+        chapters.append(TimelineChapter(title, start, tuple(map(sum, parts)), parts))
     return Timeline(tuple(_short_names(people)), tuple(chapters))
 
 
 def format_table(line: Timeline, columns: int) -> tuple[str, list[str]]:
     """A heading and a row per chapter, for as many people as fit into `columns`."""
     titles = min(_TITLE_CELLS, 2 + max((len(one.title) for one in line.chapters), default=0))
-    longest = max((len(one.date) for one in line.chapters), default=0)
-    dates = min(_DATE_CELLS, longest + 2) if longest else 0
-    count = max(1, (columns - titles - dates) // _NAME_CELLS)
+    count = max(1, (columns - titles) // _NAME_CELLS)
     most = max((number for one in line.chapters for part in one.parts[:count] for number in part), default=0)
-    heading = " " * (titles + dates) + "".join(_fit(name, _NAME_CELLS) for name in line.people[:count])
+    heading = " " * titles + "".join(_fit(name, _NAME_CELLS) for name in line.people[:count])
     rows = [
         _fit(one.title, titles)
-        + (_fit(one.date, dates) if dates else "")
         + "".join(
             bars(part, _BARS, most).ljust(_NAME_CELLS) if any(part) else " " * _NAME_CELLS for part in one.parts[:count]
         )
@@ -236,15 +216,6 @@ def _parts(book: Book) -> Sequence[tuple[str, int, int]]:
         (f"Part {part + 1} of {_TEXT_PARTS}", end * part // _TEXT_PARTS, end * (part + 1) // _TEXT_PARTS)
         for part in range(_TEXT_PARTS)
     ]
-
-
-def _date(text: str, title: str, start: int, end: int) -> tuple[str, int]:
-    if found := _DATE.search(title) or _TITLE_YEAR.search(title):
-        return found[0], start
-    for hint in _HINT.finditer(text, start, end):
-        if found := _DATE.search(text, max(start, hint.start() - _AROUND), min(end, hint.end() + _AROUND)):
-            return " ".join(found[0].removeprefix("the ").split()), found.start()
-    return "", start
 
 
 def _short_names(people: Sequence[Entity]) -> Iterator[str]:

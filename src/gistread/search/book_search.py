@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
-from itertools import accumulate
 
 from gistread.book.model import Book
 from gistread.book.sentences import sentence_spans
@@ -24,8 +23,8 @@ _POLL_EVERY = 2048
 LIMIT_S = 1.5
 LONGEST = 500
 _MOST_COUNTED = 10_000
-_ESCAPED = re.compile(r"\\.", re.DOTALL)
 _COUNTED = re.compile(r"\{\s*(\d*)\s*,?\s*(\d*)\s*\}")
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
 
 # Typed and typeset forms, matched in both directions.
 _SINGLE_QUOTES = "'‘’‚‛′`´"
@@ -64,15 +63,8 @@ class FoldedText:
         return (match.span() for start, _ in places if (match := precise.match(self._text, start)))
 
     def _places(self, tokens: list[str]) -> Iterator[tuple[int, int]]:
-        variable = [_variable(token) for token in tokens]
-        if any(variable):
-            body = "".join(one or re.escape(_fold(token)) for one, token in zip(variable, tokens, strict=True))
-            return (match.span() for match in re.compile(body).finditer(self._folded))
-        # Splitting is faster than a loop over matches: 300,000 of them in 40 ms.
-        plain = "".join(map(_fold, tokens))
-        length = len(plain)
-        ends = accumulate(len(piece) + length for piece in self._folded.split(plain)[:-1])
-        return ((end - length, end) for end in ends)
+        body = "".join(_variable(token) or re.escape(_fold(token)) for token in tokens)
+        return (match.span() for match in re.compile(body).finditer(self._folded))
 
 
 def _variable(token: str) -> str | None:
@@ -176,7 +168,6 @@ class BookSearch:
     def __init__(self, book: Book) -> None:
         self._book = book
         self._lock = threading.Lock()
-        self._ranking = threading.Lock()
         self._folded: FoldedText | None = None
         self._ranker: Ranker | None = None
 
@@ -187,7 +178,7 @@ class BookSearch:
                 if self._folded is None:
                     self._folded = FoldedText(self._book.text)
         elif mode is SearchMode.RANKED:
-            with self._ranking:
+            with self._lock:
                 if self._ranker is None:
                     text = self._book.text
                     self._ranker = Ranker([text[p.start : p.end] for p in self._book.paragraphs], self._book.language)

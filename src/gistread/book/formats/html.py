@@ -36,7 +36,6 @@ _EMBEDDED = "embedded:"
 _TITLES = ("dc.title", "dcterms.title", "citation_title", "og:title", "title")
 _AUTHORS = ("dc.creator", "dcterms.creator", "citation_author", "author", "article:author", "book:author")
 _LANGUAGES = ("dc.language", "dcterms.language", "citation_language", "content-language")
-_COVER_RELATIONS = frozenset(("coverpage", "cover"))
 # "Chapter 1 - A Site": the site's name usually follows the separator.
 _SITE = re.compile(r"\s+[|\-–—·:»]\s+")
 _AUTHOR_DATES = re.compile(r",?\s*\(?\b\d{3,4}\??\s*[-–]\s*(?:\d{3,4}\??)?\)?\s*$")
@@ -70,7 +69,6 @@ def read_page(text: str, name: str, *, notices: tuple[str, ...] = ()) -> Book:
         title=framed.title or _title(root, meta),
         authors=tuple(dict.fromkeys(framed.authors or authors)),
         language=next(filter(None, (*declared, *map(language_tag, _first_present(meta, _LANGUAGES)))), framed.language),
-        cover=_cover(root),
     )
     for number, picture in enumerate(_embedded(root), start=1):
         picture.set("src", f"{_EMBEDDED}{number}")
@@ -177,16 +175,6 @@ def _names(value: str) -> list[str]:
     if len(parts) > 1 and all(" " in part for part in parts):
         return parts
     return [f"{parts[1]} {parts[0]}"] if len(parts) in (2, 3) else [", ".join(parts)] if parts else []
-
-
-def _cover(root: etree._Element) -> str:
-    for element in root.iter():
-        name = local_name(element)
-        if name == "link" and set((element.get("rel") or "").lower().split()) & _COVER_RELATIONS:
-            return element.get("href") or ""
-        if name == "img" and (element.get("id") or "").lower() in ("coverpage", "cover"):
-            return element.get("src") or ""
-    return ""
 
 
 _ROLES = frozenset(("navigation", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar"))

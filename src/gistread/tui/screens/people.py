@@ -106,7 +106,7 @@ def card_rows(card: Card, view: Index, length: int) -> list[Row[Choice]]:
 
 
 class TimelineScreen(_NamesScreen):
-    """Chapters with dates, and for each person a bar for each part of a chapter."""
+    """Chapters, and for each person a bar for each part of a chapter."""
 
     KEYS = (("tab", "leave_with('PEOPLE')", "people"),)
     BINDINGS = own_keys(*KEYS, priority=True)
@@ -115,7 +115,7 @@ class TimelineScreen(_NamesScreen):
 
     def __init__(self, line: Timeline, place: int) -> None:
         """`place`: the reading place."""
-        super().__init__("Timeline", at=max((one.date_at for one in line.chapters if one.start <= place), default=None))
+        super().__init__("Timeline", at=max((one.start for one in line.chapters if one.start <= place), default=None))
         self._line = line
 
     def on_mount(self) -> None:
@@ -124,5 +124,5 @@ class TimelineScreen(_NamesScreen):
         # Not the title page and what else names nobody before the story.
         for chapter, row in dropwhile(lambda one: not any(one[0].counts), zip(self._line.chapters, rows, strict=True)):
             bars_at = next((at for at, one in enumerate(row) if one == "·" or "▁" <= one <= "█"), len(row))
-            self.rows = [*self.rows, Row(chapter.date_at, row, spans=(Span(bars_at, len(row), "sign"),))]
+            self.rows = [*self.rows, Row(chapter.start, row, spans=(Span(bars_at, len(row), "sign"),))]
         super().on_mount()

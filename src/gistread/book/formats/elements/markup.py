@@ -66,13 +66,9 @@ def parse_xhtml(text: str) -> Tree | None:
     return None if root is None else Tree(root, repaired=True)
 
 
-def is_too_dense(characters: int, tags: int) -> bool:
-    """Whether markup has more tags than any book of its length."""
-    return tags > max(_MOST_TAGS, characters // _CHARACTERS_OF_A_TAG)
-
-
 def has_too_many_tags(text: str) -> bool:
-    return is_too_dense(len(text), text.count("<"))
+    """Whether markup has more tags than any book of its length."""
+    return text.count("<") > max(_MOST_TAGS, len(text) // _CHARACTERS_OF_A_TAG)
 
 
 def parse_page(text: str) -> etree._Element | None:
