@@ -111,16 +111,6 @@ def test_the_heads_of_thousands_of_pages_are_found_in_time() -> None:
     assert all([row.text for row in rows] == ["The Lamp"] for rows in furniture)
 
 
-def test_the_running_head_of_a_single_page_is_left_out() -> None:
-    heads = ["THE CALM", "THE CALM", "THE CALM", "THE STORM", "THE END", "THE END", "THE END"]
-    sheets = [
-        Sheet([Put(150, 570, head, 8), *prose(f"Leaf {number}. {LONG}", f"{OTHER} {number} times.")])
-        for head, number in zip(heads, ("one", "two", "three", "four", "five", "six", "seven"), strict=True)
-    ]
-    text = read(*sheets).text
-    assert not any(head in text for head in heads)
-
-
 def test_running_heads_that_change_with_the_chapters_are_left_out() -> None:
     heads = ["2 THE CALM", "THE HAND 3", "4 THE CALM", "THE GALE 5", "6 THE STORM", "THE END 7"]
     leaves = ("one", "two", "three", "four", "five", "six")

@@ -4,7 +4,6 @@ Its parts are found by relationships: paths and namespaces differ between progra
 """
 
 import posixpath
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -25,12 +24,6 @@ from gistread.errors import BookError
 
 _FRESH_COPY = "Get a fresh copy of the file."
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote"}
-# Formatting, proofing marks and printer breaks: most of the tags, and no text.
-_NOISE = re.compile(
-    r"<w:(?:rFonts|sz|szCs|color|proofErr|lastRenderedPageBreak|kern|spacing|bCs|iCs|noProof|position|w|shd|highlight"
-    r"|ind|jc|keepNext|keepLines|widowControl|contextualSpacing|autoSpaceDE|autoSpaceDN|adjustRightInd|snapToGrid"
-    r"|textAlignment|webHidden|cs|effect|bdr|tcW|tcBorders|vAlign|permStart|permEnd)(?:\s[^<>]*)?/>"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +95,7 @@ def metadata_of(archive: Archive) -> Metadata:
 
 def _part(archive: Archive, path: str) -> _Part:
     decoded = decode_declared(archive.read(path))
-    text = _NOISE.sub("", decoded.text) if decoded else ""
+    text = decoded.text if decoded else ""
     if has_too_many_tags(text):
         raise ArchiveError("has more tags than any book")
     tree = parse_xml(text)

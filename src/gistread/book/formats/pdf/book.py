@@ -52,12 +52,11 @@ class PositionIndex:
 
     def heading_at(self, place: PagePosition, title: str) -> int | None:
         """The block where the chapter `title` starts: by its words, otherwise by position."""
-        wanted = letters(title)
         on_page = dict.fromkeys(row[3] for row in self._on_page.get(place.page, ()))
         nearest = self.block_at(place)
-        reads_so = [(rank, index) for index in on_page if (rank := self._reads(index, wanted)) is not None]
-        if reads_so:
-            return min(reads_so, key=lambda one: (one[0], abs(one[1] - (one[1] if nearest is None else nearest))))[1]
+        same = [index for index in on_page if self._reads(index, letters(title))]
+        if same:
+            return min(same, key=lambda index: abs(index - (index if nearest is None else nearest)))
         if nearest is None or nearest not in on_page or self._page_of(nearest) == place.page:
             return nearest
         # The position is inside a paragraph from the previous page.
@@ -66,20 +65,14 @@ class PositionIndex:
     def _page_of(self, index: int) -> int:
         return self._blocks[index].lines[0].page
 
-    def _reads(self, index: int, wanted: str) -> int | None:
-        """How well a block matches a title: 0 is best, None is not at all."""
+    def _reads(self, index: int, wanted: str) -> bool:
+        """Whether a block is this title, or one of them is the other with a number before it."""
         text = self._letters.get(index)
         if text is None:
             text = self._letters[index] = letters(self._blocks[index].text[:300])
-        if text == wanted:
-            return 0 if text else None
-        if len(wanted) < 3 or len(text) < 3:
-            return None
-        # One of them may have a number, as "Chapter XIV".
-        if (text.endswith(wanted) or wanted.endswith(text)) and abs(len(text) - len(wanted)) <= 12:
-            return 1
-        is_heading = self._blocks[index].kind is ParagraphKind.HEADING
-        return 2 if is_heading and (wanted in text or text in wanted) else None
+        if min(len(text), len(wanted)) < 3:
+            return text == wanted != ""
+        return abs(len(text) - len(wanted)) <= 12 and (text.endswith(wanted) or wanted.endswith(text))
 
 
 def letters(text: str) -> str:

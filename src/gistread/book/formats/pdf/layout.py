@@ -115,7 +115,6 @@ _NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")
 _NEAR_PAGES = 4  # A running head recurs within this distance, even on alternate pages or around a figure
 _LEAST_PAGES = 3
 _NUMBERED_SHARE = 0.3  # Of the pages have page numbers beside words, which may change with chapters
-_USUAL_SHARE = 0.4
 _HEIGHT_STEP = 6.0
 _BARE = ("", "--", "––", "page", "[]")  # What may stand around a page number alone
 
@@ -160,23 +159,10 @@ def find_furniture(pages: Sequence[Sequence[TextLine]]) -> list[list[TextLine]]:
         ]
         for page, sides in enumerate(edges)
     ]
-    found = _with_strays(edges, found)
     # Uniform pages (forms, slides) would lose their content.
     letters = sum(len(row.text) for rows in pages for row in rows)
     gone = sum(len(row.text) for rows in found for row in rows)
     return found if gone <= 0.3 * letters else [[] for _ in pages]
-
-
-def _with_strays(
-    edges: Sequence[tuple[Sequence[TextLine], Sequence[TextLine]]], found: list[list[TextLine]]
-) -> list[list[TextLine]]:
-    """Add unrepeated rows at the usual place of furniture, such as the head of a one-page chapter."""
-    where = Counter((round(row.baseline), round(row.size * 2)) for rows in found for row in rows)
-    usual = {key for key, count in where.items() if count >= max(_LEAST_PAGES, _USUAL_SHARE * len(found))}
-    return [
-        own or [side[0] for side in sides if side and (round(side[0].baseline), round(side[0].size * 2)) in usual]
-        for sides, own in zip(edges, found, strict=True)
-    ]
 
 
 def _page_numbers(text: str, page: int) -> Iterator[tuple[int, bool]]:

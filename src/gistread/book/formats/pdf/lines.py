@@ -36,7 +36,6 @@ class Segment:
     right: float = 0.0
     baseline: float = 0.0
     size: float = 0.0
-    order: int = 0  # Position in the file
 
     def overlaps(self, other: "Segment") -> bool:
         shared = min(self.right, other.right) - max(self.left, other.left)
@@ -65,9 +64,7 @@ def columns(page: PdfPage, gutter: float | None, dropped: Iterable[TextLine]) ->
 
 def find_gutter(page: PdfPage) -> float | None:
     """The x between two columns, or None."""
-    segments = _segments(page.runs)
-    x = _gutter(segments, None)
-    return None if x is None or _is_table(segments, x) else x
+    return _gutter(_segments(page.runs), None)
 
 
 def _segments(runs: Sequence[TextRun]) -> list[Segment]:
@@ -82,7 +79,7 @@ def _segments(runs: Sequence[TextRun]) -> list[Segment]:
             if run.size > last.size:
                 last.size, last.baseline = run.size, run.baseline
         else:
-            found.append(Segment([run], run.left, run.right, run.baseline, run.size, len(found)))
+            found.append(Segment([run], run.left, run.right, run.baseline, run.size))
     return found
 
 
@@ -154,7 +151,7 @@ def _with_drop_caps(found: list[list[Segment]]) -> list[list[Segment]]:
 
 def _flows(segments: list[Segment], gutter: float | None, depth: int) -> list[list[Segment]]:
     x = _gutter(segments, gutter) if depth < 2 and len(segments) <= _MOST_SEGMENTS else None
-    if x is None or (gutter is None and _is_table(segments, x)):
+    if x is None:
         return [segments]
     flows: list[list[Segment]] = []
     left: list[Segment] = []
@@ -222,13 +219,6 @@ def _gutter(segments: list[Segment], known: float | None) -> float | None:
     if min(left_wide, right_wide) < 4 or best[0] > (left_wide + right_wide):
         return None
     return x
-
-
-def _is_table(segments: Iterable[Segment], gutter: float) -> bool:
-    """Whether the file alternates between the sides of the gutter, often after several lines."""
-    sides = sorted((one.order, one.left > gutter, round(one.baseline)) for one in segments)
-    cells = [{baseline for *_, baseline in cell} for _, cell in groupby(sides, key=lambda one: one[1])]
-    return len(cells) > 3 and 4 * sum(len(cell) > 1 for cell in cells) >= len(cells)
 
 
 def _join_rows(segments: list[Segment], x: float) -> list[Segment]:

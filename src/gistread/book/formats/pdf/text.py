@@ -30,11 +30,6 @@ _DASHES = "—–―"
 _BEGINNINGS = word_set(
     "after any com con counter dis down every fore inter mis out over per pre pro some sub super sur trans under with"
 )
-_ENDINGS = word_set(
-    """able ably age aged ally ance body ded dom ed ence ened ening er ers ess est ever ful fully gence hood ible ing
-    ings ion ions ish ism ist ists ity ive land less like ling ly man ment ments men ness red self ship side sion sive
-    some son ted teen ter tic ties ting tion tions tive ton tude ty ward wards where wise"""
-)
 # Words that keep the hyphen before words of at least four letters.
 _APART = word_set("all cold cross five four good half high hot ill left long low new old self six three two well")
 
@@ -80,7 +75,7 @@ class WordCounts:
             return not (self._counts[first] and self._counts[second])
         if tail[0][0].isupper() and not head[0].isupper():
             return False
-        if len(first) < 3 or len(second) < 3 or first in _BEGINNINGS or second in _ENDINGS:
+        if len(first) < 3 or len(second) < 3 or first in _BEGINNINGS:
             return True
         # "multiple-choice", "self-made": both parts are words of the book.
         return not (first in _APART and len(second) > 3) and not (self._is_known(first) and self._is_known(second))
