@@ -7,14 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, pairwise, takewhile
-from statistics import median
 
 from gistread.book.formats.pdf.lines import Column, TextLine
 from gistread.book.formats.pdf.pages import EAST_ASIAN, PdfPage
 from gistread.book.model import Style
 from gistread.book.numbers import parse_roman
 
-_LONG_COLUMN = 12
 _READING_RATIO = 0.65  # Largest size of readings, relative to their characters
 _KANA = re.compile("[\u3041-\u30ff ]+")
 
@@ -27,27 +25,10 @@ class PageLayout:
     styles: frozenset[Style]  # Styles of running text; usually none
     is_fixed: bool
     leadings: dict[int, float]  # Distance of baselines, by text size in half points
-    lefts: tuple[float, ...]  # Common left edges of running text
-    widths: tuple[tuple[float, float], ...]  # (left edge, width) of long columns
     indents: bool  # Whether paragraphs start with an indent
 
     def leading(self, size: float) -> float:
         return self.leadings.get(round(size * 2), size * 1.2)
-
-    def edges(self, column: Column) -> tuple[float, float]:
-        """Left and right edge of running text in a column, even a short one."""
-        if abs(median(line.size for line in column.lines) - self.size) > 0.6:
-            return column.left, column.right
-        near = [x for x in self.lefts if column.left - 45.0 <= x <= column.left + 1]
-        flush = sum(abs(line.left - column.left) < 1 for line in column.lines)
-        # Left and right pages may have different margins.
-        own = len(column.lines) >= _LONG_COLUMN and flush >= 0.4 * len(column.lines)
-        left = min(*near, column.left) if near and not own else column.left
-        full = sum(line.right > column.right - 0.5 * self.size for line in column.lines)
-        if full >= max(3, 0.25 * len(column.lines)):
-            return left, column.right
-        width = median(fits) if (fits := [w for x, w in self.widths if abs(x - left) < 12]) else column.right - left
-        return left, max(column.right, left + width)
 
 
 def measure_layout(columns: Sequence[Column]) -> PageLayout:
@@ -63,15 +44,11 @@ def measure_layout(columns: Sequence[Column]) -> PageLayout:
             fixed += len(run.text) * run.font.is_fixed
             letters += len(run.text)
     size = sizes.most_common(1)[0][0] / 2
-    body = [line for line in lines if abs(line.size - size) < 0.6]
-    lefts = Counter(round(line.left) for line in body)
     return PageLayout(
         size=size,
         styles=styles.most_common(1)[0][0],
         is_fixed=fixed > letters * 0.5,
         leadings=_leadings(columns),
-        lefts=tuple(sorted(x for x in lefts if lefts[x] + lefts[x + 1] >= max(4, 0.04 * len(body)))),
-        widths=tuple((c.left, c.right - c.left) for c in columns if len(c.lines) >= _LONG_COLUMN),
         indents=_has_indents(columns, size),
     )
 

@@ -124,7 +124,7 @@ def _continues(last: Block, first: Block, layout: PageLayout) -> bool:
 
 
 def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
-    left, right = layout.edges(column)
+    left, right = column.left, column.right
     found: list[Block] = []
     lines = column.lines
     for index, line in enumerate(lines):
