@@ -166,14 +166,12 @@ def _begins_block(
     if line.size >= _HEADING_RATIO * layout.size and abs(indent) > 0.6 * line.size > abs(shift):
         return short and ended  # The first line of a centred title may fill the column
     if indent > 0.6 * line.size:
-        if _is_centred(above, left, right) and _is_centred(line, left, right):
-            return short and ended
         if _has_hanging_indent(lines, index, right):
             return False
         return short or ended or line.text[0].isupper() or line.text[0] in "\"“‘'«„—–"
     if indent < -0.6 * line.size:
         if len(block.lines) == 1:  # the second line of an indented paragraph, as a rule
-            return short and ended and not _is_centred(above, left, right)
+            return short and ended
         return short or (ended and line.left < left + 0.6 * line.size) or _has_hanging_indent(lines, index - 1, right)
     if short:
         return True
@@ -209,11 +207,6 @@ def _is_bold(line: TextLine) -> bool:
 
 def _is_code(line: TextLine, layout: PageLayout) -> bool:
     return not layout.is_fixed and all(run.font.is_fixed for run in line.runs)
-
-
-def _is_centred(line: TextLine, left: float, right: float) -> bool:
-    before, after = line.left - left, right - line.right
-    return before > 2 * line.size and abs(before - after) < 0.1 * (right - left)
 
 
 def _kind(block: Block, layout: PageLayout) -> ParagraphKind:
