@@ -1,11 +1,9 @@
 """Whether two names mean the same model, and whether a second model fits beside the first."""
 
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from gistread.config import Config, KvCache
 from gistread.engine import models
 from gistread.engine.models import fits_in_memory, same_model
 from tests.engine.test_models import gguf, home
@@ -13,14 +11,12 @@ from tests.engine.test_models import gguf, home
 __all__ = ["home"]
 
 
-@pytest.mark.parametrize("kv_cache", get_args(KvCache))
-def test_a_model_fits_if_memory_is_free(home: Path, monkeypatch: pytest.MonkeyPatch, kv_cache: KvCache) -> None:
+def test_a_model_fits_if_memory_is_free(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = str(gguf(home / "models" / "one.gguf"))
-    config = Config(kv_cache=kv_cache)
     monkeypatch.setattr(models, "available_bytes", lambda: 2**40)
-    assert fits_in_memory(model, config)
+    assert fits_in_memory(model)
     monkeypatch.setattr(models, "available_bytes", lambda: 1000)
-    assert not fits_in_memory(model, config)
+    assert not fits_in_memory(model)
 
 
 def test_two_names_of_one_model_are_the_same_model(home: Path) -> None:

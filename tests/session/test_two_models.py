@@ -87,7 +87,7 @@ class Machine:
 @pytest_asyncio.fixture
 async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Machine]:
     machine = Machine(tmp_path)
-    monkeypatch.setattr(models, "fits_in_memory", lambda spec, config: machine.fits_in_memory)
+    monkeypatch.setattr(models, "fits_in_memory", lambda spec: machine.fits_in_memory)
     yield machine
     for session in machine.sessions:
         await session.close()

@@ -20,7 +20,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> list[ModelFile]:
     found = [model("large-model"), model("small-model")]
     monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter(found))
     monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: None)
-    monkeypatch.setattr(session_models, "fits_in_memory", lambda spec, config: True)
+    monkeypatch.setattr(session_models, "fits_in_memory", lambda spec: True)
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gistread.config import Config
-from gistread.engine.llama.fit import DEFAULT_CONTEXT_TOKENS, batch_tokens_of, needed_bytes, sizes_of
+from gistread.engine.llama.fit import batch_tokens_of, memory_fit, sizes_of
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.model_files import ModelFile, describe
@@ -119,11 +119,6 @@ def _matching(models: Sequence[FoundModel], spec: str) -> list[FoundModel]:
 
 
 def _unknown(spec: str) -> EngineError:
-    if "://" in spec:
-        return EngineError(f"{spec} is not a file.", f"A model is a GGUF file. {_LIST}")
-    with contextlib.suppress(OSError):  # too long for a path
-        if Path(spec).is_dir():
-            return EngineError(f"{spec} is a folder.", "Give the path of a .gguf file in it.")
     there = [model for model in find_models() if model.usable]
     hint = f"Available: {_names(there)}." if there else "No model was found; give the path of a .gguf file."
     return EngineError(f"No such file or model: {spec!r}", hint)
@@ -196,8 +191,8 @@ def same_model(one: str, other: str) -> bool:
         return False
 
 
-def fits_in_memory(spec: str, config: Config) -> bool:
-    """Whether a model is estimated to fit in free memory."""
+def fits_in_memory(spec: str) -> bool:
+    """Whether a model is estimated to fit in free memory with the default window."""
     try:
         path = find_source(spec).path
         if path is None:
@@ -205,10 +200,9 @@ def fits_in_memory(spec: str, config: Config) -> bool:
         header = read_header(path)
     except EngineError:
         return True
-    window = config.context_tokens or min(DEFAULT_CONTEXT_TOKENS, header.context_length or DEFAULT_CONTEXT_TOKENS)
     sizes = sizes_of(header, batch_tokens_of(header.parameters, on_gpu=False))
-    kv_type = "f16" if config.kv_cache == "auto" else config.kv_cache
-    return needed_bytes(sizes, window, kv_type) < available_bytes()
+    fit = memory_fit(sizes, header.context_length, available_bytes())
+    return fit.needed_bytes < fit.free_bytes
 
 
 def fingerprint_of(source: ModelSource) -> str:

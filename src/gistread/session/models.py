@@ -218,7 +218,7 @@ class ModelPair:
     async def _load(self, model: ChosenModel, other: ChosenModel) -> Engine:
         was_loaded = model.loaded
         beside = other.loaded and not is_address(model.spec) and not is_address(other.spec)
-        if beside and not was_loaded and not await asyncio.to_thread(fits_in_memory, model.spec, self._config):
+        if beside and not was_loaded and not await asyncio.to_thread(fits_in_memory, model.spec):
             await self._make_room(model, other)
         try:
             engine = await model.start()

@@ -39,7 +39,6 @@ from gistread.prompts import TRAINED
 from gistread.store.files import make_folder, replace_file
 
 _THINKING_TOKENS = 2048  # Room for a thought that was cut off
-_FORMAT = 3  # Of the rates
 
 
 class LlamaEngine(SupervisedWorker):
@@ -80,8 +79,10 @@ class LlamaEngine(SupervisedWorker):
         await super().close()
         if self._cache is not None and (rates := self._measured_rates()) is not None:
             path = self._cache / MEASUREMENTS
-            entries = {setup: one for setup, one in _read_rates(path).items() if setup != self._setup}
-            _write_rates(path, {**entries, self._setup: [rates.prefill, rates.decode]})
+            known = _read_rates(path) | {self._setup: [rates.prefill, rates.decode]}
+            with contextlib.suppress(OSError):
+                make_folder(path.parent)
+                replace_file(path, orjson.dumps(known, option=orjson.OPT_INDENT_2))
 
     async def _load_model(self) -> EngineInfo:
         header = await asyncio.to_thread(read_header, self._path, self._adapter)
@@ -176,17 +177,8 @@ class LlamaEngine(SupervisedWorker):
         return (await self._answer(messages.Generate(prompt, Sampling(max_tokens=1), priority), messages.Done)).usage
 
 
-def _write_rates(path: Path, entries: dict[str, Any]) -> None:
-    document = {"format": _FORMAT, "entries": dict(list(entries.items())[-100:])}
-    with contextlib.suppress(OSError):
-        make_folder(path.parent)
-        replace_file(path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
-
-
 def _read_rates(path: Path) -> dict[str, Any]:
     """How fast each model works on this machine, as its requests showed."""
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-        document = orjson.loads(path.read_bytes())
-        if document["format"] == _FORMAT:
-            return dict(document["entries"])
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        return dict(orjson.loads(path.read_bytes()))
     return {}
