@@ -59,15 +59,10 @@ def write(text: str, end: str = "\n") -> None:
 
 def write_json(fields: Mapping[str, Any]) -> None:
     """Print a JSON object with the schema's version on one line, always in UTF-8. Raises OutputError."""
-    import orjson
+    import json
 
-    document = {"schema": SCHEMA, **fields}
-    try:
-        text = orjson.dumps(document).decode()
-    except TypeError:  # A file name may have bytes that are not UTF-8.
-        import json
-
-        text = _SURROGATE.sub("\ufffd", json.dumps(document, ensure_ascii=False, separators=(",", ":")))
+    text = json.dumps({"schema": SCHEMA, **fields}, ensure_ascii=False, separators=(",", ":"))
+    text = _SURROGATE.sub("\ufffd", text)  # A file name may have bytes that are not UTF-8.
     write_bytes(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode() + b"\n")
 
 
