@@ -38,8 +38,8 @@ _LONGEST_NAME = 40
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """A process more than cores: tests wait some of their time, but each process collects all of them."""
-    return (os.cpu_count() or 1) + 1
+    """Two processes more than cores: tests of the screen and of worker processes wait much of their time."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(trylast=True)

@@ -84,7 +84,7 @@ async def test_every_panel_has_help_is_closed_by_key_and_mouse_and_leaves_room_f
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         screen = await opened(pilot)
-        for key in ("t", "m", "l", "ctrl+f"):
+        for key in ("t", "m", "l", "="):
             await pilot.press(key)
             await until(pilot, lambda: app.screen is not screen)
             here = app.screen
