@@ -211,11 +211,16 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
 def add_cache(parser: argparse.ArgumentParser) -> None:
     from gistread.cli.cache import PARTS
 
+    def part(text: str) -> str:  # argparse would apply `choices` to an empty list, too.
+        if text not in PARTS:
+            raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(PARTS)}")
+        return text
+
     actions = _add_actions(parser)
     actions.add_parser("list", help="show what is in the cache, and its size (default)")
     clear = actions.add_parser("clear", help="delete it, without asking")
     which = f"{', '.join(PARTS)} (default: all but memories)"
-    clear.add_argument("parts", metavar="PART", nargs="*", choices=list(PARTS), help=which)
+    clear.add_argument("parts", metavar="PART", nargs="*", type=part, default=[], help=which)
     for each in actions.choices.values():
         add_formats(each)
 

@@ -4,6 +4,7 @@ import argparse
 
 import shtab
 
+from gistread.cli.cache import PARTS
 from gistread.cli.output import write
 from gistread.cli.parser import whole_parser
 from gistread.engine.catalogue import read_catalogue
@@ -30,7 +31,7 @@ def completion_script(shell: str) -> str:
 
 def _add_completions(parser: argparse.ArgumentParser) -> None:
     presets = [AUTO, *read_presets(default_paths().presets)[0]]
-    catalogue = read_catalogue()
+    choices, catalogue = {"parts": [*PARTS], "preset": presets}, read_catalogue()
     # argparse has no public list of a parser's actions.
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -40,7 +41,7 @@ def _add_completions(parser: argparse.ArgumentParser) -> None:
                 action.add_parser("help").add_argument("name", choices=[*action.choices])
         elif action.dest == "model" and parser.prog.endswith(" get"):
             action.choices = [entry.name for entry in (*catalogue.entries, catalogue.starter)]
-        elif action.dest == "preset":
-            action.choices = presets
+        elif action.dest in choices:
+            action.choices = choices[action.dest]
         elif not action.choices and action.metavar in _PATHS:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
