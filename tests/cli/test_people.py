@@ -47,13 +47,3 @@ def test_the_place_that_was_reached_bounds_it(run: Run, farm: Path) -> None:
     shown = run("people", farm, "--all")
     assert "--upto all" in shown.err
     assert "Clerk" not in shown.out
-
-
-def test_the_timeline_has_chapters_and_people(run: Run, farm: Path) -> None:
-    heading, *rows = run("people", farm, "--timeline").out.rstrip("\n").split("\n")
-    assert heading.split()[0] == "Elizabeth"
-    assert "Mr. Penn" in heading
-    assert [row.split()[:2] for row in rows] == [["Chapter", "1"], ["Chapter", "2"]]
-    (first,) = run("people", farm, "--timeline", "--json", "--upto", "chapter:1").json["chapters"]
-    assert first["title"] == "Chapter 1"
-    assert first["people"]["Mr. Penn"] == 3

@@ -7,18 +7,18 @@ import pytest
 
 from gistread.engine.protocol import Usage
 from gistread.memory.model import MemoryEntry
-from gistread.memory.sizes import Pace, learned_pace, pace_of, seconds_to_read
-from gistread.store.pace import LearnedPace
+from gistread.memory.sizes import pace_of, seconds_to_read
+from gistread.store.pace import Pace
 from tests.memory.test_model import make_memory
 
 
 def test_the_pace_follows_the_latest_pages() -> None:
-    pace = Pace()
-    for _ in range(10):
-        pace = pace.after(100, 10.0)
-    for _ in range(60):
-        pace = pace.after(100, 1.0)
-    assert pace.words_per_s == pytest.approx(100, rel=0.4)
+    memory = make_memory(70)
+    seconds = [10.0] * 10 + [1.0] * 60
+    memory.entries[:] = [
+        MemoryEntry(e.page, e.gist, Usage(seconds=one)) for e, one in zip(memory.entries, seconds, strict=True)
+    ]
+    assert pace_of(memory.entries).words_per_s == pytest.approx(100, rel=0.4)
 
 
 def test_a_resumed_memory_knows_its_pace() -> None:
@@ -27,12 +27,11 @@ def test_a_resumed_memory_knows_its_pace() -> None:
     assert pace_of(memory.entries).words_per_s == pytest.approx(50)
 
 
-def test_a_model_is_expected_to_read_as_fast_as_it_read_other_books() -> None:
-    pace = learned_pace(LearnedPace(10_000, 200.0))
-    assert pace.words_per_s == pytest.approx(50)
-    for _ in range(5):
-        pace = pace.after(400, 40.0)
-    assert pace.words_per_s == pytest.approx(10, rel=0.2), "this book's own pages soon count more"
+def test_this_books_own_pages_soon_count_more_than_other_books() -> None:
+    memory = make_memory(20)
+    memory.entries[:] = [MemoryEntry(e.page, e.gist, Usage(seconds=10.0)) for e in memory.entries]
+    assert pace_of([], Pace(400, 8.0)).words_per_s == pytest.approx(50)
+    assert pace_of(memory.entries, Pace(400, 8.0)).words_per_s == pytest.approx(10, rel=0.3)
 
 
 def test_after_a_tenth_of_a_book_the_time_left_is_right_to_a_third() -> None:

@@ -7,16 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gistread.memory.model import Gist, GistSource
-from gistread.memory.tree import Node, Segment, choose_segments, current_tree, page_weights
+from gistread.memory.tree import Node, choose_nodes, current_tree, page_weights
 from tests.memory.books import prose
 from tests.readers.memories import make_memory
 
 
-def words(piece: Segment) -> float:
-    return piece.words + 3.0
+def words(piece: Node) -> float:
+    return piece.summary.words + 3.0
 
 
-def told(pieces: list[Segment]) -> list[int]:
+def told(pieces: list[Node]) -> list[int]:
     return [page for piece in pieces for page in range(piece.first, piece.last + 1)]
 
 
@@ -31,10 +31,10 @@ def top() -> Node:
 @settings(max_examples=15, deadline=None)
 @given(room=st.integers(0, 9000), near=st.lists(st.floats(0, 1), min_size=200, max_size=200))
 def test_every_page_is_covered_once_in_order_within_the_budget(top: Node, room: int, near: list[float]) -> None:
-    pieces = choose_segments(top, near, room, words)
+    pieces = choose_nodes(top, near, room, words)
     assert told(pieces) in (list(range(1, 201)), [])
     assert sum(map(words, pieces)) <= room
-    assert pieces == choose_segments(top, near, room, words)
+    assert pieces == choose_nodes(top, near, room, words)
 
 
 def test_pages_near_the_question_and_then_near_the_reader_get_most_detail() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
-from gistread.memory.tree import MAX_CHILDREN, PageRange, nodes, outline
+from gistread.memory.tree import MAX_CHILDREN, PageRange, outline
 from gistread.words import count_words
 from tests.memory.books import make_book, prose
 
@@ -44,5 +44,5 @@ def test_every_page_occurs_once_and_no_node_has_too_many_children(chapters: list
         return [n for child in stretch.children for n in pages(child)] if stretch.children else [stretch.first]
 
     assert pages(top) == [entry.page.number for entry in memory.entries]
-    assert all(2 <= len(stretch.children) <= MAX_CHILDREN for stretch in nodes(top) if stretch.children)
-    assert all((s.first, s.last) == (s.children[0].first, s.children[-1].last) for s in nodes(top) if s.children)
+    assert all(2 <= len(stretch.children) <= MAX_CHILDREN for stretch in top.nodes() if stretch.children)
+    assert all((s.first, s.last) == (s.children[0].first, s.children[-1].last) for s in top.nodes() if s.children)

@@ -10,7 +10,7 @@ from gistread.book.model import ParagraphKind
 from gistread.errors import EngineError
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory, GistSource, PageSize, ReadingMode
-from gistread.memory.reading import PageAhead, PageFound, PageRead, ReadingPlan, characters_left, read_book
+from gistread.memory.reading import PageAhead, PageFound, PageRead, characters_left, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.prompts import TRAINED
 from tests.fake_engine import FakeEngine
@@ -98,13 +98,12 @@ async def test_reading_from_the_current_chapter_ends_with_the_same_memory(store:
     whole = await read_through(MemoryStore(store.directory / "whole"), engine())
     third = BOOK.chapters[2]
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
-        plan = ReadingPlan(third.start + 10)
-        assert characters_left(kept, plan) == len(BOOK.text)
+        assert characters_left(kept) == len(BOOK.text)
         order = []
-        async for event in read_book(kept, engine(), plan=plan):
+        async for event in read_book(kept, engine(), place=lambda: third.start + 10):
             if isinstance(event, PageAhead):
                 order.append(event.entry.page.start)
-                assert characters_left(kept, plan) < len(BOOK.text)
+                assert characters_left(kept) < len(BOOK.text)
             elif isinstance(event, PageRead):
                 break
         assert order
@@ -133,18 +132,6 @@ async def test_the_chapter_to_which_the_person_moves_comes_next_and_the_memory_e
         assert order[:moved] == sorted(order[:moved])
         assert order[moved + 1] > third.start
         assert [(one.page, one.gist) for one in kept.memory.entries] == [(one.page, one.gist) for one in whole.entries]
-
-
-async def test_a_chapter_can_be_read_alone(store: MemoryStore) -> None:
-    second = BOOK.chapters[1]
-    with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
-        plan = ReadingPlan(second.start, alone=True)
-        assert characters_left(kept, plan) == second.end - second.start
-        async for _ in read_book(kept, engine(), plan=plan):
-            pass
-        read = [entry.page for entry in kept.all_entries()]
-        assert (read[0].start, read[-1].end) == (second.start, second.end)
-        assert characters_left(kept, plan) == 0
 
 
 @pytest.mark.parametrize(("opening", "skipped"), [("I. The House,\nII. The Ride,", True), (prose(60), False)])

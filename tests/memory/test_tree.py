@@ -6,7 +6,7 @@ import pytest
 
 from gistread.memory.derived import ArtifactProgress, DerivedRecords
 from gistread.memory.model import GistMemory
-from gistread.memory.tree import MAX_CHILDREN, Node, build, current_tree, nodes, outline
+from gistread.memory.tree import MAX_CHILDREN, Node, build, current_tree, outline
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory
 
@@ -38,7 +38,7 @@ async def test_every_page_is_a_leaf_once_in_order_and_no_node_has_too_many_child
         if node.children:
             assert (node.first, node.last) == (node.children[0].first, node.children[-1].last)
             assert max(child.level for child in node.children) == node.level - 1
-    inner = [node for node in nodes(outline(make_memory(pages, pages))) if node.children]
+    inner = [node for node in outline(make_memory(pages, pages)).nodes() if node.children]
     expected = len(inner) - 1  # nobody looks at the top from above
     assert [(one.done, one.total) for one in grown] == [(done, expected) for done in range(1, expected + 1)]
 

@@ -1,4 +1,4 @@
-"""No view of a book shows anything from behind the bound (D8): names, cards, timeline, story so far, questions.
+"""No view of a book shows anything from behind the bound (D8): names, cards, story so far, questions.
 
 Names that stand only behind the bound are everywhere there: as people, in titles of chapters, in gists, summaries and
 facts. The book is made once; its views are looked at for 50 places.
@@ -9,7 +9,7 @@ import random
 from gistread.book.model import Book
 from gistread.memory import facts, tree
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
-from gistread.people.index import Index, build_timeline
+from gistread.people.index import Index
 from gistread.readers.introductions import introducing_sentences
 from gistread.readers.recap import recap, suggestions
 from gistread.store.model import NameCorrection
@@ -70,7 +70,6 @@ async def test_no_view_shows_what_stands_behind_the_bound() -> None:
         ]
         told = recap(known, corrections)
         shown = repr([view.entities, cards, quotes, told, suggestions(known, corrections), facts.known_facts(known)])
-        shown += repr(build_timeline(view))
         assert not [name for name, first in firsts.items() if first + len(name) > bound and name in shown], bound
         assert not told.stopped or told.stopped[1] <= bound
         assert all(len(card.chapters) == len(view.book.chapters) for card in cards)

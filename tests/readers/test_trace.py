@@ -6,7 +6,6 @@ import pytest
 
 from gistread.readers.events import (
     Agreed,
-    Branched,
     Expanded,
     LookedUp,
     MembersAsked,
@@ -26,7 +25,6 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
     TeamFormed,
-    TreeBranch,
     TurnedBack,
     Unfit,
     Visited,
@@ -41,7 +39,6 @@ PLACES = Places(len(MEMORY.book.text), MEMORY)
 PAGES = [(entry.page.start, entry.page.end) for entry in MEMORY.entries]
 
 WALK = (
-    Branched((TreeBranch(1, 1, 4, "The lamp."), TreeBranch(1, 5, 8, "The key."))),
     Walked(1, 5, 8),
     Walked(0, 6, 6),
     LookedUp(6, 1, ""),

@@ -61,8 +61,8 @@ async def test_chapters_near_the_question_are_shown_page_by_page() -> None:
     memory = make_memory(160, 160)
     memory.entries[49] = replace(memory.entry(50), gist=Gist("The zeppelin landed at Skerry.", 5, GistSource.MODEL))
     events = await ask(engine, memory, question="Where did the zeppelin land?")
-    levels = {page: (one.level, one.line) for one in told(events) for page in range(one.first, one.last + 1)}
-    assert levels[50] == (0, False)
+    levels = {page: one.level for one in told(events) for page in range(one.first, one.last + 1)}
+    assert levels[50] == 0
     assert levels[160] > levels[50]
 
 
@@ -82,8 +82,8 @@ async def test_chapters_near_the_reading_position_are_shown_in_more_detail() -> 
 async def test_the_oldest_pages_of_a_growing_memory_are_coarsest() -> None:
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
     events = await ask(engine, make_memory(160, 400), question="What happened?")
-    levels = {page: (one.level, one.line) for one in told(events) for page in range(one.first, one.last + 1)}
-    assert levels[160] == (0, False)
+    levels = {page: one.level for one in told(events) for page in range(one.first, one.last + 1)}
+    assert levels[160] == 0
     assert levels[1] > levels[160]
 
 

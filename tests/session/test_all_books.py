@@ -15,8 +15,6 @@ from gistread.errors import GistreadError, UsageError
 from gistread.library.indexing import update_index
 from gistread.library.shelf import open_shelf
 from gistread.memory.check_results import CheckResult, CheckResults
-from gistread.memory.model import Gist, GistSource, MemoryEntry, Page, PageSize
-from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.paths import Paths
 from gistread.readers.events import Answered
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
@@ -119,21 +117,6 @@ async def test_the_model_chooses_among_the_likeliest_unless_it_failed_its_check(
     named, *_ = await ask(paths, "bandages round a head", engine)
     assert len(named) == 1
     assert not [call for call in engine.calls if call.options]
-
-
-async def test_a_gist_speaks_for_its_book_up_to_the_bound(paths: Paths, add: Add) -> None:
-    text = "She saw the lamp and he saw the lamp with her. " * 40
-    add("One", text, 0.5)
-    other = add("Two", "He went home with her. " * 30 + text, 0.6)
-    update_index(paths)
-    book = open_book(other)
-    with MemoryStore(paths.memories).open(book, MemoryRequest("fake", "1", PageSize(50, 150))) as writer:
-        for number, gist in enumerate(("A lighthouse in a storm.", "The murderer is caught with a lamp."), 1):
-            page = Page(number, 900 * (number - 1), 900 * number, 90)
-            writer.add(MemoryEntry(page, Gist(gist, 5, GistSource.MODEL)))
-    for question, first in (("the lamp in the lighthouse", "Two"), ("the lamp of the murderer", "One")):
-        named, *_ = await ask(paths, question, FakeEngine(chooses=lambda prompt, options: 0))
-        assert titles(named[0])[0] == first, question
 
 
 async def test_books_not_begun_are_asked_only_if_wanted(paths: Paths, add: Add) -> None:

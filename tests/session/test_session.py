@@ -12,7 +12,7 @@ from gistread.errors import EngineError
 from gistread.memory.artifacts import ALL_SUMMARIES
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.memory.model import DEFAULT_READING_MODE
-from gistread.memory.tree import current_tree, nodes
+from gistread.memory.tree import current_tree
 from gistread.readers.events import Answered
 from gistread.session import events, models
 from gistread.session.estimate import seconds_to_answer
@@ -196,9 +196,9 @@ async def test_summaries_are_built_in_the_background_stopped_and_resumed(tmp_pat
     session.build_artifacts(ALL_SUMMARIES)
     await settle(session)
     await told.until(lambda: not session.building)
-    assert all(node.made for node in nodes(current_tree(session.memory)))
+    assert all(node.made for node in current_tree(session.memory).nodes())
     assert told.of(events.ArtifactGrown)[-1].name == ALL_SUMMARIES
-    inside = [node for node in nodes(current_tree(session.memory)) if node.children]
+    inside = [node for node in current_tree(session.memory).nodes() if node.children]
     assert 0 < len(engine.calls) - begun <= len(inside) - 2  # what was made before is not made again
     await session.close()
 
@@ -222,18 +222,15 @@ async def test_the_stored_check_decides_whether_a_model_is_reliable(tmp_path: Pa
     await session.close()
 
 
-async def test_the_chapter_at_hand_is_read_alone_and_then_the_others(tmp_path: Path) -> None:
+async def test_the_chapter_at_hand_is_read_first_and_then_the_others(tmp_path: Path) -> None:
     book = small_book()
     third = book.chapters[2]
     session, told = session_on(tmp_path, SteppedEngine(), place=lambda: third.start)
     await session.use_model("fake", read=False)
     assert session.activity.reading is ReadingState.IDLE
-    session.read_here(alone=True)
-    await told.until(lambda: told.of(events.ReadingEnded))
-    assert told.of(events.ReadingEnded)[-1].state is ReadingState.PAUSED
-    assert session.reading.pages_ahead[0].page.start == third.start
-    assert session.activity.pages_read == len(session.reading.pages_ahead)
-    session.resume()
+    session.read_here()
+    await told.until(lambda: told.of(events.PageAhead))
+    assert told.of(events.PageAhead)[0].entry.page.start == third.start
     await told.until(lambda: told.of(events.MemoryComplete))
     assert not session.reading.pages_ahead
     await session.close()

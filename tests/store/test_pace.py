@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.store.pace import DEFAULT_WPM, LearnedPace, ModelPaces, SpeedSample, estimate_speed
+from gistread.store.pace import DEFAULT_WPM, ModelPaces, Pace, SpeedSample, estimate_speed
 from tests.folders import paths_in
 
 
@@ -27,7 +27,7 @@ def test_the_pace_of_a_model_follows_its_latest_work(tmp_path: Path) -> None:
     paces = ModelPaces(paths_in(tmp_path))
     assert paces.pace("model", "single-pass") is None
     paces.add("model", "single-pass", 100, 10)
-    assert paces.pace("model", "single-pass") == LearnedPace(100, 10)
+    assert paces.pace("model", "single-pass") == Pace(400, 40)
     for _ in range(20):
         paces.add("model", "single-pass", 100, 5)
     slow = paces.pace("model", "single-pass")

@@ -9,7 +9,6 @@ from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
-    Branched,
     LookedUp,
     Noted,
     PartRead,
@@ -18,7 +17,6 @@ from gistread.readers.events import (
     Started,
     Stopped,
     StopReason,
-    TreeBranch,
     Walked,
 )
 from gistread.tui.answer_blocks import line_key
@@ -31,9 +29,7 @@ WIDE, NARROW = (130, 44), (80, 24)
 STARTED = Started("memwalker", 9, 9, True)
 WALK = (
     STARTED,
-    Branched((TreeBranch(1, 1, 8, "The lamp."), TreeBranch(1, 9, 16, "The key."))),
     Walked(1, 9, 16),
-    Branched(tuple(TreeBranch(0, page, page, f"Gist {page}.") for page in range(9, 17))),
     Walked(0, 12, 12),
     LookedUp(12, 1, "Gist 12."),
 )

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from gistread.tui.screens.listing import ListScreen
-from gistread.tui.screens.people import CardScreen, PeopleScreen, TimelineScreen
+from gistread.tui.screens.people import CardScreen, PeopleScreen
 from tests.tui.books import small_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, read_whole, text_of, until
 
@@ -15,11 +15,6 @@ async def test_people_are_listed_up_to_the_place_and_lead_to_their_mentions(tmp_
         screen = await opened(pilot)
         await pilot.press("@")
         await until(pilot, lambda: isinstance(app.screen, PeopleScreen) and "Ada Brennan" in text_of(app))
-        await pilot.press("tab")
-        await until(pilot, lambda: isinstance(app.screen, TimelineScreen) and "II. The Boy" in text_of(app))
-        assert "Tomas" in text_of(app)
-        await pilot.press("tab")
-        await until(pilot, lambda: isinstance(app.screen, PeopleScreen))
         await pilot.press("escape", "@")
         await until(pilot, lambda: isinstance(app.screen, PeopleScreen) and "Ada Brennan" in text_of(app))
         await pilot.press(*"tom")

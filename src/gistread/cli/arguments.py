@@ -106,7 +106,6 @@ def add_people(parser: argparse.ArgumentParser) -> None:
     option("name", metavar="NAME", nargs="*", help="show this person or place")
     _add_upto(parser)
     option("--all", action="store_true", help="list rare names too")
-    option("--timeline", action="store_true", help="print the chapters with their dates and people")
     add_formats(parser)
 
 

@@ -1,7 +1,6 @@
 """`gistread people BOOK`: lists the people and places of a book, or shows a card of one. Needs no model."""
 
 import argparse
-import shutil
 
 from gistread.book.model import Book
 from gistread.cli.json_output import Json, fields
@@ -10,7 +9,7 @@ from gistread.cli.output import report, say
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.sizes import unread_memory
 from gistread.paths import default_paths
-from gistread.people.index import Card, Index, build_timeline, format_table
+from gistread.people.index import Card, Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
 from gistread.readers.introductions import introducing_sentences
@@ -19,7 +18,6 @@ from gistread.units import bars, counted
 
 _LEAST_LISTED = 3  # Minimum of mentions in the list without --all
 _MOST_BARS = 64
-_COLUMNS = 100  # If the output is no terminal
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus | None:
@@ -31,8 +29,8 @@ def run(arguments: argparse.Namespace) -> ExitStatus | None:
     view = Index.from_book(book).upto(
         len(book.text) if bound is None else bound, user_data.name_corrections(book.sha256)
     )
-    if arguments.timeline or not arguments.name:
-        (_timeline if arguments.timeline else _list)(view, book, arguments)
+    if not arguments.name:
+        _list(view, book, arguments)
         return None
     name = " ".join(arguments.name)
     if not (found := view.find(name)):
@@ -57,20 +55,6 @@ def _list(index: Index, book: Book, arguments: argparse.Namespace) -> None:
         say(f"{counted(hidden, 'rarer name')} not shown; `--all` shows them.")
     elif not shown:
         say("No names were found.")
-
-
-def _timeline(view: Index, book: Book, arguments: argparse.Namespace) -> None:
-    line = build_timeline(view)
-    chapters = [
-        {
-            "title": one.title,
-            "start": one.start,
-            "people": {name: count for name, count in zip(line.people, one.counts, strict=True) if count},
-        }
-        for one in line.chapters
-    ]
-    heading, rows = format_table(line, shutil.get_terminal_size((_COLUMNS, 1)).columns)
-    report(arguments, {"chapters": chapters}, (heading, *rows))
 
 
 def _lines(card: Card, view: Index, book: Book) -> list[str]:

@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Iterable, Mapping, Set
 from contextlib import aclosing
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 from gistread import prompts
 from gistread.book.sentences import sentence_spans
@@ -156,8 +155,6 @@ def elements_in(sentence: str) -> list[str]:
     return [*names, *sorted(others, key=len, reverse=True)][:_MAX_ELEMENTS]
 
 
-_SIMILAR = 0.88  # Similarity from which names of at least `_LONG` letters are merged
-_LONG = 6
 # A name after one of these is not the same name alone: Lady Fortunato is not Fortunato.
 _OF_ANOTHER = """
 lady mrs miss ms mistress madam madame mme mlle mademoiselle dame señora señorita signora signorina frau fräulein
@@ -217,7 +214,7 @@ def _element_key(element: str, terms: Terms) -> str:
 
 
 def _merge_keys(counts: Mapping[str, int], names: Set[str], of_another: Set[str]) -> dict[str, str]:
-    """The key that stands for each: a full name for its last word, if only one ends with it, or a similar key."""
+    """The key that stands for each: a full name for its last word, if only one ends with it."""
     ends: dict[str, list[str]] = defaultdict(list)
     for key in counts:
         first, _, last = key.rpartition(" ")
@@ -228,20 +225,4 @@ def _merge_keys(counts: Mapping[str, int], names: Set[str], of_another: Set[str]
         full = ends[key] if " " not in key and key in names else []
         if len(full) == 1 and of_another.isdisjoint(full[0].split()):
             home[key] = full[0]
-    by_start: dict[str, list[str]] = defaultdict(list)
-    for key in sorted(counts, key=lambda key: -counts[key]):
-        if len(key) < _LONG or home[key] != key:
-            continue
-        near = next((other for other in by_start[key[:2]] if _are_similar(key, other)), None)
-        if near is None:
-            by_start[key[:2]].append(key)
-        else:
-            home[key] = near
-    return {key: home[target] for key, target in home.items()}
-
-
-def _are_similar(one: str, other: str) -> bool:
-    # 1809 and 1890 are as similar as a misspelt name, but differ; so do Fortunato and Fortunata.
-    if abs(len(one) - len(other)) > 2 or one[-1] != other[-1] or any(char.isdigit() for char in one + other):
-        return False
-    return SequenceMatcher(None, one, other).ratio() >= _SIMILAR
+    return home

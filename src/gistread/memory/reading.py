@@ -60,34 +60,20 @@ PageEvent = PageFound | PageRead | PageAhead
 OnDraft = Callable[[int, str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingPlan:
-    """Which chapters to read: first the one at `start`, then those after it, then those before it."""
-
-    start: int = 0  # Offset in the book
-    alone: bool = False  # Whether to stop after the first chapter
-
-
-WHOLE_BOOK = ReadingPlan()
-
-
 async def read_book(
     writer: MemoryWriter,
     engine: Engine,
     *,
-    plan: ReadingPlan = WHOLE_BOOK,
-    place: Callable[[], int] | None = None,
+    place: Callable[[], int] = lambda: 0,
     on_draft: OnDraft = lambda _, __: None,
 ) -> AsyncGenerator[PageEvent, None]:
-    """Read the planned chapters, without front matter. Raises EngineError, also when no page fits the window.
+    """Read the chapters, without front matter. Raises EngineError, also when no page fits the window.
 
-    `place` is called before each page and replaces the plan's start: the chapter at this offset is read next.
+    `place` is called before each page: the chapter at this offset is read next, then those after it.
     `on_draft` gets the start of a page and the text so far of its gist, empty after a rejected attempt.
     """
     events: asyncio.Queue[PageEvent | None] = asyncio.Queue()
-    reading = asyncio.create_task(
-        _Reading(writer, engine, events.put_nowait, on_draft, place or (lambda: plan.start)).run(plan), name="read-book"
-    )
+    reading = asyncio.create_task(_Reading(writer, engine, events.put_nowait, on_draft, place).run(), name="read-book")
     reading.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await events.get()) is not None:
@@ -107,21 +93,10 @@ def sections(book: Book, begin: int) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def planned_sections(writer: MemoryWriter, plan: ReadingPlan) -> list[tuple[int, int]]:
-    """The unfinished sections of a plan, the first one first, without the front matter."""
-    memory = writer.memory
-    every = list(sections(memory.book, first_section(writer)))
-    here = next((at for at, (_, end) in enumerate(every) if plan.start < end), 0)
-    ordered = every[here : here + 1] if plan.alone else every[here:] + every[:here]
-    return [section for section in ordered if section[1] > memory.read_until]
-
-
-def characters_left(writer: MemoryWriter, plan: ReadingPlan) -> int:
-    start, end = first_section(writer), len(writer.memory.book.text)
-    if plan.alone:
-        start, end = next(iter(planned_sections(writer, plan)), (end, end))
+def characters_left(writer: MemoryWriter) -> int:
+    start = first_section(writer)
     pages = (entry.page for entry in writer.all_entries())
-    return end - start - sum(page.end - page.start for page in pages if start <= page.start < end)
+    return len(writer.memory.book.text) - start - sum(page.end - page.start for page in pages if page.start >= start)
 
 
 def first_section(writer: MemoryWriter) -> int:
@@ -157,9 +132,10 @@ class _Reading:
         # Faults of finished gists by the start of their page, until they are reported.
         self._faults: dict[int, tuple[Fault, ...]] = {}
 
-    async def run(self, plan: ReadingPlan) -> None:
+    async def run(self) -> None:
         self._add_front_matter()
-        self._waiting = planned_sections(self._writer, plan)
+        every = sections(self._memory.book, first_section(self._writer))
+        self._waiting = [section for section in every if section[1] > self._memory.read_until]
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._start_more = lambda: self._start_chapters(tasks)

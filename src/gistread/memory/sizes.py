@@ -12,7 +12,7 @@ from gistread.book.model import Book
 from gistread.engine.protocol import CAREFUL_PREFILLED, DECODED, SINGLE_PASS_PREFILLED, EngineInfo
 from gistread.errors import EngineError, UsageError
 from gistread.memory.model import GistMemory, MemoryEntry, PageSize, ReadingMode
-from gistread.store.pace import LearnedPace
+from gistread.store.pace import UNKNOWN_PACE, Pace
 
 # ReadAgent, Table 10, smallest pages first.
 PAGE_SIZES: Mapping[str, PageSize] = MappingProxyType(
@@ -78,31 +78,11 @@ def _usual_size(book_words: int, room_words: int) -> PageSize:
     return PageSize(max(1, max_words * first.min_words // first.max_words), max_words)
 
 
-_DECAY = 0.97  # Weight of the pace so far when a page is added: about the last thirty pages count
 _EXPECTED_WORDS = 100  # Weight in words of the pace expected from the rates: less than that of any page read
-_LEARNED_WORDS = 400  # Weight in words of the pace learned in other books: that of a page
+_DECAY = 0.97  # Weight of the pace so far when a page is added: about the last thirty pages count
 _LATEST = 60  # Pages whose pace counts at all
 ROUGH_PAGES = 3  # An estimate from fewer pages may be far off
 _PREFILLED = {ReadingMode.CAREFUL: CAREFUL_PREFILLED, ReadingMode.SINGLE_PASS: SINGLE_PASS_PREFILLED}
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """Words of the book read and seconds taken, with a decaying weight."""
-
-    words: float = 0.0
-    seconds: float = 0.0
-
-    def after(self, words: int, seconds: float) -> "Pace":
-        return Pace(self.words * _DECAY + words, self.seconds * _DECAY + max(0.0, seconds))
-
-    @property
-    def words_per_s(self) -> float | None:
-        """None before anything has been measured."""
-        return self.words / self.seconds if self.seconds > 0 and self.words > 0 else None
-
-
-UNKNOWN_PACE = Pace()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +116,13 @@ def expected_pace(info: EngineInfo, mode: ReadingMode) -> Pace:
     return Pace(_EXPECTED_WORDS, _EXPECTED_WORDS * TOKENS_PER_WORD * per_token)
 
 
-def learned_pace(learned: LearnedPace) -> Pace:
-    """The pace of earlier books, weighted like one page of this one."""
-    return Pace(_LEARNED_WORDS, learned.seconds * _LEARNED_WORDS / learned.words)
-
-
 def pace_of(entries: Sequence[MemoryEntry], expected: Pace = UNKNOWN_PACE) -> Pace:
     """The pace of the latest pages, starting from the expected one."""
-    pace = expected
+    words, seconds = expected.words, expected.seconds
     for entry in entries[-_LATEST:]:
         if entry.usage.seconds > 0:
-            pace = pace.after(entry.page.words, entry.usage.seconds)
-    return pace
+            words, seconds = words * _DECAY + entry.page.words, seconds * _DECAY + entry.usage.seconds
+    return Pace(words, seconds)
 
 
 def seconds_to_read(memory: GistMemory, pace: Pace, left: int | None = None) -> float | None:

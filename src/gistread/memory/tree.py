@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import groupby, pairwise
-from typing import TypeVar
+from typing import Self
 
 from gistread.book.model import Book
 from gistread.engine.concurrency import useful_requests
@@ -42,33 +42,22 @@ class PageRange:
     level: int  # 0 for a page, else one more than the highest of its children
     first: int  # Number of its first page
     last: int
-    children: tuple["PageRange", ...] = ()
+    children: tuple[Self, ...] = ()
+
+    def nodes(self) -> Iterator[Self]:
+        """The ranges within, and this one, in post-order."""
+        for child in self.children:
+            yield from child.nodes()
+        yield self
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A page, or neighbouring nodes that belong together."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node(PageRange):
+    """A page with its gist, or neighbouring nodes with their summary."""
 
-    level: int  # 0: a page
-    first: int  # Number of its first page
-    last: int
-    summary: Gist  # For a page, its gist
-    children: tuple["Node", ...] = ()
+    summary: Gist
     made: bool = True  # False while sentences of its children replace its summary
-
-    @property
-    def pages(self) -> int:
-        return self.last - self.first + 1
-
-
-T = TypeVar("T", Node, PageRange)
-
-
-def nodes(top: T) -> Iterator[T]:
-    """The nodes of a tree in post-order."""
-    for child in top.children:
-        yield from nodes(child)
-    yield top
+    line: bool = False  # One line of the summary of its only child
 
 
 def current_tree(memory: GistMemory) -> Node:
@@ -79,7 +68,7 @@ def current_tree(memory: GistMemory) -> Node:
 def remaining(memory: GistMemory, *, whole: bool = False) -> RemainingWork:
     """Estimate the summaries left, unread pages included. `whole`: also that of the book. Run it in a thread."""
     top = current_tree(memory) if memory.entries else None
-    inside = [node for node in nodes(top) if node.children and (whole or node is not top)] if top else []
+    inside = [node for node in top.nodes() if node.children and (whole or node is not top)] if top else []
     wanted = [sum(child.summary.words for child in node.children) for node in inside if not node.made]
     done = len(inside) - len(wanted)
     gists = [wanted_words(words) for words in unread_page_words(memory)]
@@ -98,12 +87,14 @@ async def build(
     """Summarise the pages read so far, at least one. `whole`: also the whole book. Raises EngineError."""
     memory = replace(memory, entries=list(memory.entries))
     top = outline(memory)
-    wanted = [pages for pages in nodes(top) if pages.children and (whole or pages is not top)]
+    wanted = [pages for pages in top.nodes() if pages.children and (whole or pages is not top)]
     tasks: dict[PageRange, asyncio.Task[tuple[Gist, Usage]]] = {}
     limit = asyncio.Semaphore(useful_requests(engine))
 
     async def summarise(pages: PageRange) -> tuple[Gist, Usage]:
-        below = [(await tasks[child])[0] if child.children else _gist(memory, child) for child in pages.children]
+        below = [
+            (await tasks[child])[0] if child.children else memory.entry(child.first).gist for child in pages.children
+        ]
         async with limit:
             return await _summary(memory, pages, _text(below), engine, priority)
 
@@ -118,12 +109,12 @@ async def build(
 
 def _node(memory: GistMemory, pages: PageRange) -> Node:
     if not pages.children:
-        return Node(0, pages.first, pages.last, _gist(memory, pages))
+        return _page(memory, pages.first)
     children = tuple(_node(memory, child) for child in pages.children)
     text = _text([child.summary for child in children])
     known = _known(memory, text)
     summary = known or _stand_in(text, memory.focus.task)
-    return Node(pages.level, pages.first, pages.last, summary, children, known is not None)
+    return Node(pages.level, pages.first, pages.last, children, summary=summary, made=known is not None)
 
 
 def existing_summaries(memory: GistMemory, last: int) -> list[Node]:
@@ -133,17 +124,17 @@ def existing_summaries(memory: GistMemory, last: int) -> list[Node]:
 
 def _existing_summaries(memory: GistMemory, pages: PageRange, last: int) -> list[Node]:
     if not pages.children:
-        return [Node(0, pages.first, pages.last, _gist(memory, pages))] if pages.last <= last else []
+        return [_page(memory, pages.first)] if pages.last <= last else []
     children = [_existing_summaries(memory, child, last) for child in pages.children]
     if pages.last <= last and all(len(nodes) == 1 for nodes in children):
         whole = tuple(nodes[0] for nodes in children)
         if (known := _known(memory, _text([node.summary for node in whole]))) is not None:
-            return [Node(pages.level, pages.first, pages.last, known, whole)]
+            return [Node(pages.level, pages.first, pages.last, whole, summary=known)]
     return [node for nodes in children for node in nodes]
 
 
-def _gist(memory: GistMemory, page: PageRange) -> Gist:
-    return memory.entry(page.first).gist
+def _page(memory: GistMemory, number: int) -> Node:
+    return Node(0, number, number, summary=memory.entry(number).gist)
 
 
 def _text(gists: list[Gist]) -> str:
@@ -245,21 +236,8 @@ _POSITION_WEIGHT = 0.5  # Weight of the page where the person reads; the page mo
 _HALF_WEIGHT_PAGES = 6.0  # This many pages away, the weight of the person's position is halved
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
-    first: int  # Number of its first page
-    last: int
-    level: int  # In the tree; 0 for the gist of a page
-    text: str
-    words: int
-    made: bool = True  # False while sentences of the gists below replace the summary
-    line: bool = False  # Only one line of the summary is shown
-
-
-def page_by_page(memory: GistMemory) -> list[Segment]:
-    return [
-        Segment(entry.page.number, entry.page.number, 0, entry.gist.text, entry.gist.words) for entry in memory.entries
-    ]
+def page_by_page(memory: GistMemory) -> list[Node]:
+    return [_page(memory, entry.page.number) for entry in memory.entries]
 
 
 def page_weights(scores: Sequence[float], here: int | None) -> list[float]:
@@ -272,49 +250,32 @@ def page_weights(scores: Sequence[float], here: int | None) -> list[float]:
     return weights
 
 
-def choose_segments(
-    top: Node, weights: Sequence[float], room: float, cost: Callable[[Segment], float]
-) -> list[Segment]:
-    """Segments over all pages at a total cost of at most `room`; empty if none fit. `weights`: page 1 first."""
-    chosen = {(top.first, top.last): one_line(top)}
-    spent = sum(map(cost, chosen.values()))
-    if spent > room:
+def choose_nodes(top: Node, weights: Sequence[float], room: float, cost: Callable[[Node], float]) -> list[Node]:
+    """Nodes over all pages at a total cost of at most `room`; empty if none fit. `weights`: page 1 first."""
+    chosen: list[Node] = []
+    queue = [_priority(one_line(top), weights)]
+    if (spent := cost(queue[0][-1])) > room:
         return []
-    queue = [_priority(top, weights)]
     while queue:
         node = heappop(queue)[-1]
-        segment = chosen[node.first, node.last]
-        finer = _refine(node, segment)
-        refined = spent + sum(cost(part) for _, part in finer) - cost(segment)
+        as_lines = not node.line and any(child.children for child in node.children)
+        finer = [one_line(child) for child in node.children] if as_lines else node.children
+        refined = spent + sum(map(cost, finer)) - cost(node)
         if not finer or refined > room:
+            chosen.append(node)
             continue
         spent = refined
-        del chosen[node.first, node.last]
-        for child, its_segment in finer:
-            chosen[child.first, child.last] = its_segment
+        for child in finer:
             heappush(queue, _priority(child, weights))
-    return sorted(chosen.values(), key=lambda segment: segment.first)
+    return sorted(chosen, key=lambda node: node.first)
+
+
+def one_line(node: Node) -> Node:
+    text = extract(node.summary.text, _LINE_WORDS)
+    summary = Gist(text, count_words(text), GistSource.EXTRACTIVE)
+    return replace(node, summary=summary, children=(node,), line=True) if summary.words < node.summary.words else node
 
 
 def _priority(node: Node, weights: Sequence[float]) -> tuple[float, int, int, int, Node]:
     """Sorts nodes by their most important page, then by size, then by position."""
-    return -max(weights[node.first - 1 : node.last]), -node.pages, node.first, -node.level, node
-
-
-def _refine(node: Node, segment: Segment) -> list[tuple[Node, Segment]]:
-    if segment.line:
-        return [(node, _whole(node))]
-    closer = _whole if all(not child.children for child in node.children) else one_line
-    return [(child, closer(child)) for child in node.children]
-
-
-def _whole(node: Node) -> Segment:
-    return Segment(node.first, node.last, node.level, node.summary.text, node.summary.words, node.made)
-
-
-def one_line(node: Node) -> Segment:
-    text = extract(node.summary.text, _LINE_WORDS)
-    words = count_words(text)
-    if words >= node.summary.words:
-        return _whole(node)
-    return Segment(node.first, node.last, node.level, text, words, node.made, line=True)
+    return -max(weights[node.first - 1 : node.last]), node.first - node.last, node.first, -node.level, node

@@ -1,28 +1,20 @@
-"""Indexes a book's names up to an offset: who is mentioned, where, and with whom; and tells it as a timeline."""
+"""Indexes a book's names up to an offset: who is mentioned, where, and with whom."""
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import pairwise
 
 from gistread.book.model import Book
 from gistread.people.joining import Entity, Kind, join_names, make_entity, sort_by_count
 from gistread.people.mentions import Form, find_names, plain, word_tables
 from gistread.search.tokens import folded
 from gistread.store.model import NameCorrection
-from gistread.units import bars
 
 _NEAR = 250  # Characters between mentions of people who appear together
 _MOST_TOGETHER = 5
 _PARTS = 40  # Of a book without chapters
-
-_MOST_PEOPLE = 12
-_TEXT_PARTS = 20  # Of a long text without chapters
-_LONG = 20_000  # Characters
-_TITLE_CELLS, _NAME_CELLS = 26, 10
-_BARS = 8  # Of a person in a chapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,70 +155,3 @@ def _stands_at(name: str, text: str, offset: int) -> bool:
     if at < 0:
         return False
     return not (text[at - 1 : at].isalnum() or text[at + len(name) : at + len(name) + 1].isalnum())
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineChapter:
-    title: str
-    start: int
-    counts: tuple[int, ...]  # Mentions of each person of the timeline
-    parts: tuple[tuple[int, ...], ...]  # The same in each of `_BARS` equal parts of the chapter
-
-
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    people: tuple[str, ...]  # Their commonest names, the commonest person first
-    chapters: tuple[TimelineChapter, ...]
-
-
-def build_timeline(view: Index) -> Timeline:
-    """The timeline of a view; divides a long text without chapters into equal parts."""
-    people = [one for one in view.entities if one.kind is Kind.PERSON][:_MOST_PEOPLE]
-    starts = [one.starts() for one in people]
-    chapters = []
-    for title, start, end in _parts(view.book):
-        edges = [start + (end - start) * part // _BARS for part in range(_BARS + 1)]
-        before = [[bisect_left(places, edge) for edge in edges] for places in starts]
-        parts = tuple(tuple(last - first for first, last in pairwise(counts)) for counts in before)
-        chapters.append(TimelineChapter(title, start, tuple(map(sum, parts)), parts))
-    return Timeline(tuple(_short_names(people)), tuple(chapters))
-
-
-def format_table(line: Timeline, columns: int) -> tuple[str, list[str]]:
-    """A heading and a row per chapter, for as many people as fit into `columns`."""
-    titles = min(_TITLE_CELLS, 2 + max((len(one.title) for one in line.chapters), default=0))
-    count = max(1, (columns - titles) // _NAME_CELLS)
-    most = max((number for one in line.chapters for part in one.parts[:count] for number in part), default=0)
-    heading = " " * titles + "".join(_fit(name, _NAME_CELLS) for name in line.people[:count])
-    rows = [
-        _fit(one.title, titles)
-        + "".join(
-            bars(part, _BARS, most).ljust(_NAME_CELLS) if any(part) else " " * _NAME_CELLS for part in one.parts[:count]
-        )
-        for one in line.chapters
-    ]
-    return heading.rstrip(), [row.rstrip() for row in rows]
-
-
-def _parts(book: Book) -> Sequence[tuple[str, int, int]]:
-    if book.chapters and (len(book.chapters) > 1 or len(book.text) < _LONG):
-        return [(one.title, one.start, one.end) for one in book.chapters]
-    end = len(book.text)
-    return [
-        (f"Part {part + 1} of {_TEXT_PARTS}", end * part // _TEXT_PARTS, end * (part + 1) // _TEXT_PARTS)
-        for part in range(_TEXT_PARTS)
-    ]
-
-
-def _short_names(people: Sequence[Entity]) -> Iterator[str]:
-    """The commonest form of each name; only its last word if it is long and no other person's."""
-    taken: set[str] = set()
-    for name in (one.forms[0].text for one in people):
-        last = name.split()[-1]
-        short = name if len(name) < _NAME_CELLS or last in taken else last
-        taken.add(short)
-        yield short
-
-
-def _fit(text: str, cells: int) -> str:
-    return (text if len(text) < cells else text[: cells - 2] + "…").ljust(cells)

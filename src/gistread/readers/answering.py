@@ -9,7 +9,6 @@ from functools import partial
 
 from gistread import prompts
 from gistread.book.model import Book
-from gistread.book.sentences import sentence_spans
 from gistread.engine import protocol
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prompt, Sampling, TextDelta, Trust, Usage
 from gistread.memory.guard import Draft, clean, not_the_prompt, without_control_tokens
@@ -206,7 +205,7 @@ def repeats_prompt(statement: str) -> bool:
 
 
 def without_repetition(text: str) -> str:
-    """Cut the text before a repeated sentence or run of words, or before the third of three similar sentences."""
+    """Cut the text before a repeated run of words, such as a sentence."""
     words = list(WORD.finditer(text))
     plain = [word[0].casefold() for word in words]
     for at in range(len(words)):
@@ -214,20 +213,11 @@ def without_repetition(text: str) -> str:
             times = 2 if length >= 4 else max(3, -(-6 // length))
             if plain[at : at + length * times] == plain[at : at + length] * times:
                 return text[: words[at + length].start()].rstrip()
-    said: list[list[str]] = []
-    for start, end in sentence_spans(text):
-        sentence = [word[0].casefold() for word in WORD.finditer(text, start, end)]
-        if len(sentence) >= 4:
-            nearly = sum(SequenceMatcher(None, sentence, other).ratio() > _NEARLY_EQUAL for other in said)
-            if sentence in said or nearly >= 2:
-                return text[:start].rstrip()
-            said.append(sentence)
     return text
 
 
 _ENDS = re.compile(r"[.!?。！？\n]")
 _LONGEST_RUN = 40  # Words of a run that may be repeated; longer ones are sentences
-_NEARLY_EQUAL = 0.8
 _REFERENCE = re.compile(
     r"\s*\[(?:(?:pages?|passages?|pp?\.)\s*)?(\d{1,4}(?:\s*(?:[,;&–-]|and)\s*\d{1,4})*)\]", re.IGNORECASE
 )

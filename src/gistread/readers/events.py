@@ -28,7 +28,6 @@ class SegmentLevel:
     last: int
     level: int  # 0 for the gist of a page, else the level of the summary in the tree (`memory/tree.py`)
     made: bool = True  # False while sentences replace the summary
-    line: bool = False  # Only one line of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +59,6 @@ class Shown:
     """The passages of the book that the prompt of the answer shows."""
 
     places: tuple[tuple[int, int], ...]  # Start and end in the book's text, in order
-
-
-@dataclass(frozen=True, slots=True)
-class TreeBranch:
-    """A node of the tree that the reader can descend to."""
-
-    level: int  # 0 for a page, else a summary of several
-    first: int  # Number of its first page
-    last: int
-    summary: str
-
-
-@dataclass(frozen=True, slots=True)
-class Branched:
-    """The reader chooses among these children of its node."""
-
-    parts: tuple[TreeBranch, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +261,6 @@ ReaderEvent = (
     Started
     | Prepared
     | Shown
-    | Branched
     | Walked
     | TurnedBack
     | Planned

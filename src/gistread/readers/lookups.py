@@ -12,8 +12,8 @@ from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
-from gistread.memory.sizes import PAGES_OPEN
-from gistread.memory.tree import Segment, choose_segments, current_tree, one_line, page_by_page, page_weights
+from gistread.memory.sizes import PAGES_OPEN, TOKENS_PER_WORD
+from gistread.memory.tree import Node, choose_nodes, current_tree, one_line, page_by_page, page_weights
 from gistread.readers import events
 from gistread.readers.answering import answer_from, answer_prompt
 from gistread.readers.choosing import SAID_TOKENS
@@ -22,7 +22,6 @@ from gistread.readers.steering import Steering
 from gistread.search.ranked import Ranker
 
 _TAG_TOKENS = 16  # Upper bound for the tag of a segment
-_SAMPLED = 40  # Gists counted to estimate tokens per word
 _TRIES = 12  # Attempts to fit the layout, each with at least a twentieth less
 
 
@@ -31,7 +30,7 @@ class Window:
     """The memory as shown to the model. Segments are fixed; pages open and close."""
 
     memory: GistMemory
-    segments: Sequence[Segment]  # In the order of the book, covering every page read
+    segments: Sequence[Node]  # In the order of the book, covering every page read
     opened: set[int] = field(default_factory=set)  # Pages shown in full, instead of their gist or after their segment
 
     @property
@@ -45,7 +44,7 @@ class Window:
     @property
     def words(self) -> int:
         pages = sum(self.memory.entry(number).page.words for number in self.opened)
-        return pages + sum(segment.words for segment in self.segments if not _is_open(segment, self.opened))
+        return pages + sum(segment.summary.words for segment in self.segments if not _is_open(segment, self.opened))
 
     @property
     def compression_rate(self) -> float:
@@ -58,13 +57,13 @@ class Window:
         return render(self.memory, self.segments, self.opened if opened is None else opened)
 
 
-def render(memory: GistMemory, segments: Iterable[Segment], opened: Iterable[int] = ()) -> str:
+def render(memory: GistMemory, segments: Iterable[Node], opened: Iterable[int] = ()) -> str:
     """Write segments under tags with their page numbers, and open pages at their places."""
     left = sorted(opened, reverse=True)
     written: list[str] = []
     for segment in segments:
         if not _is_open(segment, left):
-            written.append(f"{_tag(segment)}\n{segment.text}")
+            written.append(f"{_tag(segment)}\n{segment.summary.text}")
         while left and left[-1] <= segment.last:
             written.append(_in_full(memory, left.pop()))
     return "\n\n".join([*written, *(_in_full(memory, number) for number in reversed(left))])
@@ -89,7 +88,8 @@ async def lay_out(
     if room < 0:
         context_tokens = engine.info.context_tokens
         raise PromptTooLongError(context_tokens - room - answer_tokens, answer_tokens, context_tokens)
-    typical = await _typical_page_tokens(memory, engine)
+    mean_words = sum(entry.page.words for entry in memory.entries) / len(memory.entries)
+    typical = round(TOKENS_PER_WORD * mean_words) + _TAG_TOKENS
     opened: set[int] = set()
     for number in sorted(pinned):
         needed = await engine.count(render(memory, (), [number]))
@@ -108,15 +108,14 @@ async def lay_out(
     documents = [f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries]
     scores = await asyncio.to_thread(lambda: Ranker(documents, memory.book.language).scores(question))
     near = page_weights(scores, here)
-    per_word = await _tokens_per_word(memory, engine)
 
-    def cost(segment: Segment) -> float:
-        return 0.0 if _is_open(segment, opened) else segment.words * per_word + _TAG_TOKENS
+    def cost(segment: Node) -> float:
+        return 0.0 if _is_open(segment, opened) else segment.summary.words * TOKENS_PER_WORD + _TAG_TOKENS
 
     # First leave room for pages to open; in a small window, leave none.
     for budget in (room - min(max_pages * typical, room // 2), room):
         for _ in range(_TRIES):
-            segments = choose_segments(top, near, budget, cost)
+            segments = choose_nodes(top, near, budget, cost)
             if not segments:
                 break
             # The token counts of segments add up only approximately, so the whole text is measured.
@@ -129,31 +128,18 @@ async def lay_out(
     return Window(memory, (), opened)
 
 
-async def _all_fit(segments: Sequence[Segment], room: int, memory: GistMemory, engine: Engine) -> bool:
+async def _all_fit(segments: Sequence[Node], room: int, memory: GistMemory, engine: Engine) -> bool:
     # No vocabulary reaches two words a token, so a very long memory need not be counted.
-    if sum(segment.words for segment in segments) / 2 > room:
+    if sum(segment.summary.words for segment in segments) / 2 > room:
         return False
     return await engine.count(render(memory, segments)) <= room
 
 
-async def _tokens_per_word(memory: GistMemory, engine: Engine) -> float:
-    sample = memory.entries[:: max(1, len(memory.entries) // _SAMPLED)]
-    tokens = await engine.count("\n\n".join(entry.gist.text for entry in sample))
-    return tokens / max(1, sum(entry.gist.words for entry in sample))
-
-
-async def _typical_page_tokens(memory: GistMemory, engine: Engine) -> int:
-    mean = sum(entry.page.words for entry in memory.entries) / len(memory.entries)
-    middle = memory.entries[len(memory.entries) // 2].page
-    tokens = await engine.count(memory.text_of(middle))
-    return round(tokens * mean / max(1, middle.words)) + _TAG_TOKENS
-
-
-def _is_open(segment: Segment, opened: Iterable[int]) -> bool:
+def _is_open(segment: Node, opened: Iterable[int]) -> bool:
     return segment.first == segment.last and segment.first in opened
 
 
-def _tag(segment: Segment) -> str:
+def _tag(segment: Node) -> str:
     if segment.first == segment.last:
         return f"(Page {segment.first})"
     return f"(Pages {segment.first}-{segment.last}, shortened together)"
@@ -212,11 +198,7 @@ async def begin(
 ) -> AsyncGenerator[events.Started | events.Refused | events.Expanded | events.Unfit, None]:
     """Report the layout of the memory, then apply steering."""
     window, memory = search.window, search.window.memory
-    told = (
-        ()
-        if window.whole
-        else tuple(events.SegmentLevel(p.first, p.last, p.level, p.made, p.line) for p in window.segments)
-    )
+    told = () if window.whole else tuple(events.SegmentLevel(p.first, p.last, p.level, p.made) for p in window.segments)
     yield events.Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
     for page in sorted(window.opened):
         yield events.Expanded(page, events.OpenedBy.PERSON)

@@ -161,8 +161,6 @@ async def memwalker(
                 break
     if not steering.stop:
         walk.path.append(await asyncio.to_thread(tree.current_tree, memory))
-    if walk.path:
-        yield _branched(walk.path[-1])
     wanted: int | None = None  # A page that the user chose to walk to
     while not isinstance(step := await _step(walk, steering, wanted), events.StopReason):
         if isinstance(step, events.TurnedBack):
@@ -182,7 +180,6 @@ async def memwalker(
         yield events.Walked(step.level, step.first, step.last)
         walk.path.append(step)
         if step.level:
-            yield _branched(step)
             continue
         walk.lookups.append(step.first)
         yield events.LookedUp(step.first, len(walk.lookups), "")
@@ -214,11 +211,6 @@ async def memwalker(
 
 def pages_of(node: Node) -> tuple[int, ...]:
     return tuple(range(node.first, node.last + 1))
-
-
-def _branched(node: Node) -> events.Branched:
-    parts = (events.TreeBranch(child.level, child.first, child.last, child.summary.text) for child in node.children)
-    return events.Branched(tuple(parts))
 
 
 async def _step(walk: _Walk, steering: Steering, wanted: int | None) -> Node | events.TurnedBack | events.StopReason:

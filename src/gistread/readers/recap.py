@@ -70,7 +70,7 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     ]
     nodes = [node for node in existing_summaries(memory, begins) if any(told[node.first - 1 : node.last])]
     now = [
-        Node(0, entry.page.number, entry.page.number, entry.gist)
+        Node(0, entry.page.number, entry.page.number, summary=entry.gist)
         for entry in memory.entries[begins:]
         if told[entry.page.number - 1]
     ]

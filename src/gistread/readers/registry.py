@@ -75,15 +75,10 @@ _TABLES = tomllib.loads(Path(__file__).with_name("methods.toml").read_text("utf-
 METHODS: Mapping[str, Method] = MappingProxyType(
     {name: Method(name, **row | {"artifacts": tuple(row.get("artifacts", ()))}) for name, row in _TABLES.items()}
 )
-_BASELINES = ("gists", "bm25", "dense", "dos", "full", "closed-book")  # Until 0.2, readers of the product
 
 
 def find_method(name: str, where: str = "") -> Method:
     """The reader with this name. `where`: for the message, such as " in config.toml". Raises UsageError."""
     if name in METHODS:
         return METHODS[name]
-    if name in _BASELINES:
-        hint = "Baselines moved to `python -m research.evaluation`, which runs from a checkout of gistread."
-    else:
-        hint = f"Choose one of {', '.join(METHODS)}."
-    raise UsageError(f"Unknown reader {name!r}{where}.", hint)
+    raise UsageError(f"Unknown reader {name!r}{where}.", f"Choose one of {', '.join(METHODS)}.")

@@ -218,14 +218,11 @@ def bound_phrase(started: events.Started) -> str:
 
 def describe_segments(told: Sequence[events.SegmentLevel]) -> str:
     """How many pages are shown at which level, in one sentence."""
-    own = sum(one.last - one.first + 1 for one in told if not one.level and not one.line)
+    own = sum(not one.level for one in told)
     said = [f"{counted(own, 'section')} by {'its' if own == 1 else 'their'} own gist"] if own else []
-    summaries = [one for one in told if one.level and not one.line]
-    lines = [one for one in told if one.line]
-    for pieces, words in ((summaries, ("summary", "summaries")), (lines, ("line", "lines"))):
-        if pieces:
-            pages = sum(one.last - one.first + 1 for one in pieces)
-            said.append(f"{counted(pages, 'section')} in {len(pieces)} {words[len(pieces) > 1]}")
+    if summaries := [one for one in told if one.level]:
+        pages = sum(one.last - one.first + 1 for one in summaries)
+        said.append(f"{counted(pages, 'section')} in {len(summaries)} summar{'y' if len(summaries) == 1 else 'ies'}")
     unmade = sum(not one.made for one in told)
     stand_in = f" {unmade} of these are sentences of the gists, until the model makes them." if unmade else ""
     return f"The memory is larger than the model's window: {', '.join(said)}.{stand_in}"

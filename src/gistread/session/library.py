@@ -7,18 +7,17 @@ the reader, its checks and its citations are those of any question, and no text 
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.config import Config
 from gistread.engine.protocol import Engine, Trust, choose_or
-from gistread.errors import GistreadError, StorageError, UsageError
+from gistread.errors import GistreadError, UsageError
 from gistread.library.index import Matches, places_in
 from gistread.library.shelf import LibraryHit, Shelf, ShelfBook, hit_in
 from gistread.memory.passages import Span
 from gistread.memory.sizes import unread_memory
-from gistread.memory.store import MemoryStore
 from gistread.readers.answering import user_prompt
 from gistread.readers.cost import QUICK_S
 from gistread.readers.events import Answered, ReaderEvent
@@ -35,7 +34,6 @@ MOST_BOOKS = 3
 _CANDIDATES = 6  # Books among which the model chooses
 _LEAST = 0.5  # Of the best book's score, for a book to be named
 _PASSAGES = 180  # Of all books; enough for `readers/shortlist.py`
-_GIST_WEIGHT = 0.5  # Of the words of the question in one gist, relative to those in one passage
 # "Which of my books has" says nothing about the book.
 _ASKS_WHICH = re.compile(
     r"^\W*(?:in )?(?:which|what)(?: one)?(?: of)?(?: my| the| these)?(?: books?| novels?| story| stories)\b",
@@ -160,10 +158,7 @@ class LibraryQuestion:
         matches = self._shelf.find(_ASKS_WHICH.sub("", self.question, count=1), self.asked)
         by_id = {book.indexed.id: book for book in self.asked}
         scores = matches.book_scores()
-        likely = sorted(scores, key=lambda book: -scores[book])[: 2 * _CANDIDATES]
-        for book in likely:
-            scores[book] += _GIST_WEIGHT * self._gist_score(by_id[book], matches)
-        likely = sorted(likely, key=lambda book: -scores[book])[:_CANDIDATES]
+        likely = sorted(scores, key=lambda book: -scores[book])[:_CANDIDATES]
         named = []
         for book in likely:
             if scores[book] >= _LEAST * scores[likely[0]] and (text := self._shelf.text_of(by_id[book])) is not None:
@@ -174,18 +169,6 @@ class LibraryQuestion:
                 count = sum(hit.score >= _LEAST * hits[0].score for hit in hits)
                 named.append(NamedBook(hit_in(by_id[book], text, hits[0]), count, tuple(words)))
         return named, matches
-
-    def _gist_score(self, book: ShelfBook, matches: Matches) -> float:
-        """The score of the best gist up to the bound; 0 without a memory."""
-        store, text = MemoryStore(self._shelf.paths.memories), self._shelf.text_of(book)
-        whole = Book(text or "", "", (), (Chapter("", 0, len(text or "")),))
-        with suppress(StorageError):
-            for header in store.find(whole)[:1]:
-                entries = store.load(whole, header).entries
-                known = [entry.gist.text for entry in entries if book.bound is None or entry.page.end <= book.bound]
-                found = ({word for *_, word in places_in(one, matches.weights, book.indexed.language)} for one in known)
-                return max((sum(matches.weights[word] for word in words) for words in found), default=0.0)
-        return 0.0
 
     async def _preferred(self, named: Sequence[NamedBook], engine: Engine) -> int:
         """Index of the book that the model takes the question to be about. Raises EngineError."""

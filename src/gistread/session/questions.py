@@ -199,7 +199,7 @@ def _asking_state(event: ReaderEvent, before: AskingState) -> AskingState:
             return AskingState.TEXT
         case reader_events.Stopped() | AnswerDelta():
             return AskingState.ANSWER
-        case reader_events.Branched() | reader_events.Planned():
+        case reader_events.Walked() | reader_events.Planned():
             return AskingState.PAGE
     return AskingState.PAGE if before is AskingState.PERSON else before
 

@@ -13,16 +13,8 @@ from gistread.errors import GistreadError, StorageError
 from gistread.memory.guard import clean
 from gistread.memory.model import DEFAULT_READING_MODE, GistFocus, GistMemory, MemoryEntry, Page, ReadingMode
 from gistread.memory.preset_detection import detect_preset
-from gistread.memory.reading import PageAhead, PageFound, PageRead, ReadingPlan, characters_left, read_book
-from gistread.memory.sizes import (
-    UNKNOWN_PACE,
-    Pace,
-    choose_size,
-    expected_pace,
-    learned_pace,
-    pace_of,
-    seconds_to_read,
-)
+from gistread.memory.reading import PageAhead, PageFound, PageRead, characters_left, read_book
+from gistread.memory.sizes import choose_size, expected_pace, pace_of, seconds_to_read
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryHeader, MemoryWriter
 from gistread.paths import Paths
@@ -32,7 +24,7 @@ from gistread.session import events
 from gistread.session.events import ReadingState, SessionEvent
 from gistread.session.machine import UNDER_WAY, Signal, next_state
 from gistread.session.models import ModelChecks, ModelPair
-from gistread.store.pace import ModelPaces
+from gistread.store.pace import UNKNOWN_PACE, ModelPaces, Pace
 from gistread.units import counted
 
 _DAMAGED = "A memory of this book is damaged. The model reads its lost pages again when it reads along."
@@ -140,10 +132,8 @@ class Reading:
         self.writer: MemoryWriter | None = None  # Of the memory that the model continues; None before it is loaded
         self.page: Page | None = None  # The next page, while its gist is being made
         self._drafts: dict[int, str] = {}  # By the start of their page
-        self.seconds_left: float | None = None  # For the rest of the plan
+        self.seconds_left: float | None = None  # For the rest of the book
         self.prompt_due = self.check_due = self._checked = False
-        self._plan = ReadingPlan()
-        self._alone = False  # Whether to read only the chapter at the place
         self._expected: Pace = UNKNOWN_PACE
         self._end_reported = True
 
@@ -180,8 +170,8 @@ class Reading:
         if read and self._background:
             self.signal(Signal.READ)
 
-    def resume(self, *, alone: bool) -> None:
-        self._end_reported, self._alone = False, alone
+    def resume(self) -> None:
+        self._end_reported = False
         if self.state is ReadingState.OFFERED and self.writer is not None:
             self.choice.want(self.writer.memory.focus)
         elif self.state is ReadingState.IDLE:
@@ -236,11 +226,10 @@ class Reading:
             if self.writer.notice:
                 self._emit(events.Notice(self.writer.notice))
         memory = self.writer.memory
-        self._plan = ReadingPlan(self._place(), self._alone)
         self._expected = expected_pace(engine.info, memory.mode)
         with suppress(StorageError):
-            if learned := await asyncio.to_thread(self._paces.pace, engine.info.fingerprint, memory.mode.value):
-                self._expected = learned_pace(learned)
+            learned = await asyncio.to_thread(self._paces.pace, engine.info.fingerprint, memory.mode.value)
+            self._expected = learned or self._expected
         self._estimate(self.writer)
 
     def loaded(self, *, answering_apart: bool) -> None:
@@ -263,15 +252,14 @@ class Reading:
                 self.signal(Signal.OPENED)
 
     async def read(self) -> None:
-        """Read according to the plan. Raises EngineError."""
+        """Read the rest of the book. Raises EngineError."""
         engine, writer = await self.models.load_reading(), self.writer
         assert writer is not None
         notice, found = writer.notice, list[Page]()
         words = seconds = 0.0
         self._drafts.clear()
         try:
-            place = None if self._plan.alone else self._place
-            async for event in read_book(writer, engine, plan=self._plan, place=place, on_draft=self._on_draft):
+            async for event in read_book(writer, engine, place=self._place, on_draft=self._on_draft):
                 match event:
                     case PageFound(page=page):
                         found.append(page)
@@ -300,13 +288,8 @@ class Reading:
                     await asyncio.to_thread(self._paces.add, engine.info.fingerprint, mode, words, seconds)
 
     def read_to_end(self) -> None:
-        """The plan has been carried out."""
-        if self.writer is None or not self.writer.memory.complete:
-            self.signal(Signal.PAUSE)
-            self._emit(events.Notice("The chapter has been read."))
-        else:
-            self._complete()
-            self._emit(events.MemoryComplete())
+        self._complete()
+        self._emit(events.MemoryComplete())
 
     async def prepare(self) -> None:
         """Evaluate the common beginning of all questions."""
@@ -352,4 +335,4 @@ class Reading:
             self._emit(events.ActivityChanged())
 
     def _estimate(self, writer: MemoryWriter) -> None:
-        self.seconds_left = seconds_to_read(writer.memory, self.pace, characters_left(writer, self._plan))
+        self.seconds_left = seconds_to_read(writer.memory, self.pace, characters_left(writer))

@@ -190,19 +190,15 @@ class Session:
         self.reading.signal(Signal.PAUSE)
         self.artifacts.pause()
 
-    def resume(self, *, alone: bool = False) -> None:
-        """Continue reading, also after an error; the model's own memory replaces another model's.
-
-        `alone`: read only the chapter at `place`.
-        """
-
-        self._actor.post(partial(self.reading.resume, alone=alone))
+    def resume(self) -> None:
+        """Continue reading, also after an error; the model's own memory replaces another model's."""
+        self._actor.post(self.reading.resume)
         self._actor.post(self.artifacts.resume)
 
-    def read_here(self, *, alone: bool = False) -> None:
+    def read_here(self) -> None:
         """Like `resume`, but begin with the chapter at `place`."""
         self._actor.post(partial(self.reading.signal, Signal.PAUSE))
-        self.resume(alone=alone)
+        self.resume()
 
     @command
     async def use_memory(self, wanted: GistFocus | MemoryHeader) -> None:

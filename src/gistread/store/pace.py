@@ -69,11 +69,20 @@ class ReadingSpeed:
 
 
 @dataclass(frozen=True, slots=True)
-class LearnedPace:
+class Pace:
     """Words of books that a model worked through, and the seconds it took; late work weighs more."""
 
-    words: float
-    seconds: float
+    words: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def words_per_s(self) -> float | None:
+        """None before anything has been measured."""
+        return self.words / self.seconds if self.seconds > 0 and self.words > 0 else None
+
+
+UNKNOWN_PACE = Pace()
+_LEARNED_WORDS = 400  # Weight in words of the pace learned in other books: that of a page
 
 
 class ModelPaces:
@@ -82,12 +91,12 @@ class ModelPaces:
     def __init__(self, paths: Paths) -> None:
         self._database = Database(paths)
 
-    def pace(self, model: str, work: str) -> LearnedPace | None:
-        """None before anything was measured. Raises StorageError."""
+    def pace(self, model: str, work: str) -> Pace | None:
+        """As learned in other books, with the weight of one page; None before that. Raises StorageError."""
         with self._database.reading() as connection:
             query = "SELECT words, seconds FROM model_pace WHERE model = ? AND work = ?"
             row = connection.execute(query, (model, work)).fetchone()
-            return LearnedPace(*row) if row else None
+            return Pace(_LEARNED_WORDS, row["seconds"] * _LEARNED_WORDS / row["words"]) if row else None
 
     def add(self, model: str, work: str, words: float, seconds: float) -> None:
         """Add measured work; each addition weighs what came before by `_DECAY`. Raises StorageError."""

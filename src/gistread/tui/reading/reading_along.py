@@ -33,8 +33,8 @@ class ReadingAlong:
             await session.pause()
         self._keep(session, along)
 
-    def here(self, alone: bool = False) -> None:
-        """Read the current chapter first, or only that with `alone`."""
+    def here(self) -> None:
+        """Read the current chapter first."""
         session = self._session_with_model()
         if session is None:
             return
@@ -42,7 +42,7 @@ class ReadingAlong:
             self._context.warn("The whole book has been read.")
         else:
             self._context.model_place.set(self._context.place)
-            session.read_here(alone=alone)
+            session.read_here()
             self._keep(session, True)
 
     async def use_model(self, model: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gistread.errors import StorageError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import sentence_at
-from gistread.people.index import Index, build_timeline, describe_correction, find_by_form
+from gistread.people.index import Index, describe_correction, find_by_form
 from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
 from gistread.readers.recap import Recap, describe_sources, recap
@@ -176,22 +176,12 @@ class PeopleController:
                 self._navigation.jump(chosen, _TOP)
             case Entity():
                 self._show(chosen, view, back)
-            case PeopleVerb.PEOPLE:
-                self._list(view)
-            case PeopleVerb.TIMELINE:
-                self._context.screen.run_worker(self._timeline(view))
             case PeopleVerb.UNDO:
                 self._context.screen.run_worker(self._undo())
             case PeopleVerb.HIDE if entity is not None:
                 self._save("hide", entity)
             case PeopleVerb.MERGE if entity is not None:
                 self._merge(entity, view)
-
-    async def _timeline(self, view: Index) -> None:
-        from gistread.tui.screens.people import TimelineScreen
-
-        line = await asyncio.to_thread(build_timeline, view)
-        self._push(TimelineScreen(line, self._context.place), lambda chosen: self._do(view, None, chosen))
 
     def _show_named(self, form: str, view: Index) -> None:
         if (entity := find_by_form(view.entities, form)) is not None:

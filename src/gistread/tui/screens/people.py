@@ -1,11 +1,10 @@
-"""The people and places of the book, the card of one with corrections of its name, and the timeline."""
+"""The people and places of the book, and the card of one with corrections of its name."""
 
 import asyncio
 from collections.abc import Sequence
 from enum import Enum, auto
-from itertools import dropwhile
 
-from gistread.people.index import Card, Index, Timeline, format_table
+from gistread.people.index import Card, Index
 from gistread.people.joining import Entity
 from gistread.readers.introductions import introducing_sentences
 from gistread.tui.commands import own_keys
@@ -15,14 +14,11 @@ from gistread.units import bars, counted, short
 
 _MOST_BARS = 56
 _MOST_OTHERS = 24  # characters of other names in a row; the card has all
-_TIMELINE_CELLS, _AROUND_CELLS = 140, 9  # Widest timeline; border, padding, cursor and scroll bar
 
 
 class PeopleVerb(Enum):
     """What the user wants besides a row."""
 
-    PEOPLE = auto()
-    TIMELINE = auto()
     MERGE = auto()
     HIDE = auto()
     UNDO = auto()
@@ -39,7 +35,7 @@ class _NamesScreen(ListScreen[Choice]):
 class PeopleScreen(_NamesScreen):
     """The names, those near the reading place first."""
 
-    KEYS = (("tab", "leave_with('TIMELINE')", "timeline"), ("ctrl+u", "leave_with('UNDO')", "undo"))
+    KEYS = (("ctrl+u", "leave_with('UNDO')", "undo"),)
     BINDINGS = own_keys(*KEYS, priority=True)
     ENTER = "card"
     TALL = True
@@ -103,26 +99,3 @@ def card_rows(card: Card, view: Index, length: int) -> list[Row[Choice]]:
         rows.append(Row(start, " ".join(book.text[start:end].split()), place_in(book, start, length)))
     rows.append(Row(card.last, f"Last seen at {place_in(book, card.last, length)}"))
     return rows + [Row(other, f"With {other.name}, {counted(count, 'time')}") for other, count in card.together]
-
-
-class TimelineScreen(_NamesScreen):
-    """Chapters, and for each person a bar for each part of a chapter."""
-
-    KEYS = (("tab", "leave_with('PEOPLE')", "people"),)
-    BINDINGS = own_keys(*KEYS, priority=True)
-    ENTER = "go there"
-    TALL = True
-
-    def __init__(self, line: Timeline, place: int) -> None:
-        """`place`: the reading place."""
-        super().__init__("Timeline", at=max((one.start for one in line.chapters if one.start <= place), default=None))
-        self._line = line
-
-    def on_mount(self) -> None:
-        heading, rows = format_table(self._line, min(_TIMELINE_CELLS, self.app.size.width) - _AROUND_CELLS)
-        self.note = f" {heading}"
-        # Not the title page and what else names nobody before the story.
-        for chapter, row in dropwhile(lambda one: not any(one[0].counts), zip(self._line.chapters, rows, strict=True)):
-            bars_at = next((at for at, one in enumerate(row) if one == "·" or "▁" <= one <= "█"), len(row))
-            self.rows = [*self.rows, Row(chapter.start, row, spans=(Span(bars_at, len(row), "sign"),))]
-        super().on_mount()
