@@ -67,7 +67,6 @@ def test_a_fair_answer_is_not_marked(answer: str) -> None:
         ("They came on a Thursday in October.", ["Thursday", "October"]),
         ("They came on a Saturday.", ["Saturday"]),
         ("Luchesi told him.", ["Luchesi"]),
-        ("The road was eight miles long.", ["eight"]),
         ("Sixty.", ["Sixty"]),
         ("He laughed in Springfield, and 27 guests wept.", ["Springfield", "27"]),
         ("Seventeen men came, and 99 stayed.", ["Seventeen", "99"]),

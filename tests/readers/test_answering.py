@@ -48,13 +48,10 @@ def test_repetition_is_recognised(tail: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("He went home again. She stayed. He went home again. She left.", "He went home again. She stayed."),
         ("He looked at the key of the key of the key of the key.", "He looked at the key of"),
         ("The old man sat there. The old man sat there. The old man", "The old man sat there."),
-        ("A key hung on the first wall. A key hung on the second wall. A key hung on the third wall. So.",
-         "A key hung on the first wall. A key hung on the second wall."),
         ("他把钥匙放在炉子后面。他把钥匙放在炉子后面。", "他把钥匙放在炉子后面。"),
     ],
-)  # fmt: skip
+)
 def test_an_answer_is_cut_where_it_begins_to_repeat_itself(text: str, kept: str) -> None:
     assert without_repetition(text) == kept
