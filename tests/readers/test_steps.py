@@ -1,7 +1,6 @@
 """A say in every step: look-ups accepted, refused and replaced."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,6 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.protocol import Engine
 from gistread.memory.model import GistMemory
-from gistread.memory.sizes import unread_memory
-from gistread.readers.book_text import overlaps
 from gistread.readers.events import (
     Answered,
     Expanded,
@@ -88,15 +85,6 @@ async def test_a_refused_page_stays_closed_and_another_one_is_opened_instead() -
     assert isinstance(answered, Answered)
     assert not {1, 2} & {*answered.expanded}
     assert 7 not in answered.lookups
-
-
-@pytest.mark.parametrize("reader", ["gistread", "dos"])
-async def test_where_no_page_has_been_read_places_of_the_text_are_proposed(reader: str) -> None:
-    memory = unread_memory(make_memory().book)
-    events = await ask(reader, NO, NO, memory=memory, options=ReaderOptions(budget_tokens=60))
-    places = [event.places for event in events if isinstance(event, Proposed)]
-    assert len(places) == 3
-    assert not any(overlaps(first, place) for first, second in pairwise(places) for place in second)
 
 
 async def test_who_decides_can_be_switched_while_a_page_is_proposed() -> None:

@@ -54,10 +54,7 @@ def check_whole(paths: Paths, books: int = 2) -> None:
     quote = data.position_quote(TEXT)
     assert quote is not None
     assert quote.exact == "the lamp went ou"
-    assert (data.bound_choice(TEXT), data.bound_choice(OTHER)) == (
-        BoundChoice(whole=True),
-        None,
-    )
+    assert (data.bound_choice(TEXT), data.bound_choice(OTHER)) == (BoundChoice(whole=True), None)
     assert data.reading_along(TEXT) == ReadAlongChoice("starter", along=True)
     assert data.reading_days()[TEXT] == [ReadingDay("2026-11-21", 300, 60), ReadingDay("2026-11-22", 500, 100)]
     assert data.name_corrections(TEXT) == (NameCorrection("merge", ("Ada",), "Miss Brennan", 5.0),)

@@ -72,29 +72,23 @@ class BookText:
     ) -> AsyncGenerator[Proposed | Refused, None]:
         """Select the passages to show: those named or pinned by the user, then the nearest that fit.
 
-        The user may review the selection. `most`: most passages of `ranked`. `first`: passages proposed instead,
+        The user may review the pages. `most`: most passages of `ranked`. `first`: passages proposed instead,
         until the user objects. `named_budget`: the budget if the user named or pinned passages. Raises as `fit`.
         """
         memory, known, agreed = self._memory, self.shown, False
         while True:
             own = places_of(memory, steering.pinned - steering.refused)
-            closed = [*places_of(memory, steering.refused), *steering.hidden, *own]
+            closed = [*places_of(memory, steering.refused), *own]
             free = [] if steering.only else [place for place in ranked if not overlaps(closed, place)][:most]
             wanted = first or free
             limit = budget if named_budget is None or not own else named_budget
             self.shown = await self.fit([*own, *wanted], self._options.budget_tokens if first else limit)
             new = [place for place in wanted if overlaps(self.shown, place) and not overlaps(known, place)]
-            if agreed or not new:
-                return
             pages = [entry.page for entry in memory.entries]
-            last = pages[-1].end if pages else 0
-            proposal = Proposed(
-                tuple(page.number for page in pages if overlaps(new, (page.start, page.end))),
-                1,
-                len(pages),
-                places=tuple(join([place for place in new if place[1] > last], memory.book)),
-            )
-            async for said in steering.review(proposal):
+            opened = tuple(page.number for page in pages if overlaps(new, (page.start, page.end)))
+            if agreed or not opened:
+                return
+            async for said in steering.review(Proposed(opened, 1, len(pages))):
                 yield said
             decision = steering.decision
             if steering.stop or not (decision.refuses or decision.pages):

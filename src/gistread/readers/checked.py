@@ -56,8 +56,8 @@ async def check_events(
                 checked = await asyncio.to_thread(check_answer, draft, question, memory, started, options, refused)
                 is_kept = options.trust is not Trust.FAILED and checked.answer == draft.answer
                 if is_kept and not draft.cited and not (options.selection and is_translation(question)):
-                    closed = [(0, len(memory.book.text))] if steering.only else steering.hidden
-                    closed = [*closed, *places_of(memory, refused)]
+                    everything = [(0, len(memory.book.text))]
+                    closed = everything if steering.only else places_of(memory, refused)
                     places = _places(draft, memory, refused)
                     checked = await with_sources(checked, question, memory, engine, places, closed)
                 yield checked

@@ -157,24 +157,22 @@ class PartRead:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """The reader wants to open these pages and places, or to answer if there are none; see `Steering.review`."""
+    """The reader wants to open these pages, or to answer if there are none; see `Steering.review`."""
 
     pages: tuple[int, ...]
     step: int  # From 1
     last_page: int  # The last one that may be opened
     reason: str = ""
     path: int = 0  # The path that asks, from 1; 0 for readers without paths
-    places: tuple[tuple[int, int], ...] = ()  # Start and end of passages outside the pages read
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The user refused these pages and places, or an answer if there are none."""
+    """The user refused these pages, or an answer if there are none."""
 
     pages: tuple[int, ...]
     instead: tuple[int, ...] = ()  # Pages that the user chose
     path: int = 0
-    places: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

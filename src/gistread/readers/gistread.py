@@ -203,7 +203,7 @@ async def _from_passages(
             opened.append(number)
             yield LookedUp(number, len(opened), "")
             yield Expanded(number, OpenedBy.AGENT)
-        closed = [*places_of(memory, steering.refused), *steering.hidden]
+        closed = places_of(memory, steering.refused)
         everything = steering.only or all(overlaps([*shown, *closed], place) for place in wanted)
         stopped = Stopped(StopReason.NOTHING_LEFT if everything else StopReason.WINDOW)
         said = text.answer(shown, tuple(opened), {*opened, *pinned}, must_answer=look.must_answer)

@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from gistread.memory.passages import Span
 from gistread.readers.events import Proposed, Refused
 
 
@@ -35,7 +34,6 @@ class Steering:
     steps: Steps = Steps.ALONE
     proposal: Proposed | None = None  # The proposal that waits for a decision
     decision: Decision = Decision()  # The last one
-    hidden: list[Span] = field(default_factory=list)  # Places refused
     only: bool = False  # Show only what the user named
     _decided: "asyncio.Future[Decision] | None" = None
     _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -45,7 +43,7 @@ class Steering:
         async with self._one_by_one:
             self.decision = Decision()
             pages = set(proposal.pages)
-            is_decided = bool(pages) and not proposal.places and (pages <= self.refused or pages <= self.pinned)
+            is_decided = bool(pages) and (pages <= self.refused or pages <= self.pinned)
             if self.stop or is_decided or self.steps is Steps.ALONE:
                 return
             self.proposal = proposal
@@ -60,8 +58,7 @@ class Steering:
             if self.decision.refuses:
                 refused = tuple(page for page in proposal.pages if page not in self.decision.pages)
                 self.refused.update(refused)
-                self.hidden += proposal.places
-                yield Refused(refused, self.new_pages(proposal), proposal.path, proposal.places)
+                yield Refused(refused, self.new_pages(proposal), proposal.path)
             self.pinned.update(self.new_pages(proposal))
             self.refused.difference_update(self.decision.pages)
 

@@ -228,14 +228,11 @@ def describe_segments(told: Sequence[events.SegmentLevel]) -> str:
     return f"The memory is larger than the model's window: {', '.join(said)}.{stand_in}"
 
 
-def describe_proposed(proposed: events.Proposed, length: int) -> str:
-    """What the reader wants to do next in a book of `length` characters: `Wants section 11: it tells of the key`."""
-    reason = f": {proposed.reason}" if proposed.reason else ""
-    wanted = [pages_words(proposed.pages)] if proposed.pages else []
-    if proposed.places:
-        shares = dict.fromkeys(f"{start / max(1, length):.0%}" for start, _ in proposed.places)
-        wanted.append(f"the text at {', '.join(shares)}")
-    return f"Wants {' and '.join(wanted)}{reason}" if wanted else "Wants to answer now"
+def describe_proposed(proposed: events.Proposed) -> str:
+    """What the reader wants to do next: `Wants section 11: it tells of the key`"""
+    if not proposed.pages:
+        return "Wants to answer now"
+    return f"Wants {pages_words(proposed.pages)}{f': {proposed.reason}' if proposed.reason else ''}"
 
 
 def pages_words(numbers: Iterable[int]) -> str:
@@ -267,7 +264,5 @@ def _noted(places: Places, place: tuple[int, int], note: str, lead: str, sign: s
 
 
 def _refused(refused: events.Refused) -> str:
-    said = [pages_words(refused.pages)] if refused.pages else []
-    said += [counted(len(refused.places), "place")] if refused.places else []
-    what = f"{' and '.join(said)} refused by you" if said else "not answered yet, as you chose"
+    what = f"{pages_words(refused.pages)} refused by you" if refused.pages else "not answered yet, as you chose"
     return f"{what}, {pages_words(refused.instead)} instead" if refused.instead else what

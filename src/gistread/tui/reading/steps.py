@@ -51,7 +51,7 @@ class StepController(InputLineClient):
         line.set_class(proposal is not None, "-some")
         if proposal is None:
             return
-        hint, opens = self._context.key_hint, bool(proposal.pages or proposal.places)
+        hint, opens = self._context.key_hint, bool(proposal.pages)
         actions = [
             (hint("open-page"), "open" if opens else "answer", run("steps.accept")),
             (hint("refuse"), "no", run("steps.refuse")),
@@ -59,7 +59,7 @@ class StepController(InputLineClient):
         ]
         if opens:
             actions.append((hint("stop-lookups"), "answer now", run("questions.answer_now")))
-        line.show_actions((describe_proposed(proposal, len(self._context.book.text)), "", ""), *actions)
+        line.show_actions((describe_proposed(proposal), "", ""), *actions)
 
     def accept(self) -> bool:
         """Accept the proposal. Returns False without one."""
