@@ -50,7 +50,7 @@ async def test_a_question_goes_first_and_nothing_is_built_twice(tmp_path: Path) 
     engine = SteppedEngine(says=says)
     session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
     await session.use_model("fake")
-    await told.until(lambda: len(told.of(events.ArtifactGrown)) > 2)
+    await told.until(lambda: session.activity.artifact and session.activity.artifact.done > 2)
     session.questions.start(session.question("Who walked the road?"))
     await told.until(lambda: told.of(events.QuestionEnded))
     assert not told.of(events.QuestionEnded)[0].problem
@@ -67,7 +67,7 @@ async def test_choosing_another_reader_stops_the_artifacts_of_the_first(tmp_path
     engine = SteppedEngine(says=says)
     session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
     await session.use_model("fake")
-    await told.until(lambda: told.of(events.ArtifactGrown))
+    await told.until(lambda: session.activity.artifact and session.activity.artifact.done)
     await session.use_reader("readagent-s")
     assert session.activity.artifact is None
     known = sum(extractions(engine).values())
@@ -85,7 +85,7 @@ async def test_building_artifacts_can_be_paused_and_resumed(tmp_path: Path) -> N
     engine = SteppedEngine(says=says)
     session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
     await session.use_model("fake")
-    await told.until(lambda: len(told.of(events.ArtifactGrown)) > 2)
+    await told.until(lambda: session.activity.artifact and session.activity.artifact.done > 2)
     await session.pause()
     paused = session.activity.artifact
     assert paused is not None

@@ -1,6 +1,5 @@
 """The session without a screen: what it does in the background, and what it tells."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,17 +8,15 @@ import pytest
 from gistread.engine.llama.library import installed_version
 from gistread.engine.protocol import NO_USAGE, Trust
 from gistread.errors import EngineError
-from gistread.memory.artifacts import ALL_SUMMARIES
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.memory.model import DEFAULT_READING_MODE
-from gistread.memory.tree import current_tree
 from gistread.readers.events import Answered
 from gistread.session import events, models
 from gistread.session.estimate import seconds_to_answer
 from gistread.session.events import ReadingState
 from gistread.store.pace import ModelPaces
 from tests.session.told import CONFIG, session_on, settle
-from tests.tui.books import long_book, small_book
+from tests.tui.books import small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
 
 
@@ -171,36 +168,6 @@ async def test_questions_queue_and_each_gets_its_own_answer(tmp_path: Path, read
     assert session.answering
     await session.close()
     assert not session.answering
-
-
-async def test_summaries_are_built_in_the_background_stopped_and_resumed(tmp_path: Path) -> None:
-    def says(text: str) -> str:
-        """Writes a distinct text for every prompt."""
-        return f"This is paragraph {re.findall('paragraph ([0-9]+)', text)[-1]}. The road went on along the river."
-
-    engine = SteppedEngine(says=says)
-    session, told = session_on(tmp_path, engine, long_book())
-    assert session.build_artifacts(ALL_SUMMARIES) is events.Obstacle.NO_MODEL
-    await session.use_model("fake")
-    await told.until(lambda: told.of(events.MemoryComplete))
-    read = len(engine.calls)
-    engine.stop_after = read + 2
-    assert session.build_artifacts(ALL_SUMMARIES) is None
-    await engine.stopped.wait()
-    assert session.activity.artifact is not None
-    assert 0 < session.activity.artifact.done < session.activity.artifact.total
-    await session.pause()
-    assert session.activity.artifact.paused
-    engine.gate.set()
-    begun = len(engine.calls)
-    session.build_artifacts(ALL_SUMMARIES)
-    await settle(session)
-    await told.until(lambda: not session.building)
-    assert all(node.made for node in current_tree(session.memory).nodes())
-    assert told.of(events.ArtifactGrown)[-1].name == ALL_SUMMARIES
-    inside = [node for node in current_tree(session.memory).nodes() if node.children]
-    assert 0 < len(engine.calls) - begun <= len(inside) - 2  # what was made before is not made again
-    await session.close()
 
 
 async def test_the_stored_check_decides_whether_a_model_is_reliable(tmp_path: Path) -> None:

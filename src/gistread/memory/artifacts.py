@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
@@ -12,8 +12,6 @@ from gistread.memory import facts, tree
 from gistread.memory.derived import ArtifactProgress
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import ANSWER_TOKENS, PAGES_OPEN, PROMPT_TOKENS, TOKENS_PER_WORD, RemainingWork
-
-ALL_SUMMARIES = "chapter summaries"  # Every summary, also that of the whole book, for zooming
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +49,14 @@ async def _outgrows_window(memory: GistMemory, engine: Engine) -> bool:
     return await engine.count("\n\n".join(entry.gist.text for entry in memory.entries)) > room
 
 
-_WITH_BOOK = Artifact(ALL_SUMMARIES, partial(tree.build, whole=True), partial(tree.remaining, whole=True))
 _ALL = (
     Artifact("summaries", tree.build, tree.remaining),
-    _WITH_BOOK,
-    replace(_WITH_BOOK, name="summaries of a long memory", only_long=True),
+    Artifact(
+        "summaries of a long memory",  # Also that of the whole book
+        partial(tree.build, whole=True),
+        partial(tree.remaining, whole=True),
+        only_long=True,
+    ),
     Artifact("facts", facts.build, facts.remaining),
 )
 # Every artifact by the name that readers use (`readers/registry.py`).

@@ -13,8 +13,6 @@ from gistread.readers.registry import METHODS
 from gistread.session.events import (
     ActivityChanged,
     ArtifactBuilding,
-    ArtifactGrown,
-    Obstacle,
     ReadingState,
     SessionEvent,
 )
@@ -32,28 +30,15 @@ class Artifacts:
         self.progress: ArtifactBuilding | None = None
 
     @property
-    def obstacle(self) -> Obstacle | None:
-        """Why nothing can be built now; None if it can."""
-        if not self._reading.models.reading.spec:
-            return Obstacle.NO_MODEL
-        if self._reading.state is ReadingState.LOADING:
-            return Obstacle.LOADING
-        return None if self._reading.has_pages else Obstacle.NOTHING_READ
-
-    @property
     def due(self) -> bool:
         return bool(self._wanted) and not self.paused
-
-    def want(self, *names: str) -> None:
-        """Add these artifacts (`memory/artifacts.py`) to the queue."""
-        self._wanted.update(dict.fromkeys(names))
 
     def want_for(self, reader: str) -> None:
         """Queue what this reader uses once reading is over, unless it should wait for a question."""
         memory, state = self._reading.memory, self._reading.state
         is_over = state in (ReadingState.DONE, ReadingState.OFFERED) and not self._reading.prompt_due
         if is_over and self._automatic and memory is not None and memory.complete:
-            self.want(*METHODS[reader].artifacts)
+            self._wanted.update(dict.fromkeys(METHODS[reader].artifacts))
 
     def forget(self) -> None:
         self._wanted.clear()
@@ -94,7 +79,6 @@ class Artifacts:
                 built = done - left.done
                 seconds = (time.monotonic() - begun) / built * max(0, grown.total - done) if built > 0 else expected
                 self._set(ArtifactBuilding(name, done, grown.total, seconds))
-                self._emit(ArtifactGrown(name))
 
     def _set(self, progress: ArtifactBuilding | None) -> None:
         if progress != self.progress:

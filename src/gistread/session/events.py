@@ -41,11 +41,10 @@ class AskingState(StrEnum):
 
 
 class Obstacle(StrEnum):
-    """Why a question cannot be asked or an artifact built now."""
+    """Why a question cannot be asked now."""
 
     NO_MODEL = "no model"
     NO_READING_MODEL = "no reading model"  # Nothing has been read, and no reading model is chosen
-    LOADING = "loading"
     NOTHING_READ = "nothing read"  # Nothing has been read, and the model is not reading
 
 
@@ -127,13 +126,6 @@ class ReadingEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class ArtifactGrown:
-    """More of an artifact has been built."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
 class QuestionAsked:
     question: str
 
@@ -189,7 +181,6 @@ SessionEvent = (
     | MemoryOpened
     | ReadingEvent
     | ReadingEnded
-    | ArtifactGrown
     | QuestionAsked
     | QuestionStarted
     | QuestionProgress

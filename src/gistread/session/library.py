@@ -14,7 +14,7 @@ from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.config import Config
 from gistread.engine.protocol import Engine, Trust, choose_or
 from gistread.errors import GistreadError, UsageError
-from gistread.library.index import Matches
+from gistread.library.index import Matches, places_in
 from gistread.library.shelf import LibraryHit, Shelf, ShelfBook, hit_in
 from gistread.memory.passages import Span
 from gistread.memory.sizes import unread_memory
@@ -25,6 +25,7 @@ from gistread.readers.gistread import NAME as READER
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
+from gistread.search.book_search import best_sentence
 from gistread.session.models import ModelChecks
 from gistread.store.model import Citation
 from gistread.units import counted
@@ -118,7 +119,7 @@ class LibraryQuestion:
         reader = METHODS[READER].reader()
         async with aclosing(reader(self.question, unread_memory(text), engine, Steering(), options)) as events:
             async for event in events:
-                yield self._quoting(event, named[0]) if isinstance(event, Answered) else event
+                yield self._quoting(event, text, matches, named[0]) if isinstance(event, Answered) else event
 
     def source(self, citation: Citation) -> tuple[ShelfBook, Span]:
         """The book that a citation is from, and the place in it."""
@@ -126,8 +127,11 @@ class LibraryQuestion:
         shift = piece.offset - piece.start
         return piece.book, (citation.start + shift, min(citation.end, piece.end) + shift)
 
-    def _quoting(self, answered: Answered, likeliest: NamedBook) -> Answered:
-        """Cite no titles. If the model does not know which book is asked for, the best passage is the answer."""
+    def _quoting(self, answered: Answered, text: Book, matches: Matches, likeliest: NamedBook) -> Answered:
+        """Cite the sentence nearest to the question where the title of its book is cited.
+
+        If the model does not know which book is asked for, the answer is the one with the words of the question.
+        """
         if not answered.found and _ASKS_WHICH.match(self.question):
             best = likeliest.best
             pieces = [piece for piece in self._pieces if piece.book is best.book and piece.offset <= best.start]
@@ -135,8 +139,19 @@ class LibraryQuestion:
             answer = f"Most words of the question are in {best.book.entry.title}:"
             cited = Citation(0, start, start + len(best.text), best.text)
             return replace(answered, answer=answer, found=True, quoted=True, citations=(cited,))
-        inside = [one for one in answered.citations if any(p.start <= one.start < p.end for p in self._pieces)]
-        return replace(answered, citations=tuple(replace(one, page=0) for one in inside))
+        citations: dict[Span, Citation] = {}
+        for one in answered.citations:
+            piece = next((piece for piece in self._pieces if one.start < piece.end), None)
+            if piece is None:
+                continue
+            start, end = one.start, one.end
+            if start < piece.start or one.quote.strip() == piece.book.entry.title:
+                passage = text.text[piece.start : piece.end]
+                places = places_in(passage, matches.weights, piece.book.indexed.language)
+                sentence = best_sentence(passage, places, matches.weights.__getitem__)
+                start, end = (piece.start + offset for offset in sentence)
+            citations[start, end] = replace(one, page=0, start=start, end=end, quote=text.text[start:end])
+        return replace(answered, citations=tuple(citations.values()))
 
     def candidates(self) -> tuple[list[NamedBook], Matches]:
         """The likeliest books, by the words of the question. Raises StorageError."""

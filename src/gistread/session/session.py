@@ -216,14 +216,6 @@ class Session:
     def building(self) -> bool:
         return self._actor.runs(Job.BUILD)
 
-    def build_artifacts(self, *names: str) -> Obstacle | None:
-        """Build these artifacts (`memory/artifacts.py`) in the background. Returns the obstacle, if any."""
-        obstacle = self.artifacts.obstacle
-        if obstacle is None:
-            self._actor.post(self.artifacts.resume)
-            self._actor.post(partial(self.artifacts.want, *names))
-        return obstacle
-
     # Models
 
     @property
