@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
@@ -38,9 +38,9 @@ class Index:
     corrections: Sequence[NameCorrection] = ()
 
     @classmethod
-    def from_book(cls, book: Book, tell: Callable[[float], None] = lambda share: None) -> "Index":
-        """Search the whole book: about 2 s for War and Peace. `tell` is called with the share done, from 0 to 1."""
-        return cls(book, tuple(find_names(book, tell=tell)))
+    def from_book(cls, book: Book) -> "Index":
+        """Search the whole book: about 2 s for War and Peace."""
+        return cls(book, tuple(find_names(book)))
 
     def upto(self, end: int, corrections: Sequence[NameCorrection] = ()) -> "Index":
         """The index of the text before an offset: names, joins and counts come from it alone."""

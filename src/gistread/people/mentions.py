@@ -9,7 +9,7 @@ import tomllib
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntFlag
 from functools import cache
@@ -106,16 +106,12 @@ def supports_names(book: Book) -> bool:
     return english and bool(book.text) and capitals_mark_names(book.text[:_SAMPLE])
 
 
-def find_names(book: Book, start: int = 0, tell: Callable[[float], None] = lambda share: None) -> list[Form]:
-    """The names in `book.text[start:]` by first mention. War and Peace takes about 2 s.
-
-    `tell` is called with the share done, from 0 to 1.
-    """
+def find_names(book: Book, start: int = 0) -> list[Form]:
+    """The names in `book.text[start:]` by first mention. War and Peace takes about 2 s."""
     small = Counter(_SMALL_WORD.findall(book.text, start))
     places = list(_prose(book, start))
     inside: Counter[str] = Counter()
     for start, end in places:
-        tell(start / len(book.text) / 2)
         for match in _NAME.finditer(book.text, start, end):
             named = match[0].split()
             inside.update(map(plain, named[_opens(book.text, match.start(), start) :]))
@@ -126,7 +122,6 @@ def find_names(book: Book, start: int = 0, tell: Callable[[float], None] = lambd
     opening = {word for word in inside if word in titles() or (word not in not_names and inside[word] > small[word])}
     forms: dict[str, Form] = {}
     for start, end in places:
-        tell((1 + start / len(book.text)) / 2)
         for match in _NAME.finditer(book.text, start, end):
             at, text = _name_in(match, _opens(book.text, match.start(), start), not_names, opening)
             if text:

@@ -11,7 +11,7 @@ from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.text import Block, Clicked, Mark
 
-NotePath = tuple[int, ...]
+Place = tuple[int | None, int]  # A link: the open note in which it stands (None: the text), and its index
 _RAIL = "┊ "
 
 
@@ -21,16 +21,15 @@ def links_in(book: Book, start: int, end: int) -> list[int]:
     return list(range(first, last))
 
 
-def note_key(path: NotePath) -> tuple[str, NotePath]:
-    return "note", path
+def note_key(note: int) -> tuple[str, int]:
+    return "note", note
 
 
-def note_blocks(book: Book, path: NotePath, chosen: int | None = None) -> list[Block]:
-    """The note that the last link of `path` refers to, without offsets in the book; `chosen`: index of a link in it."""
-    link = book.links[path[-1]]
+def note_blocks(book: Book, note: int, chosen: int | None = None) -> list[Block]:
+    """The note that a link refers to, without offsets in the book; `chosen`: index of a link in it."""
+    link = book.links[note]
     if link.target is None or link.target_end is None:
         return []
-    rail = _RAIL * len(path)
     blocks: list[Block] = []
     for paragraph in book.paragraphs_between(link.target, link.target_end):
         start, end = max(paragraph.start, link.target), min(paragraph.end, link.target_end)
@@ -40,28 +39,28 @@ def note_blocks(book: Book, path: NotePath, chosen: int | None = None) -> list[B
         blocks.append(
             Block(
                 book.text[start:end],
-                key=note_key(path),
+                key=note_key(note),
                 style="note",
                 indent=2,
-                rail=rail,
+                rail=_RAIL,
                 blank_before=1 if not blocks else 0,
                 spans=spans,
             )
         )
-    return blocks or [Block("This note is empty.", key=note_key(path), style="muted", rail=rail)]
+    return blocks or [Block("This note is empty.", key=note_key(note), style="muted", rail=_RAIL)]
 
 
-def shown_links(book: Book, start: int, end: int, notes: list[NotePath]) -> list[tuple[NotePath, int]]:
-    """(path of its open note, or empty; index) of each link between two offsets, in screen order."""
-    shown: list[tuple[NotePath, int]] = []
+def shown_links(book: Book, start: int, end: int, notes: list[int]) -> list[Place]:
+    """The links between two offsets and in the open notes there, in screen order."""
+    shown: list[Place] = []
     for paragraph in book.paragraphs_between(start, end):
-        shown += (((), link) for link in links_in(book, max(start, paragraph.start), min(end, paragraph.end)))
-        for path in sorted(notes):
-            if paragraph.start <= book.links[path[0]].start < paragraph.end:
-                target = book.links[path[-1]]
-                assert target.target is not None
-                assert target.target_end is not None
-                shown += ((path, link) for link in links_in(book, target.target, target.target_end))
+        shown += ((None, link) for link in links_in(book, max(start, paragraph.start), min(end, paragraph.end)))
+        for note in sorted(notes):
+            link = book.links[note]
+            if paragraph.start <= link.start < paragraph.end:
+                assert link.target is not None
+                assert link.target_end is not None
+                shown += ((note, inner) for inner in links_in(book, link.target, link.target_end))
     return shown
 
 
@@ -75,8 +74,8 @@ class LinkController:
         self._book = context.book
         self._pane = context.book_pane
         self._navigation = navigation
-        self._chosen: tuple[NotePath, int] | None = None
-        self._open_notes: dict[NotePath, int] = {}  # the place shown when each note was opened
+        self._chosen: Place | None = None
+        self._open_notes: dict[int, int] = {}  # the place shown when each note was opened, by its link
 
     def step(self, step: int) -> None:
         """Choose another link on the screen, from the last to the first."""
@@ -94,13 +93,13 @@ class LinkController:
             at = (step - 1 if step > 0 else step) % len(links)
         self._choose(links[at])
 
-    def _choose(self, chosen: tuple[NotePath, int] | None) -> None:
+    def _choose(self, chosen: Place | None) -> None:
         before, self._chosen = self._chosen, chosen
         for one in (before, chosen):
-            if one is not None and one[0] in self._notes():
+            if one is not None and one[0] is not None and one[0] in self._notes():
                 self._redraw_note(one[0])
         marks = []
-        if chosen is not None and not chosen[0]:
+        if chosen is not None and chosen[0] is None:
             link = self._book.links[chosen[1]]
             marks = [Mark(link.start, link.end, "current-link")]
         self._context.layers.set(Layer.LINKS, marks)
@@ -108,12 +107,12 @@ class LinkController:
     def follow_chosen(self) -> bool:
         """Follow the chosen link, or close its note. Returns False if neither is in view."""
         view = self._pane.visible_range
-        note = (*self._chosen[0], self._chosen[1]) if self._chosen is not None else ()
-        if note in self._notes() and self._pane.shows_key(note_key(note)):
-            self._close_note(note)
-            return True
         if view is None or self._chosen is None:
             return False
+        note, link = self._chosen
+        if note is None and link in self._notes() and self._pane.shows_key(note_key(link)):
+            self._close_note(link)
+            return True
         if self._chosen not in shown_links(self._book, *view, self._notes()):
             self._choose(None)
             return False
@@ -124,17 +123,17 @@ class LinkController:
         if not isinstance(event.link, int):
             return False
         match event.block_key:
-            case ("note", tuple(path)):
-                self._follow(path, event.link)
+            case ("note", int(note)):
+                self._follow(note, event.link)
             case _:
-                self._follow((), event.link)
+                self._follow(None, event.link)
         return True
 
-    def _follow(self, path: NotePath, index: int) -> None:
+    def _follow(self, note: int | None, index: int) -> None:
+        """Open or close the note of a link in the text; go to the target of any other link."""
         link = self._book.links[index]
-        if link.target is not None and link.target_end is not None:
-            note = (*path, index)
-            (self._close_note if note in self._notes() else self._open_note)(note)
+        if note is None and link.target is not None and link.target_end is not None:
+            (self._close_note if index in self._notes() else self._open_note)(index)
         elif link.target is not None:
             self._choose(None)
             self._navigation.jump(link.target)
@@ -157,52 +156,48 @@ class LinkController:
 
         self._context.push(ListScreen("This link leaves the book", address, rows), act)
 
-    def _notes(self) -> list[NotePath]:
+    def _notes(self) -> list[int]:
         """The open notes. A new layout of the page has closed them all."""
-        gone = [path for path in self._open_notes if not self._pane.blocks_of(note_key(path))]
-        for path in gone:
-            del self._open_notes[path]
+        gone = [note for note in self._open_notes if not self._pane.blocks_of(note_key(note))]
+        for note in gone:
+            del self._open_notes[note]
         return list(self._open_notes)
 
-    def _open_note(self, path: NotePath) -> None:
-        pane, parent = self._pane, path[:-1]
-        above = note_key(parent) if parent else self._book.paragraph_index(self._book.links[path[0]].start)
-        found = pane.blocks_of(above)
+    def _open_note(self, note: int) -> None:
+        pane = self._pane
+        found = pane.blocks_of(self._book.paragraph_index(self._book.links[note].start))
         if not found:
             return
         end = found.stop
-        # Notes of earlier links, and those opened inside them, come first.
-        while end < pane.block_count and _precedes(pane.block(end).key, path):
+        while end < pane.block_count and _precedes(pane.block(end).key, note):  # Notes of earlier links come first.
             end += 1
         place = pane.place
-        pane.splice(end, 0, note_blocks(self._book, path))
-        self._open_notes[path] = place
-        self._choose((parent, path[-1]))
-        pane.call_after_refresh(lambda: self._show_note(path))
+        pane.splice(end, 0, note_blocks(self._book, note))
+        self._open_notes[note] = place
+        self._choose((None, note))
+        pane.call_after_refresh(lambda: self._show_note(note))
 
-    def _show_note(self, path: NotePath) -> None:
+    def _show_note(self, note: int) -> None:
         """Scroll to the note, as far as its reference stays in view; past it only if nothing of the note would show."""
-        pane, place = self._pane, self._open_notes.get(path, self._pane.place)
-        pane.scroll_to_key(note_key(path))
-        view, reference = pane.visible_range, self._book.links[path[0]].start
+        pane, place = self._pane, self._open_notes.get(note, self._pane.place)
+        pane.scroll_to_key(note_key(note))
+        view, reference = pane.visible_range, self._book.links[note].start
         if view is not None and reference < view[0]:
             pane.bring_into_view(reference)
-            if not pane.shows_key(note_key(path)):
+            if not pane.shows_key(note_key(note)):
                 pane.scroll_to_offset(place)
-                pane.scroll_to_key(note_key(path))
+                pane.scroll_to_key(note_key(note))
 
-    def _close_note(self, path: NotePath) -> None:
-        place = self._open_notes.get(path, self._pane.place)
-        for inner in [one for one in self._notes() if one[: len(path)] == path]:
-            blocks = self._pane.blocks_of(note_key(inner))
-            self._pane.splice(blocks.start, len(blocks), ())
-            del self._open_notes[inner]
-        self._choose((path[:-1], path[-1]))
-        self._pane.call_after_refresh(lambda: self._scroll_back(path, place))
+    def _close_note(self, note: int) -> None:
+        blocks = self._pane.blocks_of(note_key(note))
+        self._pane.splice(blocks.start, len(blocks), ())
+        place = self._open_notes.pop(note, self._pane.place)
+        self._choose((None, note))
+        self._pane.call_after_refresh(lambda: self._scroll_back(note, place))
 
-    def _scroll_back(self, path: NotePath, place: int) -> None:
+    def _scroll_back(self, note: int, place: int) -> None:
         view = self._pane.visible_range
-        if view is not None and not view[0] <= self._book.links[path[0]].start < view[1]:
+        if view is not None and not view[0] <= self._book.links[note].start < view[1]:
             self._pane.scroll_to_offset(place)
 
     def close_last_note(self) -> bool:
@@ -212,15 +207,16 @@ class LinkController:
             self._close_note(notes[-1])
         return bool(notes)
 
-    def _redraw_note(self, path: NotePath) -> None:
-        chosen = self._chosen[1] if self._chosen is not None and self._chosen[0] == path else None
-        blocks = note_blocks(self._book, path, chosen)
-        for index, block in zip(self._pane.blocks_of(note_key(path)), blocks, strict=True):
+    def _redraw_note(self, note: int) -> None:
+        chosen = self._chosen[1] if self._chosen is not None and self._chosen[0] == note else None
+        blocks = note_blocks(self._book, note, chosen)
+        for index, block in zip(self._pane.blocks_of(note_key(note)), blocks, strict=True):
             if self._pane.block(index) != block:
                 self._pane.splice(index, 1, (block,))
 
 
-def _precedes(key: Hashable, path: NotePath) -> bool:
-    other: NotePath = key[1] if isinstance(key, tuple) and key[0] == "note" else ()
-    parent = path[:-1]
-    return len(other) > len(parent) and other[: len(parent)] == parent and other[len(parent)] < path[-1]
+def _precedes(key: Hashable, note: int) -> bool:
+    match key:
+        case ("note", int(other)):
+            return other < note
+    return False

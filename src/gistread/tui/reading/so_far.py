@@ -68,8 +68,6 @@ class PeopleController:
 
     async def _show_at(self, selected: tuple[int, int] | None) -> None:
         context, view = self._context, await self._collected()
-        if view is None:
-            return
         if selected is None:
             self._list(view)
             return
@@ -103,31 +101,21 @@ class PeopleController:
         self._show(entity, view)
         return True
 
-    async def _collected(self) -> Index | None:
-        """The names up to the bound. If that takes a moment, a panel says so; None if the user closed it."""
-        from gistread.tui.screens.listing import WaitScreen
-
-        panel = WaitScreen("People and places", "Collecting names")
-        closed = asyncio.Event()
-        work = asyncio.create_task(self._known(panel.tell))
+    async def _collected(self) -> Index:
+        """The names up to the bound, with a notice if that takes a moment."""
+        work = asyncio.create_task(self._known())
         await asyncio.wait({work}, timeout=_AT_ONCE_S)
         if not work.done():
-            self._context.screen.app.push_screen(panel, lambda _: closed.set())
-            closing = asyncio.create_task(closed.wait())
-            await asyncio.wait({work, closing}, return_when=asyncio.FIRST_COMPLETED)
-            closing.cancel()
-            if closed.is_set():
-                return None
-            await panel.action_dismiss()
+            self._context.notify("Collecting names …")
         return await work
 
-    async def _known(self, tell: Callable[[float], None] = lambda share: None) -> Index:
+    async def _known(self) -> Index:
         """Collect the names up to the bound, unless they are known."""
         bound = self._bound()
         end = len(self._context.book.text) if bound is None else bound
         async with self._making:
             if self._index is None:
-                self._index = await asyncio.to_thread(Index.from_book, self._context.book, tell)
+                self._index = await asyncio.to_thread(Index.from_book, self._context.book)
             view = self._view
             if view is None or (len(view.book.text), view.corrections) != (end, self._context.corrections):
                 view = self._view = await asyncio.to_thread(_joined, self._index, end, self._context.corrections)

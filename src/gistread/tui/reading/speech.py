@@ -21,10 +21,6 @@ from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.text import Mark, clean
 
 TEXT, LANGUAGE = "{text}", "{language}"
-_POWERSHELL = (
-    "[Console]::InputEncoding = [Text.Encoding]::UTF8; Add-Type -AssemblyName System.Speech; "
-    "(New-Object System.Speech.Synthesis.SpeechSynthesizer).Speak([Console]::In.ReadToEnd())"
-)
 _SILENT_RUN = 4
 _LEAST_CHARACTERS = 20
 _FASTEST_S = 0.002  # minimum time per character: speech takes 20 to 80 ms, so a faster command has said nothing
@@ -53,7 +49,6 @@ _VOICES = (
     Voice(("spd-say", "-w", "-l", LANGUAGE, "--", TEXT), hush=("spd-say", "-S")),
 )
 _MAC = Voice(("say", "-f", "-"))
-_WINDOWS = Voice(("powershell", "-NoProfile", "-NonInteractive", "-Command", _POWERSHELL))
 
 
 def find_voice(setting: str) -> Voice:
@@ -66,7 +61,7 @@ def find_voice(setting: str) -> Voice:
         if shutil.which(argv[0]) is None:
             raise SpeechError(f"No such command: {argv[0]}", "It is set as speech_command in the settings.")
         return Voice(argv)
-    candidates = {"darwin": (_MAC,), "win32": (_WINDOWS,)}.get(sys.platform, ()) + _VOICES
+    candidates = (_MAC, *_VOICES) if sys.platform == "darwin" else _VOICES
     for voice in candidates:
         if shutil.which(voice.argv[0]) is not None:
             return voice

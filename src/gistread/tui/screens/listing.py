@@ -17,10 +17,8 @@ from gistread.tui.commands import display_key, own_keys
 from gistread.tui.text import Block, Clicked, Span, clean
 from gistread.tui.widgets.lines import Actions
 from gistread.tui.widgets.row_list import RowList
-from gistread.units import progress_bar
 
 T = TypeVar("T")
-_TOLD_S = 0.1
 _LEAST_ROWS, _AROUND_ROWS = 6, 8  # of a list that takes the height it needs; of the panel around it
 
 
@@ -65,30 +63,6 @@ class Panel(ModalScreen[ScreenResultType]):
             await super().action_dismiss(result)
         else:
             self.call_later(self.call_later, self.action_dismiss, result)
-
-
-class WaitScreen(Panel[None]):
-    """Says what is being done, and how much of it is done."""
-
-    CLOSE = "[@click=screen.leave]Esc cancel[/]"
-
-    def __init__(self, title: str, what: str) -> None:
-        super().__init__(title)
-        self._what = what
-        self._share = 0.0
-
-    def compose_panel(self) -> ComposeResult:
-        yield Static(f"{self._what} …", id="note", markup=False)
-
-    def on_mount(self) -> None:
-        self.set_interval(_TOLD_S, self._draw)
-
-    def tell(self, share: float) -> None:
-        """`share` done, from 0 to 1. May be called in any thread."""
-        self._share = share
-
-    def _draw(self) -> None:
-        self.query_one("#note", Static).update(f"{self._what} …  {progress_bar(self._share)}  {self._share:.0%}")
 
 
 @dataclass(frozen=True, slots=True)
