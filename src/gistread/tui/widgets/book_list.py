@@ -18,7 +18,7 @@ from gistread.tui.widgets.lines import Line, Rule, fitted
 from gistread.tui.widgets.row_list import RowList
 from gistread.units import progress_bar
 
-_BAR, _WHEN = 10, 14  # Cells
+_BAR = 10  # Cells
 _SAMPLE = "A tale of suspense that comes with gistread: a quarter of an hour to read."
 
 
@@ -49,18 +49,18 @@ class BookList(RowList):
 def _block(entry: LibraryEntry, number: int, now_s: float) -> Block:
     authors = ", ".join(entry.authors)
     text = f"{entry.title}  {authors}" if authors else entry.title
-    when, progress = "", ""
-    if entry.was_opened:
-        when = relative_time(entry.opened_at, now_s)
-        progress = f"{progress_bar(entry.share, _BAR)} {format_percent(entry.share):>4}"
+    facts: list[str] = []
     if entry.missing:
-        when = "file missing"
+        facts.append("file missing")
+    if entry.was_opened:
+        facts += [] if entry.missing else [relative_time(entry.opened_at, now_s)]
+        facts.append(f"{progress_bar(entry.share, _BAR)} {format_percent(entry.share):>4}")
     return Block(
         text,
         key=number,
         spans=(Span(len(entry.title), len(text), "muted"),),
         turnover=2,
-        tail=f"{when:>{_WHEN}}  {progress:<{_BAR + 5}}",
+        tail="  ".join(facts),
         blank_before=0,
     )
 
