@@ -118,14 +118,6 @@ class TestNotes:
             assert "\n\n".join(notes(book)) == expected
             assert all(link.target_end is None for link in book.links[1:])
 
-    def test_notes_of_several_paragraphs_end_at_the_next_note(self) -> None:
-        book = read_pages(
-            '<p>Rain<a id="r1" href="#n1">1</a> and wind<a id="r2" href="#n2">2</a>.</p>'
-            '<h2>Notes</h2><p><a id="n1" href="#r1">1</a> A note.</p><p>And more.</p>'
-            '<p><a id="n2" href="#r2">2</a> Another.</p><p>The end.</p>'
-        )
-        assert [words for _, words in links(book)][:2] == ["1 A note.\n\nAnd more.", "2 Another."]
-
     def test_notes_between_paragraphs_do_not_swallow_the_text_around_them(self) -> None:
         book = read_pages(
             '<p>Rain<a id="r1" href="#n1">1</a>.</p><p><a id="n1" href="#r1">1</a> A note.</p>'

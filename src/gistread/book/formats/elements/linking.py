@@ -75,7 +75,6 @@ class _Link:
     words: str
     around: str
     start: int
-    end: int  # End of its words in `around`
     target: ParagraphRange
     fragment: str
 
@@ -87,7 +86,6 @@ class _Linker:
     find: FindPicture
     _order: dict[str, int] = field(init=False)
     _links: dict[tuple[str, int, int], _Link] = field(default_factory=dict)  # By path, paragraph and mark
-    _by_piece: dict[tuple[str, int], list[_Link]] = field(default_factory=dict)
     _dead: set[tuple[str, int, int]] = field(default_factory=set)
     # For paragraphs inside a declared note: the range of the innermost one.
     _declared: dict[str, dict[int, tuple[int, int]]] = field(init=False)
@@ -105,8 +103,7 @@ class _Linker:
             for index, paragraph in enumerate(document.paragraphs):
                 if any(mark.href for mark in paragraph.marks):
                     self._collect(path, index, paragraph)
-        starts = {(link.target.path, link.target.first) for link in self._links.values() if _is_reference(link)}
-        ranges = ((key, link, self._range(link, starts)) for key, link in self._links.items())
+        ranges = ((key, link, self._range(link)) for key, link in self._links.items())
         notes = {key: note for key, link, note in ranges if note is not None and self._is_note(link, note)}
         targets: dict[str, ParagraphRange] = {}
         documents = {}
@@ -136,9 +133,8 @@ class _Linker:
             if target is None:
                 self._dead.add(key)
                 continue
-            link = _Link(path, index, mark, text[start:end].strip(), text, start, end, target, place.fragment)
+            link = _Link(path, index, mark, text[start:end].strip(), text, start, target, place.fragment)
             self._links[key] = link
-            self._by_piece.setdefault((path, index), []).append(link)
 
     def _target(self, path: str, place: DocumentAnchor) -> ParagraphRange | None:
         document = self.documents.get(place.path)
@@ -149,7 +145,7 @@ class _Linker:
         # A missing anchor in another file means the file's start; in the same file, a browser stays in place.
         return ParagraphRange(place.path, 0) if place.path != path or place.fragment.lower() in ("", "top") else None
 
-    def _range(self, link: _Link, starts: set[tuple[str, int]]) -> ParagraphRange | None:
+    def _range(self, link: _Link) -> ParagraphRange | None:
         """The note that a link may lead to: the declared note, the element with the id, or one paragraph."""
         if not link.fragment:
             return None
@@ -166,18 +162,8 @@ class _Linker:
             first += 1
         is_element = first < last <= first + _LONGEST_NOTE_PIECES
         if not (declared or is_element):
-            last = self._note_end(document, path, first, starts)
+            last = first + 1
         return ParagraphRange(path, first, last)
-
-    def _note_end(self, document: XhtmlDocument, path: str, first: int, starts: set[tuple[str, int]]) -> int:
-        for index in range(first + 1, min(len(document.paragraphs), first + _LONGEST_NOTE_PIECES)):
-            if (path, index) in starts:
-                return index
-            if document.paragraphs[index].kind in (ParagraphKind.HEADING, ParagraphKind.BREAK):
-                break
-            if any(_is_reference(link) and self._follows(link) for link in self._by_piece.get((path, index), ())):
-                break
-        return min(first + 1, len(document.paragraphs))
 
     def _is_note(self, link: _Link, note: ParagraphRange) -> bool:
         mark = self.documents[link.path].paragraphs[link.paragraph].marks[link.mark]

@@ -180,11 +180,6 @@ def is_decoration(element: etree._Element) -> bool:
     )
 
 
-def is_picture_object(element: etree._Element) -> bool:
-    """Whether an <object> shows a picture and has no fallback text."""
-    return element.get("type", "").startswith("image/") and not plain_text(element)
-
-
 def svg_pictures(element: etree._Element) -> list[Picture]:
     """The images in an <svg>, or the drawing itself. The first image gets the description."""
     titles = (plain_text(each) for each in element.iter() if local_name(each) in ("title", "desc"))

@@ -18,7 +18,6 @@ from gistread.book.formats.elements.semantics import (
     Picture,
     drawn_text,
     is_decoration,
-    is_picture_object,
     marker,
     picture_of,
     svg_pictures,
@@ -318,7 +317,7 @@ class _Walker:
             self.flush(context)
             if not self._in_cell:
                 self.paragraphs.append(ParsedParagraph("* * *", ParagraphKind.BREAK))
-        elif name in ("img", "image") or (name == "object" and is_picture_object(element)):
+        elif name in ("img", "image"):
             if self._captioned is not None or not is_decoration(element):
                 self._picture(picture_of(element))
         elif name == "svg":

@@ -91,7 +91,7 @@ def by_outline(entries: Sequence[OutlineEntry], places: PositionIndex) -> list[C
     return sorted(found.values(), key=lambda chapter: (chapter.index, chapter.level))
 
 
-def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: PageLayout) -> list[ChapterStart]:
+def by_headings(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterStart]:
     """Chapters by the words of headings (Chapter 1), otherwise by size."""
     is_heading = [block.kind is ParagraphKind.HEADING for block in blocks]
     as_text = [
@@ -248,7 +248,7 @@ def _assemble(
     places = PositionIndex(paragraphs)
     chapters = by_outline(
         [type(e)(e.title, e.level, document.upright(e.place) if e.place else None) for e in document.outline], places
-    ) or by_headings(paragraphs, texts, layout)
+    ) or by_headings(paragraphs, texts)
     starts = by_paragraph(chapters)
     areas = {page.number: page.areas for page in document.pages if page.areas}
     notes = _NoteIndex(paragraphs)
