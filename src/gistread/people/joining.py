@@ -104,11 +104,6 @@ class _Group:
         """Whether it usually has an article, as "the Carriage"."""
         return 2 * self.count_of(MentionContext.ARTICLE) > self.count
 
-    def is_town(self, towns: frozenset[str]) -> bool:
-        """Whether it is the bare name of one of these towns and seldom acts."""
-        is_bare = not self.title_kind and not self.is_full and self.words[0] in towns and not self.is_described
-        return is_bare and self.count_of(MentionContext.PERSON) <= _SELDOM_ACTS * self.count
-
     def starts(self) -> list[int]:
         return list(merge(*(form.starts for form in self.forms)))
 
@@ -138,12 +133,7 @@ def join_names(forms: Iterable[Form]) -> list[Entity]:
     """Join these names into people, places and other entities, the commonest first."""
     groups = _grouped(form for form in forms if form.starts)
     titled = {group.words[-1] for group in groups if group.title_kind}
-    towns = _towns(groups)
-    places = [
-        group
-        for group in groups
-        if group.words[-1] not in titled and (_kind(group) is Kind.PLACE or group.is_town(towns))
-    ]
+    places = [group for group in groups if group.words[-1] not in titled and _kind(group) is Kind.PLACE]
     people = [group for group in groups if group not in places]
     known = _PersonIndex(_merged([group for group in people if group.is_full]), people)
     single = sorted(
@@ -284,14 +274,6 @@ def _commonest(found: Iterable[_Group]) -> _Group | None:
     """The group mentioned much more often than any other."""
     first, second = (*sorted(found, key=lambda group: -group.count), None, None)[:2]
     return first if first and (second is None or first.count >= _MORE_FREQUENT * second.count) else None
-
-
-def _towns(groups: Iterable[_Group]) -> frozenset[str]:
-    """The names in "Tidney Street" and "River Sallow"."""
-    full = [group for group in groups if group.is_full and not group.title_kind and _is_place_name(group)]
-    return frozenset(
-        group.words[-1] if group.words[0] in word_set("places", "before") else group.words[0] for group in full
-    )
 
 
 def _is_place_name(group: _Group) -> bool:
