@@ -71,7 +71,7 @@ def test_every_character_has_the_class_that_llama_cpp_gives_it(both: Both) -> No
 
 def test_long_words_are_counted_in_time(both: Both) -> None:
     for piece in ("a", "7", "!", "é", "中"):
-        assert (both[0].count(piece * 300_000) or 0) > 0
+        assert (both[0].count(piece * 100_000) or 0) > 0
 
 
 def test_tiktoken_downloads_nothing(tmp_path: Path) -> None:
