@@ -15,7 +15,7 @@ from gistread.memory.guard import Draft, clean, not_the_prompt, without_control_
 from gistread.memory.passages import Passage
 from gistread.readers.events import AnswerDelta, Answered, Restarted
 from gistread.readers.protocol import ReaderOptions
-from gistread.readers.thread import LETTERS
+from gistread.readers.thread import LETTERS, without_options
 from gistread.search.tokens import ARTICLES, folded
 from gistread.words import PART, WORD
 
@@ -39,7 +39,11 @@ def answer_prompt(
     name: str, options: ReaderOptions, *, cacheable_prefix: int = 0, must_answer: bool = False, **values: object
 ) -> Prompt:
     """The prompt `name` with the task. `cacheable_prefix`: see `Message`. `must_answer`: do not offer "not found"."""
-    task = "task_choice" if options.choices else "task_answer_always" if must_answer else "task_answer"
+    if _writes_choice(options):
+        values["question"] = without_options(str(values["question"]))
+        must_answer = True
+    by_letter = options.choices and not _writes_choice(options)
+    task = "task_choice" if by_letter else "task_answer_always" if must_answer else "task_answer"
     load = partial(prompts.load, wording=options.wording)
     asked = load(task).text
     if name in _NUMBERED_UNITS and is_asked_to_cite(options):
@@ -100,10 +104,15 @@ async def _choose_option(
     draft: Answered, prompt: Prompt, engine: Engine, options: ReaderOptions
 ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
     texts = [" ".join(choice.split()) for choice in options.choices]
-    choice = await engine.choose(prompt, list(LETTERS[: len(texts)]))
+    choice = await engine.choose(prompt, texts if _writes_choice(options) else list(LETTERS[: len(texts)]))
     text = texts[choice.index]
     yield AnswerDelta(text)
     yield replace(draft, answer=text, usage=draft.usage + choice.usage, choice=choice.index)
+
+
+def _writes_choice(options: ReaderOptions) -> bool:
+    """Whether the model writes the option out, since it cannot choose reliably by letter."""
+    return bool(options.choices) and options.trust is Trust.FAILED
 
 
 async def _write_answer(
