@@ -1,6 +1,7 @@
 """Calls to the operating system: locks, limits, priorities, process groups and the terminal. For Linux and macOS."""
 
 import fcntl
+import math
 import os
 import resource
 import select
@@ -34,6 +35,13 @@ def is_limited_below(size_bytes: int) -> bool:
     """Whether the memory of this process is limited below this size (`ulimit -v`)."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     return limit != resource.RLIM_INFINITY and limit < size_bytes
+
+
+def limit_cpu(seconds: int) -> None:
+    """End this process once it has used this much more processor time, rounded up to a second."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = math.ceil(used.ru_utime + used.ru_stime) + seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def disable_core_dumps() -> None:

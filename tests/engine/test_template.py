@@ -1,9 +1,12 @@
 """Conversations are rendered by the model's template, with reasoning turned off."""
 
-import pytest
-from jinja2.exceptions import SecurityError
+import contextlib
+from collections.abc import Callable, Iterator
 
-from gistread.engine.llama.worker.chat_template import ChatTemplate
+import pytest
+
+from gistread.engine.llama.worker.chat_template import ChatTemplate, TemplateError
+from gistread.engine.llama.worker.template import Template
 from gistread.engine.protocol import Message
 
 _SIMPLE = (
@@ -13,7 +16,21 @@ _ASK = (Message("system", "Be brief."), Message("user", "Why?"))
 
 
 def rendered(source: str, prompt: tuple[Message, ...] = _ASK) -> str:
-    return ChatTemplate(source, bos="<s>", eos="</s>").render(prompt)
+    return Template(source, bos="<s>", eos="</s>").render(prompt)
+
+
+@pytest.fixture
+def template_of() -> Iterator[Callable[[str], ChatTemplate]]:
+    """Begins templates in processes of their own."""
+    with contextlib.ExitStack() as stack:
+
+        def begin(source: str) -> ChatTemplate:
+            template = ChatTemplate(source)
+            stack.callback(template.close)
+            template.begin(bos="<s>", eos="</s>")
+            return template
+
+        yield begin
 
 
 def test_the_models_own_template_is_used() -> None:
@@ -43,7 +60,32 @@ def test_a_model_that_thinks_unasked_begins_with_an_empty_thought() -> None:
     assert rendered(source) == "[system]Be brief.[user]Why?[go]<think>\n\n</think>\n\n"
 
 
-@pytest.mark.parametrize("source", ["{{ ''.__class__.__mro__ }}", "{{ messages.__init__.__globals__ }}"])
-def test_a_template_cannot_leave_its_sandbox(source: str) -> None:
-    with pytest.raises(SecurityError):
-        rendered(source + _SIMPLE)
+@pytest.mark.parametrize(
+    "greedy",
+    [
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+        "{% for a in range(99999) %}{{ 'xxxxxxxx' }}{% endfor %}",
+        "{{ 'x' * 10**9 }}",
+        "{% set n = 99999 * 99999 %}{{ 'x' * n }}",
+        "{% set n = 9 ** 9999999 %}",
+        "{{ '%999999999d' % 1 }}",
+        "{{ 'x' | center(999999999) }}",
+        "{{ '{:>999999999}'.format(1) }}",
+        "{{ [1] | slice(999999999) | list }}",
+        "{% set ns = namespace(x=[]) %}{% for i in range(99) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}",
+        "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
+    ],
+)
+def test_a_template_that_takes_too_much_time_or_memory_is_refused(
+    greedy: str, template_of: Callable[[str], ChatTemplate]
+) -> None:
+    with pytest.raises(TemplateError, match=r"too (long|much)"):
+        template_of(greedy + _SIMPLE)
+
+
+def test_a_template_survives_a_prompt_that_it_cannot_render(template_of: Callable[[str], ChatTemplate]) -> None:
+    growing = "{% if messages[0].content == 'grow' %}{% set n = 99999999 %}{% set x = 9 ** n %}{% endif %}"
+    template = template_of(_SIMPLE + growing)
+    with pytest.raises(TemplateError, match="too long"):
+        template.render((Message("user", "grow"),))
+    assert template.render((Message("user", "stay"),)) == "[user]stay[go]"

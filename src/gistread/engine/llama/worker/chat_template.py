@@ -1,91 +1,72 @@
-"""Renders conversations with a model's chat template, or a plain one. Reasoning is turned off: it takes too long."""
+"""Renders conversations with a model's chat template, or a plain one, in a process with limits (`template.py`)."""
 
+import contextlib
+import threading
 from collections.abc import Sequence
-from datetime import date
+from io import BufferedReader
+from subprocess import PIPE, Popen
 
-from jinja2 import TemplateError
-from jinja2.exceptions import SecurityError
-from jinja2.ext import Extension
-from jinja2.nodes import Node
-from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+import orjson
 
+from gistread.child_process import start_python
 from gistread.engine.protocol import Message
 
-_OPEN, _CLOSE = "<think>", "</think>"
-_EMPTY_REASONING = f"{_OPEN}\n\n{_CLOSE}\n\n"
-
-# For base models, which have no template.
-_PLAIN = (
-    "{% for message in messages %}{{ message['content'] }}\n\n{% endfor %}"
-    "{% if add_generation_prompt %}Answer:{% endif %}"
-)
-_TRIAL = "What is told on page 7?"
+_RENDERER = "gistread.engine.llama.worker.template"
 
 
-class _Generation(Extension):
-    """`{% generation %} … {% endgeneration %}`, which Hugging Face's trainers use; its content is rendered as is."""
-
-    tags = {"generation"}  # noqa: RUF012 - declared so by Jinja
-
-    def parse(self, parser: Parser) -> list[Node]:
-        next(parser.stream)
-        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+class TemplateError(Exception):
+    """A clause about the template, such as `it takes too long`."""
 
 
 class ChatTemplate:
-    """A chat template, which comes with a model file: it runs in Jinja's sandbox. Usable from any thread."""
+    """A chat template in a process of its own, which starts at once. Usable from any thread."""
 
-    def __init__(self, source: str, bos: str, eos: str) -> None:
-        """`source`: the model's Jinja template, or empty. Raises jinja2.TemplateError if it cannot be used."""
-        environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
-        )
-        environment.globals["raise_exception"] = _refuse
-        environment.globals["strftime_now"] = lambda form: date.today().strftime(form)
-        self._bos, self._eos = bos, eos
-        self._reasons = _CLOSE in source
-        self._template = environment.from_string(source if source.strip() else _PLAIN)
-        if _TRIAL not in self.render((Message("user", _TRIAL),)):
-            raise TemplateError("it leaves out the messages")
+    def __init__(self, source: str) -> None:
+        """`source`: the model's Jinja template, or empty."""
+        self._source = source
+        self._head = b""
+        self._lock = threading.Lock()
+        self._start()
+
+    def begin(self, bos: str, eos: str) -> None:
+        """Compile the template and try it, with the text of these tokens. Raises TemplateError if it is unusable."""
+        if self._head:
+            return
+        self._head = orjson.dumps([self._source, bos, eos]) + b"\n"
+        with self._lock:
+            self._ask(self._head)
 
     def render(self, prompt: Sequence[Message]) -> str:
-        """Render a prompt up to where the model continues: in the assistant's last message, or at a new one."""
-        begun = prompt[-1].content if prompt and prompt[-1].role == "assistant" else ""
-        messages = [{"role": m.role, "content": m.content} for m in (prompt[:-1] if begun else prompt)]
-        return self._without_reasoning(self._fill(messages)) + begun
+        """Render a prompt up to where the model continues. Raises TemplateError."""
+        with self._lock:
+            if self._process.poll() is not None:  # An earlier prompt took too long
+                self._start()
+                self._ask(self._head)
+            return self._ask(orjson.dumps([(m.role, m.content) for m in prompt]) + b"\n")
 
-    def _fill(self, messages: list[dict[str, str]]) -> str:
-        try:
-            return self._render(messages)
-        except (TemplateError, SecurityError, TypeError):
-            # Some templates have no system role: put it before the user's message.
-            system = [m["content"] for m in messages if m["role"] == "system"]
-            others = [m for m in messages if m["role"] != "system"]
-            if not system or not others:
-                raise
-            others[0] = {**others[0], "content": "\n\n".join([*system, others[0]["content"]])}
-            return self._render(others)
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
 
-    def _render(self, messages: list[dict[str, str]]) -> str:
-        return self._template.render(
-            messages=messages,
-            add_generation_prompt=True,
-            enable_thinking=False,
-            bos_token=self._bos,
-            eos_token=self._eos,
-        )
+    def _start(self) -> None:
+        self._process: Popen[bytes]
+        self._process, output = start_python(_RENDERER, stdin=PIPE)
+        self._output = BufferedReader(output)
 
-    def _without_reasoning(self, text: str) -> str:
-        if not self._reasons:
-            return text
-        tail = text[-64:].rstrip()
-        if tail.endswith(_OPEN):
-            return text.rstrip() + f"\n\n{_CLOSE}\n\n"
-        if tail.endswith(_CLOSE):
-            return text
-        return text + _EMPTY_REASONING
-
-
-def _refuse(message: str) -> None:
-    raise TemplateError(message)
+    def _ask(self, line: bytes) -> str:
+        given = self._process.stdin
+        assert given is not None
+        answer = b""
+        with contextlib.suppress(OSError):
+            given.write(line)
+            given.flush()
+            answer = self._output.readline()
+        if not answer.endswith(b"\n"):
+            self.close()
+            raise TemplateError("it takes too long")
+        found = orjson.loads(answer)
+        if "error" in found:
+            raise TemplateError(found["error"])
+        text: str = found["text"]
+        return text

@@ -17,6 +17,7 @@ from gistread.engine.llama.fit import SEQUENCES, STATES, Gpu, Layout, batch_toke
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
 from gistread.engine.llama.messages import Load, LoadAttempt
+from gistread.engine.llama.worker.chat_template import ChatTemplate, TemplateError
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
 from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
 from gistread.engine.llama.worker.system_info import LlamaLog, gpus, library
@@ -90,9 +91,13 @@ class _Loader:
     on_attempt: Callable[[LoadAttempt], None]
     path: Path
     batch_tokens: int = 0
+    template: ChatTemplate = field(init=False)
     log: LlamaLog = field(default_factory=LlamaLog)
     weights: Weights | None = None
     gpu_layers: int = -1
+
+    def __post_init__(self) -> None:
+        self.template = ChatTemplate(self.header.chat_template)
 
     @property
     def is_copy(self) -> bool:
@@ -133,6 +138,7 @@ class _Loader:
 
     def close(self) -> None:
         """Free the weights, if any."""
+        self.template.close()
         if self.weights is not None:
             self.weights.close()
 
@@ -194,7 +200,13 @@ class _Loader:
         self.gpu_layers = gpu_layers
         # In the copy, the adapter is part of the weights.
         adapter = "" if self.is_copy else str(self.header.adapter or "")
-        self.weights = Weights(handle, self.header.chat_template, adapter)
+        try:
+            self.weights = Weights(handle, self.template, adapter)
+        except TemplateError as error:
+            raise EngineError(
+                f"The chat template of {self.path.name} cannot be used: {str(error).rstrip('.')}.",
+                "Fetch another conversion of this model, or choose another (`gistread models list`).",
+            ) from None
         return self.weights
 
 

@@ -23,10 +23,10 @@ _PROBE = "end.\n\nThe\n\n“No,” he\n\n<12>\n\nAnd\n\n12 3\n\n—Ça\n\n我们
 class Weights:
     """Loaded weights, shared by their contexts (`context.py`)."""
 
-    def __init__(self, handle: llama.llama_model_p, template: str, adapter: str = "") -> None:
-        """`template`: the source of the chat template, or empty. `adapter`: path of a LoRA adapter, or empty.
+    def __init__(self, handle: llama.llama_model_p, template: ChatTemplate, adapter: str = "") -> None:
+        """`adapter`: path of a LoRA adapter, or empty.
 
-        Raises EngineError if one of them cannot be used.
+        Raises TemplateError, EngineError for an adapter that does not fit the model.
         """
         self.handle = handle
         # Owned by the model and freed with it.
@@ -42,14 +42,10 @@ class Weights:
         # Whether a saved sequence can be cut at any position; a sliding window is saved without earlier tokens.
         self.can_restart_anywhere = self.can_roll_back and not self.window
         self._adds_bos = bool(llama.llama_vocab_get_add_bos(self.vocab))
-        bos, eos = llama.llama_vocab_bos(self.vocab), llama.llama_vocab_eos(self.vocab)
-        try:
-            self._template = ChatTemplate(template, self._token_text(bos), self._token_text(eos))
-        except Exception as error:  # A template can fail in any way.
-            raise EngineError(
-                f"The model's chat template cannot be used: {str(error).rstrip('.')}.",
-                "Fetch another conversion of this model, or choose another (`gistread models list`).",
-            ) from None
+        self._template = template
+        template.begin(
+            *(self._token_text(token(self.vocab)) for token in (llama.llama_vocab_bos, llama.llama_vocab_eos))
+        )
         special = llama.LLAMA_TOKEN_ATTR_CONTROL | llama.LLAMA_TOKEN_ATTR_USER_DEFINED
         texts = {
             text

@@ -1,0 +1,130 @@
+"""The process that renders chat templates. A template comes with a model file, and may loop or grow without end.
+
+Reads JSON lines: `[source, bos, eos]`, then prompts. Answers each with `{"text": …}` or `{"error": …}`. The process
+ends when a template takes too long. Reasoning is turned off, because it takes too long as well.
+"""
+
+import sys
+from collections.abc import Sequence
+from datetime import date
+
+import orjson
+from jinja2 import TemplateError
+from jinja2.exceptions import SecurityError
+from jinja2.ext import Extension
+from jinja2.nodes import Node
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from gistread.engine.protocol import Message
+from gistread.system import limit_cpu, limit_memory
+
+_OPEN, _CLOSE = "<think>", "</think>"
+_EMPTY_REASONING = f"{_OPEN}\n\n{_CLOSE}\n\n"
+
+# For base models, which have no template.
+_PLAIN = (
+    "{% for message in messages %}{{ message['content'] }}\n\n{% endfor %}"
+    "{% if add_generation_prompt %}Answer:{% endif %}"
+)
+_TRIAL = "What is told on page 7?"
+_MOST_CPU_S = 1
+_MOST_BYTES = 512 * 2**20
+_MOST_CHARACTERS = 200_000  # Beyond the messages
+
+
+class _Generation(Extension):
+    """`{% generation %} … {% endgeneration %}`, which Hugging Face's trainers use; its content is rendered as is."""
+
+    tags = {"generation"}  # noqa: RUF012 - declared so by Jinja
+
+    def parse(self, parser: Parser) -> list[Node]:
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+class Template:
+    def __init__(self, source: str, bos: str, eos: str) -> None:
+        """`source`: the model's Jinja template, or empty. Raises jinja2.TemplateError if it cannot be used."""
+        environment = ImmutableSandboxedEnvironment(
+            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
+        )
+        environment.globals["raise_exception"] = _refuse
+        environment.globals["strftime_now"] = lambda form: date.today().strftime(form)
+        self._bos, self._eos = bos, eos
+        self._reasons = _CLOSE in source
+        self._template = environment.from_string(source if source.strip() else _PLAIN)
+        if _TRIAL not in self.render((Message("user", _TRIAL),)):
+            raise TemplateError("it leaves out the messages")
+
+    def render(self, prompt: Sequence[Message]) -> str:
+        """Render a prompt up to where the model continues: in the assistant's last message, or at a new one."""
+        begun = prompt[-1].content if prompt and prompt[-1].role == "assistant" else ""
+        messages = [{"role": m.role, "content": m.content} for m in (prompt[:-1] if begun else prompt)]
+        return self._without_reasoning(self._fill(messages)) + begun
+
+    def _fill(self, messages: list[dict[str, str]]) -> str:
+        try:
+            return self._render(messages)
+        except (TemplateError, SecurityError, TypeError):
+            # Some templates have no system role: put it before the user's message.
+            system = [m["content"] for m in messages if m["role"] == "system"]
+            others = [m for m in messages if m["role"] != "system"]
+            if not system or not others:
+                raise
+            others[0] = {**others[0], "content": "\n\n".join([*system, others[0]["content"]])}
+            return self._render(others)
+
+    def _render(self, messages: list[dict[str, str]]) -> str:
+        left = _MOST_CHARACTERS + 2 * sum(len(message["content"]) for message in messages)
+        parts: list[str] = []
+        for part in self._template.generate(
+            messages=messages,
+            add_generation_prompt=True,
+            enable_thinking=False,
+            bos_token=self._bos,
+            eos_token=self._eos,
+        ):
+            parts.append(part)
+            left -= len(part)
+            if left < 0:
+                raise TemplateError("it writes too much")
+        return "".join(parts)
+
+    def _without_reasoning(self, text: str) -> str:
+        if not self._reasons:
+            return text
+        tail = text[-64:].rstrip()
+        if tail.endswith(_OPEN):
+            return text.rstrip() + f"\n\n{_CLOSE}\n\n"
+        if tail.endswith(_CLOSE):
+            return text
+        return text + _EMPTY_REASONING
+
+
+def _refuse(message: str) -> None:
+    raise TemplateError(message)
+
+
+def main() -> None:
+    limit_memory(_MOST_BYTES)
+    template: Template | None = None
+    for line in sys.stdin.buffer:
+        limit_cpu(_MOST_CPU_S)
+        content = orjson.loads(line)
+        try:
+            if template is None:
+                template, text = Template(*content), ""
+            else:
+                text = template.render([Message(role, said) for role, said in content])
+            answer = {"text": text}
+        except MemoryError:
+            answer = {"error": "it takes too much memory"}
+        except Exception as error:  # A template can fail in any way
+            answer = {"error": str(error) or type(error).__name__}
+        sys.stdout.buffer.write(orjson.dumps(answer) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()
