@@ -144,6 +144,11 @@ class TestMetadata:
         files = {"a.xhtml": page("<p>a</p>").replace("<html ", '<html xml:lang="cy" ')}
         assert open_bytes(epub(files), "x").language == "cy"
 
+    def test_text_outside_the_reading_order_is_counted(self) -> None:
+        listed = package(["a.xhtml"], manifest='<item id="b" href="b.xhtml" media-type="application/xhtml+xml"/>')
+        book = open_bytes(epub({"a.xhtml": page("<p>In</p>"), "b.xhtml": page("<p>Out</p>")}, listed), "x")
+        assert (book.text, book.notices) == ("In", ("1 text file outside the reading order was left out.",))
+
     def test_pages_in_another_language_are_marked(self) -> None:
         files = {
             f"{name}.xhtml": page(f"<p>{name} <i>x</i></p>").replace("<html ", f'<html xml:lang="{name}" ')

@@ -241,6 +241,20 @@ def test_a_link_to_a_pipe_does_not_hang(tmp_path: Path) -> None:
         open_book(tmp_path / "link.pdf")
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("quoted", ["1", "a > b < c"])
+def test_a_tag_of_thousands_of_attributes_is_read_in_time(quoted: str) -> None:
+    tag = "<p " + " ".join(f'A{number}="{quoted}"' for number in range(30_000)) + ">"
+    for data, name in (
+        (html(f"{tag}{PROSE}</p>"), "book.html"),
+        (epub({"a.xhtml": page(f"{tag}{PROSE}</p>")}), "book.epub"),
+        (fb2(f"{tag}{PROSE}</p>".replace(" < ", " &lt; ")), "book.fb2"),
+    ):
+        book = opened(data, name)
+        assert book is not None
+        assert book.text == PROSE
+
+
 def package(items: str, references: str) -> str:
     return (
         '<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/>'
@@ -256,6 +270,18 @@ def test_a_chain_of_thousands_of_fallbacks_ends() -> None:
     book = opened(epub({"a.xhtml": page(f"<p>{PROSE}</p>")}, package(items, references)), "book.epub")
     assert book is not None
     assert book.text == PROSE
+
+
+def test_pages_outside_the_reading_order_count_towards_the_limit_of_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gistread.book.formats.elements.markup._MOST_TAGS", 2_000)
+    others = {f"{n}.xhtml": page("<p>a</p>" * 400) for n in range(60)}
+    items = "".join(f'<item id="i{n}" href="{n}.xhtml" media-type="application/xhtml+xml"/>' for n in range(60))
+    items += '<item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>'
+    data = epub({"a.xhtml": page(f"<p>{PROSE}</p>"), **others}, package(items, '<itemref idref="a"/>'))
+    book = opened(data, "book.epub")
+    assert book is not None
+    assert book.text == PROSE
+    assert book.notices == ("2 text files outside the reading order were left out.",)
 
 
 def test_ascii_with_controls_is_not_taken_for_utf_16() -> None:

@@ -10,6 +10,12 @@ from urllib.parse import unquote
 ENTRY_LIMIT_BYTES = 32 * 1024 * 1024  # One unpacked file. War and Peace as one XHTML file has 4 MB.
 TOTAL_LIMIT_BYTES = 64 * 1024 * 1024  # Everything read from one archive: text, never pictures or fonts
 ENTRIES_LIMIT = 20_000
+# Python allocates half a kilobyte for each directory entry before they can be counted.
+_DIRECTORY_LIMIT_BYTES = 16 * 1024 * 1024
+
+_END_RECORD = b"PK\x05\x06"
+_END_RECORD_BYTES = 22
+_COMMENT_BYTES = 65_535
 _ENCRYPTED = 0x1
 
 # EPUB and Office allow no others. Python unpacks bzip2 and LZMA without an output limit.
@@ -28,6 +34,15 @@ class Archive:
     def __init__(self, stream: BinaryIO) -> None:
         """Raises ArchiveError if the archive is damaged or larger than any book."""
         try:
+            size = stream.seek(0, 2)
+            stream.seek(max(0, size - _END_RECORD_BYTES - _COMMENT_BYTES))
+            tail = stream.read()
+            stream.seek(0)
+            at = tail.rfind(_END_RECORD)
+            if at < 0 or len(tail) - at < _END_RECORD_BYTES:
+                raise zipfile.BadZipFile("no end record")
+            if int.from_bytes(tail[at + 12 : at + 16], "little") > _DIRECTORY_LIMIT_BYTES:
+                raise ArchiveError("its archive has a directory larger than any book's")
             self._zip = zipfile.ZipFile(stream)
         except _DAMAGE_ERRORS as error:
             raise ArchiveError("its zip archive is damaged or cut short") from error

@@ -19,7 +19,7 @@ from gistread.book.formats.elements.inline_elements import (
     read_sheet,
 )
 from gistread.book.formats.elements.linking import DocumentAnchor, assemble, resolve_links
-from gistread.book.formats.elements.markup import parse
+from gistread.book.formats.elements.markup import Tree, is_too_dense, parse
 from gistread.book.formats.elements.xhtml import XhtmlDocument, in_head, read_document
 from gistread.book.formats.epub_package import (
     ContentsEntry,
@@ -57,6 +57,24 @@ class _Report:
         return tuple(lines)
 
 
+@dataclass(slots=True)
+class _Pages:
+    """The pages of an archive, parsed until they have more tags than any book."""
+
+    archive: Archive
+    _characters: int = 0
+    _tags: int = 0
+
+    def parse(self, path: str) -> Tree | None:
+        """Raises ArchiveError."""
+        data = self.archive.read(path)
+        self._characters += len(data)
+        self._tags += data.count(b"<")
+        if is_too_dense(self._characters, self._tags):
+            raise ArchiveError("and all after it exceed the limit of tags for a book")
+        return parse(data)
+
+
 def read_epub(archive: Archive, name: str) -> Book:
     """The book in an open archive; `name` is used in messages. Raises BookError."""
     try:
@@ -69,7 +87,8 @@ def read_epub(archive: Archive, name: str) -> Book:
             "gistread reads EPUBs without DRM.",
         )
     report = _Report()
-    documents = dict(_documents(archive, package, report))
+    pages = _Pages(archive)
+    documents = dict(_documents(pages, package, report))
     has_words = any(document.has_words for document in documents.values())
 
     def place(path: str, href: str) -> DocumentAnchor | None:
@@ -83,6 +102,8 @@ def read_epub(archive: Archive, name: str) -> Book:
         return archive.find(target) or target if target else source
 
     left_out = sum((each.left_out for each in documents.values()), Counter())
+    left_out["text file(s) outside the reading order"] = sum(_has_words(pages, path) for path in package.unlisted)
+    left_out["repeated text file(s)"] = len(package.spine) - len({archive.find(path) or path for path in package.spine})
     builder = BookBuilder()
     chapters = _chapters(archive, package, documents)
     resolve = assemble(builder, resolve_links(documents, place, picture), chapters)
@@ -98,6 +119,14 @@ def read_epub(archive: Archive, name: str) -> Book:
         cover=package.cover,
         resolve=resolve,
     )
+
+
+def _has_words(pages: _Pages, path: str) -> bool:
+    try:
+        tree = pages.parse(path)
+    except ArchiveError:
+        return False
+    return tree is not None and read_document(tree.root).has_words
 
 
 def _sheets(archive: Archive) -> Callable[[str, etree._Element], StyleSheet]:
@@ -134,12 +163,12 @@ def _chapters(
     return found
 
 
-def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[tuple[str, XhtmlDocument]]:
-    sheets = _sheets(archive)
+def _documents(pages: _Pages, package: Package, report: _Report) -> Iterator[tuple[str, XhtmlDocument]]:
+    sheets = _sheets(pages.archive)
     # EPUB 3.3, 3.4.12: no item stands in the spine twice.
-    for path in dict.fromkeys(archive.find(path) or path for path in package.spine):
+    for path in dict.fromkeys(pages.archive.find(path) or path for path in package.spine):
         try:
-            tree = parse(archive.read(path))
+            tree = pages.parse(path)
         except ArchiveError as error:
             report.failed.append(f"{path} {error}; it was left out.")
             continue

@@ -8,8 +8,10 @@ from urllib.parse import unquote, urlsplit
 
 from lxml import etree
 
+from gistread.book.builder import left_out_notices
 from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
-from gistread.book.formats.elements.markup import parse_entry, parse_recovering, plain_text
+from gistread.book.formats.elements.markup import local_name, parse, parse_entry, parse_recovering, plain_text
+from gistread.book.formats.elements.semantics import picture_of
 from gistread.book.normalise import language_tag
 
 # Fonts may be obfuscated in any EPUB; the text stays readable.
@@ -41,6 +43,7 @@ class Package:
     cover: str
     spine: tuple[str, ...]  # Paths of the text files in reading order, possibly repeated
     contents: tuple[ContentsEntry, ...]
+    unlisted: tuple[str, ...]  # Paths of XHTML files that are neither in the spine nor navigation
     notices: tuple[str, ...]
 
 
@@ -54,7 +57,7 @@ class _Item:
 
 def read_package(archive: Archive) -> Package:
     """Read the package that META-INF/container.xml names. Raises ArchiveError."""
-    path = _package_path(archive)
+    path, others = _package_path(archive)
     try:
         root = parse_recovering(archive.read(path))
     except ArchiveError as error:
@@ -70,7 +73,7 @@ def read_package(archive: Archive) -> Package:
         )
         for item in root.iterfind(".//manifest//item")
     }
-    notices: list[str] = []
+    notices = [*left_out_notices({"other edition(s) in the file": others})]
     spine = _spine(root, items, notices)
     if not spine:
         raise ArchiveError("its package lists no text")
@@ -88,6 +91,7 @@ def read_package(archive: Archive) -> Package:
         cover=_cover(archive, root, items, posixpath.dirname(path)),
         spine=spine,
         contents=_contents(archive, root, items),
+        unlisted=_unlisted(items, spine),
         notices=tuple(notices),
     )
 
@@ -103,17 +107,18 @@ def encrypted_paths(archive: Archive) -> frozenset[str]:
     return frozenset(found)
 
 
-def _package_path(archive: Archive) -> str:
+def _package_path(archive: Archive) -> tuple[str, int]:
+    """The path of the first package, and the number of others."""
     root = parse_entry(archive, "META-INF/container.xml")
     named = (each.get("full-path", "") for each in (() if root is None else root.iter("rootfile")))
     paths = [path for path in map(normalise_path, named) if archive.find(path)]
     if paths:
-        return paths[0]
+        return paths[0], len(set(paths)) - 1
     # Broken archives often still contain the package.
     packages = sorted(name for name in archive.names if name.lower().endswith(".opf"))
     if not packages:
         raise ArchiveError("it has no package file")
-    return packages[0]
+    return packages[0], 0
 
 
 def resolve_reference(reference: str, folder: str) -> tuple[str, str]:
@@ -154,6 +159,18 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
     return tuple(paths)
 
 
+def _unlisted(items: dict[str, _Item], spine: tuple[str, ...]) -> tuple[str, ...]:
+    fallbacks, listed = {item.fallback for item in items.values()}, frozenset(spine)
+    return tuple(
+        item.path
+        for name, item in items.items()
+        if item.media_type == "application/xhtml+xml"
+        and item.path not in listed
+        and name not in fallbacks
+        and "nav" not in item.properties
+    )
+
+
 def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], folder: str) -> str:
     declared = [item for item in items.values() if "cover-image" in item.properties]
     named = [meta.get("content", "") for meta in root.iter("meta") if meta.get("name", "").lower() == "cover"]
@@ -164,9 +181,19 @@ def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], fold
     for reference in root.iter("reference"):
         if reference.get("type", "").lower() in ("cover", "other.ms-coverimage-standard"):
             path = archive.find(resolve_reference(reference.get("href", ""), folder)[0])
-            if path and path.lower().endswith(_PICTURE_NAMES):
-                return path
+            if path:
+                return path if path.lower().endswith(_PICTURE_NAMES) else _first_picture(archive, path)
     return ""
+
+
+def _first_picture(archive: Archive, path: str) -> str:
+    try:
+        tree = parse(archive.read(path))
+    except ArchiveError:
+        return ""
+    pictures = tree.root.iter(etree.Element) if tree else ()
+    source = next((picture_of(each).source for each in pictures if local_name(each) in ("img", "image")), "")
+    return archive.find(resolve_reference(source, posixpath.dirname(path))[0]) or "" if source else ""
 
 
 def _text_path(item: _Item, items: dict[str, _Item]) -> str:

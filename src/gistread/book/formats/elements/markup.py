@@ -30,6 +30,11 @@ _SELF_CLOSED = re.compile(rb"<([A-Za-z][A-Za-z0-9:_-]*+)((?:\s[^<>]*?)?)\s*/>")
 # Elements that are void in HTML too.
 _VOID = frozenset(b"area base br col embed hr img image input link meta param source track wbr".split())
 
+# A tag with its attributes. Possessive: each character is read once, whatever quotes are missing.
+_ATTRIBUTES = re.compile(rb"""<[A-Za-z](?:[^"'<>]++|"[^"]*+"|'[^']*+')*+""")
+_QUOTED = re.compile(rb""""[^"]*"|'[^']*'""")
+_MOST_ATTRIBUTES = 200  # Of one tag: the time of parsers grows with their square
+
 # Levels of a tree: below Python's recursion limit from any caller, so that every caller reads the same book.
 MOST_NESTED = 150
 _WORD = re.compile(r"\w+")
@@ -66,9 +71,13 @@ def parse_xhtml(text: str) -> Tree | None:
     return None if root is None else Tree(root, repaired=True)
 
 
-def has_too_many_tags(text: str) -> bool:
+def is_too_dense(characters: int, tags: int) -> bool:
     """Whether markup has more tags than any book of its length."""
-    return text.count("<") > max(_MOST_TAGS, len(text) // _CHARACTERS_OF_A_TAG)
+    return tags > max(_MOST_TAGS, characters // _CHARACTERS_OF_A_TAG)
+
+
+def has_too_many_tags(text: str) -> bool:
+    return is_too_dense(len(text), text.count("<"))
 
 
 def parse_page(text: str) -> etree._Element | None:
@@ -170,19 +179,31 @@ def _xml_root(data: bytes, *, recover: bool = False) -> etree._Element | None:
         remove_pis=True,
     )
     try:
-        return etree.fromstring(data, parser)
+        return etree.fromstring(_drop_many_attributes(data), parser)
     except (etree.XMLSyntaxError, ValueError):
         return None
 
 
 def _html_root(data: bytes) -> etree._Element | None:
     parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
+    data = _drop_many_attributes(data)
     try:
         root = html.document_fromstring(data, parser)
         # A parser cuts off what is nested thousands deep.
         return html.document_fromstring(_PHRASE_TAG.sub(b"", data), parser) if _is_too_deep(root) else root
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return None
+
+
+def _drop_many_attributes(data: bytes) -> bytes:
+    """Remove the attributes of tags that have more than any book's."""
+
+    def has_too_many(tag: bytes) -> bool:
+        return len(tag) > 2 * _MOST_ATTRIBUTES and len(_QUOTED.sub(b"", tag).split()) > _MOST_ATTRIBUTES
+
+    if not any(map(has_too_many, _ATTRIBUTES.findall(data))):
+        return data
+    return _ATTRIBUTES.sub(lambda match: match[0].split()[0] if has_too_many(match[0]) else match[0], data)
 
 
 def _is_too_deep(root: etree._Element) -> bool:
