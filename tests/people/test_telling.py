@@ -3,7 +3,7 @@
 import pytest
 
 from gistread.people.index import Index
-from gistread.people.telling import telling_sentences
+from gistread.people.telling import find_holder, telling_sentences
 from tests.memory.books import make_book
 
 FILLER = "The rain fell on the roof of the house and on the road to the sea, as it always did in the spring. " * 3
@@ -46,3 +46,18 @@ def test_a_kinswoman_is_no_man_and_the_next_of_a_list_is_somebody_else() -> None
         best("Mr. Lorry", listed, "Mr. Lorry, a clerk of the bank, sat down.")
         == "Mr. Lorry, a clerk of the bank, sat down."
     )
+
+
+def test_a_role_is_held_by_the_one_of_whom_it_is_said() -> None:
+    book = make_book(
+        [
+            "Mr. Hose, the captain of a trading brig, drank. Mr. Hose said no.",
+            "Captain Orm was there, and Mr. Penn, the captain of the guard, too.",
+            FILLER,
+        ]
+    )
+    told = find_holder("captain", ["brig"], Index.from_book(book))
+    assert told is not None
+    assert book.text[slice(*told.place)].startswith("Mr. Hose, the captain of a trading brig")
+    assert find_holder("captain", ["lugger"], Index.from_book(book)) is None
+    assert find_holder("vicar", [], Index.from_book(book)) is None

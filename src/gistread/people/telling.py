@@ -5,13 +5,16 @@ named X". Phrases are weighed by how much they say, and what several sentences s
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from gistread.book.model import Book
 from gistread.memory.passages import Passage, sentences_of
+from gistread.people.index import Index
+from gistread.people.joining import Entity
 from gistread.people.mentions import Form, MentionContext, plain, titles, word_set
 
 _AFTER, _BEFORE = 260, 140  # Characters after and before a name that are searched
@@ -65,6 +68,43 @@ def telling_sentences(name: str, forms: Iterable[Form], book: Book) -> list[Told
         for place, best in found.items()
     ]
     return sorted(told, key=lambda one: (-one.tells, -one.weight, one.place))
+
+
+def role_in(words: Iterable[str]) -> str:
+    """The first of these words that says what somebody is; "" without one."""
+    return next((word for word in words if word.lower() in _role_weights()), "")
+
+
+def find_holder(role: str, others: Collection[str], index: Index) -> Told | None:
+    """The sentence that names who has a role: "Who is the captain (of the brig)?". `others`: further words asked for.
+
+    None unless a sentence says it of somebody, and has all the other words or is alone in saying it.
+    """
+    text, wanted = index.book.text, [word.lower()[: max(3, len(word) - 1)] for word in others]
+    near = [match.start() for match in re.finditer(rf"\b{re.escape(role)}\b", text, re.IGNORECASE)]
+    found: list[tuple[float, int, Entity, Passage]] = []
+    for entity in index.entities if near else ():
+        sex = _sex(entity.forms)
+        for form in entity.forms:
+            for start in form.starts:
+                after = bisect_left(near, start - _BEFORE)
+                if after == len(near) or near[after] > start + _AFTER:
+                    continue
+                clues = [
+                    one for one in _clues(_marked(text), start, start + len(form.text), sex) if one.role == role.lower()
+                ]
+                if clues:
+                    best = max(clues, key=lambda one: one.weight)
+                    place = _sentence(start, best.until, index.book)
+                    said = text[slice(*place)].lower()
+                    missing = sum(word not in said for word in wanted)
+                    found.append((_weight(best.weight, said), -missing, entity, place))
+    best_found = max(found, key=lambda one: (one[1], one[0]), default=None)
+    if best_found is None or best_found[0] < _LEAST:
+        return None
+    if best_found[1] < 0 and len({id(one[2]) for one in found}) > 1:
+        return None
+    return Told(best_found[3], best_found[0], tells=True)
 
 
 def _weight(clue: float, sentence: str) -> float:

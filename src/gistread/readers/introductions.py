@@ -1,4 +1,4 @@
-"""Finds the sentences that tell who somebody is, for questions such as "Who is Mr. Bingley?".
+"""Finds the sentences that tell who somebody is, for questions such as "Who is Mr. Bingley?" or "Who is the vicar?".
 
 The sentences are chosen by English rules (`people/telling.py`). In other languages the first mention counts.
 """
@@ -16,7 +16,7 @@ from gistread.memory.spoilers import saved_bound
 from gistread.people.index import index_of
 from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
-from gistread.people.telling import Told, telling_sentences
+from gistread.people.telling import Told, find_holder, role_in, telling_sentences
 from gistread.store.user_data import UserData
 
 _ASKS_WHO = re.compile(
@@ -46,6 +46,9 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
         return _first_mention(" ".join(words), book) if is_named else None
     index = index_of(book)
     if not is_named:
+        role = role_in(names)
+        if role and (told := find_holder(role, [word for word in names if word != role], index)):
+            return Introductions(" ".join(words), (told.place,), tells=True)
         # "who is filby": a name if the book has it only with a capital.
         if not index.find_exactly(" ".join(words)):
             return None
