@@ -29,9 +29,12 @@ from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.steering import Steps
 from gistread.readers.thread import with_options
 from gistread.readers.trace import Places, describe_scope, progress_of, step_of
+from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
 from gistread.session.questions import AskOptions, thread_of, with_answer
+from gistread.session.session import Session
 from gistread.store.model import Citation, SavedQuestion, SavedThread
 from gistread.store.user_data import UserData
+from gistread.units import format_duration
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -112,7 +115,8 @@ async def _ask(
                 memory = memory.upto(upto)
             places = Places(len(book.text), memory)
             async with aclosing(session.questions.stream(question)) as events:
-                reader, steps, answered = await _show(events, book, places, arguments, line)
+                told = _with_estimate(events, session, memory, upto)
+                reader, steps, answered = await _show(told, book, places, arguments, line)
             info = question.model
             assert info is not None
             if arguments.json:
@@ -146,6 +150,21 @@ def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:
     if not 1 <= number <= len(threads):
         raise UsageError("There is no such thread of questions.", "`gistread threads BOOK` lists them.")
     return threads[number - 1]
+
+
+async def _with_estimate(
+    events: AsyncIterator[reader_events.ReaderEvent], session: Session, known: GistMemory, upto: int | None
+) -> AsyncIterator[reader_events.ReaderEvent]:
+    """The events; before the first, with the model loaded, say how long a long answer takes, and what is quicker."""
+    told = False
+    async for event in events:
+        if not told and is_long(session.reader, seconds := await seconds_to_answer(session, upto=upto), known):
+            quick = await find_cheaper(session, seconds, upto)
+            time_needed = f"about {format_duration(seconds)}" if seconds else f"~{known.estimated_pages} sections' time"
+            other = f" `--reader {quick[0]}` is quicker." if quick else ""
+            say(f"{session.reader} takes {time_needed}.{other}")
+        told = True
+        yield event
 
 
 async def _show(
