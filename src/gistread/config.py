@@ -76,6 +76,7 @@ class Config:
     speech_command: str = ""
     # Whether the terminal tells, or its bell, that an answer or a book is done while its window has no focus
     notify: Notify = "on"
+    terminal_progress: bool = True  # Whether the terminal's tab shows progress, where it can
     text_width: Annotated[int, _Range(20, 400)] = 72  # Longest line of a book, in columns
     highlight: Highlight = "yellow"  # Colour of the next highlight
     lookup_command: str = ""  # A dictionary command such as `dict {word}`. Empty: one found on this machine.
@@ -93,7 +94,7 @@ _KEYS = "keys"
 _RETIRED = frozenset(
     (
         *("batch_tokens", "columns", "embedding_model", "fast_weights", "flash_attention"),
-        *("follow", "library_view", "line_spacing", "mark_names", "reading_goal", "terminal_progress"),
+        *("follow", "library_view", "line_spacing", "mark_names", "reading_goal"),
     )
 )
 _UNWRITABLE = re.compile("[\n\ud800-\udfff]")  # A line break, and bytes of a path that are not UTF-8

@@ -1,4 +1,4 @@
-"""Notifications outside the screen."""
+"""Notifications and progress outside the screen."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from gistread.tui.services import TerminalSignals
 def test_a_notification_comes_only_without_the_focus_and_as_it_is_set() -> None:
     written: list[str] = []
     config, focused = Config(), True
-    signals = TerminalSignals(lambda: config, written.append, lambda: focused)
+    signals = TerminalSignals(lambda: config, {}, written.append, lambda: focused)
     signals.ended("The question is answered.")
     assert not written
     focused = False
@@ -22,3 +22,13 @@ def test_a_notification_comes_only_without_the_focus_and_as_it_is_set() -> None:
     assert written[0].startswith("\x1b]9;gistread: Answered")
     assert "\x1b[2J" not in written[0]
     assert written[1] == "\a"
+
+
+def test_progress_is_written_once_a_percent_where_the_terminal_knows_it() -> None:
+    written: list[str] = []
+    signals = TerminalSignals(Config, {"TERM_PROGRAM": "ghostty"}, written.append, lambda: True)
+    for share in (0.5, 0.501, 0.75, None, None):
+        signals.progress(share)
+    assert written == ["\x1b]9;4;1;50\a", "\x1b]9;4;1;75\a", "\x1b]9;4;0;0\a"]
+    TerminalSignals(Config, {"TERM_PROGRAM": "iTerm.app"}, written.append, lambda: True).progress(0.5)
+    assert len(written) == 3

@@ -79,7 +79,9 @@ class GistreadApp(App[None]):
             settings=self.settings,
             user_data=UserData(paths),
             drawer=drawer_for(self, config.images),
-            signals=TerminalSignals(lambda: self.settings.config, self._to_terminal, lambda: self.app_focus),
+            signals=TerminalSignals(
+                lambda: self.settings.config, os.environ, self._to_terminal, lambda: self.app_focus
+            ),
             keymap=keymap,
             make_engine=make_engine or self._new_engine,
             named_model=model,
@@ -361,6 +363,7 @@ class GistreadApp(App[None]):
             self._downloads.halt()
         await self.settings.close()
         self.services.drawer.clear()
+        self.services.signals.progress(None)
 
     def _new_engine(self, model: str) -> "Engine":
         from gistread.session.models import engine_maker

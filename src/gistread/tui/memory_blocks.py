@@ -3,7 +3,9 @@
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 
+from gistread.book.model import Book
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
+from gistread.memory.passages import sentence_at
 from gistread.readers.events import OpenedBy
 from gistread.tui.book_blocks import inline_spans, turnover
 from gistread.tui.text import Block, Span
@@ -17,6 +19,7 @@ _SOURCES = {
 }
 
 
+Range = tuple[int, int]
 _HERE = "▌"  # Rail of the page that the user is reading
 BEGUN = "begun"  # Kind in the key of the page under way; its start follows
 
@@ -28,6 +31,7 @@ AHEAD = "ahead of you"
 class Opening:
     by: OpenedBy
     reason: str = ""
+    whole: bool = False  # Whether the user wants its whole text
 
 
 @dataclass(slots=True)
@@ -35,6 +39,7 @@ class View:
     """State of the memory pane: pages opened, pinned and refused, and how far the user has read."""
 
     opened: dict[int, Opening] = field(default_factory=dict)
+    cited: frozenset[Range] = frozenset()  # Places in the book that answers cite
     beside: bool = False  # Whether the book stands beside the memory
     pinned: set[int] = field(default_factory=set)
     refused: set[int] = field(default_factory=set)
@@ -58,10 +63,26 @@ def half_of(page: Page) -> int:
     return (page.start + page.end) // 2
 
 
-def stays_gist(page: Page, view: View) -> bool:
-    """Whether an opened page is shown by its gist: beside the book, if the agent opened it."""
+def excerpt_of(book: Book, page: Page, view: View) -> list[Range]:
+    """The sentences of an opened page that answers cite, each with those around it. Empty: its whole text is shown."""
     opening = view.opened.get(page.number)
-    return view.beside and opening is not None and opening.by is OpenedBy.AGENT
+    if not view.beside or opening is None or opening.whole:
+        return []
+    parts: list[Range] = []
+    for start, end in sorted(one for one in view.cited if page.start <= one[0] < page.end):
+        start = max(page.start, sentence_at(book, max(page.start, start - 2))[0])
+        end = min(page.end, sentence_at(book, min(page.end, end + 2) - 1)[1])
+        if parts and start <= parts[-1][1] + 1:
+            start = parts.pop()[0]
+        parts.append((start, end))
+    return parts
+
+
+def stays_gist(book: Book, page: Page, view: View) -> bool:
+    """Whether an opened page is shown by its gist: beside the book, if the agent opened it and no answer cites it."""
+    opening = view.opened.get(page.number)
+    unasked = opening is not None and opening.by is OpenedBy.AGENT and not opening.whole
+    return view.beside and unasked and not excerpt_of(book, page, view)
 
 
 def shown_count(memory: GistMemory, view: View) -> int:
@@ -82,7 +103,7 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
     blocks: list[Block] = []
     if title := _chapter_that_begins(memory, number):
         blocks.append(Block(title, style="heading", level=4, indent=1, rule=True))
-    if opening is None or stays_gist(page, view):
+    if opening is None or stays_gist(memory.book, page, view):
         style = "gist" if entry.gist.source is GistSource.MODEL else "own-words"
         tail = _tail(entry, view, _opened_by(opening) if opening else "")
         block = _page_block(memory, number, " ".join(entry.gist.text.split()), style, tail=tail)
@@ -90,9 +111,14 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
             block = replace(block, ground="current")
         return [*blocks, _railed(block) if here else block]
     blocks.append(_page_block(memory, number, _opened_by(opening), "step", "▾", _tail(entry, view)))
+    excerpt = excerpt_of(memory.book, page, view)
     rail = "╎ ".rjust(_gutter(memory))
-    for paragraph in memory.book.paragraphs_between(page.start, page.end):
-        start, end = max(paragraph.start, page.start), min(paragraph.end, page.end)
+    paragraphs = (
+        (max(paragraph.start, first), min(paragraph.end, last), paragraph)
+        for first, last in excerpt or [(page.start, page.end)]
+        for paragraph in memory.book.paragraphs_between(first, last)
+    )
+    for start, end, paragraph in paragraphs:
         text = memory.book.text[start:end]
         lead = len(text) - len(text.lstrip())
         blocks.append(
@@ -109,6 +135,8 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
             )
         )
     end_line = f"end of section {number} · {page.words:,} words"
+    if excerpt:
+        end_line = f"part of section {number}, which has {page.words:,} words"
     blocks.append(Block(end_line, key=("page", number), style="muted", rail=rail, blank_before=0))
     return [replace(block, ground="opened") if block.key else block for block in blocks]
 

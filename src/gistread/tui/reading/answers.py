@@ -10,7 +10,6 @@ from gistread.readers.trace import ToPage, ToPlace
 from gistread.store.model import Citation, SavedQuestion, SavedThread
 from gistread.tui.answer_blocks import ToSource, Unfold
 from gistread.tui.marking.controller import MarkController
-from gistread.tui.memory_blocks import stays_gist
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.navigation import Navigation
@@ -100,9 +99,9 @@ class AnswerController:
 
     def _go_to_citation(self, citation: Citation) -> None:
         pane = self._context.memory_pane
+        pane.cite([(citation.start, citation.end)])
         if pane.memory is not None and 1 <= citation.page <= len(pane.memory.entries):
-            page = pane.memory.entry(citation.page).page
-            if citation.page not in pane.view.opened or stays_gist(page, pane.view):
+            if citation.page not in pane.view.opened:
                 pane.open_page(citation.page, OpenedBy.PERSON, "a source of the answer")
             pane.scroll_to_offset(citation.start, top=0.3)
             self._pages.keep_memory_in_place()

@@ -90,10 +90,13 @@ class SessionListener:
         self._context.refresh()
 
     def _signal(self, activity: events.Activity) -> None:
-        """Notify of the end of the reading."""
+        """Show the progress of the reading on the terminal's tab, and notify of its end."""
+        signals, book = self._context.services.signals, self._context.book
+        running = activity.reading is events.ReadingState.RUNNING
+        signals.progress(activity.pages_read / max(1, activity.pages_total) if running else None)
         if self._was_running and activity.reading is events.ReadingState.DONE:
-            self._context.services.signals.ended(f"The memory of {self._context.book.title} is complete.")
-        self._was_running = activity.reading is events.ReadingState.RUNNING
+            signals.ended(f"The memory of {book.title} is complete.")
+        self._was_running = running
 
 
 def _raise(error: Exception) -> None:

@@ -271,6 +271,7 @@ class QuestionController:
                     memory.open_page(page, OpenedBy.PERSON, "pinned for the question")
                 memory.bring_into_view(page)
             case Answered():
+                memory.cite((one.start, one.end) for one in event.citations)
                 asked = self._record
                 self._save(asked)
                 self._line.thread.add(

@@ -1,7 +1,7 @@
 """The gist memory as a list of pages that open inline."""
 
 from bisect import bisect_right
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 
 from textual.message import Message
@@ -134,6 +134,12 @@ class MemoryPane(LongText):
             self.view.wanted = wanted
             self._change()
 
+    def cite(self, places: Iterable[tuple[int, int]]) -> None:
+        """Show what answers cite of opened pages, while the book stands beside them."""
+        if cited := {*places} - self.view.cited:
+            self.view.cited |= cited
+            self._change()
+
     def set_beside(self, beside: bool) -> None:
         """Set whether the book stands beside the memory."""
         if beside is not self.view.beside:
@@ -146,11 +152,16 @@ class MemoryPane(LongText):
             self._change()
 
     def toggle_page(self, number: int) -> None:
-        """Open a page, also one that the agent opened and that is shown by its gist; or close it."""
+        """Open a page, show the whole of one that is shown in part, or close it."""
         opening = self.view.opened.get(number)
-        stays_gist = self.memory is not None and memory_blocks.stays_gist(self.memory.entry(number).page, self.view)
-        if opening is None or stays_gist:
+        if opening is None or self.memory is None:
             self.open_page(number, OpenedBy.PERSON)
+        elif any(
+            shortens(self.memory.book, self.memory.entry(number).page, self.view)
+            for shortens in (memory_blocks.excerpt_of, memory_blocks.stays_gist)
+        ):
+            self.view.opened[number] = replace(opening, whole=True)
+            self._change()
         else:
             self.close_page(number)
         self.bring_into_view(number)
@@ -198,7 +209,7 @@ class MemoryPane(LongText):
         opening = view.opened.get(number)
         wanted = view.wanted if view.wanted and view.wanted[0] == number else None
         marks = number == view.here, number in view.pinned, number in view.refused, wanted
-        shows = entry, digits, *marks, opening and (opening, view.beside)
+        shows = entry, digits, *marks, opening and (opening, view.cited, view.beside)
         known = self._made.get(number)
         if known is None or known[0] != shows:
             known = self._made[number] = shows, memory_blocks.entry_blocks(memory, entry, view, self.begins)
