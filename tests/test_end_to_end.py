@@ -42,6 +42,8 @@ def test_a_book_is_read_asked_about_and_reopened_at_the_same_place(tmp_path: Pat
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         run.wait_for("The Ferry", "Marta found a letter")
         read_to_the_end(run)
+        run.press("\x1b")
+        run.wait_until_gone("end the tour")
         run.press("]]]")
         run.wait_for("On day 4 of the passage, at bell 4", "Looking")
         run.press("\r")

@@ -5,19 +5,12 @@ from typing import Any
 
 import pytest
 from rich.console import RenderableType
-from textual import _wait
 from textual._compositor import Compositor
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
 from tests.session.conftest import scripted_reader
 from tests.tui.scripted import ScriptedReader
-
-
-@pytest.fixture(scope="session", autouse=True)
-def watched_closely() -> None:
-    """Textual's pilot looks for 20 ms, twice a key, whether the app still works: half of that tells as much."""
-    _wait.SLEEP_GRANULARITY, _wait.SLEEP_IDLE = 0.01, 0.0005
 
 
 @pytest.fixture(scope="session", autouse=True)

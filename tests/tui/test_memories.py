@@ -70,7 +70,7 @@ async def test_another_preset_makes_a_second_memory(tmp_path: Path) -> None:
         await pilot.press("down", "down", "down", "enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(built_in_presets()["meeting"]))
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
-        assert "as a meeting" in text_of(app)
+        await until(pilot, lambda: "as a meeting" in text_of(app))
     assert any(built_in_presets()["meeting"].keep in call.text for call in engine.calls)
     assert {(one.focus.preset.name, one.complete) for one in kept(tmp_path)} == {("fiction", True), ("meeting", True)}
 
@@ -84,7 +84,7 @@ async def test_a_memory_for_a_question_is_chosen_and_left_by_keyboard(tmp_path: 
         await pilot.press("enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK.replace(" ", "_")))
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
-        assert "to find out: who_minds" in text_of(app)
+        await until(pilot, lambda: "to find out: who_minds" in text_of(app))
         calls = len(engine.calls)
         await chooser(pilot, "C")
         shown = text_of(app)

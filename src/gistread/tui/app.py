@@ -61,6 +61,7 @@ class GistreadApp(App[None]):
         model: str = "",
         path: Path | None = None,
         make_engine: "Callable[[str], Engine] | None" = None,
+        tour: bool = False,
     ) -> None:
         super().__init__()
         self.paths = paths
@@ -69,6 +70,7 @@ class GistreadApp(App[None]):
         self.failure: GistreadError | None = None  # why the named book cannot be opened, if that ended the app
         self._first = book
         self._first_path = path
+        self._tour = tour  # whether the first book is shown with the tour
         self._palettes, self._problems = themes.read_themes(themes.packaged_themes(), paths.themes)
         keymap, key_problems = commands.check_keys(config.keys)
         self._problems += key_problems
@@ -108,7 +110,8 @@ class GistreadApp(App[None]):
             self.notify("\n".join(self._problems), severity="warning", timeout=10)
 
     def open_book(self, book: Opened, path: Path | None = None, look_at: Opening | None = None) -> None:
-        self.push_screen(ReadingScreen(book, self.services, path=path, look_at=look_at))
+        self.push_screen(ReadingScreen(book, self.services, path=path, tour=self._tour, look_at=look_at))
+        self._tour = False
 
     def _cannot_open(self, error: GistreadError) -> None:
         if self._first is not None:
@@ -386,7 +389,8 @@ def run(book: Opened | None, *, paths: Paths, config: Config, model: str = "", p
     return_freed_memory()
     if os.environ.get("TERM") in KITTY_TERMS:
         os.environ.setdefault("COLORTERM", "truecolor")  # ssh does not pass it on
-    app = GistreadApp(book, paths=paths, config=config, model=model, path=path)
+    first_start = not UserData(paths).recent()
+    app = GistreadApp(book, paths=paths, config=config, model=model, path=path, tour=first_start)
     with terminal_order_off(config.bidi, os.environ):
         app.run()
     if app.failure is not None:

@@ -43,6 +43,7 @@ from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.input_line import InputLine, QuestionInput
 from gistread.tui.widgets.lines import Actions, HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
+from gistread.tui.widgets.tour import Tour
 
 if TYPE_CHECKING:
     from gistread.session.session import Session
@@ -55,13 +56,14 @@ class ReadingScreen(BookScreen):
     AUTO_FOCUS = "#book"
 
     def __init__(
-        self, book: Book | Path, services: AppServices, *, path: Path | None, look_at: Opening | None = None
+        self, book: Book | Path, services: AppServices, *, path: Path | None, tour: bool, look_at: Opening | None = None
     ) -> None:
         """`look_at`: the place in the book that the library leads to; Escape leads back."""
         super().__init__(classes=f"-{Pane.BOOK}-pane")
         self._source = book
         self._services = services
         self._path = book if isinstance(book, Path) else path
+        self._tour = tour
         self._look_at = look_at
         self._looked = False
         self._left = threading.Event()  # set when the screen is closed, also before the book is open
@@ -168,6 +170,8 @@ class ReadingScreen(BookScreen):
         controllers.navigation.jumps.restore(saved.behind)
         controllers.typography.apply_text_order()
         self.redraw_lines()
+        if self._tour:
+            self.action_start_tour()
         if notices := "\n".join(filter(None, (*book.notices, notice))):
             self.notify(notices, timeout=8)
         self.call_after_refresh(lambda: self.run_worker(self._start_session(controllers)))
@@ -241,6 +245,12 @@ class ReadingScreen(BookScreen):
             if inspect.isawaitable(result):
                 await result
 
+    def on_key(self, event: events.Key) -> None:
+        for tour in self.query_children(Tour) if self.focused is self.book_pane else ():
+            tour.key(event)
+        if self.controllers is not None:
+            self.lines.show_keys(self.controllers)
+
     async def action_cancel(self) -> None:
         """Cancel the innermost thing: a typed question, speech, an answer, a search. Reading along goes on."""
         controllers, panes = self.controllers, self.panes
@@ -268,6 +278,14 @@ class ReadingScreen(BookScreen):
             panes.leave_focus_mode()
             panes.unseen_answer = False
         self.redraw_lines()
+
+    def action_start_tour(self) -> None:
+        self.query_children(Tour).remove()
+        self.mount(Tour(self._services), after="#panes")
+
+    def action_tour(self, on: int) -> None:
+        for tour in self.query_children(Tour):
+            tour.step(bool(on))
 
     def action_open_page(self) -> None:
         """Accept a proposed page, or open what is chosen in the pane: a link, a line of an answer, a page."""
@@ -352,4 +370,6 @@ class ReadingScreen(BookScreen):
         if event.widget is self.book_pane and self.controllers is not None:
             self.controllers.pages.book_focused()
         self.panes.focused(event.widget.id)
+        for tour in self.query_children(Tour):
+            tour.display = event.widget is self.book_pane  # Its keys work there.
         self.redraw_lines()

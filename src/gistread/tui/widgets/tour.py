@@ -1,0 +1,76 @@
+"""A short tour in four steps below the panes, which stay usable."""
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Static
+
+from gistread.tui.commands import display_key
+from gistread.tui.services import AppServices
+from gistread.tui.widgets.lines import Actions
+
+STEPS = (
+    (
+        "The book",
+        "{page-down} and {page-up} turn the page, {find} searches, {contents} lists the chapters. "
+        "Nothing moves unless you move it.",
+    ),
+    (
+        "The memory",
+        "A model reads along and writes a gist of each section. {next-pane} goes there, {open-page} opens "
+        "the text of one, {memory} hides the memory.",
+    ),
+    (
+        "Questions",
+        "{ask} asks about the book. Answers name their sources: {citation-1} to 9 follow them, {back} goes back.",
+    ),
+    (
+        "The model",
+        "{choose-model} chooses a model; {resume} lets it read along, or pauses it. "
+        "The starter is a small model, for trying out: larger ones understand more. {help} lists all keys.",
+    ),
+)
+
+
+class Tour(Vertical):
+    """Enter or a click shows the next step, Escape ends the tour; all other keys keep their meaning."""
+
+    DEFAULT_CSS = """
+    Tour { height: auto; padding: 0 2; background: $gr-panel; border-top: solid $gr-accent; }
+    Tour #tour-title { color: $gr-accent; text-style: bold; }
+    Tour Actions { margin-top: 0; }
+    """
+
+    def __init__(self, services: AppServices) -> None:
+        super().__init__(id="tour")
+        self._services = services
+        self._at = 0
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="tour-title", markup=False)
+        yield Static("", id="tour-text", markup=False)
+        yield Actions()
+
+    def on_mount(self) -> None:
+        self._show()
+
+    def key(self, event: events.Key) -> None:
+        """A key that was pressed on the screen."""
+        if event.key in ("enter", "escape"):
+            event.stop()
+            self.step(event.key == "enter")
+
+    def step(self, on: bool) -> None:
+        """Go on, or end the tour."""
+        self._at += 1
+        if on and self._at < len(STEPS):
+            self._show()
+        else:
+            self.remove()
+
+    def _show(self) -> None:
+        title, text = STEPS[self._at]
+        self.query_one("#tour-title", Static).update(f"{self._at + 1} of {len(STEPS)} · {title}")
+        self.query_one("#tour-text", Static).update(self._services.with_keys(text))
+        steps = (display_key("enter"), "next", "tour(1)"), (display_key("escape"), "end the tour", "tour(0)")
+        self.query_one(Actions).show_actions(*steps[self._at == len(STEPS) - 1 :])

@@ -1,0 +1,27 @@
+"""The tour: four steps, skippable, at the first start and on request."""
+
+from pathlib import Path
+
+from gistread.config import Config
+from gistread.tui.app import GistreadApp
+from gistread.tui.widgets.tour import STEPS, Tour
+from tests.tui.books import long_book
+from tests.tui.scripted import opened, paths_in, text_of, until
+
+
+async def test_the_tour_has_four_steps_and_leaves_the_book_usable(tmp_path: Path) -> None:
+    app = GistreadApp(long_book(20), paths=paths_in(tmp_path), config=Config(), tour=True)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        for number, (title, _) in enumerate(STEPS, start=1):
+            await until(pilot, lambda said=f"{number} of 4 · {title}": said in text_of(app))
+            assert ("Enter next" in text_of(app)) is (number < 4)
+            if number == 2:
+                await pilot.press("space")
+                await until(pilot, lambda: screen.book_pane.place > 0)
+            await pilot.press("enter")
+        await until(pilot, lambda: not screen.query(Tour))
+        await pilot.press("f2")
+        await until(pilot, lambda: "1 of 4" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: not screen.query(Tour))
