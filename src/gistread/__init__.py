@@ -5,7 +5,7 @@ Names are imported on first use, so that `import gistread` is cheap. `__init__.p
 
 from importlib import import_module
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _NAMES = {
     "book.model": ("Book",),
