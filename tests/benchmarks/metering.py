@@ -57,10 +57,16 @@ class MeteredEngine(LlamaEngine):
         """`gist_tokens`: exact length of each gist; 0: as the model ends it."""
         super().__init__(model, adapter=adapter, cache=cache, snapshots=snapshots)
         self._gist_tokens = gist_tokens
-        if gist_tokens:  # The guard would reject what such a model writes
-            mock.patch.multiple(gisting, find_fault=lambda _: None, find_final_fault=lambda _: None).start()
+        # The guard would reject what such a model writes.
+        self._unguarded = mock.patch.multiple(gisting, find_fault=lambda _: None, find_final_fault=lambda _: None)
+        if gist_tokens:
+            self._unguarded.start()
         self.costs: list[Cost] = []
         self._latest: dict[asyncio.Task[object] | None, Cost] = {}
+
+    async def close(self) -> None:
+        self._unguarded.stop()
+        await super().close()
 
     def reject(self, start: int, draft: str) -> None:
         """Called in the task that makes the gist, with an empty draft when the attempt was rejected."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gistread.engine.llama.worker import sampling
+from gistread.engine.llama.worker.chat_template import ChatTemplate
 from gistread.engine.llama.worker.sampling import OptionSampler
 from gistread.engine.llama.worker.weights import Weights
 from tests.benchmarks.lowlevel import load
@@ -25,7 +26,7 @@ OPTIONS = (
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Weights:
     path = write_vocabulary(tmp_path_factory.mktemp("vocabulary") / "v.gguf", "gpt-2", trained(3))
-    return Weights(load(path, vocabulary_only=True), "")
+    return Weights(load(path, vocabulary_only=True), ChatTemplate(""))
 
 
 @pytest.mark.parametrize("options", OPTIONS[:4], ids=lambda options: options[0])
@@ -55,6 +56,6 @@ def test_a_model_without_the_letters_of_an_option_says_so(tmp_path: Path) -> Non
         ),
         {},
     )
-    few = Weights(load(path, vocabulary_only=True), "")
+    few = Weights(load(path, vocabulary_only=True), ChatTemplate(""))
     with pytest.raises(ValueError, match="no tokens that spell"):
         OptionSampler(few, ["xyz", "uvw"]).sample(None, 0)  # type: ignore[arg-type]
