@@ -68,7 +68,7 @@ class Recording:
         await self.watch(self.answered)
         self.look(2500)
         await self.press("1", ms=300)
-        await self.pilot.pause(2)  # no other key follows: it is no count
+        await self.pilot.pause(2)
         self.look(4000)
 
     async def watch(self, over: Callable[[], object], *, every_s: float = 0.4) -> None:

@@ -1,6 +1,6 @@
 """GraphReader: a rational plan, five paths through the graph of key elements, and one answer (sections 3.3 and 3.4).
 
-Missing facts are extracted first (`memory/facts.py`, `memory/facts.py`). The model plans and chooses the initial
+Missing facts are extracted first (`memory/facts.py`). The model plans and chooses the initial
 elements; a path with its own notebook starts at each (`graph_path.py`), all concurrently. The answer is written from
 all notebooks, each note once, or from the facts nearest to the question if no path noted anything.
 """
