@@ -3,15 +3,8 @@
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO
 
-import orjson
-import pytest
-
-from gistread.book.formats.pdf import worker
 from gistread.book.formats.pdf.book import read_pdf
-from gistread.book.formats.pdf.pages import Font, PdfDocument
-from gistread.book.formats.pdf.process import add_record
 from gistread.book.model import Book
 
 FONTS = {
@@ -193,17 +186,8 @@ def _escaped(text: str) -> str:
 
 
 def read(*sheets: Sheet, **how: object) -> Book:
-    """Read a book of these pages, with PDFium in this process: it trusts them, and a process takes longer."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gistread.book.formats.pdf.book.read_document", _document_of)
-        return read_pdf(io.BytesIO(pdf(sheets, **how)), "book.pdf")  # type: ignore[arg-type]
-
-
-def _document_of(stream: BinaryIO, cancelled: object) -> PdfDocument:
-    document, fonts = PdfDocument(), list[Font]()
-    for record in worker.read(stream, 0):
-        add_record(document, fonts, orjson.loads(orjson.dumps(record)))
-    return document
+    """Read a book of these pages."""
+    return read_pdf(io.BytesIO(pdf(sheets, **how)), "book.pdf")  # type: ignore[arg-type]
 
 
 def width_of(text: str, size: float) -> float:

@@ -95,8 +95,9 @@ class TestParagraphs:
         half = "<m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>a+b</m:t></m:r></m:den></m:f>"
         assert texts(p(f"{r('x = ')}<m:oMath>{half}</m:oMath>")) == ["x = 1/(a+b)"]
         cells = "".join(f"<m:e><m:r><m:t>{cell}</m:t></m:r></m:e>" for cell in "ab")
-        rows = f"<m:m><m:mr>{cells}</m:mr><m:mr>{cells}</m:mr></m:m>"
-        assert texts(p(f"<m:oMath>{rows}</m:oMath>")) == ["a b; a b"]
+        hat = "<m:acc><m:e><m:r><m:t>x</m:t></m:r></m:e></m:acc>"
+        rows = f"<m:m><m:mr>{cells}</m:mr><m:mr>{cells}</m:mr></m:m>{hat}"
+        assert texts(p(f"<m:oMath>{rows}</m:oMath>")) == ["a b; a b x̂"]
 
 
 class TestLists:
@@ -177,8 +178,10 @@ class TestWords:
                 + f"<w:ins>{r('rained')}</w:ins><w:del><w:r><w:delText>snowed</w:delText></w:r></w:del>"
                 + r(".")
             ),
+            p(r("One "), properties="<w:rPr><w:del/></w:rPr>"),
+            p("paragraph."),
         )
-        assert book.text == "It rained."
+        assert book.text == "It rained.\n\nOne paragraph."
         assert book.notices == ("The document holds tracked changes; it was read as if all of them had been accepted.",)
 
     def test_hidden_words_are_counted(self) -> None:
@@ -188,9 +191,10 @@ class TestWords:
     def test_a_field_without_an_end_hides_no_later_paragraph(self) -> None:
         assert texts(p("One"), p('<w:r><w:fldChar w:fldCharType="begin"/></w:r>'), p("Two")) == ["One", "Two"]
 
-    def test_descriptions_of_diagrams_are_read(self) -> None:
+    def test_drawn_letters_and_descriptions_of_diagrams_are_read(self) -> None:
+        drawn = '<w:r><w:pict><v:shape><v:textpath string="Big letters"/></v:shape></w:pict></w:r>'
         diagram = '<w:r><w:drawing><wp:inline><wp:docPr id="1" descr="A cycle"/></wp:inline></w:drawing></w:r>'
-        assert texts(p(diagram)) == ["[A cycle]"]
+        assert texts(p(drawn), p(diagram)) == ["Big letters", "[A cycle]"]
 
     def test_comments_are_left_out_with_a_notice(self) -> None:
         book = read(p(r("It rained.") + "<w:r><w:commentReference w:id='1'/></w:r>"))
@@ -202,6 +206,14 @@ class TestWords:
             p("<w:r><w:sym w:char='F0E0'/><w:t>a</w:t><w:noBreakHyphen/><w:softHyphen/><w:t>b</w:t></w:r>")
         ) == ["→a‑b"]
         assert texts(p(f"<w:r>{ruby}</w:r>")) == ["雪（ゆき）"]
+
+    def test_languages_of_runs_are_kept(self) -> None:
+        book = read(p(r("It rained and rained. ", '<w:lang w:val="en-GB"/>') + r("Pluie", '<w:lang w:val="fr-FR"/>')))
+        assert book.language == "en-GB"
+        assert [(f.language, book.text[f.start : f.end]) for f in book.language_spans] == [("fr-FR", "Pluie")]
+
+    def test_a_default_language_that_contradicts_the_text_is_ignored(self) -> None:
+        assert read(p(r("Шёл дождь, и снег шёл тоже.", '<w:lang w:val="en-US"/>'))).language == ""
 
 
 class TestLinks:
@@ -251,6 +263,18 @@ class TestLinks:
         ]
         assert [kind for kind, _ in paragraphs(book)][3:] == [ParagraphKind.NOTE] * 4
         assert chapters(book) == [(1, "Rain"), (1, "Notes")]
+
+    def test_note_references_may_have_custom_signs(self) -> None:
+        book = read(
+            p(
+                r("It")
+                + '<w:r><w:footnoteReference w:customMarkFollows="1" w:id="2"/><w:t>*</w:t></w:r>'
+                + r(" rained.")
+            ),
+            parts={"footnotes": self.NOTES},
+        )
+        assert book.text == "It[*] rained.\n\n* A note.\n\nMore."
+        assert links(book) == [("[*]", "* A note.\n\nMore.")]
 
 
 class TestPictures:
@@ -304,10 +328,15 @@ class TestDocument:
         with pytest.raises(BookError, match="more tags than any book"):
             open_bytes(docx("<w:p/>" * 200), "x.docx")
 
-    def test_extreme_nesting_is_refused(self) -> None:
+    def test_extreme_nesting_is_refused_or_read(self) -> None:
         deep = "<w:sdt><w:sdtContent>" * 100 + p("deep") + "</w:sdtContent></w:sdt>" * 100
-        with pytest.raises(BookError, match="cannot be read as a Word document"):
-            read(p("It rained."), deep)
+        assert texts(p("It rained."), deep)[0] == "It rained."
+
+    @pytest.mark.parametrize("tag", ["w:tbl><w:tr><w:tc", "w:sdt><w:sdtContent", "w:ins"])
+    def test_words_nested_too_deeply_are_read(self, tag: str) -> None:
+        closing = "".join(f"</{name}>" for name in reversed(tag.split("><")))
+        nested = "".join(f"<{tag}>{p(f'w{number}')}" for number in range(400)) + closing * 400
+        assert read(nested).text.split() == [f"w{number}" for number in range(400)]
 
     @pytest.mark.parametrize("what", ["&#xd800;", "&#1;", "\x01"])
     def test_invalid_xml_characters_are_ignored(self, what: str) -> None:

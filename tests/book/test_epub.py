@@ -121,7 +121,7 @@ class TestMetadata:
         [
             ("", '<item id="c" href="c.jpg" media-type="image/jpeg" properties="cover-image"/>', ""),
             ('<meta name="cover" content="c"/>', '<item id="c" href="c.jpg" media-type="image/jpeg"/>', ""),
-            ("", "", '</spine><guide><reference type="cover" href="c.jpg"/></guide><spine>'),
+            ("", "", '</spine><guide><reference type="cover" href="cover.xhtml"/></guide><spine>'),
         ],
     )
     def test_the_cover_is_found_in_every_version(self, metadata: str, manifest: str, spine: str) -> None:
@@ -129,6 +129,7 @@ class TestMetadata:
         files: dict[str, str | bytes] = {
             "a.xhtml": page("<p>a</p>"),
             "c.jpg": b"",
+            "cover.xhtml": page('<div><img src="c.jpg" alt="Cover"/></div>'),
         }
         assert open_bytes(epub(files, opf), "x").cover == "OEBPS/c.jpg"
 
@@ -144,18 +145,15 @@ class TestMetadata:
         files = {"a.xhtml": page("<p>a</p>").replace("<html ", '<html xml:lang="cy" ')}
         assert open_bytes(epub(files), "x").language == "cy"
 
-    def test_text_outside_the_reading_order_is_counted(self) -> None:
-        listed = package(["a.xhtml"], manifest='<item id="b" href="b.xhtml" media-type="application/xhtml+xml"/>')
-        book = open_bytes(epub({"a.xhtml": page("<p>In</p>"), "b.xhtml": page("<p>Out</p>")}, listed), "x")
-        assert (book.text, book.notices) == ("In", ("1 text file outside the reading order was left out.",))
-
-    def test_pages_in_another_language_are_marked(self) -> None:
+    def test_bilingual_pages_are_marked_and_a_wrong_package_language_is_ignored(self) -> None:
         files = {
             f"{name}.xhtml": page(f"<p>{name} <i>x</i></p>").replace("<html ", f'<html xml:lang="{name}" ')
             for name in ("en", "de", "en-GB")
         }
-        book = open_bytes(epub(files, package(list(files), metadata="<dc:language>en</dc:language>")), "x")
-        assert [book.text[f.start : f.end] for f in book.language_spans] == ["de x"]
+        for language, foreign in (("en", ["de x"]), ("fr", [])):
+            metadata = f"<dc:language>{language}</dc:language>"
+            book = open_bytes(epub(files, package(list(files), metadata=metadata)), "x")
+            assert [book.text[f.start : f.end] for f in book.language_spans] == foreign
 
 
 class TestParagraphs:
@@ -270,6 +268,11 @@ class TestDamage:
         book = open_bytes(epub({"a.xhtml": page("<p>It rained.</p>")}, package(["a.xhtml", "gone.xhtml"])), "x")
         assert book.text == "It rained."
         assert book.notices == ("OEBPS/gone.xhtml is missing; it was left out.",)
+
+    def test_text_outside_the_reading_order_is_counted(self) -> None:
+        listed = package(["a.xhtml"], manifest='<item id="b" href="b.xhtml" media-type="application/xhtml+xml"/>')
+        book = open_bytes(epub({"a.xhtml": page("<p>In</p>"), "b.xhtml": page("<p>Out</p>")}, listed), "x")
+        assert (book.text, book.notices) == ("In", ("1 text file outside the reading order was left out.",))
 
     def test_a_book_without_text_is_refused(self) -> None:
         with pytest.raises(BookError, match="without readable text"):

@@ -71,9 +71,13 @@ class TestFile:
         assert_keeps_promises(book)
         assert "снег" in book.text
 
-    def test_a_book_nested_too_deeply_is_refused(self) -> None:
-        with pytest.raises(BookError, match="not a valid FictionBook"):
-            open_bytes(fb2(f"<body>{'<section>' * 240}<p>Дождь</p>{'</section>' * 240}</body>"), "x")
+    @pytest.mark.parametrize("tag", ["cite", "p><emphasis", "section"])
+    @pytest.mark.parametrize("depth", [120, 240, 2000])
+    def test_words_nested_too_deeply_are_read(self, tag: str, depth: int) -> None:
+        closing = "".join(f"</{name}>" for name in reversed(tag.split("><")))
+        words = [f"w{number}" for number in range(depth)]
+        nested = "".join(f"<{tag}>{word} " for word in words) + closing * depth
+        assert open_bytes(fb2(f"<body><section>{nested}</section></body>"), "x").text.split() == words
 
     def test_words_lost_with_damaged_markup_are_counted(self) -> None:
         book = open_bytes(fb2("<body><section><p>Дождь</p></section></body></FictionBook><p>и снег</p>"), "x")

@@ -143,7 +143,7 @@ class TestXml:
 
 class TestPackages:
     def test_contents_are_read_to_a_limited_depth(self) -> None:
-        nested = '<li><a href="a.xhtml#p">Rain</a><ol>' * 30 + "</ol></li>" * 30
+        nested = '<li><a href="a.xhtml#p">Rain</a><ol>' * 100 + "</ol></li>" * 100
         item = '<item id="nav" href="nav.html" media-type="application/xhtml+xml" properties="nav"/>'
         files = {"nav.html": page(f"<nav><ol>{nested}</ol></nav>"), "a.xhtml": page('<p id="p">It rained.</p>')}
         book = open_bytes(epub(files, package(["a.xhtml"], manifest=item)), "x")
@@ -219,7 +219,7 @@ class TestPages:
 
         assert from_below(0) == from_below(100) == "deep down"
 
-    @pytest.mark.parametrize("tags", ["<font>", "<b><i>", "<div>", "<h1>"])
+    @pytest.mark.parametrize("tags", ["<font>", "<b><i>", "<div>", "<ul><li>", "<table><tr><td>", "<h1>"])
     def test_elements_that_are_never_closed_lose_no_word(self, tags: str) -> None:
         words = [f"word{number}" for number in range(1500)]
         body = "".join(f"{tags} {word} " for word in words) + "<h2>Part</h2><p>The <b>end</b>.</p>"

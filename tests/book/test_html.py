@@ -57,9 +57,13 @@ class TestEncoding:
 
 class TestMetadata:
     def test_metadata_comes_from_the_head(self) -> None:
-        head = '<title>The Rain | A Site</title><meta name="author" content="Jane Doe">'
+        head = (
+            '<title>The Rain | A Site</title><meta name="author" content="Jane Doe">'
+            '<link rel="coverpage" href="images/cover.jpg">'
+        )
         book = open_bytes(f'<html lang="en-GB"><head>{head}</head><body><h1>The Rain</h1><p>It'.encode(), "x.html")
         assert (book.title, book.authors, book.language) == ("The Rain", ("Jane Doe",), "en-GB")
+        assert book.cover == "images/cover.jpg"
 
     @pytest.mark.parametrize(
         ("content", "authors"),
@@ -79,7 +83,7 @@ class TestMetadata:
 
 
 class TestText:
-    @pytest.mark.parametrize("name", ["noscript", "video", "object"])
+    @pytest.mark.parametrize("name", ["noframes", "NOEMBED", "iframe", "noscript", "video", "object"])
     def test_the_text_of_replaced_elements_has_no_markup(self, name: str) -> None:
         assert read(f"<p>One</p><{name}><p>Two <b>three</b> &amp; four</p></{name}>").text.split() == (
             ["One", "Two", "three", "&", "four"]
@@ -157,11 +161,12 @@ class TestFurniture:
         book = read(
             '<a class="skip-link" href="#m">Skip to content</a><header><a href="/">Home</a> <a href="/x">Books</a>'
             "</header><nav><p><a href='/a'>A</a></nav>"
+            "<div id='onetrust-consent-sdk'><h2>Your privacy</h2><p>We and our partners.</div>"
             "<script>let a</script><noscript>Turn on scripts</noscript><main id=m><h1>Rain</h1><p>It rained.</main>"
             "<footer><a href='/i'>Imprint</a> <a href='/p'>Privacy</a></footer>"
         )
         assert [text for _, text in paragraphs(book)] == ["Rain", "It rained."]
-        assert book.notices == ("11 words of menus and the like were left out.",)
+        assert book.notices == ("17 words of menus and the like were left out.",)
 
     def test_an_unclosed_navigation_keeps_the_page(self) -> None:
         assert "It rained all day." in read("<nav><a href='/'>Home</a><h1>Rain</h1><p>It rained all day.").text

@@ -113,6 +113,15 @@ def test_a_picture_of_a_fictionbook_zipped_or_not(tmp_path: Path, zipped: bool) 
         read_image(path, "none.png")
 
 
+def test_pictures_of_a_converted_book_come_from_the_conversion(tmp_path: Path) -> None:
+    path = tmp_path / "book.mobi"
+    path.write_bytes(bytes(60) + b"BOOKMOBI" + bytes(100))
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "1.png").write_bytes(PIXELS)
+    with pytest.raises(BookError, match="converted"):
+        read_image(path, "images/1.png")
+
+
 def test_an_embedded_picture_is_found_by_its_number(tmp_path: Path) -> None:
     path = tmp_path / "rain.html"
     address = "data:image/png;base64," + base64.b64encode(PIXELS).decode()

@@ -100,6 +100,18 @@ class TestNotes:
                 id="InDesign",
             ),
             pytest.param('rain<a href="#n">[*]</a>', '<p id="n">* A note.</p>', "* A note.", id="the same sign"),
+            pytest.param(
+                'rain<a id="r" href="#n">1</a>',
+                '<p id="n">A note. <a href="#r">↩</a></p>',
+                "A note. ↩",
+                id="an arrow at its end",
+            ),
+            pytest.param(
+                'rain<a id="r" href="#n">1</a>',
+                '<dl><dt id="n"><a href="#r">1</a></dt><dd>A note.</dd></dl>',
+                "1\n\nA note.",
+                id="a list of definitions",
+            ),
         ],
     )
     def test_a_reference_leads_to_the_whole_note(self, text: str, note: str, expected: str) -> None:
@@ -117,6 +129,14 @@ class TestNotes:
             assert book.text.startswith("The rain[")
             assert "\n\n".join(notes(book)) == expected
             assert all(link.target_end is None for link in book.links[1:])
+
+    def test_notes_of_several_paragraphs_end_at_the_next_note(self) -> None:
+        book = read_pages(
+            '<p>Rain<a id="r1" href="#n1">1</a> and wind<a id="r2" href="#n2">2</a>.</p>'
+            '<h2>Notes</h2><p><a id="n1" href="#r1">1</a> A note.</p><p>And more.</p>'
+            '<p><a id="n2" href="#r2">2</a> Another.</p><p>The end.</p>'
+        )
+        assert [words for _, words in links(book)][:2] == ["1 A note.\n\nAnd more.", "2 Another."]
 
     def test_notes_between_paragraphs_do_not_swallow_the_text_around_them(self) -> None:
         book = read_pages(

@@ -96,10 +96,11 @@ def test_pictures_and_html_inside() -> None:
     [
         '---\ntitle: "Rain: A Story" # so\nauthor:\n  - Jane Doe\n  - name: John Roe\n    as: x\nlang: en-GB\n---\n',
         "---\ntitle: 'Rain: A Story'\nauthors: [Jane Doe, \"John Roe\"]\nlanguage: en_GB\nx:\n  y: true\n...\n",
+        '+++\ntitle = "Rain: A Story"\nauthors = ["Jane Doe", "John Roe"]\nlang = "en-GB"\n+++\n',
         "\ufeff---\r\n"
         "title: >\r\n  Rain:\r\n  A Story\r\nauthor:\r\n- Jane Doe\r\n- John Roe\r\n\r\nlang: en-GB\r\n---\r\n",
     ],
-    ids=["YAML", "YAML on one line", "folded"],
+    ids=["YAML", "YAML on one line", "TOML", "folded"],
 )
 def test_front_matter_is_read_as_metadata(front: str) -> None:
     book = read(front + "\nIt rained.\n")
@@ -112,8 +113,9 @@ def test_metadata_as_pandoc_writes_it() -> None:
     assert (book.title, book.authors, book.text) == ("Rain: A Story", ("Jane Doe", "John Roe"), "It rained.")
 
 
-def test_anything_but_front_matter_stays_text() -> None:
-    assert "It rained." in read("---\n\nIt rained.\n\n---\n\nIt went on.").text
+@pytest.mark.parametrize("text", ["---\n\nIt rained.\n\n---\n\nIt went on.", "+++\nIt [rained.\n+++\n\nIt went on."])
+def test_anything_but_front_matter_stays_text(text: str) -> None:
+    assert "It rained." in read(text).text.replace("[", "")
 
 
 def test_a_file_without_words_is_refused() -> None:
@@ -150,6 +152,12 @@ def test_lists_and_quotes_nested_too_deeply_lose_no_word(lines: list[str]) -> No
     assert book.text.endswith("The end.")
 
 
+def test_what_nothing_refers_to_is_counted() -> None:
+    links = "[](http://x.org/0) [Rain][1]\n\n[1]: http://x.org/1\n[2]: http://x.org/2\n[//]: # (a comment)\n"
+    book = read(f"It rained.[^1] {links}\n[^1]: In May.\n[^2]: In June.\n")
+    assert book.notices == ("2 links without words were left out.", "1 unused note was left out.")
+
+
 ALIASES = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
 
 
@@ -159,6 +167,8 @@ ALIASES = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] 
     [
         pytest.param(f"---\n{ALIASES}title: *a11\n---\n", id="aliases"),
         pytest.param(f"---\ntitle: {'[' * 9_000}{']' * 9_000}\n---\n", id="nested YAML"),
+        pytest.param(f"+++\ntitle = {'[' * 4_000}{']' * 4_000}\n+++\n", id="nested TOML"),
+        pytest.param(f"+++\ntitle = {'9' * 9_000}\n+++\n", id="a number of 9,000 digits"),
         pytest.param('---\ntitle: "\\UFFFFFFFF"\n---\n', id="a character beyond Unicode"),
     ],
 )

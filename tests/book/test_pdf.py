@@ -111,6 +111,16 @@ def test_the_heads_of_thousands_of_pages_are_found_in_time() -> None:
     assert all([row.text for row in rows] == ["The Lamp"] for rows in furniture)
 
 
+def test_the_running_head_of_a_single_page_is_left_out() -> None:
+    heads = ["THE CALM", "THE CALM", "THE CALM", "THE STORM", "THE END", "THE END", "THE END"]
+    sheets = [
+        Sheet([Put(150, 570, head, 8), *prose(f"Leaf {number}. {LONG}", f"{OTHER} {number} times.")])
+        for head, number in zip(heads, ("one", "two", "three", "four", "five", "six", "seven"), strict=True)
+    ]
+    text = read(*sheets).text
+    assert not any(head in text for head in heads)
+
+
 def test_running_heads_that_change_with_the_chapters_are_left_out() -> None:
     heads = ["2 THE CALM", "THE HAND 3", "4 THE CALM", "THE GALE 5", "6 THE STORM", "THE END 7"]
     leaves = ("one", "two", "three", "four", "five", "six")
@@ -136,6 +146,15 @@ def test_a_raised_number_before_a_word_stands_apart() -> None:
 
 def test_identical_pages_keep_their_words() -> None:
     assert read(*[Sheet(prose(LONG)) for _ in range(4)]).text.count("The lamp had burned") == 4
+
+
+@pytest.mark.parametrize(("x", "step"), [(30, 1), (380, 2)])
+def test_line_numbers_in_the_margin_are_left_out(x: float, step: int) -> None:
+    lines = prose(LONG, OTHER, THIRD, LONG, OTHER, THIRD, LONG, OTHER, THIRD)
+    numbers = [Put(x, line.y, str(number), 6) for number, line in enumerate(lines, 1) if number % step == 0]
+    book = read(Sheet([*lines, *numbers]), Sheet([*numbers, *lines]))
+    assert texts(book) == [LONG, OTHER, THIRD] * 6
+    assert book.notices == (f"{2 * len(numbers)} line numbers were left out.",)
 
 
 def test_a_column_of_numbers_in_a_table_stays() -> None:
@@ -180,6 +199,12 @@ def test_form_fields_are_read() -> None:
 def test_form_fields_are_read_before_a_viewer_has_drawn_them() -> None:
     form = pdf([Sheet([Put(50, 500, "Name:")], fields=[Put(90, 494, "Ann Lee")])]).replace(b"/AP", b"/Undrawn")
     assert read_pdf(io.BytesIO(form), "form.pdf").text == "Name: Ann Lee"
+
+
+def test_comments_are_counted() -> None:
+    page = pdf([Sheet(prose(LONG), links=[LinkTo(50, 490, 80, 510)])])
+    commented = page.replace(b"/Subtype /Link", b"/Subtype /Text /Contents (Who?)")
+    assert read_pdf(io.BytesIO(commented), "read.pdf").notices == ("1 comment on pages was left out.",)
 
 
 def test_letters_whose_font_does_not_name_them_are_counted_or_refused() -> None:
@@ -366,12 +391,10 @@ def test_pages_that_are_pictures_are_named() -> None:
 @pytest.mark.parametrize("how", ["dead", "silent"])
 def test_a_page_that_crashes_pdfium_is_left_out_with_a_notice(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf_process, "_WORKER", "tests.book.broken_pdf_worker")
-    if how == "silent":
-        monkeypatch.setattr(pdf_process, "_STALLED_S", 6)
+    monkeypatch.setattr(pdf_process, "_STALLED_S", 1.5)
     monkeypatch.setattr(sys, "path", [*sys.path, str(Path(__file__).resolve().parents[2])])
     monkeypatch.setenv("BROKEN_PDF_WORKER", how)
-    data = pdf([Sheet(prose(LONG)), Sheet(prose(OTHER)), Sheet(prose(THIRD))])
-    book = read_pdf(io.BytesIO(data), "book.pdf")
+    book = read(Sheet(prose(LONG)), Sheet(prose(OTHER)), Sheet(prose(THIRD)))
     assert texts(book) == [LONG, THIRD]
     assert book.notices == ("Page 2 could not be read and was left out.",)
 
@@ -380,7 +403,7 @@ def test_a_file_for_which_memory_is_short_is_not_called_damaged(monkeypatch: pyt
     monkeypatch.setattr(pdf_process, "_WORKER", "no.such.worker")
     monkeypatch.setattr(pdf_process, "is_limited_below", lambda size_bytes: True)
     with pytest.raises(BookError, match="not enough memory"):
-        read_pdf(io.BytesIO(pdf([Sheet(prose(LONG))])), "book.pdf")
+        read(Sheet(prose(LONG)))
 
 
 @pytest.mark.parametrize("handler", ["Standard", "Adobe.APS"])

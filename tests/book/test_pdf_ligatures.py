@@ -52,6 +52,10 @@ def test_ligatures_with_letters_of_their_own_do_not_make_a_plain_f_wide() -> Non
     assert read(Sheet(named_ligatures(10))).text == "of first for"
 
 
+def test_ligatures_in_a_page_placed_on_another_stand_in_their_words() -> None:
+    assert read(Sheet(), half_size=named_ligatures(20)).text == "of first for"
+
+
 def test_soft_hyphens_are_read_only_at_line_ends() -> None:
     lines = Put(20, 500, "A wonder-", actual="A won\xadder\xad"), Put(20, 488, "ful keeper", actual="ful kee\xadper")
     assert read(Sheet(lines)).text == "A wonderful keeper"
@@ -78,6 +82,17 @@ def test_letterspaced_words_stay_whole(tracking: float) -> None:
 )
 def test_ligatures_of_bitmap_fonts_of_tex_are_named(codes: str, text: str) -> None:
     assert name_tex_ligatures(codes) == text
+
+
+def test_an_accent_set_over_a_letter_joins_it() -> None:
+    words = [
+        Put(20, 500, "G"),
+        Put(28.05, 500, "¨"),
+        Put(27.22, 500, "odel, "),
+        Put(60, 502, "´"),
+        Put(59, 500, "Emile"),
+    ]
+    assert read(Sheet(words)).text == "Gödel, Émile"
 
 
 def test_words_are_separated_by_distances_without_space_characters() -> None:

@@ -1,6 +1,37 @@
 """Tables of a PDF whose cells have several lines, and readings over East Asian characters."""
 
+import pytest
+
+from gistread.book.model import ParagraphKind
 from tests.book.make_pdf import Put, Sheet, read
+
+ROWS = [
+    [["Oil of", "whales"], ["It burns with a clear", "light and smells"], ["dear"]],
+    [["Tallow"], ["It smokes, and is won-", "derful only for its", "price"], ["cheap in", "winter"]],
+    [["Wax of", "the bees", "of Ely"], ["It is for the church"], ["the dear-", "est of all"]],
+]
+TEXT = (
+    "Oil of whales   It burns with a clear light and smells   dear\n"
+    "Tallow   It smokes, and is wonderful only for its price   cheap in winter\n"
+    "Wax of the bees of Ely   It is for the church   the dearest of all"
+)
+
+
+@pytest.mark.parametrize("share", [0, 0.5, 1], ids=["top", "middle", "bottom"])
+@pytest.mark.parametrize("padding", [0, 6])
+def test_cells_of_several_lines_are_read_one_after_the_other(share: float, padding: float) -> None:
+    puts, top = [], 540.0
+    for row in ROWS:
+        height = max(map(len, row))
+        for left, cell in zip((50, 95, 200), row, strict=True):
+            start = top - 12 * share * (height - len(cell))
+            puts += [Put(left, start - 12 * number, line) for number, line in enumerate(cell)]
+        top -= 12 * height + padding
+    book = read(Sheet(puts))
+    if not padding and share:  # Nothing tells where its rows end
+        assert book.text.split() == TEXT.split()
+    else:
+        assert [(book.text[p.start : p.end], p.kind) for p in book.paragraphs] == [(TEXT, ParagraphKind.TABLE)]
 
 
 def test_columns_of_short_cells_are_read_row_by_row() -> None:
@@ -9,9 +40,17 @@ def test_columns_of_short_cells_are_read_row_by_row() -> None:
     assert read(Sheet(puts)).text.split() == ["Name", "Ann", "Lee", "Born", "1736", "Died", "1784"]
 
 
-def test_readings_over_characters_are_left_out() -> None:
-    base = [Put(50, 500 - 14 * number, "o" * 9, 10, actual="吾輩は猫であるとか") for number in range(3)]
+def test_readings_follow_their_characters_in_brackets() -> None:
+    base = [
+        Put(50, 500, "oo", 10, actual="吾輩"),
+        Put(60, 500, "o", 10, actual="は"),
+        Put(65, 500, "o", 10, actual="猫"),
+    ]
     readings = [Put(50, 509, "oooo", 5, actual="わがはい"), Put(65, 509, "oo", 5, actual="ねこ")]
-    book = read(Sheet([*base, *readings]))
-    assert book.text == "吾輩は猫であるとか" * 3
-    assert book.notices == ("2 readings of characters were left out.",)
+    assert read(Sheet([*base, *readings])).text == "吾輩（わがはい）は猫（ねこ）"
+
+
+def test_readings_beside_no_characters_are_counted() -> None:
+    lines = [Put(50, 500 - 14 * number, "o" * 9, 10, actual="吾輩は猫であるとか") for number in range(3)]
+    book = read(Sheet([*lines, Put(200, 486, "oo", 5, actual="ねこ")]))
+    assert book.notices == ("2 characters of readings (ruby) stand behind their lines, not behind their words.",)

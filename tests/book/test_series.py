@@ -12,6 +12,7 @@ from gistread.book.cache import open_cached
 from gistread.book.images import read_image
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.open import open_book, open_bytes
+from gistread.book.series import MOST_VOLUMES
 from gistread.errors import BookError
 from tests.book.data import epub_book, needs_books, needs_epubs, text_book
 from tests.book.make_epub import epub, package, page
@@ -191,7 +192,7 @@ def test_a_series_names_no_file_outside_its_folder(series: Write, tmp_path: Path
     [
         (b'title = "x"\nvolumes = ["one.epub"', "not a valid series file"),
         (b"Once upon a time there was a text.", "not a valid series file"),
-        (b"volumes = \xff\xfe", "not a valid series file"),
+        (b"volumes = \xff\xfe", "it is not UTF-8"),
         (b"volumes = " + b"[" * 5000 + b"]" * 5000, "not a valid series file"),
         (b'title = "x"', "lists no volumes"),
         (b"volumes = []", "lists no volumes"),
@@ -208,6 +209,7 @@ def test_a_series_names_no_file_outside_its_folder(series: Write, tmp_path: Path
         (b'volumes = ["saga.series"]', "is itself a series"),
         (b'volumes = ["two.txt", "./two.txt"]', "Volumes 1 and 2 of saga.series have the same text"),
         (b'volumes = ["two.txt", "one.epub", "copy.txt"]', "Volumes 1 and 3 of saga.series have the same text"),
+        (b"volumes = " + json.dumps([f"{n}.txt" for n in range(MOST_VOLUMES + 1)]).encode(), "the limit is"),
         (b"#" * 2_000_000, "too large"),
         (b"", "is empty"),
     ],

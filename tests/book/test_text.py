@@ -129,6 +129,13 @@ class TestChapters:
         book = read("\n\n".join(f"CHAPTER {n}\n{wrapped(_LONG)}" for n in range(1, 4)))
         assert [c.title for c in book.chapters] == ["CHAPTER 1", "CHAPTER 2", "CHAPTER 3"]
 
+    def test_unnumbered_headings_are_found_by_the_contents(self) -> None:
+        names = ["Economy", "Where I Lived, and What I Lived For", "Sounds", "Solitude"]
+        contents = "\n".join(f" {name} .... {n}" for n, name in enumerate(names, 1))
+        chapters = "".join(f"\n\n\n{name}\n\n{wrapped(_LONG)}\n\nSo it was.\n" for name in names)
+        book = read(f"A STORY\n\nContents\n\n{contents}\n\n{chapters}")
+        assert [c.title for c in book.chapters] == names
+
     def test_the_books_of_an_epic_are_its_chapters(self) -> None:
         books = "".join(f"\n\n\nBOOK {n}\n\nOF RAIN AND BRIDGES\n\n{wrapped(_LONG)}" for n in range(1, 9))
         assert [(c.title, c.level) for c in read(books).chapters] == [
@@ -166,7 +173,20 @@ class TestEncodings:
             ("utf-8", "Grüße, dit-il — déjà 「はい」"),
             ("utf-8-sig", "Grüße"),
             ("utf-16", "Grüße, 「はい」"),
+            ("utf-16-le", "Plain words, and many of them. Grüße. " * 9),
+            ("utf-16-be", "Plain words, and many of them. Grüße. " * 9),
             ("utf-32", "Grüße"),
+            ("iso2022_jp", "吾輩は猫である。名前はまだ無い。"),
+            ("iso2022_kr", "나는 고양이로소이다. 이름은 아직 없다."),
+            ("hz", "我是猫。名字还没有。"),
+            ("utf-16-be", "吾輩は一匹の猫である。 名前はまだ無い。 一つだけ。"),
+            ("utf-16-le", "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。"),
+            ("utf-16-be", "话说天下大势，分久必合，合久必分。周末七国分争，并入于秦。"),
+            ("utf-16-be", "Шёлдождь,ишёл,ишёл.Потомпошёлснег."),
+            ("utf-16-le", "Itrained,andthensnowed."),
+            ("cp850", "Er hörte die Glocken läuten und wußte, daß es für ihn zu spät war. "),
+            ("cp437", "Il a déjà été très gêné par la forêt brûlée, hélas, où le garçon était allé. "),
+            ("mac_roman", "Il a déjà été très gêné par la forêt brûlée, hélas, où le garçon était allé. "),
             ("cp1252", "« Où êtes-vous allé ? » dit-elle. L’été était déjà passé, hélas… et la forêt brûlée. " * 9),
             ("cp1252", "Er hörte die Glocken läuten und wußte, daß es für ihn zu spät war. " * 9),
             ("cp1252", "El niño soñó con un pingüino. ¿Qué hacía allí? Nadie lo sabía aún. " * 9),
@@ -179,10 +199,16 @@ class TestEncodings:
         assert read(text.encode(encoding)).text == text.strip()
 
     def test_a_guessed_encoding_is_named(self) -> None:
+        assert read("Grüße für Käthe".encode("cp850")).notices == ("The text is not UTF-8; it was read as cp850.",)
         assert open_bytes("# Käthe".encode("cp1252"), "a.md").notices == (
             "The text is not UTF-8; it was read as cp1252.",
         )
         assert read("Grüße".encode("utf-16")).notices == ()
+
+    def test_surrogates_in_utf8_are_joined(self) -> None:
+        book = read("Grüße \ud83d\ude00 und \ud83d mehr".encode("utf-8", "surrogatepass"))
+        assert book.text == "Grüße 😀 und \ufffd mehr"
+        assert len(book.notices) == 1
 
     def test_the_encoding_of_a_gutenberg_header_is_used(self) -> None:
         header = (

@@ -141,11 +141,15 @@ class TestPictures:
         drawn = "<span class='katex-html' aria-hidden='true'><span>x</span><span>2</span></span>"
         assert read(f"<p>Let <span class='katex'>{math}{drawn}</span> be.</p>").text == "Let x² be."
 
-    def test_embedded_files_are_counted(self) -> None:
+    def test_a_formula_in_an_address_is_read_and_other_embedded_files_are_counted(self) -> None:
+        assert (
+            read('<p>Let <embed src="../https://a.example/png.latex?x%5E2%20%2B%20y"/> be.</p>').text
+            == "Let x^2 + y be."
+        )
         film = read_document(etree.fromstring('<html><body><embed src="a.swf"/></body></html>'))
         assert film.left_out == {"embedded file(s)": 1}
 
-    @pytest.mark.parametrize("name", ["video", "audio", "object", "canvas"])
+    @pytest.mark.parametrize("name", ["video", "audio", "object", "canvas", "iframe"])
     def test_words_in_place_of_media_are_read(self, name: str) -> None:
         assert read(f"<{name} src='a'><source src='b'/><p>A film of rain.</p></{name}>").text == "A film of rain."
 
@@ -224,10 +228,10 @@ class TestNotes:
 class TestStyleSheets:
     def test_classes_are_resolved_by_the_style_sheet(self) -> None:
         root = etree.fromstring(
-            "<html><head><style>@charset 'x'; .c1 , span.c2{font-style:italic} "
+            "<html><head><style>@charset 'x'; .c1 , span.c2{font-style:italic} b.c3 { font-weight: normal }"
             "@media screen { .c4 { FONT-WEIGHT: bold } } /* .c5 { font-style: italic } */ p .c5 { font-style: italic }"
             ".c6 { font-variant: small-caps } .c7 { vertical-align: super; color: red }</style></head><body>"
-            "<p><span class='c1'>a</span> <span class='c2'>b</span> <i class='c4'>d</i> "
+            "<p><span class='c1'>a</span> <span class='c2'>b</span> <b class='c3'>c</b> <i class='c4'>d</i> "
             "<span class='c5'>e</span> <span class='c6'>f</span> <span class='c7'>g</span> <b class='c2'>h</b></p>"
             "</body></html>"
         )
@@ -244,10 +248,11 @@ class TestStyleSheets:
             (Style.STRONG, "h"),
         ]
 
-    def test_emphasis_dots_are_emphasis(self) -> None:
-        assert styled(read('<p><span style="-epub-text-emphasis-style: filled dot">b</span></p>')) == [
-            (Style.EMPHASIS, "b")
-        ]
+    def test_emphasis_elements_win_over_the_style_sheet(self) -> None:
+        body = (
+            '<p><em style="font-style: normal">a</em> <span style="-epub-text-emphasis-style: filled dot">b</span></p>'
+        )
+        assert styled(read(body)) == [(Style.EMPHASIS, "a"), (Style.EMPHASIS, "b")]
 
     def test_block_styles_are_inherited_except_by_headings(self) -> None:
         book = read(

@@ -53,7 +53,7 @@ def letters(text: str) -> str:
     return re.sub(r"[^abé雨]", "", text)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(TREES, max_size=6))
 def test_every_letter_is_kept_in_order_with_valid_marks(parts: list[str]) -> None:
     root = etree.fromstring(f'<html xmlns="http://www.w3.org/1999/xhtml"><body>{"".join(parts)}</body></html>')

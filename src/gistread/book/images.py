@@ -9,7 +9,7 @@ from urllib.parse import unquote, unquote_to_bytes
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.open import open_file, read_limited
 from gistread.book.series import volume_path
-from gistread.book.sniff import HEAD_BYTES, ReadableFormat, identify, is_fb2_name
+from gistread.book.sniff import HEAD_BYTES, ConvertibleFormat, ReadableFormat, identify, is_fb2_name
 from gistread.errors import BookError
 
 LIMIT_BYTES = 32 * 1024 * 1024
@@ -44,6 +44,10 @@ def read_image(book: Path, source: str) -> bytes:
 
             if is_embedded(source) and (address := embedded_picture(read_limited(stream, book.name), source)):
                 return _decode_data_url(address)
+    if isinstance(kind, ConvertibleFormat):
+        raise BookError(
+            "Pictures of converted books are not available.", "Convert it to EPUB with Calibre and open that."
+        )
     return _from_folder(book, source)
 
 

@@ -40,6 +40,9 @@ _OTHER_LANGUAGES = (
     "ראשונה שנייה שלישית רביעית חמישית שישית שביעית שמינית תשיעית עשירית",
     "första andra tredje fjärde femte sjätte sjunde åttonde nionde tionde",
 )
+_HEBREW = {letter: value for value, letter in enumerate("אבגדהוזחט", 1)} | {
+    letter: 10 * value for value, letter in enumerate("יכלמנסעפצ", 1)
+}
 _CJK_DIGITS = {char: value for value, char in enumerate("〇一二三四五六七八九")}
 _CJK_UNITS = {"十": 10, "百": 100, "千": 1000}
 
@@ -71,7 +74,14 @@ _WORDS = {
 def parse_number(word: str) -> int | None:
     if word.isascii() and word.isdigit():
         return int(word) if len(word) <= 4 else None
-    return parse_roman(word) or _WORDS.get(word.lower().replace("ё", "е")) or _cjk(word)
+    return parse_roman(word) or _WORDS.get(word.lower().replace("ё", "е")) or _cjk(word) or _hebrew(word)
+
+
+def _hebrew(word: str) -> int | None:
+    """Value of a Hebrew numeral below a hundred, written in letters: י״ב is 12."""
+    letters = word.strip("׳״'\"").replace("״", "").replace("׳", "")
+    values = [_HEBREW[letter] for letter in letters if letter in _HEBREW]
+    return sum(values) if 0 < len(letters) == len(values) <= 2 else None
 
 
 def parse_roman(word: str) -> int | None:

@@ -4,6 +4,7 @@ import io
 import os
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -92,7 +93,8 @@ def read_book(stream: BinaryIO, name: str, *, cancelled: Cancelled = never) -> B
         if not head:
             raise BookError(f"{name} is empty.")
         kind = sniff.identify(head, name)
-        limit_bytes = _ARCHIVE_LIMIT_BYTES if kind in (None, sniff.ReadableFormat.PDF) else LIMIT_BYTES
+        is_read_in_parts = kind in (None, sniff.ReadableFormat.PDF) or isinstance(kind, sniff.ConvertibleFormat)
+        limit_bytes = _ARCHIVE_LIMIT_BYTES if is_read_in_parts else LIMIT_BYTES
         if not isinstance(kind, sniff.UnsupportedFormat) and stream.seek(0, 2) > limit_bytes:
             raise _too_large_error(name, limit_bytes)
         archive = Archive(stream) if kind is None else None
@@ -100,6 +102,8 @@ def read_book(stream: BinaryIO, name: str, *, cancelled: Cancelled = never) -> B
             kind = sniff.identify_zip(archive)
         if isinstance(kind, sniff.UnsupportedFormat):
             raise BookError(f"{name} is {kind.name}. gistread reads {sniff.SUPPORTED_FORMATS}.", kind.advice)
+        if isinstance(kind, sniff.ConvertibleFormat):
+            return _convert(stream, name, kind, cancelled)
         if archive is not None:
             return _read_archive(archive, name, kind)
         if kind is sniff.ReadableFormat.SERIES:
@@ -145,6 +149,18 @@ def _read_archive(archive: Archive, name: str, kind: sniff.ReadableFormat | None
     from gistread.book.formats.epub import read_epub
 
     return read_epub(archive, name)
+
+
+def _convert(stream: BinaryIO, name: str, kind: sniff.ConvertibleFormat, cancelled: Cancelled) -> Book:
+    from gistread.book.formats.calibre import convert_to_epub
+    from gistread.book.formats.epub import read_epub
+
+    made = convert_to_epub(stream, name, kind, cancelled)
+    try:
+        book = read_epub(Archive(made), name)
+    except ArchiveError as error:
+        raise BookError(f"{name} is {kind.name}; what ebook-convert made of it cannot be read: {error}.") from error
+    return replace(book, source_format=kind.suffix.removeprefix("."))
 
 
 def _too_large_error(name: str, limit_bytes: int) -> BookError:

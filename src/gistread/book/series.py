@@ -16,6 +16,7 @@ from gistread.book.normalise import clean_line
 from gistread.book.sniff import HEAD_BYTES, ReadableFormat, identify
 from gistread.errors import BookError
 
+MOST_VOLUMES = 100
 _LIMIT_BYTES = 1024 * 1024
 _LIMIT_CHARACTERS = 64 * 1024 * 1024  # All volumes together; about twenty times War and Peace
 _EXAMPLE = 'Example: title = "…" and volumes = ["one.epub", "two.txt"].'
@@ -71,12 +72,22 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
     try:
         record = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise BookError(f"{name} is not a valid series file: {str(error).rstrip('.')}.", _EXAMPLE) from error
+        reasons = {
+            UnicodeDecodeError: "it is not UTF-8",
+            RecursionError: "it is nested too deeply",
+            ValueError: "a number has too many digits",
+        }
+        reason = reasons.get(type(error), str(error).rstrip("."))
+        raise BookError(f"{name} is not a valid series file: {reason}.", _EXAMPLE) from error
     title, authors, volumes = record.get("title", ""), record.get("authors", []), record.get("volumes")
     if not _is_string_list(volumes) or not volumes:
         raise BookError(f"{name} lists no volumes.", _EXAMPLE)
     if not isinstance(title, str) or not _is_string_list(authors):
         raise BookError(f"In {name}, title must be a string and authors a list of strings.", _EXAMPLE)
+    if len(volumes) > MOST_VOLUMES:
+        raise BookError(
+            f"{name} lists {len(volumes)} volumes; the limit is {MOST_VOLUMES}.", "Split it into two series."
+        )
     if not all(map(str.strip, volumes)):
         raise BookError(f"A volume in {name} has no path.", _EXAMPLE)
     return SeriesFile(

@@ -24,6 +24,14 @@ class ReadableFormat(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class ConvertibleFormat:
+    """A format that Calibre's `ebook-convert` turns into EPUB; its name has an article."""
+
+    name: str
+    suffix: str  # The usual suffix: the converter detects formats by name
+
+
+@dataclass(frozen=True, slots=True)
 class UnsupportedFormat:
     """A format that is known but cannot be read; its name has an article."""
 
@@ -31,7 +39,7 @@ class UnsupportedFormat:
     advice: str = ""
 
 
-FileType = ReadableFormat | UnsupportedFormat
+FileType = ReadableFormat | ConvertibleFormat | UnsupportedFormat
 
 HEAD_BYTES = 4096  # Number of bytes from the start of a file that `identify` needs
 
@@ -40,14 +48,16 @@ _SAVE_AS_DOCX = "Save it as DOCX first (LibreOffice does: soffice --convert-to d
 _UNPACK = "Unpack it and open the book inside."
 
 # (offset, bytes, format)
-_SIGNATURES: tuple[tuple[int, bytes, UnsupportedFormat], ...] = (
-    (60, b"BOOKMOBI", UnsupportedFormat("a Kindle book (MOBI/AZW)", _CONVERT)),
-    (60, b"TEXtREAd", UnsupportedFormat("a PalmDOC book", _CONVERT)),
+_SIGNATURES: tuple[tuple[int, bytes, ConvertibleFormat | UnsupportedFormat], ...] = (
+    (60, b"BOOKMOBI", ConvertibleFormat("a Kindle book (MOBI/AZW)", ".mobi")),
+    (60, b"TEXtREAd", ConvertibleFormat("a PalmDOC book", ".pdb")),
     (0, b"\xeaDRMION\xee", UnsupportedFormat("a Kindle book (KFX) that is protected by DRM")),
     (0, b"CONT\x02\x00", UnsupportedFormat("a Kindle book (KFX)", _CONVERT)),
-    (0, b"ITSF", UnsupportedFormat("a compiled HTML help file (CHM)", _CONVERT)),
+    (0, b"ITOLITLS", ConvertibleFormat("a Microsoft Reader book (LIT)", ".lit")),
+    (0, b"ITSF", ConvertibleFormat("a compiled HTML help file (CHM)", ".chm")),
+    (0, b"L\x00R\x00F\x00", ConvertibleFormat("a Sony book (LRF)", ".lrf")),
     (0, b"AT&TFORM", UnsupportedFormat("a DjVu document")),
-    (0, b"{\\rtf", UnsupportedFormat("an RTF document", _CONVERT)),
+    (0, b"{\\rtf", ConvertibleFormat("an RTF document", ".rtf")),
     (0, b"%!PS", UnsupportedFormat("a PostScript document")),
     (
         0,
@@ -55,9 +65,13 @@ _SIGNATURES: tuple[tuple[int, bytes, UnsupportedFormat], ...] = (
         UnsupportedFormat("an old Microsoft Office document, or one with a password", _SAVE_AS_DOCX),
     ),
     (257, b"ustar", UnsupportedFormat("a tar archive", _UNPACK)),
-    (0, b"\x1f\x8b", UnsupportedFormat("a gzip archive", _UNPACK)),
-    (0, b"7z\xbc\xaf\x27\x1c", UnsupportedFormat("a 7-Zip archive", _UNPACK)),
-    (0, b"Rar!\x1a\x07", UnsupportedFormat("a RAR archive", _UNPACK)),
+    *(
+        (0, signature, UnsupportedFormat(f"{name} archive", _UNPACK))
+        for signature, name in (
+            *((b"\x1f\x8b", "a gzip"), (b"BZh", "a bzip2"), (b"\xfd7zXZ\x00", "an xz")),
+            *((b"\x28\xb5\x2f\xfd", "a Zstandard"), (b"7z\xbc\xaf\x27\x1c", "a 7-Zip"), (b"Rar!\x1a\x07", "a RAR")),
+        )
+    ),
     (0, b"GGUF", UnsupportedFormat("a GGUF model, not a book", "Pass it with --model, together with a book.")),
     (0, b"\x89PNG\r\n\x1a\n", UnsupportedFormat("a PNG image")),
     (0, b"\xff\xd8\xff", UnsupportedFormat("a JPEG image")),
@@ -89,11 +103,25 @@ SERIES_SUFFIX = ".series"
 _HTML_NAMES = frozenset((".html", ".htm", ".xhtml", ".xht", ".shtml"))
 _MARKDOWN_NAMES = frozenset((".md", ".markdown", ".mdown", ".mkdn", ".mkd", ".mdwn", ".qmd", ".rmd"))
 _HEADING_LINE = re.compile(r"^#{1,6} +\S", re.MULTILINE)
+_FENCE = re.compile(r"^(?:```|~~~)[\w-]*\s*$", re.MULTILINE)
+_MARKDOWN_LINK = re.compile(r"!?\[[^\]\n]+\]\([^()\s]+(?:\s\"[^\"\n]*\")?\)")
 _FRONT_MATTER = re.compile(
     r"---[ \t]*\n(?:[^\n]*\n){0,40}?(?:title|author|lang|date)[ \t]*:[^\n]*\n(?:[^\n]*\n){0,40}?(?:---|\.\.\.)[ \t]*\n"
 )
 
+_ZIP_MIMETYPES: dict[bytes, ConvertibleFormat | UnsupportedFormat] = {
+    b"application/vnd.oasis.opendocument.text": ConvertibleFormat("an OpenDocument text (ODT)", ".odt"),
+    b"application/vnd.oasis.opendocument.spreadsheet": UnsupportedFormat("an OpenDocument spreadsheet"),
+    b"application/vnd.oasis.opendocument.presentation": UnsupportedFormat("an OpenDocument presentation"),
+}
+_OFFICE: tuple[tuple[str, ReadableFormat | UnsupportedFormat], ...] = (
+    ("word/", ReadableFormat.DOCX),
+    ("xl/", UnsupportedFormat("a Microsoft Excel workbook (XLSX)")),
+    ("ppt/", UnsupportedFormat("a Microsoft PowerPoint presentation (PPTX)")),
+    ("visio/", UnsupportedFormat("a Microsoft Visio drawing (VSDX)")),
+)
 _MACOS_METADATA = "__macosx/"
+_IMAGES = (".jpg", ".jpeg", ".png", ".gif", ".webp")
 
 
 def identify(head: bytes, name: str = "") -> FileType | None:
@@ -126,7 +154,9 @@ def _by_content(text: str, suffix: str) -> ReadableFormat:
         return ReadableFormat.MARKDOWN
     if _FRAGMENT_START.match(text) or (suffix in _HTML_NAMES and _TAG.search(text)):
         return ReadableFormat.HTML
-    is_markdown = _FRONT_MATTER.match(text) or _HEADING_LINE.search(text)
+    has_headings = len(_HEADING_LINE.findall(text)) >= 2
+    has_marks = _MARKDOWN_LINK.search(text) or len(_FENCE.findall(text)) >= 2
+    is_markdown = _FRONT_MATTER.match(text) or (has_headings and has_marks)
     return ReadableFormat.MARKDOWN if is_markdown else ReadableFormat.TEXT
 
 
@@ -137,17 +167,19 @@ def identify_zip(archive: Archive) -> FileType:
         declared = b""
     if declared == b"application/epub+zip" or archive.find("META-INF/container.xml"):
         return ReadableFormat.EPUB
-    if declared.startswith(b"application/vnd.oasis.opendocument"):
-        return UnsupportedFormat("an OpenDocument file", _CONVERT)
+    if declared in _ZIP_MIMETYPES:
+        return _ZIP_MIMETYPES[declared]
     names = [name.lower() for name in archive.names if not name.lower().startswith(_MACOS_METADATA)]
     if archive.find("[Content_Types].xml"):
-        is_text = any(name.startswith("word/") for name in names)
-        return ReadableFormat.DOCX if is_text else UnsupportedFormat("a Microsoft Office document other than a text")
+        found = (kind for folder, kind in _OFFICE if any(name.startswith(folder) for name in names))
+        return next(found, UnsupportedFormat("a Microsoft Office document of an unknown kind"))
     books = [name for name in names if is_fb2_name(name)]
     if len(books) == 1:
         return ReadableFormat.ZIPPED_FB2
     if books:
         return UnsupportedFormat(f"a zip archive of {len(books)} FictionBooks", _UNPACK)
+    if names and all(name.endswith(_IMAGES) for name in names):
+        return UnsupportedFormat("a comic book or another archive of images")
     return UnsupportedFormat("a zip archive", _UNPACK)
 
 

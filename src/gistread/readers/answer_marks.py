@@ -92,6 +92,9 @@ _SPANS_OF_TIME = tuple(
         (r"half a year", 6),
     )
 )
+# A number of these must be a number of these in the text: "eleven miles" is not "eleven o'clock".
+_UNIT = re.compile(r"[ -]+(mile|yard|f(?:ee|oo)t|inch|day|hour|minute|week|month)(?:e?s)?\b", re.IGNORECASE)
+_UNIT_NEAR = 40  # Characters between a number and its unit
 _ERA = re.compile(r"['’]?s\b|[ -]century\b")  # "1890s", "the nineteenth century"
 _LISTS = re.compile(r"(?:\s+[\w'’-]+){0,3}:")  # "Four men: A, B, C and D" counts what it lists.
 _ABOUT = re.compile(
@@ -187,6 +190,18 @@ class _Text:
                     return True
         return False
 
+    def has_measure(self, value: int, unit: str) -> bool:
+        """Whether a number near this unit has the value."""
+        is_unit = re.compile(r"f(?:ee|oo)t" if unit in ("foot", "feet") else rf"\b{unit}", re.IGNORECASE)
+        for told in (self.shown, self.whole):
+            for found in is_unit.finditer(told):
+                before = told[max(0, found.start() - _UNIT_NEAR) : found.start()].rpartition("\n")[2]
+                near = before + told[found.start() : found.end() + _UNIT_NEAR].partition("\n")[0]
+                spans = {number for spoken, number in _SPANS_OF_TIME if spoken.search(near)}
+                if value in spans or any(value in parts for _, parts in numbers_in(near)):
+                    return True
+        return False
+
     def has_quotation(self, quotation: str, language: str) -> bool:
         """Whether the text has it, but for punctuation, speech tags and what an ellipsis leaves out, or a title."""
         if language != self.language:
@@ -231,7 +246,11 @@ def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
         before = said[:start]
         if said[start:end].lower() == "score":
             continue  # In a game; twenty is "a score of"
-        if value < _LEAST_NUMBER or value in text.numbers or _ERA.match(said, end):
+        unit = _UNIT.match(said, end) if text.language == "en" else None
+        if value < _LEAST_NUMBER or (text.has_measure(value, unit[1].lower()) if unit else value in text.numbers):
+            continue
+        is_told = partial(_has_era if _ERA.match(said, end) else _has_number, value)
+        if _ERA.match(said, end) and any(_has_era(value, str(year)) for year in text.numbers):
             continue
         if text.language != "en" and (value < 100 or not value % 100):
             continue  # The text may have it in words of its language
@@ -241,12 +260,17 @@ def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
         is_near = any(abs(value - number) <= _NEAR * value for number in text.numbers)
         if _LISTS.match(said, end) or (is_near and _ABOUT.search(before)):
             continue
-        if not text.tells_elsewhere(_sentence_around(said, start), partial(_has_number, value)):
+        if unit or not text.tells_elsewhere(_sentence_around(said, start), is_told):
             yield start, end
 
 
 def _has_number(value: int, text: str) -> bool:
     return any(value == number for number, _ in numbers_in(text))
+
+
+def _has_era(value: int, text: str) -> bool:
+    """Whether a year of this decade or century is told: 1897 is one of the 1890s and of the 19th century."""
+    return any(value in (number, number // 10 * 10, number // 100 + 1) for number, _ in numbers_in(text))
 
 
 def _sentence_around(said: str, at: int) -> str:

@@ -1,9 +1,13 @@
-"""Decodes text: by byte order mark, as valid UTF-8, by a declaration, or by its letters."""
+"""Decodes text: by byte order mark, as valid UTF-16 or UTF-8, by a declaration, or by its letters."""
 
 import codecs
+import contextlib
 import re
+import string
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import islice
+from unicodedata import category, name
 
 _MARKS: tuple[tuple[bytes, str], ...] = (
     # UTF-32 little-endian comes first: its mark begins with that of UTF-16.
@@ -19,7 +23,12 @@ _SAMPLE_BYTES = 48 * 1024
 
 # Broken sequences rarer than one in ten are damage in UTF-8, not another encoding.
 _SOUND_FOR_ONE_BROKEN = 10
+_FEWEST_LETTERS = 20
 _MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
+
+# Encodings of East Asian text in ASCII, by their escape sequences.
+_KOREAN = b"\x1b$)C"
+_ASIAN_IN_ASCII = ((_KOREAN, "iso2022_kr"), (b"\x1b$", "iso2022_jp_2"), (b"~{", "hz"))
 
 # Controls that occur in plain text: tab, line ends, form feed, backspace (old typescripts), escape, end of file.
 _TEXT_CONTROLS = b"\t\n\x0b\x0c\r\x08\x1b\x1a"
@@ -40,6 +49,10 @@ _WESTERN = (
     "ëïéèêóüäöáç",  # Dutch
     "éèêëàâçîïôöüñæœÉÆŒ",  # English, with its loans
 )
+# Letters in DOS and Macintosh encodings, and signs in cp1252, which never stand inside a word.
+_SIGN_IN_WORD = re.compile(rb"(?<=[a-z])[\x81-\x84\x87-\x90\x93-\x95\x9f\xa1-\xa4](?=[a-z])")
+_CAPITAL_IN_WORD = re.compile("(?<=[a-z])[À-ÞŒŠŸ](?=[a-z])")
+_LETTER_IN_WORD = re.compile(rb"(?<=[a-z])[\xc0-\xff](?=[a-z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +69,23 @@ def decode(data: bytes) -> Decoded | None:
         if data.startswith(mark):
             return _decode_leniently(data[len(mark) :], encoding)
     # Single-byte or UTF-8 text has at most one control character in fifty bytes.
-    controls = len(data) - len(data.translate(None, _OTHER_CONTROLS))
-    if controls > max(2, len(data) * _MOST_CONTROLS):
+    controls = len(data) - len(data.translate(None, _OTHER_CONTROLS)) if _KOREAN not in data else 0
+    is_binary = controls > max(2, len(data) * _MOST_CONTROLS)
+    has_nuls = data.count(0) >= max(2, len(data) * 0.002)
+    if (is_binary or has_nuls) and (wide := _unmarked_utf16(data, is_binary=is_binary)):
+        return _decode_leniently(data, wide)
+    if is_binary:
         return None
+    for sign, codec in _ASIAN_IN_ASCII if data.isascii() else ():
+        if sign in data and _is_encoded(data, codec):
+            return Decoded(data.decode(codec), codec)
     if _is_encoded(data, "utf-8"):
         return Decoded(data.decode("utf-8"), "utf-8")
+    with contextlib.suppress(UnicodeDecodeError):
+        # Some programs write a character beyond U+FFFF as two surrogates.
+        pairs = data.decode("utf-8", "surrogatepass").encode("utf-16-le", "surrogatepass")
+        text = pairs.decode("utf-16-le", "replace")
+        return Decoded(text, "utf-8", text.count("\ufffd"))
     declared = _DECLARED.search(data[:8192])
     codec = codec_of(declared[1].decode("ascii")) if declared else ""
     if codec and _is_encoded(data, codec):
@@ -75,6 +100,11 @@ def decode(data: bytes) -> Decoded | None:
 
 
 def _guessed_codec(sample: bytes) -> str:
+    if len(_SIGN_IN_WORD.findall(sample)) > len(_LETTER_IN_WORD.findall(sample)):
+        for codec in ("cp850", "cp437", "mac_roman"):
+            text = sample.decode(codec)
+            if _is_western("".join(filter(str.isalpha, text))) and not _CAPITAL_IN_WORD.search(text):
+                return codec
     if _is_western(sample.decode("cp1252", errors="replace")):
         return "cp1252"
     from charset_normalizer import from_bytes  # imported here: most books are UTF-8 and need none of it
@@ -98,6 +128,33 @@ def _is_encoded(data: bytes, codec: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _unmarked_utf16(data: bytes, *, is_binary: bool) -> str:
+    """The codec of UTF-16 without a mark; empty if none fits. `is_binary`: no other encoding can fit."""
+    letters = len(data) - len(data.translate(None, string.ascii_lowercase.encode()))
+    if len(data) % 2 or letters * 2 > len(data):  # In UTF-16, every other byte of Latin letters is 0
+        return ""
+    sample = data[: 2 * _SAMPLE_BYTES]
+    fitting: dict[int, str] = {}  # By the number of Unicode rows in use: the wrong order uses many
+    for encoding in ("utf-16-le", "utf-16-be"):
+        if _is_encoded(data, encoding):
+            text = sample.decode(encoding, "ignore")
+            # Text has almost no other controls and unassigned characters. The wrong order turns spaces and line ends
+            # into such.
+            odd = sum(
+                category(character) in ("Cc", "Cn", "Co") and character not in "\t\n\r\f\x1a" for character in text
+            )
+            has_spaces = not {" ", "\n", "\u3000"}.isdisjoint(text)
+            if odd <= len(text) * 0.001 and (has_spaces or (is_binary and _has_few_scripts(text))):
+                fitting[len({ord(character) >> 8 for character in text})] = encoding
+    return fitting[min(fitting)] if fitting else ""
+
+
+def _has_few_scripts(text: str) -> bool:
+    scripts = Counter(name(letter, "").partition(" ")[0] for letter in text if letter.isalpha())
+    usual = sum(count for _, count in scripts.most_common(3))  # Japanese has three
+    return scripts.total() >= _FEWEST_LETTERS and usual >= scripts.total() * 0.95
 
 
 def _is_western(text: str) -> bool:

@@ -3,7 +3,7 @@
 import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
 from pathlib import PurePath
@@ -15,6 +15,7 @@ from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.formats.elements.inline_elements import (
     MOST_CHARACTERS,
     StyleSheet,
+    is_same_language,
     merge_sheets,
     read_sheet,
 )
@@ -28,6 +29,7 @@ from gistread.book.formats.epub_package import (
     read_package,
     resolve_reference,
 )
+from gistread.book.inline import InlineMark
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import one_line
 from gistread.errors import BookError
@@ -90,6 +92,7 @@ def read_epub(archive: Archive, name: str) -> Book:
     pages = _Pages(archive)
     documents = dict(_documents(pages, package, report))
     has_words = any(document.has_words for document in documents.values())
+    documents = _mark_other_languages(documents, package.language)
 
     def place(path: str, href: str) -> DocumentAnchor | None:
         target, fragment = resolve_reference(href, posixpath.dirname(path))
@@ -147,6 +150,20 @@ def _sheets(archive: Archive) -> Callable[[str, etree._Element], StyleSheet]:
         return together(*filter(None, (archive.find(each) for each in paths if each)))
 
     return linked
+
+
+def _mark_other_languages(documents: Mapping[str, XhtmlDocument], language: str) -> dict[str, XhtmlDocument]:
+    """Mark the pages of a bilingual book in the other language, unless most pages contradict the package."""
+    others = {path for path, each in documents.items() if language and not is_same_language(each.language, language)}
+    if len(others) * 2 > len(documents):
+        return dict(documents)
+    marked = {}
+    for path, document in documents.items():
+        mark = InlineMark(language=document.language)
+        paragraphs = document.paragraphs
+        paragraphs = tuple(each.under(mark) for each in paragraphs) if path in others else paragraphs
+        marked[path] = replace(document, paragraphs=paragraphs)
+    return marked
 
 
 def _chapters(

@@ -25,6 +25,7 @@ class Candidate:
     number: int | None
     title: str
     bare: bool  # Only a number and its keyword: a title may follow in the next block
+    level: int = 0  # Given by Markdown headings only
 
 
 _LONGEST_CHARACTERS = 250
@@ -45,7 +46,7 @@ _CONTENTS = re.compile(
 _DECORATION = " \t_=*~#-—–[]"
 _ARTICLE = re.compile(r"(?:the|das|der|die|den|le|la|el|il|lo|o|a|het|de)\s+", re.IGNORECASE)
 _WORD_NUMBER = re.compile(
-    r"([^\W\d_][\w’'-]*)\.?\s+(?:the\s+|le\s+|la\s+|n[o°º]\.?\s*)?(\w+(?:-\w+)*)(.*)$",
+    r"([^\W\d_][\w’'-]*)\.?\s+(?:the\s+|le\s+|la\s+|n[o°º]\.?\s*)?(\w+(?:-\w+|[״׳]\w*)*)(.*)$",
     re.IGNORECASE | re.DOTALL,
 )
 _NUMBER_WORD = re.compile(r"([\w-]+?)\.?\s+([^\W\d_][\w-]*)(.*)$", re.DOTALL)
@@ -55,6 +56,7 @@ _CJK = re.compile(
 _BARE = re.compile(r"([IVXLCDM]{1,8}|\d{1,3}|[A-Za-z]+(?:-[a-z]+)?|[一二三四五六七八九十百]{1,4})[.):]?$")
 _NUMBER_TITLE = re.compile(r"([IVXLC]{1,8}|\d{1,3})(?:[.):]|\s?[—–-])\s+(\S.*)$", re.DOTALL)
 _PADDED_TITLE = re.compile(r"(0[1-9]|[1-9]\d)\s+([^\W\d_].*)$", re.DOTALL)  # "01 My Early Home": begins with a zero
+_MARKDOWN = re.compile(r"(#{1,6})\s+(\S.*?)\s*#*$")
 _SEPARATOR = re.compile(r"\s*[.:;,)\]—–-]|\s{2,}|\s*\n")
 
 
@@ -69,6 +71,12 @@ def split_heading(block: TextBlock) -> list[TextBlock]:
     return [first, TextBlock(block.lines[1:], block.kind, 0)]
 
 
+def entry_key(line: str) -> str:
+    """The words that a contents entry and its heading share, without number, dots or page."""
+    line = re.sub(r"^\s*(?:[IVXLC]+|\d+)[.):\s]\s*|[\s.·…_]*\d*\s*$", "", line)
+    return "".join(char for char in line.casefold() if char.isalnum())
+
+
 def is_contents(block: TextBlock) -> bool:
     return len(block.lines) == 1 and bool(_CONTENTS.fullmatch(block.lines[0].strip(_DECORATION + ".:")))
 
@@ -79,6 +87,12 @@ def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
     if is_apart or len(lines) > _MOST_LINES or len(lines[0]) > _LONGEST_CHARACTERS:
         return None
     raw = lines[0].strip()
+    if raw.startswith("#"):
+        match = _MARKDOWN.match(raw) if len(lines) == 1 else None
+        title = one_line(match[2]) if match else ""
+        return Candidate(index, Rank.CHAPTER, "markdown", None, title, False, len(match[1])) if match else None
+    if len(lines) == 2 and len(lines[1]) >= 3 and not lines[1].strip("=") and raw:
+        return Candidate(index, Rank.CHAPTER, "markdown", None, raw, False, 1)
     text = raw.strip(_DECORATION)
     if not text or not (text[0].isupper() or text[0].isdigit() or _has_no_case(text[0])):
         return None
@@ -105,9 +119,9 @@ def _keyword(index: int, text: str) -> Candidate | None:
     match = _WORD_NUMBER.match(text)
     above = RANKS.get(match[1].lower()) if match else None
     if match and above is not None:
-        number = parse_number(match[2])
-        if number is not None and _may_follow(match[3], match[2]):
-            return Candidate(index, above, match[1].lower(), number, one_line(text), not _bare_rest(match[3]))
+        number, rest = _leading_number(match[2], match[3])
+        if number is not None and _may_follow(rest, match[2]):
+            return Candidate(index, above, match[1].lower(), number, one_line(text), not _bare_rest(rest))
     match = _NUMBER_WORD.match(_ARTICLE.sub("", text, count=1))
     if match:
         word, number = match[2].lower(), parse_number(match[1])
@@ -117,6 +131,16 @@ def _keyword(index: int, text: str) -> Candidate | None:
         if above is not None and number is not None and _may_follow(match[3], match[2]):
             return Candidate(index, above, word, number, one_line(text), not _bare_rest(match[3]))
     return None
+
+
+def _leading_number(word: str, rest: str) -> tuple[int | None, str]:
+    """The number at the start of "Twenty One. A title", and the rest."""
+    following = re.match(r"[ -]([A-Za-z]+)(.*)$", rest, re.DOTALL)
+    if following:
+        both = parse_number(f"{word}-{following[1]}")
+        if both is not None:
+            return both, following[2]
+    return parse_number(word), rest
 
 
 def _bare_rest(rest: str) -> str:

@@ -3,7 +3,8 @@
 import email
 import email.policy
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from email.message import Message
 from itertools import islice
@@ -19,7 +20,7 @@ from gistread.book.formats.elements.markup import (
     parse_xhtml,
     plain_text,
 )
-from gistread.book.formats.elements.semantics import EPUB_TYPE, HEADINGS, classes_of
+from gistread.book.formats.elements.semantics import EPUB_TYPE, classes_of
 from gistread.book.formats.elements.single_document import Metadata, book_from_tree
 from gistread.book.formats.encoding import Decoded, codec_of, decode_declared, encoding_notices
 from gistread.book.formats.text import GutenbergText, read_text, strip_gutenberg
@@ -36,6 +37,7 @@ _EMBEDDED = "embedded:"
 _TITLES = ("dc.title", "dcterms.title", "citation_title", "og:title", "title")
 _AUTHORS = ("dc.creator", "dcterms.creator", "citation_author", "author", "article:author", "book:author")
 _LANGUAGES = ("dc.language", "dcterms.language", "citation_language", "content-language")
+_COVER_RELATIONS = frozenset(("coverpage", "cover"))
 # "Chapter 1 - A Site": the site's name usually follows the separator.
 _SITE = re.compile(r"\s+[|\-–—·:»]\s+")
 _AUTHOR_DATES = re.compile(r",?\s*\(?\b\d{3,4}\??\s*[-–]\s*(?:\d{3,4}\??)?\)?\s*$")
@@ -69,6 +71,7 @@ def read_page(text: str, name: str, *, notices: tuple[str, ...] = ()) -> Book:
         title=framed.title or _title(root, meta),
         authors=tuple(dict.fromkeys(framed.authors or authors)),
         language=next(filter(None, (*declared, *map(language_tag, _first_present(meta, _LANGUAGES)))), framed.language),
+        cover=_cover(root),
     )
     for number, picture in enumerate(_embedded(root), start=1):
         picture.set("src", f"{_EMBEDDED}{number}")
@@ -177,9 +180,22 @@ def _names(value: str) -> list[str]:
     return [f"{parts[1]} {parts[0]}"] if len(parts) in (2, 3) else [", ".join(parts)] if parts else []
 
 
+def _cover(root: etree._Element) -> str:
+    for element in root.iter():
+        name = local_name(element)
+        if name == "link" and set((element.get("rel") or "").lower().split()) & _COVER_RELATIONS:
+            return element.get("href") or ""
+        if name == "img" and (element.get("id") or "").lower() in ("coverpage", "cover"):
+            return element.get("src") or ""
+    return ""
+
+
 _ROLES = frozenset(("navigation", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar"))
-
-
+_CONSENT = re.compile(
+    r"(?:^|[-_ ])(?:cookies?|gdpr|ccpa|onetrust|didomi|cookiebot|usercentrics|truste|qc-cmp2?|cmp(?=[-_ ]|$))"
+    r"|cookie(?:-?(?:bar|banner|consent|notice|law|policy|popup|message|alert|overlay|modal))|consent-?(?:banner|bar|popup)",
+    re.IGNORECASE,
+)
 _NOT_PRINTED = word_set(
     """noprint no-print d-print-none hidden-print print-hidden skip-link skip-to-content skiplink screen-reader-skip
     mw-editsection mw-jump-link navbox catlinks printfooter vector-header-container vector-toc mw-indicators
@@ -188,48 +204,72 @@ _NOT_PRINTED = word_set(
 _PERMALINKS = frozenset(("¶", "#", "§", "🔗", "⚓", "∞"))
 _PERMALINK_CLASSES = frozenset(("headerlink", "anchor", "permalink", "anchor-link", "anchorjs-link", "header-anchor"))
 _BARS = frozenset(("header", "footer", "aside"))
+_CANDIDATES = _BARS | {"nav", "noscript", "dialog", "canvas"}
+_NEVER = frozenset(("html", "body", "main", "article", "img", "br", "hr", "td", "th", "tr"))
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+
 _PROSE_WORDS = 40  # A paragraph with this many words outside links is prose
 
 
+# Contents of an element: "words", "linked" words, "headings", "main headings", paragraphs of "prose".
+_Measure = Counter[str]
+
+
 def remove_boilerplate(root: etree._Element) -> int:
-    """Remove menus, skip links and the like. Returns the number of words removed."""
-    page_words = _words_of(root)
-    for element in list(root.iter(etree.Element)):
-        if _is_boilerplate(element, page_words):
+    """Remove menus, cookie notices and the like. Returns the number of words removed."""
+    measured = list(_measured(root))
+    page_words = measured[-1][1]["words"] if measured else 0
+    for element, measure in measured[:-1]:
+        if _is_boilerplate(element, measure, page_words):
             _remove(element)
         elif local_name(element) in ("nav", "noscript", "canvas"):
             # It contains the text, so it is read as a block.
             element.tag = "div"
-    return page_words - _words_of(root)
+    return page_words - sum(count_words(str(text)) for text in root.itertext())
 
 
-def _is_boilerplate(element: etree._Element, page_words: int) -> bool:
-    name, classes = local_name(element), classes_of(element)
+def _measured(root: etree._Element) -> Iterator[tuple[etree._Element, _Measure]]:
+    open_ones: list[_Measure] = [Counter()]
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        if event == "start":
+            open_ones.append(Counter(words=count_words(element.text or "")))
+            continue
+        measure = open_ones.pop()
+        name = local_name(element)
+        if name == "a":
+            measure["linked"] = measure["words"]
+        elif name == "p":
+            measure["prose"] += measure["words"] - measure["linked"] > _PROSE_WORDS
+        elif name in _HEADINGS:
+            measure["headings"] += 1
+            measure["main headings"] += name == "h1"
+        if element is root or (name not in _NEVER and (name in _CANDIDATES or element.attrib)):
+            yield element, measure
+        open_ones[-1].update(measure)
+        open_ones[-1]["words"] += count_words(element.tail or "")
+
+
+def _is_boilerplate(element: etree._Element, measure: _Measure, words_of_page: int) -> bool:
+    name = local_name(element)
+    classes = classes_of(element)
+    is_large = measure["words"] > words_of_page * 0.3
     if name == "a" and (element.get("href") or "").startswith("#"):
         # The sign beside a heading.
         text = plain_text(element)
         if text in _PERMALINKS or (not text and classes & _PERMALINK_CLASSES):
             return True
-    is_replaced = name == "noscript" or (name == "dialog" and element.get("open") is None)
-    is_menu = name == "nav" or bool(classes & _NOT_PRINTED) or (element.get("role") or "") in _ROLES
-    if not (is_replaced or is_menu or name in _BARS) or name in ("html", "body", "main", "article"):
-        return False
-    words = _words_of(element)
-    if is_replaced or is_menu:
-        return words <= page_words * 0.3 and (is_replaced or not _has_prose(element))
-    is_links = sum(map(_words_of, elements_named(element, "a"))) > words / 3
-    return is_links and not (_has_prose(element) or any(local_name(each) in HEADINGS for each in element.iter()))
-
-
-def _has_prose(element: etree._Element) -> bool:
-    return any(
-        _words_of(each) - sum(map(_words_of, elements_named(each, "a"))) > _PROSE_WORDS
-        for each in elements_named(element, "p")
-    )
-
-
-def _words_of(element: etree._Element) -> int:
-    return sum(count_words(str(text)) for text in element.itertext())
+    if name == "noscript" or (name == "dialog" and element.get("open") is None):
+        return not is_large
+    if element.get("aria-hidden") == "true" and name not in ("img", "svg"):
+        return measure["words"] <= 30 and not measure["headings"]
+    if name == "nav" or classes & _NOT_PRINTED or (element.get("role") or "") in _ROLES:
+        return not (is_large or measure["prose"])
+    if _CONSENT.search(f"{element.get('id') or ''} {' '.join(classes)}"):
+        return not (is_large or measure["main headings"]) and measure["words"] <= 600
+    if name in _BARS:
+        is_links = measure["linked"] > measure["words"] / 3
+        return is_links and not (measure["headings"] or measure["prose"])
+    return False
 
 
 def _remove(element: etree._Element) -> None:

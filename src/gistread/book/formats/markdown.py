@@ -1,6 +1,7 @@
 """Reads Markdown: CommonMark with tables, footnotes, definition lists, embedded HTML and front matter."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +25,7 @@ from gistread.errors import BookError
 
 _SLUG_DROPPED = re.compile(r"[^\w\- ]")
 _YAML = re.compile(r"\s*---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+_TOML = re.compile(r"\s*\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 _PERCENT = re.compile(
     r"%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n(?:%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n)?(?:%[^\n]*\n)?"
 )
@@ -65,7 +67,20 @@ def read_markdown(data: bytes, name: str) -> Book:
         raise BookError(f"{name} contains no text, or too much.")
     mark_backlinks(root)
     split_at_empty_lines(root)
-    return book_from_tree(root, name, "markdown", metadata, notices=encoding_notices(decoded))
+    return book_from_tree(
+        root, name, "markdown", metadata, notices=encoding_notices(decoded), left_out=_left_out(tokens, env)
+    )
+
+
+def _left_out(tokens: Sequence[Token], env: Mapping[str, Any]) -> dict[str, int]:
+    """Counts of what Markdown defines and nothing refers to, and of links without words."""
+    parts = [part for token in tokens for part in token.children or ()]
+    used = {part.attrs.get("href") or part.attrs.get("src") for part in parts}
+    # "[//]: # (...)" is a comment.
+    unused = sum(each["href"] not in used | {"#"} for each in env.get("references", {}).values())
+    empty = sum((first.type, last.type) == ("link_open", "link_close") for first, last in pairwise(parts))
+    notes = env.get("footnotes", {}).get("refs", {})
+    return {"link(s) without words": unused + empty, "unused note(s)": sum(number < 0 for number in notes.values())}
 
 
 def _number_headings(tokens: Sequence[Token]) -> None:
@@ -94,6 +109,11 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
         # A rule, prose and another rule are not metadata.
         if fields and isinstance(fields, dict):
             return text[match.end() :], _metadata(fields)
+    elif match := _TOML.match(head):
+        try:
+            return text[match.end() :], _metadata(tomllib.loads(match[1]))
+        except (ValueError, RecursionError):
+            return text, Metadata()
     elif match := _PERCENT.match(head):
         authors = [part for line in (match[2] or "").split("\n") for part in re.split(r";|\band\b", line)]
         return text[match.end() :], _metadata({"title": match[1], "author": authors})

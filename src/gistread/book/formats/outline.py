@@ -1,7 +1,7 @@
 """Decides which heading candidates of a plain text are headings, and their levels. Drops tables of contents."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from gistread.book.builder import ChapterStart
@@ -9,6 +9,7 @@ from gistread.book.formats.headings import (
     NUMERALS,
     Candidate,
     Rank,
+    entry_key,
     heading_candidate,
     is_capitals,
     is_contents,
@@ -18,16 +19,26 @@ from gistread.book.formats.headings import (
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.normalise import one_line
 
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    chapters: tuple[ChapterStart, ...]
+    title: str = ""
+
+
 # Headings closer together than this are contents entries.
 _ENTRY_CHARACTERS = 200
 _FEWEST_CAPITALS = 3
 _CHARACTERS_OF_A_PRINTED_PAGE = 2600
 
 
-def outline(blocks: Sequence[TextBlock]) -> tuple[ChapterStart, ...]:
-    """The chapters of a text."""
+def outline(blocks: Sequence[TextBlock]) -> Outline:
     found = [c for c in (heading_candidate(i, block) for i, block in enumerate(blocks)) if c]
     sizes = [0, *accumulate(sum(map(len, block.lines)) for block in blocks)]
+    markdown = [c for c in found if c.family == "markdown"]
+    if len(markdown) >= 2:
+        return _markdown_outline(markdown)
+    found = [c for c in found if c.family != "markdown"]
     # "Conclusion" may be the title of the "CHAPTER LIII" above it.
     numbered = {c.index for c in found if c.bare and c.number}
     found = [c for c in found if not (c.rank is Rank.NAMED and c.index - 1 in numbered)]
@@ -35,7 +46,8 @@ def outline(blocks: Sequence[TextBlock]) -> tuple[ChapterStart, ...]:
     found = _without_stray_numerals(found, sizes)
     # With more parts, the parts are the chapters, as the books of the Odyssey.
     if not any(c.rank is Rank.CHAPTER for c in found) and len(found) <= 5:
-        found = _with_capitals(found, blocks, sizes)
+        named = _with_entries(found, blocks, sizes)
+        found = named if len(named) > len(found) else _with_capitals(found, blocks, sizes)
     containers = [c.family for c in found if c.rank is Rank.CONTAINER]
     order = {family: n for n, family in enumerate(dict.fromkeys(containers), 1)}
     has_chapters = any(c.rank is Rank.CHAPTER for c in found)
@@ -44,10 +56,24 @@ def outline(blocks: Sequence[TextBlock]) -> tuple[ChapterStart, ...]:
     by_rank = {Rank.CHAPTER: below, Rank.SECTION: below + has_chapters, Rank.NAMED: 1}
     levels = [order[c.family] if c.rank is Rank.CONTAINER else by_rank[c.rank] for c in found]
     titled = _with_subtitles(found, blocks)
-    return tuple(
-        ChapterStart(c.index, title, level, count)
-        for c, level, (title, count) in zip(found, levels, titled, strict=True)
+    return Outline(
+        tuple(
+            ChapterStart(c.index, title, level, count)
+            for c, level, (title, count) in zip(found, levels, titled, strict=True)
+        )
     )
+
+
+def _markdown_outline(found: list[Candidate]) -> Outline:
+    """Markdown states levels. A single top heading at the start is the book's title."""
+    highest = min(c.level for c in found)
+    tops = [c for c in found if c.level == highest]
+    title = ""
+    if len(tops) == 1 and found[0] is tops[0] and len(found) > 2:
+        title = tops[0].title
+        found = found[1:]
+        highest = min(c.level for c in found)
+    return Outline(tuple(ChapterStart(c.index, c.title, c.level - highest + 1) for c in found), title)
 
 
 def _characters_after(found: list[Candidate], i: int, sizes: list[int]) -> int:
@@ -132,11 +158,40 @@ def _is_plausible(style: str, sequence: list[Candidate], keywords: int, sizes: l
     return not keywords or style.startswith("roman")
 
 
+def _with_entries(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
+    """In a book without numbered chapters: lines named by its table of contents."""
+    start = next((i for i, block in enumerate(blocks) if is_contents(block)), None)
+    if start is None:
+        return found
+    entries: set[str] = set()
+    i = start + 1
+    while i < len(blocks) and sizes[i + 1] - sizes[i] < _ENTRY_CHARACTERS * (1 if len(blocks[i].lines) < 3 else 20):
+        keys = {entry_key(line) for line in blocks[i].lines} - {""}
+        if keys <= entries:
+            break  # the first heading named by the contents
+        entries |= keys
+        i += 1
+    known = {c.index for c in found}
+    lines = [
+        _line_heading(n, blocks[n], "entry")
+        for n in range(i, len(blocks))
+        if n not in known and len(blocks[n].lines) <= 2 and entry_key(" ".join(blocks[n].lines)) in entries
+        if len(entry_key(blocks[n].text)) >= 3
+    ]
+    if len(lines) < _FEWEST_CAPITALS:
+        return found
+    return sorted([*(c for c in found if c.index >= i), *lines], key=lambda c: c.index)
+
+
+def _line_heading(index: int, block: TextBlock, family: str) -> Candidate:
+    return Candidate(index, Rank.CHAPTER, family, None, one_line(block.text).strip("_"), False)
+
+
 def _with_capitals(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
     """In a book without numbered chapters: lines in capitals that stand alone over text."""
     known = {c.index for c in found}
     lines = [
-        Candidate(i, Rank.CHAPTER, "capitals", None, one_line(block.text).strip("_"), False)
+        _line_heading(i, block, "capitals")
         for i, block in enumerate(blocks)
         if i not in known and is_capitals(block) and not is_contents(block)
     ]

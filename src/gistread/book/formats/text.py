@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from pathlib import PurePath
 
-from gistread.book.builder import BookBuilder, ChapterStart, left_out_notices
+from gistread.book.builder import BookBuilder, left_out_notices
 from gistread.book.formats.encoding import decode, encoding_notices
 from gistread.book.formats.headings import heading_candidate, is_short_line, split_heading
-from gistread.book.formats.outline import outline
+from gistread.book.formats.outline import Outline, outline
 from gistread.book.formats.text_blocks import TextBlock, split_into_blocks
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import clean, one_line
@@ -120,14 +120,15 @@ def read_text(data: bytes, name: str) -> Book:
         raise BookError(f"{name} is not a book but unknown binary data.", f"gistread reads {SUPPORTED_FORMATS}.")
     unwrapped = strip_gutenberg(clean(decoded.text))
     found = [part for block in split_into_blocks(unwrapped.text) for part in split_heading(block)]
+    shape = outline(found)
     builder = BookBuilder()
-    _add_blocks(builder, found, outline(found))
+    _add_blocks(builder, found, shape)
     if not builder.characters:
         raise BookError(f"{name} contains only white space.")
     byline = _BYLINE.fullmatch(one_line(found[1].text)) if len(found) > 1 and is_short_line(found[1]) else None
     controls = len(_CONTROLS.findall(decoded.text)) - decoded.text.count("\x1a")
     return builder.build(
-        title=unwrapped.title or _first_line(found) or PurePath(name).stem,
+        title=unwrapped.title or shape.title or _first_line(found) or PurePath(name).stem,
         authors=unwrapped.authors or ((byline["author"],) if byline else ()),
         language=unwrapped.language,
         source_format="text",
@@ -135,8 +136,8 @@ def read_text(data: bytes, name: str) -> Book:
     )
 
 
-def _add_blocks(builder: BookBuilder, found: list[TextBlock], starts: Sequence[ChapterStart]) -> None:
-    chapters = {chapter.index: chapter for chapter in starts}
+def _add_blocks(builder: BookBuilder, found: list[TextBlock], shape: Outline) -> None:
+    chapters = {chapter.index: chapter for chapter in shape.chapters}
     heading_until = 0
     level = 0
     for index, block in enumerate(found):
@@ -146,7 +147,7 @@ def _add_blocks(builder: BookBuilder, found: list[TextBlock], starts: Sequence[C
             level = chapter.level
         text = _remove_emphasis(block.text)
         if index < heading_until:
-            builder.add(text.strip(), ParagraphKind.HEADING, level)
+            builder.add(text.strip().lstrip("#").strip("=\n "), ParagraphKind.HEADING, level)
         else:
             builder.add(text if block.keeps_lines else _DASH_AT_LINE_END.sub(r"\1", text), block.kind)
 

@@ -4,6 +4,7 @@ Its parts are found by relationships: paths and namespaces differ between progra
 """
 
 import posixpath
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,15 @@ from gistread.errors import BookError
 
 _FRESH_COPY = "Get a fresh copy of the file."
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote"}
+# Languages in other scripts. If the letters contradict the declared language, it is Word's default.
+_NOT_LATIN = re.compile(r"(?:ru|uk|be|bg|sr|mk|el|he|yi|ar|fa|ur|hi|bn|ta|te|th|zh|ja|ko|ka|hy|mn|kk|ky|tg)\b", re.I)
+_SAMPLE_CHARACTERS = 40_000
+# Formatting, proofing marks and printer breaks: most of the tags, and no text.
+_NOISE = re.compile(
+    r"<w:(?:rFonts|sz|szCs|color|proofErr|lastRenderedPageBreak|kern|spacing|bCs|iCs|noProof|position|w|shd|highlight"
+    r"|ind|jc|keepNext|keepLines|widowControl|contextualSpacing|autoSpaceDE|autoSpaceDN|adjustRightInd|snapToGrid"
+    r"|textAlignment|webHidden|cs|effect|bdr|tcW|tcBorders|vAlign|permStart|permEnd)(?:\s[^<>]*)?/>"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +78,18 @@ def read_docx(archive: Archive, name: str) -> Book:
     finish_tree(root)
     metadata = metadata_of(archive)
     # The text styled as title replaces a missing title.
-    metadata = replace(metadata, title=metadata.title or (plain_text(root.find(".//h1")) if has_title else ""))
+    title = metadata.title or (plain_text(root.find(".//h1")) if has_title else "")
+    metadata = replace(metadata, title=title, language=_language(metadata, state, root))
     return book_from_tree(root, name, "docx", metadata, notices=tuple(_notices(writer, main)))
+
+
+def _language(metadata: Metadata, state: RunState, root: etree._Element) -> str:
+    """The language of most letters, or of the document, that fits the script of the letters."""
+    letters = [char for char in "".join(map(str, root.itertext()))[:_SAMPLE_CHARACTERS] if char.isalpha()]
+    is_latin = 2 * sum(char < "\u0250" for char in letters) >= len(letters)
+    most = max(filter(None, state.characters), key=lambda language: state.characters[language], default="")
+    fitting = (each for each in (most, metadata.language) if each and is_latin is not bool(_NOT_LATIN.match(each)))
+    return next(fitting, "")
 
 
 def _notices(writer: BodyWriter, main: _Part) -> Iterator[str]:
@@ -79,6 +99,8 @@ def _notices(writer: BodyWriter, main: _Part) -> Iterator[str]:
         yield "The document holds tracked changes; it was read as if all of them had been accepted."
     left_out = {"word(s) in damaged markup": main.lost, "comment(s)": writer.state.comments}
     yield from left_out_notices(left_out | {"hidden word(s)": writer.state.hidden})
+    if writer.unread:
+        yield "Embedded documents were not read."
 
 
 def metadata_of(archive: Archive) -> Metadata:
@@ -95,7 +117,7 @@ def metadata_of(archive: Archive) -> Metadata:
 
 def _part(archive: Archive, path: str) -> _Part:
     decoded = decode_declared(archive.read(path))
-    text = decoded.text if decoded else ""
+    text = _NOISE.sub("", decoded.text) if decoded else ""
     if has_too_many_tags(text):
         raise ArchiveError("has more tags than any book")
     tree = parse_xml(text)

@@ -22,6 +22,8 @@ _CONTENTS_FIELD = re.compile(r"\s*TOC\b")
 _SYMBOLS = {"f0b7": "•", "f0a7": "▪", "f0fc": "✓", "f0e0": "→", "f0df": "←", "f0b0": "°", "f0b4": "×", "f02d": "−"}
 _SYMBOL_CODE = re.compile("[0-9a-f]{1,4}")
 _TAGS = {"b": "strong", "i": "em", "u": "u", "strike": "s", "code": "code", "superscript": "sup", "subscript": "sub"}
+_LETTER = re.compile(r"[^\W\d_]")
+_EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ON = ("1", "true", "on", "t")
 
 
@@ -53,6 +55,7 @@ class RunState:
     relations: Mapping[str, Relation]
     references: list[NoteReference] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)  # Notes so far, by kind
+    characters: Counter[str] = field(default_factory=Counter)  # By language
     places: list[str] = field(default_factory=list)  # Bookmarks before the next paragraph
     changes: int = 0
     comments: int = 0
@@ -73,6 +76,7 @@ class RunWriter:
     _leaf: etree._Element | None = None  # The innermost element of the last run
     # Tags and attributes of that element and those around it.
     _leaf_key: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    _custom_reference: tuple[etree._Element, str, str] | None = None
 
     def write(self, element: etree._Element) -> None:
         for place in self.state.places:
@@ -187,7 +191,15 @@ class RunWriter:
     def _text(self, text: str, look: RunFormat) -> None:
         if not text:
             return
+        if self._custom_reference is not None:
+            link, kind, number = self._custom_reference
+            self._custom_reference = None
+            link.text = text
+            self.state.references.append(NoteReference(kind, number, text.strip()))
+            return
         key = [("span", {"class": "small-caps"})] if look.get("smallcaps") else []
+        if language := self._language(text, look):
+            key.append(("span", {"lang": language}))
         key += [(tag, {}) for name, tag in _TAGS.items() if look.get(name) or name == look.get("position")]
         if self._leaf is None or key != self._leaf_key:
             self._leaf, self._leaf_key = self.target, key
@@ -195,10 +207,24 @@ class RunWriter:
                 self._leaf = etree.SubElement(self._leaf, tag, attributes)
         append_text(self._leaf, text)
 
+    def _language(self, text: str, look: RunFormat) -> str:
+        letters = len(_LETTER.findall(text))
+        if not letters:
+            return ""
+        script = "bidi" if look.get("rtl") else "eastasia" if _EAST_ASIAN.search(text) else "val"
+        language = str(look.get(f"lang {script}", "")) or (self.state.styles.language if script == "val" else "")
+        if language.lower().startswith(("x-", "und", "zxx")):
+            return ""
+        self.state.characters[language] += letters
+        return language
+
     def _reference(self, element: etree._Element, kind: str) -> None:
         number = element.get("id", "")
         link = self._add("a", href=f"#{kind} {number}")
         link.set(EPUB_TYPE, "noteref")
+        if element.get("custommarkfollows", "").lower() in _ON:
+            self._custom_reference = (link, kind, number)
+            return
         self.state.counts[kind] += 1
         link.text = format_number(self.state.counts[kind], "i" if kind == "endnote" else "1")
         self.state.references.append(NoteReference(kind, number, link.text))
@@ -206,12 +232,14 @@ class RunWriter:
     def _picture(self, element: etree._Element) -> None:
         named = (each.get(key) for each in _drawn(element, "docpr") for key in ("descr", "title"))
         words = next(filter(None, (*named, *(each.get("alt") for each in _drawn(element, "shape")))), "")
-        inside = list(_drawn(element, "blip", "imagedata", "rect", "txbxcontent"))
+        inside = list(_drawn(element, "blip", "imagedata", "rect", "txbxcontent", "textpath"))
         if words and not inside:  # A diagram, drawn in other files
             self._add("img", src="", alt=words)
         for inner in inside:
             if inner.tag == "txbxcontent":
                 self.boxes.append(inner)
+            elif inner.tag == "textpath":
+                self._text(inner.get("string", ""), {})
             elif inner.tag == "rect":
                 if inner.get("hr", "").lower() in _ON:
                     self.boxes.append(etree.Element("hr"))
@@ -243,9 +271,11 @@ def _href(instruction: str) -> str:
 
 # Elements of MathML for those of Word's equations.
 _MATH = {
-    **{"t": "mi", "f": "mfrac", "ssup": "msup", "ssub": "msub", "ssubsup": "msubsup", "rad": "mroot", "d": "mfenced"},
-    **{"limlow": "munder", "limupp": "mover", "m": "mtable", "eqarr": "mtable", "mr": "mtr"},
+    **{"t": "mi", "f": "mfrac", "ssup": "msup", "ssub": "msub", "ssubsup": "msubsup", "nary": "msubsup"},
+    **{"rad": "mroot", "limlow": "munder", "limupp": "mover", "acc": "mover", "bar": "mover", "groupchr": "mover"},
+    **{"m": "mtable", "eqarr": "mtable", "mr": "mtr", "d": "mfenced"},
 }
+_SIGNS = {"acc": "\u0302", "bar": "‾", "groupchr": "⏟", "nary": "∫"}
 
 
 def _equation(element: etree._Element, tag: str = "mrow") -> etree._Element:
@@ -254,10 +284,25 @@ def _equation(element: etree._Element, tag: str = "mrow") -> etree._Element:
     made = etree.Element(_MATH.get(name, tag))
     made.text = element.text if name == "t" else None
     made.extend(_equation(inner) for inner in element if not inner.tag.endswith("pr"))
+    sign = etree.Element("mo")
+    sign.text = value(element, f"{name}pr/chr") or _SIGNS.get(name, "")
     if name == "rad":
         made[:] = reversed(made)  # Word puts the degree first
-    elif name == "nary":
-        sign = etree.Element("mtext")
-        sign.text = value(element, "narypr/chr") or "∫"
+    elif name == "f" and value(element, "fpr/type") == "noBar":
+        made.set("linethickness", "0")
+    elif name == "d":
+        for end, key in (("beg", "open"), ("end", "close")):
+            if (own := element.find(f"dpr/{end}chr")) is not None:
+                made.set(key, own.get("val", ""))
+    elif name in ("acc", "bar", "groupchr"):
+        made.append(sign)
+        if name != "acc" and value(element, f"{name}pr/pos") == "bot":
+            made.tag = "munder"
+    elif name == "nary" and len(made):
+        inside = made[-1]
+        inside.tag = "mtext"  # Spaces around it
         made.insert(0, sign)
+        together = etree.Element("mrow")
+        together.extend((made, inside))
+        return together
     return made

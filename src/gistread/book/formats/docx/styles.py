@@ -38,9 +38,10 @@ _MOST_STYLES = 4_079  # Word's own limit
 RunFormat = Mapping[str, bool | str]
 """Formatting of a run by property, such as "b", "smallcaps" or "code"; a missing one is inherited.
 
-"position" is "superscript", "subscript" or "baseline".
+"position" is "superscript", "subscript" or "baseline". Languages go by script: "lang val" (western), "lang eastasia",
+"lang bidi".
 """
-_SWITCHES = {name: name for name in ("b", "i", "u", "strike", "smallcaps", "vanish")} | {"dstrike": "strike"}
+_SWITCHES = {name: name for name in ("b", "i", "u", "strike", "smallcaps", "vanish", "rtl")} | {"dstrike": "strike"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class ParagraphStyle:
 class Styles:
     paragraphs: Mapping[str, ParagraphStyle] = field(default_factory=dict)
     looks: Mapping[str, RunFormat] = field(default_factory=dict)
+    language: str = ""
 
 
 def value(element: etree._Element | None, path: str) -> str:
@@ -77,6 +79,8 @@ def run_format_of(properties: etree._Element | None) -> RunFormat:
             look[_SWITCHES[element.tag]] = element.get("val", "").lower() not in ("0", "false", "off", "none")
         elif element.tag == "vertalign":
             look["position"] = element.get("val", "")
+        elif element.tag == "lang":
+            look |= {f"lang {script!s}": str(language) for script, language in element.attrib.items()}
     return look
 
 
@@ -111,7 +115,8 @@ def read_styles(root: etree._Element | None) -> Styles:
             looks[name] = look
         elif element.get("type") in ("paragraph", None):
             paragraphs[name] = _paragraph(chain)
-    return Styles(paragraphs, looks)
+    defaults = run_format_of(root.find("docdefaults/rprdefault/rpr"))
+    return Styles(paragraphs, looks, str(defaults.get("lang val", "")))
 
 
 def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
@@ -139,20 +144,30 @@ class _Level:
     start: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class _List:
+    family: str  # Lists of one family share their counters
+    levels: Mapping[int, _Level]
+    restarts: frozenset[int]  # Levels at which this list restarts
+
+
 @dataclass(slots=True)
 class Numbering:
-    lists: Mapping[str, Mapping[int, _Level]] = field(default_factory=dict)  # Levels by list
-    _families: Mapping[str, str] = field(default_factory=dict)  # By list; lists of one family share their counters
+    lists: Mapping[str, _List] = field(default_factory=dict)
     _counts: dict[str, list[int | None]] = field(default_factory=dict)
+    _begun: set[tuple[str, int]] = field(default_factory=set)
 
     def next_marker(self, name: str, level: int) -> str:
         """The number or bullet of the list's next paragraph at this level; empty if it has none."""
-        levels = self.lists.get(name)
-        if levels is None:
+        found = self.lists.get(name)
+        if found is None:
             return ""
         level = min(max(level, 0), _LEVELS - 1)
-        counts = self._counts.setdefault(self._families[name], [None] * _LEVELS)
-        before, own = counts[level], levels.get(level, _Level())
+        counts = self._counts.setdefault(found.family, [None] * _LEVELS)
+        if level in found.restarts and (name, level) not in self._begun:
+            counts[level] = None
+        self._begun.add((name, level))
+        before, own = counts[level], found.levels.get(level, _Level())
         counts[level] = own.start if before is None else before + 1
         counts[level + 1 :] = [None] * (_LEVELS - level - 1)
         if own.style == "bullet":
@@ -163,7 +178,7 @@ class Numbering:
 
         def number(place: re.Match[str]) -> str:
             index = int(place[1]) - 1
-            count, own = counts[index], levels.get(index, _Level())
+            count, own = counts[index], found.levels.get(index, _Level())
             return format_number(own.start if count is None else count, _FORMATS.get(own.style, "1"))
 
         return _PLACE.sub(number, own.text).strip()
@@ -172,27 +187,30 @@ class Numbering:
 def read_numbering(root: etree._Element | None) -> Numbering:
     if root is None:
         return Numbering()
-    described = {e.get("abstractnumid", ""): _levels(e) for e in root.iterfind("abstractnum")}
-    lists, families = {}, {}
+    families = {e.get("abstractnumid", ""): e for e in root.iterfind("abstractnum")}
+    by_style = {value(e, "stylelink"): name for name, e in families.items() if e.find("stylelink") is not None}
+    lists = {}
     for element in root.iterfind("num"):
-        name, family = element.get("numid", ""), value(element, "abstractnumid")
-        lists[name] = dict(described.get(family, {}))
-        families[name] = family
-        for override in element.iterfind("lvloverride"):  # Such a list counts anew
-            families[name] = f"list {name}"
+        family = value(element, "abstractnumid")
+        linked = value(families.get(family), "numstylelink")
+        family = by_style.get(linked, family) if linked else family
+        levels, restarts = _levels(families.get(family)), set()
+        for override in element.iterfind("lvloverride"):
             level = _integer(override.get("ilvl"))
-            lists[name] |= _levels(override)
+            levels |= _levels(override)
             if (start := override.find("startoverride")) is not None:
-                lists[name][level] = replace(lists[name].get(level, _Level()), start=_integer(start.get("val")))
-    return Numbering(lists, families)
+                restarts.add(level)
+                levels[level] = replace(levels.get(level, _Level()), start=_integer(start.get("val")))
+        lists[element.get("numid", "")] = _List(family, levels, frozenset(restarts))
+    return Numbering(lists)
 
 
-def _levels(element: etree._Element) -> dict[int, _Level]:
+def _levels(element: etree._Element | None) -> dict[int, _Level]:
     return {
         _integer(level.get("ilvl")): _Level(
             (value(level, "numfmt") or "decimal").lower(), value(level, "lvltext"), _integer(value(level, "start"), 1)
         )
-        for level in element.iterfind("lvl")
+        for level in (() if element is None else element.iterfind("lvl"))
     }
 
 

@@ -24,7 +24,9 @@ class BodyWriter:
     state: RunState
     numbering: Numbering
     has_title: bool = False  # Whether a paragraph has the title style: headings move one level down
+    unread: int = 0
     _lists: list[etree._Element] = field(default_factory=list)  # Open lists, the outermost first
+    _joined: etree._Element | None = None  # A paragraph whose end was deleted: the next one continues it
 
     def write(self, element: etree._Element) -> None:
         for inner in element:
@@ -55,6 +57,8 @@ class BodyWriter:
         elif name == "bookmarkstart":
             if (place := element.get("name", "_GoBack")) != "_GoBack":
                 self.state.places.append(place)
+        elif name == "altchunk":
+            self.unread += 1
         elif name not in _IGNORED:
             self.write(element)
 
@@ -64,9 +68,14 @@ class BodyWriter:
         in_contents = style.role is StyleRole.CONTENTS or self.state.is_in_contents
         if style.role is StyleRole.TEXT:
             style = style.at_outline_level(value(properties, "outlinelvl"))
-        draft = etree.Element("p")
+        draft = self._joined if self._joined is not None else etree.Element("p")
         writer = RunWriter(draft, self.state)
         writer.write(element)
+        if element.find("ppr/rpr/del") is not None:
+            self._joined = draft
+            self.state.changes += 1
+            return
+        self._joined = None
         if in_contents:
             draft.set("class", _CONTENTS)
             self._add(draft)

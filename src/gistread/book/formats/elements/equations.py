@@ -9,6 +9,8 @@ from gistread.book.formats.elements.markup import elements_named, local_name, pl
 _DEEPEST = 60
 _RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
 _LOWERED = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
+_ACCENTS = dict(zip("¯‾^ˆ~˜˙¨→⃗", "\u0304\u0304\u0302\u0302\u0303\u0303\u0307\u0308\u20d7\u20d7", strict=True))
+_UNDER_ACCENTS = dict.fromkeys("_‗¯‾\u0332", "\u0332")
 _INVISIBLE = dict.fromkeys(map(ord, "\u2061\u2062\u2063\u2064"), "")
 _SIGNS = frozenset("+-−±∓×·∗*÷∘:")  # Spaced between two operands, not before one
 _PREFIXES = frozenset("∑∏∫√∂∇|¬")
@@ -24,18 +26,36 @@ def equation_text(equation: etree._Element) -> str:
     return next(filter(None, map(plain_text, sources)), equation.get("alttext") or "")
 
 
-def _bracket(text: str) -> str:
+def bracket(text: str) -> str:
     """The text in brackets unless it is one word or number, or in brackets."""
     is_bracketed = text[:1] == "(" and text.find(")") == len(text) - 1
     return text if len(text) < 2 or text.isalnum() or is_bracketed else f"({text})"
 
 
+def superscript(text: str) -> str:
+    """An exponent: ², ^x, ^(a + b)."""
+    return _script(text, "^", _RAISED)
+
+
+def subscript(text: str) -> str:
+    """An index: ₂, _x, _(a + b)."""
+    return _script(text, "_", _LOWERED)
+
+
+def add_accent(base: str, sign: str, *, under: bool = False) -> str:
+    """The base with an accent, bar or brace: x̂, ab‾, (a + b)⏞; empty for another sign."""
+    is_mark = len(sign) == 1 and unicodedata.combining(sign)
+    mark = sign if is_mark else (_UNDER_ACCENTS if under else _ACCENTS).get(sign)
+    if mark and len(base) == 1:
+        return unicodedata.normalize("NFC", base + mark)
+    return f"{bracket(base)}{sign}" if mark or (sign and sign in "⏞⏟⏜⏝⏠⏡⎴⎵︷︸") else ""
+
+
 def _script(text: str, sign: str, table: dict[int, int]) -> str:
-    """An exponent or index: ², ^x, ^(a + b), _x."""
     packed = text.replace(" ", "")
     if all(ord(character) in table for character in packed):
         return packed.translate(table)
-    return packed if packed in ("′", "″", "‴", "'") else f"{sign}{_bracket(text)}"
+    return packed if packed in ("′", "″", "‴", "'") else f"{sign}{bracket(text)}"
 
 
 def _text(element: etree._Element, depth: int) -> str:
@@ -50,17 +70,25 @@ def _text(element: etree._Element, depth: int) -> str:
     parts = [_text(child, depth + 1).strip() for child in children]
     match name, parts:
         case "mfrac", [over, under]:
-            return f"{_bracket(over)}/{_bracket(under)}"
+            if element.get("linethickness") in ("0", "0pt", "0px"):
+                return f"{over} choose {under}"
+            return f"{bracket(over)}/{bracket(under)}"
         case "mroot", [inner, degree]:
-            return f"{_script(degree, '', _RAISED)}√{_bracket(inner)}"
+            return f"{superscript(degree).lstrip('^')}√{bracket(inner)}"
         case "msqrt", _:
-            return f"√{_bracket(_row(children, parts))}"
-        case (("msub" | "munder"), [base, low]):
-            return base + _script(low, "_", _LOWERED)
-        case (("msup" | "mover"), [base, high]):
-            return _bracket(base) + _script(high, "^", _RAISED)
-        case (("msubsup" | "munderover"), [base, low, high]):
-            return base + _script(low, "_", _LOWERED) + _script(high, "^", _RAISED)
+            return f"√{bracket(_row(children, parts))}"
+        case "msub", [base, low]:
+            return base + subscript(low)
+        case "munder", [base, low]:
+            return add_accent(base, low, under=True) or base + subscript(low)
+        case "msup", [base, high]:
+            return bracket(base) + superscript(high)
+        case "mover", [base, high]:
+            return add_accent(base, high) or base + superscript(high)
+        case "msubsup" | "munderover", [base, low, high]:
+            return base + subscript(low) + superscript(high)
+        case "mmultiscripts", [base, *scripts]:
+            return base + " ".join(filter(None, scripts))
         case "mtable", _:
             return "; ".join(parts)
         case (("mtr" | "mlabeledtr"), _):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from lxml import etree
 
@@ -13,7 +14,7 @@ MOST_CHARACTERS = 1_000_000  # Larger style sheets are ignored
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _OF_A_CLASS = re.compile(r"([a-z][a-z0-9]*)?\.(-?[_a-z][\w-]*)", re.IGNORECASE)
-_STYLES = (
+_ADDED = (
     (r"font-style\s*:\s*(?:italic|oblique)", Style.EMPHASIS),
     # Emphasis dots in Chinese and Japanese.
     (r"(?:-[a-z]+-)?text-emphasis(?:-style)?\s*:\s*(?!none)\S", Style.EMPHASIS),
@@ -24,14 +25,35 @@ _STYLES = (
     (r"vertical-align\s*:\s*sub\b", Style.SUBSCRIPT),
     (r"font-variant(?:-caps)?\s*:[^;]*small-caps", Style.SMALL_CAPITALS),
 )
+_UNDONE = (
+    (r"font-style\s*:\s*normal", Style.EMPHASIS),
+    (r"font-weight\s*:\s*(?:normal|[1-5]00)", Style.STRONG),
+    (r"text-decoration(?:-line)?\s*:\s*none", Style.UNDERLINE),
+    (r"vertical-align\s*:\s*baseline", Style.SUPERSCRIPT),
+    (r"vertical-align\s*:\s*baseline", Style.SUBSCRIPT),
+)
+
 INHERITED = frozenset((Style.EMPHASIS, Style.STRONG, Style.SMALL_CAPITALS))  # Styles that a block passes to its words
 
 
-StyleSheet = Mapping[str, frozenset[Style]]  # By class: `.name` for any element, `span.name` for one
+@dataclass(frozen=True, slots=True)
+class StyleEffect:
+    """Styles that declarations add, and those they remove."""
+
+    adds: frozenset[Style] = frozenset()
+    undoes: frozenset[Style] = frozenset()
 
 
-def declared_styles(declarations: str) -> frozenset[Style]:
-    return frozenset(s for pattern, s in _STYLES if re.search(rf"(?:^|;)\s*{pattern}", declarations, re.IGNORECASE))
+StyleSheet = Mapping[str, StyleEffect]  # By class: `.name` for any element, `span.name` for one
+
+
+def style_effect(declarations: str) -> StyleEffect:
+    return StyleEffect(
+        *(
+            frozenset(s for pattern, s in table if re.search(rf"(?:^|;)\s*{pattern}", declarations, re.IGNORECASE))
+            for table in (_ADDED, _UNDONE)
+        )
+    )
 
 
 def read_sheet(text: str) -> StyleSheet:
@@ -41,20 +63,24 @@ def read_sheet(text: str) -> StyleSheet:
     found: list[StyleSheet] = []
     for rule in _COMMENT.sub("", text).split("}"):
         before, _, declarations = rule.rpartition("{")
-        styles = declared_styles(declarations) if before else frozenset()
+        meaning = style_effect(declarations) if before else StyleEffect()
+        if meaning == StyleEffect():
+            continue
         # An `@import ...;` or the start of an `@media` block may precede the selectors.
-        for selector in before.rpartition("{")[2].rpartition(";")[2].split(",") if styles else ():
+        for selector in before.rpartition("{")[2].rpartition(";")[2].split(","):
             match = _OF_A_CLASS.fullmatch(selector.strip())
             if match:
-                found.append({f"{(match[1] or '').lower()}.{match[2]}": styles})
+                found.append({f"{(match[1] or '').lower()}.{match[2]}": meaning})
     return merge_sheets(found)
 
 
 def merge_sheets(sheets: Iterable[StyleSheet]) -> StyleSheet:
-    found: dict[str, frozenset[Style]] = {}
+    found: dict[str, StyleEffect] = {}
     for sheet in sheets:
-        for name, styles in sheet.items():
-            found[name] = found.get(name, frozenset()) | styles
+        for name, later in sheet.items():
+            earlier = found.get(name, StyleEffect())
+            adds, undoes = earlier.adds - later.undoes | later.adds, earlier.undoes - later.adds | later.undoes
+            found[name] = StyleEffect(adds, undoes)
     return found
 
 
@@ -82,6 +108,8 @@ _CLASSES = {
     Style.SMALL_CAPITALS: "smcap smcaps smallcap smallcaps small-cap small-caps small_caps smallcapitals sc",
 }
 _BY_CLASS = {name: style for style, names in _CLASSES.items() for name in names.split()}
+# Elements with a meaning: an upright <em> is emphasised by other means.
+_SEMANTIC_ELEMENTS = frozenset(("em", "strong", "code", "ins", "del"))
 _STYLED_BLOCKS = frozenset(("p", "div", "blockquote", "li", "td", "dd", "section", "aside"))
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 # Scripts and data are not link targets.
@@ -93,9 +121,12 @@ def styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> tuple[In
     classes, style = element.get("class"), element.get("style")
     if not classes and not style:
         return own
-    found = {mark.style for mark in own} | _declared(name, classes, style, sheet)
+    found = {mark.style for mark in own}
     if classes:
         found |= {_BY_CLASS[each] for each in classes.lower().split() if each in _BY_CLASS}
+    found = _declared(found, name, classes, style, sheet)
+    if name in _SEMANTIC_ELEMENTS:
+        found |= {mark.style for mark in own}
     if name == "a":
         # Links are underlined anyway.
         found.discard(Style.UNDERLINE)
@@ -107,13 +138,23 @@ def block_styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> tu
     classes, style = element.get("class"), element.get("style")
     if name not in _STYLED_BLOCKS or not (style or (classes and sheet)):
         return ()
-    return _marks(_declared(name, classes, style, sheet) & INHERITED)
+    return _marks(_declared(set(), name, classes, style, sheet) & INHERITED)
 
 
-def _declared(name: str, classes: str | None, style: str | None, sheet: StyleSheet) -> set[Style | None]:
-    rules = (rule for each in (classes or "").split() for rule in (f".{each}", f"{name}.{each}")) if sheet else ()
-    found: set[Style | None] = set(declared_styles(style)) if style else set()
-    return found.union(*(sheet[rule] for rule in rules if rule in sheet))
+def _declared(
+    found: set[Style | None], name: str, classes: str | None, style: str | None, sheet: StyleSheet
+) -> set[Style | None]:
+    meanings = [
+        sheet[rule]
+        for each in (classes.split() if classes and sheet else ())
+        for rule in (f".{each}", f"{name}.{each}")
+        if rule in sheet
+    ]
+    if style:
+        meanings.append(style_effect(style))
+    for meaning in meanings:
+        found = found - meaning.undoes | meaning.adds
+    return found
 
 
 def _marks(styles: set[Style | None]) -> tuple[InlineMark, ...]:

@@ -1,7 +1,7 @@
 """Assembles a book from its documents: resolves links and detects note references in all their forms."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
@@ -75,6 +75,7 @@ class _Link:
     words: str
     around: str
     start: int
+    end: int  # End of its words in `around`
     target: ParagraphRange
     fragment: str
 
@@ -86,6 +87,7 @@ class _Linker:
     find: FindPicture
     _order: dict[str, int] = field(init=False)
     _links: dict[tuple[str, int, int], _Link] = field(default_factory=dict)  # By path, paragraph and mark
+    _by_piece: dict[tuple[str, int], list[_Link]] = field(default_factory=dict)
     _dead: set[tuple[str, int, int]] = field(default_factory=set)
     # For paragraphs inside a declared note: the range of the innermost one.
     _declared: dict[str, dict[int, tuple[int, int]]] = field(init=False)
@@ -103,7 +105,8 @@ class _Linker:
             for index, paragraph in enumerate(document.paragraphs):
                 if any(mark.href for mark in paragraph.marks):
                     self._collect(path, index, paragraph)
-        ranges = ((key, link, self._range(link)) for key, link in self._links.items())
+        starts = {(link.target.path, link.target.first) for link in self._links.values() if _is_reference(link)}
+        ranges = ((key, link, self._range(link, starts)) for key, link in self._links.items())
         notes = {key: note for key, link, note in ranges if note is not None and self._is_note(link, note)}
         targets: dict[str, ParagraphRange] = {}
         documents = {}
@@ -133,8 +136,9 @@ class _Linker:
             if target is None:
                 self._dead.add(key)
                 continue
-            link = _Link(path, index, mark, text[start:end].strip(), text, start, target, place.fragment)
+            link = _Link(path, index, mark, text[start:end].strip(), text, start, end, target, place.fragment)
             self._links[key] = link
+            self._by_piece.setdefault((path, index), []).append(link)
 
     def _target(self, path: str, place: DocumentAnchor) -> ParagraphRange | None:
         document = self.documents.get(place.path)
@@ -145,7 +149,7 @@ class _Linker:
         # A missing anchor in another file means the file's start; in the same file, a browser stays in place.
         return ParagraphRange(place.path, 0) if place.path != path or place.fragment.lower() in ("", "top") else None
 
-    def _range(self, link: _Link) -> ParagraphRange | None:
+    def _range(self, link: _Link, starts: set[tuple[str, int]]) -> ParagraphRange | None:
         """The note that a link may lead to: the declared note, the element with the id, or one paragraph."""
         if not link.fragment:
             return None
@@ -160,10 +164,23 @@ class _Linker:
         if first + 1 < last and document.paragraphs[first].kind is ParagraphKind.BREAK:
             # A rule above the notes of a page.
             first += 1
-        is_element = first < last <= first + _LONGEST_NOTE_PIECES
+        is_element = first < last <= first + _LONGEST_NOTE_PIECES and not _is_only_number(
+            document.paragraphs[first:last]
+        )
         if not (declared or is_element):
-            last = first + 1
+            last = self._note_end(document, path, first, starts)
         return ParagraphRange(path, first, last)
+
+    def _note_end(self, document: XhtmlDocument, path: str, first: int, starts: set[tuple[str, int]]) -> int:
+        for index in range(first + 1, min(len(document.paragraphs), first + _LONGEST_NOTE_PIECES)):
+            if (path, index) in starts:
+                return index
+            if document.paragraphs[index].kind in (ParagraphKind.HEADING, ParagraphKind.BREAK):
+                break
+            if any(_is_reference(link) and self._follows(link) for link in self._by_piece.get((path, index), ())):
+                break
+        only_number = _is_only_number(document.paragraphs[first : first + 1])
+        return min(first + 1 + only_number, len(document.paragraphs))
 
     def _is_note(self, link: _Link, note: ParagraphRange) -> bool:
         mark = self.documents[link.path].paragraphs[link.paragraph].marks[link.mark]
@@ -179,11 +196,20 @@ class _Linker:
             return link.paragraph not in self._declared[link.path]
         if not self._follows(link) or len(link.around) - len(link.words) < _LEAST_AROUND:
             return False
-        return self._has_its_number(link, note)
+        return self._leads_back(link, note) or self._has_its_number(link, note)
 
     def _follows(self, link: _Link) -> bool:
         target = link.target
         return (self._order[target.path], target.first) > (self._order[link.path], link.paragraph)
+
+    def _leads_back(self, link: _Link, note: ParagraphRange) -> bool:
+        return any(
+            back.target == ParagraphRange(link.path, link.paragraph)
+            and bool(back.fragment)
+            and (back.start <= _LEAST_AROUND or back.end >= len(back.around) - _LEAST_AROUND)
+            for index in range(note.first, note.last or note.first)
+            for back in self._by_piece.get((note.path, index), ())
+        )
 
     def _has_its_number(self, link: _Link, note: ParagraphRange) -> bool:
         """Whether the note begins with the reference's sign, which is attached to the word before it."""
@@ -231,6 +257,10 @@ class _Linker:
 
 def _is_reference(link: _Link) -> bool:
     return bool(_REFERENCE.fullmatch(link.words))
+
+
+def _is_only_number(paragraphs: Sequence[ParsedParagraph]) -> bool:
+    return all(_REFERENCE.fullmatch(paragraph.words.strip()) for paragraph in paragraphs)
 
 
 def assemble(

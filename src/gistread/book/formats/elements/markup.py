@@ -18,6 +18,7 @@ _NAMED_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{0,40});")
 _CHARACTER_REFERENCE = re.compile(r"&#([xX][0-9A-Fa-f]{1,8}|[0-9]{1,8});?")
 NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _XML_ENTITIES = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
+_RAW_TEXT = re.compile(rb"<(/?)(noframes|noembed|iframe)\b[^>]*>(\s*</\2\s*>)?", re.IGNORECASE)
 _NAMESPACE = re.compile(r".*[}:]")
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 
@@ -30,19 +31,23 @@ _SELF_CLOSED = re.compile(rb"<([A-Za-z][A-Za-z0-9:_-]*+)((?:\s[^<>]*?)?)\s*/>")
 # Elements that are void in HTML too.
 _VOID = frozenset(b"area base br col embed hr img image input link meta param source track wbr".split())
 
+# Levels of a tree: below Python's recursion limit from any caller, so that every caller reads the same book.
+MOST_NESTED = 150
+_MOST_NESTED_TAGS = 100  # Fewer, since parsers add levels such as <tbody>
+_TAG = re.compile(rb"<(/?)([A-Za-z][A-Za-z0-9:_-]*+)[^<>]*>")
 # A tag with its attributes. Possessive: each character is read once, whatever quotes are missing.
 _ATTRIBUTES = re.compile(rb"""<[A-Za-z](?:[^"'<>]++|"[^"]*+"|'[^']*+')*+""")
 _QUOTED = re.compile(rb""""[^"]*"|'[^']*'""")
 _MOST_ATTRIBUTES = 200  # Of one tag: the time of parsers grows with their square
-
-# Levels of a tree: below Python's recursion limit from any caller, so that every caller reads the same book.
-MOST_NESTED = 150
 _WORD = re.compile(r"\w+")
 _COMMENT = re.compile(rb"<!--.*?-->|<\?.*?\?>", re.DOTALL)
 _XML_TAG = re.compile(rb"<(/?)([A-Za-z_][\w:.-]*+)[^<>]*?(/?)>")
-# Inline elements that old pages never close.
-_PHRASE_TAG = re.compile(
-    rb"</?(?:abbr|b|big|cite|code|em|font|i|s|small|span|strike|strong|sub|sup|tt|u|var)(?:\s[^<>]*)?>", re.IGNORECASE
+_WORD_TEXT = frozenset((b"w:p", b"w:r", b"w:t"))  # Word's paragraphs, runs and texts, which must stay
+_UNNESTED = frozenset(b"html head body title style script textarea p li dt dd tr td th option".split())
+_HEADINGS = frozenset(b"h1 h2 h3 h4 h5 h6".split())
+_PHRASES = frozenset(
+    b"""a abbr b bdi bdo big cite code del dfn em emphasis font i ins kbd label mark q ruby s samp small span strike
+    strong sub sup tt u var""".split()
 )
 
 
@@ -104,7 +109,7 @@ def parse_entry(archive: Archive, path: str) -> etree._Element | None:
 
 
 def parse_xml(text: str) -> Tree | None:
-    """Parse XML other than XHTML, repairing it if necessary; None if it is empty, far too large or nested too deeply.
+    """Parse XML other than XHTML, repairing it if necessary; None if it is empty or far too large.
 
     Names of elements and attributes are in lower case and without namespace.
     """
@@ -113,10 +118,13 @@ def parse_xml(text: str) -> Tree | None:
     text = _remove_invalid(_XML_DECLARATION.sub("", text, count=1)).lstrip()
     data = _replace_entities(text.encode("utf-8", errors="replace"))
     root = _xml_root(data)
-    if root is not None and not _is_too_deep(root):
+    if root is None or _is_too_deep(root):
+        data = _drop_deep_tags(data)
+        root = _xml_root(data)
+    if root is not None:
         return Tree(_simply_named(root), repaired=False)
     root = _xml_root(data, recover=True)
-    if root is None or _is_too_deep(root):
+    if root is None:
         return None
     source = unescape(_XML_TAG.sub(b" ", _COMMENT.sub(b"", data)).decode("utf-8"))
     lost = Counter(_WORD.findall(source)) - Counter(_WORD.findall(" ".join(map(str, root.itertext()))))
@@ -186,11 +194,10 @@ def _xml_root(data: bytes, *, recover: bool = False) -> etree._Element | None:
 
 def _html_root(data: bytes) -> etree._Element | None:
     parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
-    data = _drop_many_attributes(data)
+    data = _RAW_TEXT.sub(_close_raw_text, _drop_many_attributes(data))
     try:
         root = html.document_fromstring(data, parser)
-        # A parser cuts off what is nested thousands deep.
-        return html.document_fromstring(_PHRASE_TAG.sub(b"", data), parser) if _is_too_deep(root) else root
+        return html.document_fromstring(_flatten(data), parser) if _is_too_deep(root) else root
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return None
 
@@ -206,8 +213,59 @@ def _drop_many_attributes(data: bytes) -> bytes:
     return _ATTRIBUTES.sub(lambda match: match[0].split()[0] if has_too_many(match[0]) else match[0], data)
 
 
+def _close_raw_text(match: re.Match[bytes]) -> bytes:
+    """Close an element whose content parsers treat as raw text, so that the content is parsed."""
+    closing, name, is_empty = match.groups()
+    return match[0] if is_empty else b"</div>" if closing else match[0] + b"</%b><div>" % name
+
+
 def _is_too_deep(root: etree._Element) -> bool:
     return bool(root.getroottree().xpath(f"boolean({'/*' * MOST_NESTED})"))
+
+
+def _flatten(data: bytes) -> bytes:
+    """Replace elements nested too deeply by paragraphs: parsers would cut them off. (Pages may never close <font>.)"""
+    opened: list[bytes] = []
+
+    def flat(match: re.Match[bytes]) -> bytes:
+        closing, name = match[1], match[2].lower()
+        if name in _VOID or name in _UNNESTED:
+            return match[0]
+        if closing and name in opened:
+            while opened.pop() != name:
+                pass
+            return match[0]
+        if not closing and len(opened) < _MOST_NESTED_TAGS:
+            opened.append(name)
+            return match[0]
+        if name in _HEADINGS:
+            return b"</%b><%b%b>" % (name, closing, name)
+        return b"" if name in _PHRASES else b"<p>"
+
+    return _TAG.sub(flat, data)
+
+
+def _drop_deep_tags(data: bytes) -> bytes:
+    """Remove the tags nested too deeply for parsers, but keep their text."""
+    opened: list[tuple[bytes, bool]] = []  # Names, and whether they are kept
+    names = Counter[bytes]()
+
+    def kept(match: re.Match[bytes]) -> bytes:
+        closing, name, closed = match[1], match[2], match[3]
+        is_kept = len(opened) < MOST_NESTED or name in _WORD_TEXT
+        if closing and not names[name]:
+            return b""
+        while closing:
+            last, is_kept = opened.pop()
+            names[last] -= 1
+            if last == name:
+                break
+        if not (closing or closed):
+            opened.append((name, is_kept))
+            names[name] += 1
+        return match[0] if is_kept else b"" if name.lower() in _PHRASES else b" "
+
+    return _XML_TAG.sub(kept, data)
 
 
 def _replace_entities(data: bytes) -> bytes:

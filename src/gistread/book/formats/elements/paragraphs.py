@@ -175,6 +175,13 @@ class ParsedParagraph:
     def words(self) -> str:
         return inline.strip_marks(self.text) if self.marks else self.text
 
+    def under(self, mark: InlineMark) -> "ParsedParagraph":
+        index = len(self.marks)
+        if index >= inline.MAX_MARKS:
+            return self
+        text = inline.opening(index) + self.text + inline.closing(index)
+        return replace(self, text=text, marks=(*self.marks, mark))
+
 
 @dataclass(frozen=True, slots=True)
 class BlockContext:

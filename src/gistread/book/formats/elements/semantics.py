@@ -18,7 +18,7 @@ BLOCKS = word_set(
 
 # Elements without text of the book.
 SKIPPED = word_set(
-    """head script style template title rp nav map area frame iframe noframes noembed input select textarea button
+    """head script style template title rp nav map area input select textarea button
     datalist progress meter source track param link meta case"""
 )
 
@@ -120,6 +120,12 @@ def is_data_table(table: etree._Element) -> bool:
 BULLET = "•"
 _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"))
 _SMALL_ROMAN = ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
+_STYLE = re.compile(r"list-style(?:-type)?\s*:\s*([a-z-]+)", re.IGNORECASE)
+_BY_STYLE = {
+    **dict.fromkeys(("lower-alpha", "lower-latin"), "a"),
+    **dict.fromkeys(("upper-alpha", "upper-latin"), "A"),
+    **{"lower-roman": "i", "upper-roman": "I", "decimal": "1"},
+}
 MARKER_ATTRIBUTE = "data-marker"  # Attribute with an item's marker, for formats that count differently from HTML
 
 
@@ -128,9 +134,15 @@ def marker(parent: etree._Element, item: etree._Element, number: int, *, ordered
     own = item.get(MARKER_ATTRIBUTE)
     if own is not None:
         return f"{own} " if own else ""
+    style = _STYLE.search(parent.get("style") or "")
+    if style and style[1].lower() == "none":
+        return ""
     if not ordered:
         return f"{BULLET} "
-    return f"{format_number(number, (item.get('type') or parent.get('type') or '').strip())}. "
+    kind = (item.get("type") or parent.get("type") or "").strip()
+    if style and style[1].lower() in _BY_STYLE:
+        kind = _BY_STYLE[style[1].lower()]
+    return f"{format_number(number, kind)}. "
 
 
 def format_number(number: int, kind: str) -> str:
@@ -178,6 +190,11 @@ def is_decoration(element: etree._Element) -> bool:
     return any(
         (text or "").strip() for text in (parent.text, *(part for each in near for part in (each.text, each.tail)))
     )
+
+
+def is_picture_object(element: etree._Element) -> bool:
+    """Whether an <object> shows a picture and has no fallback text."""
+    return element.get("type", "").startswith("image/") and not plain_text(element)
 
 
 def svg_pictures(element: etree._Element) -> list[Picture]:

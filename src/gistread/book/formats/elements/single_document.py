@@ -230,7 +230,7 @@ def _chapters(
         found = list(find_chapters(headings, title, authors))
     else:
         blocks = [TextBlock(tuple(paragraph.words.split("\n")), paragraph.kind, 2) for paragraph in paragraphs]
-        found = list(outline(blocks))
+        found = list(outline(blocks).chapters)
     # Notes at the end without a heading of their own are not part of the last chapter.
     first = len(paragraphs)
     while first and paragraphs[first - 1].kind in (ParagraphKind.NOTE, ParagraphKind.BREAK):

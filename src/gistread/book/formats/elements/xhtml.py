@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from urllib.parse import unquote
 
 from lxml import etree
 
@@ -18,6 +19,7 @@ from gistread.book.formats.elements.semantics import (
     Picture,
     drawn_text,
     is_decoration,
+    is_picture_object,
     marker,
     picture_of,
     svg_pictures,
@@ -28,7 +30,7 @@ from gistread.words import count_words
 
 _COLUMN_END = " | "
 _NO_SHEET: StyleSheet = {}
-_REPLACED = frozenset(("object", "canvas", "video", "audio"))
+_REPLACED = frozenset(("object", "iframe", "canvas", "video", "audio"))
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
 
@@ -51,9 +53,9 @@ def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = 
     that declare none. Elements nested too deeply become plain text.
     """
     bodies = (child for child in root if local_name(child) == "body")
-    declared = next(filter(None, map(inline_elements.language_of, (root, *bodies))), "")
+    language = next(filter(None, map(inline_elements.language_of, (root, *bodies))), language)
     sheet = merge_sheets([sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))])
-    walker = _Walker(language or declared, sheet)
+    walker = _Walker(language, sheet)
     walker.element(root, BlockContext())
     walker.flush(BlockContext())
     return XhtmlDocument(
@@ -61,7 +63,7 @@ def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = 
         anchors=walker.anchors,
         ends=walker.ends,
         notes=tuple(walker.notes),
-        language=declared or language,
+        language=language,
         has_words=walker.has_words,
         left_out=walker.left_out,
     )
@@ -94,11 +96,12 @@ class _Walker:
         if not name or name in semantics.SKIPPED:
             if name in semantics.CONTROLS:
                 self.left_out["word(s) of buttons and fields"] += count_words(plain_text(element))
-            self.left_out["embedded page(s)"] += name in ("iframe", "frame")
             return
         if self._depth > MOST_NESTED:
             self._collector.text(f" {' '.join(map(str, element.itertext()))} ")
             return
+        if name in ("iframe", "frame"):
+            self.left_out["embedded page(s)"] += 1
         self._depth += 1
         if element.attrib:
             self._visit_with_attributes(element, name, context)
@@ -317,7 +320,7 @@ class _Walker:
             self.flush(context)
             if not self._in_cell:
                 self.paragraphs.append(ParsedParagraph("* * *", ParagraphKind.BREAK))
-        elif name in ("img", "image"):
+        elif name in ("img", "image") or (name == "object" and is_picture_object(element)):
             if self._captioned is not None or not is_decoration(element):
                 self._picture(picture_of(element))
         elif name == "svg":
@@ -327,7 +330,9 @@ class _Walker:
         elif name == "math":
             collector.text(equation_text(element))
         elif name == "embed":
-            self.left_out["embedded file(s)"] += 1
+            _, _, formula = element.get("src", "").partition("latex?")  # as pandoc writes for --webtex
+            collector.text(unquote(formula))
+            self.left_out["embedded file(s)"] += not formula
         elif name == "ruby":
             collector.text(_ruby(element))
         elif name in ("a", "sup") and semantics.is_reference(element, name, types):

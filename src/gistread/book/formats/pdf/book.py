@@ -9,8 +9,8 @@ from typing import BinaryIO
 from gistread.book.builder import BookBuilder, ChapterStart, LinkTarget, by_paragraph, left_out_notices
 from gistread.book.formats.elements.single_document import HeadingParagraph, find_chapters
 from gistread.book.formats.outline import outline
-from gistread.book.formats.pdf.layout import PageLayout, find_furniture, measure_layout, without_readings
-from gistread.book.formats.pdf.lines import TextLine, columns, find_gutter, rows
+from gistread.book.formats.pdf.layout import PageLayout, find_furniture, measure_layout, without_line_numbers
+from gistread.book.formats.pdf.lines import READING_RATIO, TextLine, columns, find_gutter, rows
 from gistread.book.formats.pdf.pages import OutlineEntry, PagePosition, PdfDocument, PdfPage, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, split_into_blocks
 from gistread.book.formats.pdf.process import CancelledError, DamagedError, LockedError, read_document
@@ -52,11 +52,12 @@ class PositionIndex:
 
     def heading_at(self, place: PagePosition, title: str) -> int | None:
         """The block where the chapter `title` starts: by its words, otherwise by position."""
+        wanted = letters(title)
         on_page = dict.fromkeys(row[3] for row in self._on_page.get(place.page, ()))
         nearest = self.block_at(place)
-        same = [index for index in on_page if self._reads(index, letters(title))]
-        if same:
-            return min(same, key=lambda index: abs(index - (index if nearest is None else nearest)))
+        reads_so = [(rank, index) for index in on_page if (rank := self._reads(index, wanted)) is not None]
+        if reads_so:
+            return min(reads_so, key=lambda one: (one[0], abs(one[1] - (one[1] if nearest is None else nearest))))[1]
         if nearest is None or nearest not in on_page or self._page_of(nearest) == place.page:
             return nearest
         # The position is inside a paragraph from the previous page.
@@ -65,14 +66,20 @@ class PositionIndex:
     def _page_of(self, index: int) -> int:
         return self._blocks[index].lines[0].page
 
-    def _reads(self, index: int, wanted: str) -> bool:
-        """Whether a block is this title, or one of them is the other with a number before it."""
+    def _reads(self, index: int, wanted: str) -> int | None:
+        """How well a block matches a title: 0 is best, None is not at all."""
         text = self._letters.get(index)
         if text is None:
             text = self._letters[index] = letters(self._blocks[index].text[:300])
-        if min(len(text), len(wanted)) < 3:
-            return text == wanted != ""
-        return abs(len(text) - len(wanted)) <= 12 and (text.endswith(wanted) or wanted.endswith(text))
+        if text == wanted:
+            return 0 if text else None
+        if len(wanted) < 3 or len(text) < 3:
+            return None
+        # One of them may have a number, as "Chapter XIV".
+        if (text.endswith(wanted) or wanted.endswith(text)) and abs(len(text) - len(wanted)) <= 12:
+            return 1
+        is_heading = self._blocks[index].kind is ParagraphKind.HEADING
+        return 2 if is_heading and (wanted in text or text in wanted) else None
 
 
 def letters(text: str) -> str:
@@ -91,14 +98,14 @@ def by_outline(entries: Sequence[OutlineEntry], places: PositionIndex) -> list[C
     return sorted(found.values(), key=lambda chapter: (chapter.index, chapter.level))
 
 
-def by_headings(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterStart]:
+def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: PageLayout) -> list[ChapterStart]:
     """Chapters by the words of headings (Chapter 1), otherwise by size."""
     is_heading = [block.kind is ParagraphKind.HEADING for block in blocks]
     as_text = [
         TextBlock((text,), ParagraphKind.TEXT, 2) if heading else TextBlock((text,), block.kind, 1)
         for block, text, heading in zip(blocks, texts, is_heading, strict=True)
     ]
-    chapters = list(outline(as_text))
+    chapters = list(outline(as_text).chapters)
     sized = _by_size(blocks, texts)
     least = 0.5 * min(len(chapters), len(sized) or 1)
     if len(chapters) >= 2 and sum(is_heading[one.index] for one in chapters) >= least:
@@ -173,7 +180,7 @@ def build_book(document: PdfDocument, name: str) -> Book:
         notices.append(f"{_page_list(gone)} {were} left out: the fonts do not say which characters they display.")
     if not letters:
         raise _no_text_error(document, name)
-    pages = list(map(without_readings, pages))
+    pages = without_line_numbers(pages)
     page_rows = [rows(page) for page in pages]
     guessed = sum(page.guessed for page in pages)
     vowels = _share_of_vowels("".join(line.text for rows_of_page in page_rows for line in rows_of_page))
@@ -186,8 +193,12 @@ def build_book(document: PdfDocument, name: str) -> Book:
     ]
     layout = measure_layout(found)
     paragraphs = split_into_blocks(found, layout)
-    words = WordCounts(line.text for column in found for line in column.lines)
+    parts = [part for column in found for line in column.lines for part in line.parts]
+    words = WordCounts(part.text for part in parts)
     notices += left_out_notices(sum((page.left_out for page in pages), Counter()))
+    small = (part.text for part in parts if part.size < READING_RATIO * layout.size)
+    if readings := sum(len(text.replace(" ", "")) for text in small if re.compile("[\u3041-\u30ff ]+").fullmatch(text)):
+        notices.append(f"{readings:,} characters of readings (ruby) stand behind their lines, not behind their words.")
     if guessed:
         notices.append(f"{guessed:,} letters may be misread: their fonts do not say which they are.")
     elif vowels is not None and vowels < _LEAST_VOWELS and letters > _FEWEST_LETTERS:
@@ -248,7 +259,7 @@ def _assemble(
     places = PositionIndex(paragraphs)
     chapters = by_outline(
         [type(e)(e.title, e.level, document.upright(e.place) if e.place else None) for e in document.outline], places
-    ) or by_headings(paragraphs, texts)
+    ) or by_headings(paragraphs, texts, layout)
     starts = by_paragraph(chapters)
     areas = {page.number: page.areas for page in document.pages if page.areas}
     notes = _NoteIndex(paragraphs)

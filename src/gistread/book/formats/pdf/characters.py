@@ -3,6 +3,7 @@
 import ctypes
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,7 +23,7 @@ _Box = tuple[float, float, float, float]  # Left, bottom, right, top
 class PageCharacters:
     """The text of one page, with buffers for PDFium's results."""
 
-    def __init__(self, text: Any) -> None:
+    def __init__(self, page: Any, text: Any) -> None:
         self.text = text
         count = pdfium.FPDFText_CountChars(text)
         self.count = min(count, _MOST_CHARACTERS)
@@ -34,6 +35,9 @@ class PageCharacters:
         self._origin = (ctypes.c_double(), ctypes.c_double())
         self._area = pdfium.FS_RECTF()
         self._matrix = pdfium.FS_MATRIX()
+        self._own_matrix = pdfium.FS_MATRIX()
+        objects = (pdfium.FPDFPage_GetObject(page, index) for index in range(pdfium.FPDFPage_CountObjects(page)))
+        self._has_forms = any(pdfium.FPDFPageObj_GetType(each) == pdfium.FPDF_PAGEOBJ_FORM for each in objects)
         self._name = ctypes.create_string_buffer(_FONT_NAME_BYTES)
         self._flags = ctypes.c_int()
 
@@ -64,13 +68,13 @@ class PageCharacters:
     def box(self, index: int) -> _Box:
         left, right, bottom, top = self._box
         pdfium.FPDFText_GetCharBox(self.text, index, left, right, bottom, top)
-        return left.value, bottom.value, right.value, top.value
+        return self._on_page(index, (left.value, bottom.value, right.value, top.value))
 
     def advance(self, index: int, turn: int) -> tuple[float, float]:
         """Where a character and the next one start along the line."""
         area = self._area
         pdfium.FPDFText_GetLooseCharBox(self.text, index, area)
-        return rotate_box((area.left, area.bottom, area.right, area.top), turn)[0::2]
+        return rotate_box(self._on_page(index, (area.left, area.bottom, area.right, area.top)), turn)[0::2]
 
     def replace(self, changed: Mapping[int, str]) -> None:
         """Replace characters by their indices."""
@@ -80,8 +84,32 @@ class PageCharacters:
         self.characters = "".join(characters)
 
     def origin(self, index: int) -> tuple[float, float]:
+        x, y = self._reported_origin(index)
+        return self._on_page(index, (x, y, x, y))[:2]
+
+    def _reported_origin(self, index: int) -> tuple[float, float]:
         pdfium.FPDFText_GetCharOrigin(self.text, index, *self._origin)
         return self._origin[0].value, self._origin[1].value
+
+    def _on_page(self, index: int, box: _Box) -> _Box:
+        """The box of a character on the page: with /ActualText in a form, PDFium gives it in the form's frame."""
+        if not self._has_forms:
+            return box
+        page, form = self._matrix, self._own_matrix
+        pdfium.FPDFText_GetMatrix(self.text, index, page)
+        pdfium.FPDFPageObj_GetMatrix(pdfium.FPDFText_GetTextObject(self.text, index), form)
+        x, y = self._reported_origin(index)
+        is_in_form = math.hypot(x - form.e, y - form.f) < 0.01 < math.hypot(x - page.e, y - page.f)
+        scale = form.a * form.d - form.b * form.c
+        if not (is_in_form and scale):
+            return box
+        corners = []
+        for x, y in (box[:2], box[2:]):
+            x, y = x - form.e, y - form.f
+            along, up = (form.d * x - form.c * y) / scale, (form.a * y - form.b * x) / scale
+            corners.append((page.a * along + page.c * up + page.e, page.b * along + page.d * up + page.f))
+        (x1, y1), (x2, y2) = corners
+        return min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
 
     def size_and_turn(self, index: int) -> tuple[float, int]:
         matrix = self._matrix
@@ -183,18 +211,27 @@ _MOST_ANNOTATIONS = 2_000  # Per page
 _EMPTY_STRING_BYTES = 2  # Its terminator
 
 # Form fields, typed text and stamps, which are part of the page.
-_DRAWN_KINDS = frozenset((pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP))
+DRAWN_KINDS = frozenset((pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP))
+COMMENT_KINDS = (
+    pdfium.FPDF_ANNOT_TEXT,
+    pdfium.FPDF_ANNOT_HIGHLIGHT,
+    pdfium.FPDF_ANNOT_UNDERLINE,
+    pdfium.FPDF_ANNOT_SQUIGGLY,
+    pdfium.FPDF_ANNOT_STRIKEOUT,
+    pdfium.FPDF_ANNOT_CARET,
+    pdfium.FPDF_ANNOT_INK,
+)
 
 
-def has_form_fields(page: Any) -> bool:
-    """Whether a page has form fields, typed text or stamps."""
+def annotation_kinds(page: Any) -> Iterator[int]:
+    """The kinds of a page's annotations, without empty comments."""
     for index in range(min(_MOST_ANNOTATIONS, pdfium.FPDFPage_GetAnnotCount(page.raw))):
         annotation = pdfium.FPDFPage_GetAnnot(page.raw, index)
         kind = pdfium.FPDFAnnot_GetSubtype(annotation)
+        length = pdfium.FPDFAnnot_GetStringValue(annotation, b"Contents", None, 0)
+        if kind not in COMMENT_KINDS or length > _EMPTY_STRING_BYTES:
+            yield kind
         pdfium.FPDFPage_CloseAnnot(annotation)
-        if kind in _DRAWN_KINDS:
-            return True
-    return False
 
 
 def utf16_text(get: Callable[[Any, int], int]) -> str:
@@ -281,3 +318,15 @@ def name_tex_ligatures(text: str) -> str:
     is_cork = any("\x1b" <= character <= "\x1f" for character in text)
     named = text.translate(_TEX_LIGATURES | _CORK_PUNCTUATION if is_cork else _TEX_LIGATURES)
     return named.replace("\ufb02\n", "\r\n")
+
+
+_COMBINING = dict(
+    zip("`´¨ˆ˜¯˘˙ˇ¸˚˝", "\u0300\u0301\u0308\u0302\u0303\u0304\u0306\u0307\u030c\u0327\u030a\u030b", strict=True)
+)
+
+
+def composed(letter: str, accent: str) -> str:
+    """The letter with the accent as one character; empty if Unicode has none."""
+    base = {"ı": "i", "ȷ": "j"}.get(letter, letter)
+    both = unicodedata.normalize("NFC", base + _COMBINING[accent])
+    return both if len(both) == 1 and letter.isalpha() else ""

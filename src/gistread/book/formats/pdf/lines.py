@@ -3,14 +3,16 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, groupby, pairwise
 
-from gistread.book.formats.pdf.pages import PdfPage, TextRun
+from gistread.book.formats.pdf.pages import EAST_ASIAN, PdfPage, TextRun
+from gistread.book.formats.pdf.table_rows import Segment, is_table, table_flows, with_table_rows
 
 _SCRIPT_RATIO = 0.92  # Browsers set exponents in up to 0.89 of the size
 _WIDE_SHARE = 0.6
 _MOST_SEGMENTS = 4_000
+READING_RATIO = 0.65  # Largest size of readings (ruby), relative to their words
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,21 +27,18 @@ class TextLine:
     size: float  # Font size of most of its letters
     text: str
     cells: tuple[int, ...] = ()  # Indices of the runs after a gap too wide for a space
+    # The lines of each cell, if it is a table row with multi-line cells.
+    stacks: tuple[tuple["TextLine", ...], ...] = ()
 
+    @property
+    def parts(self) -> tuple["TextLine", ...]:
+        """The lines it consists of, usually only itself."""
+        return tuple(chain.from_iterable(self.stacks)) or (self,)
 
-@dataclass(slots=True)
-class Segment:
-    """Runs side by side on one baseline."""
-
-    runs: list[TextRun] = field(default_factory=list)
-    left: float = 0.0
-    right: float = 0.0
-    baseline: float = 0.0
-    size: float = 0.0
-
-    def overlaps(self, other: "Segment") -> bool:
-        shared = min(self.right, other.right) - max(self.left, other.left)
-        return shared > 0.5 * min(self.right - self.left, other.right - other.left) + 0.1
+    @property
+    def bottom(self) -> float:
+        """The lowest baseline."""
+        return min(part.baseline for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +63,14 @@ def columns(page: PdfPage, gutter: float | None, dropped: Iterable[TextLine]) ->
 
 def find_gutter(page: PdfPage) -> float | None:
     """The x between two columns, or None."""
-    return _gutter(_segments(page.runs), None)
+    segments = _segments(page.runs)
+    x = _gutter(segments, None)
+    return None if x is None or is_table(segments, x) else x
 
 
 def _segments(runs: Sequence[TextRun]) -> list[Segment]:
     found: list[Segment] = []
-    for run in runs:
+    for run in _with_readings(runs):
         if not run.text.strip():
             continue
         last = found[-1] if found else None
@@ -79,7 +80,33 @@ def _segments(runs: Sequence[TextRun]) -> list[Segment]:
             if run.size > last.size:
                 last.size, last.baseline = run.size, run.baseline
         else:
-            found.append(Segment([run], run.left, run.right, run.baseline, run.size))
+            found.append(Segment([run], run.left, run.right, run.baseline, run.size, len(found)))
+    return found
+
+
+def _with_readings(runs: Sequence[TextRun]) -> Sequence[TextRun]:
+    """Insert small readings (ruby), in brackets, after the East Asian characters below them."""
+    bases = [run for run in runs if EAST_ASIAN.search(run.text)]
+    placed: dict[int, list[tuple[int, str]]] = {}
+    readings: set[int] = set()
+    for run in runs if bases else ():
+        for base in bases:
+            above = (run.baseline - base.baseline) / base.size
+            start, end = ((x - base.left) / (base.right - base.left or 1) for x in (run.left, run.right))
+            if run.size < READING_RATIO * base.size and 0.6 < above < 1.4 and 0 < (start + end) / 2 < 1:
+                letters = len(base.text.rstrip())
+                last = max(1, min(letters, round(end * letters)))
+                placed.setdefault(id(base), []).append((last, f"（{''.join(run.text.split())}）"))
+                readings.add(id(run))
+                break
+    if not readings:
+        return runs
+    found = []
+    for run in (run for run in runs if id(run) not in readings):
+        text = run.text
+        for place, part in sorted(placed.get(id(run), []), reverse=True):
+            text = text[:place] + part + text[place:]
+        found.append(run if text == run.text else replace(run, text=text))
     return found
 
 
@@ -150,9 +177,14 @@ def _with_drop_caps(found: list[list[Segment]]) -> list[list[Segment]]:
 
 
 def _flows(segments: list[Segment], gutter: float | None, depth: int) -> list[list[Segment]]:
-    x = _gutter(segments, gutter) if depth < 2 and len(segments) <= _MOST_SEGMENTS else None
-    if x is None:
+    if len(segments) > _MOST_SEGMENTS:
         return [segments]
+    x = _gutter(segments, gutter) if depth < 2 else None
+    in_table = x is not None and is_table(segments, x)
+    if x is None or (in_table and gutter is None):
+        return table_flows(_by_baseline(segments))
+    if in_table:
+        segments = with_table_rows(_by_baseline(segments), x)
     flows: list[list[Segment]] = []
     left: list[Segment] = []
     right: list[Segment] = []
@@ -229,6 +261,9 @@ def _join_rows(segments: list[Segment], x: float) -> list[Segment]:
 
 
 def _line(page: int, segments: list[Segment]) -> TextLine:
+    if any(segment.cells for segment in segments):
+        stacks = [cell for segment in segments for cell in segment.cells or [[segment]]]
+        return _table_line([[_line(page, row) for row in _by_baseline(cell)] for cell in stacks])
     runs = sorted((run for segment in segments for run in segment.runs), key=lambda run: run.left)
     sizes: Counter[float] = Counter()
     for run in runs:
@@ -249,6 +284,22 @@ def _line(page: int, segments: list[Segment]) -> TextLine:
         words.append(run.text)
         right = max(right, run.right)
     return TextLine(page, tuple(runs), runs[0].left, right, baseline, size, "".join(words).strip(), tuple(cells))
+
+
+def _table_line(cells: list[list[TextLine]]) -> TextLine:
+    lines = list(chain.from_iterable(cells))
+    runs = [[run for line in cell for run in line.runs] for cell in cells]
+    return TextLine(
+        page=lines[0].page,
+        runs=tuple(chain.from_iterable(runs)),
+        left=min(line.left for line in lines),
+        right=max(line.right for line in lines),
+        baseline=max(line.baseline for line in lines),
+        size=lines[0].size,
+        text=" ".join(line.text for line in lines),
+        cells=tuple(accumulate(map(len, runs[:-1]))),
+        stacks=tuple(map(tuple, cells)),
+    )
 
 
 def is_raised(line: TextLine, run: TextRun) -> bool:

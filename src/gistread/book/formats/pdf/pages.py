@@ -146,7 +146,8 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
     # A little text at another angle is a stamp in the margin.
     keeps_all = letters.total() - letters[main] > 0.15 * letters.total()
     stamped = "" if keeps_all else "".join(text for text, *_, turn in raw if turn != main)
-    left_out = {"word(s) printed at an angle": len(stamped.split()), "character(s) of an overfull page": record["cut"]}
+    left_out = {"word(s) printed at an angle": len(stamped.split()), "comment(s) on pages": record["comments"]}
+    left_out["character(s) of an overfull page"] = record["cut"]
     runs = [
         TextRun(text, left, right, baseline, size, fonts[font])
         for text, left, right, baseline, size, font, turn in raw

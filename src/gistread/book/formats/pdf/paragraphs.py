@@ -124,7 +124,7 @@ def _continues(last: Block, first: Block, layout: PageLayout) -> bool:
 
 
 def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
-    left, right = column.left, column.right
+    left, right = layout.edges(column)
     found: list[Block] = []
     lines = column.lines
     for index, line in enumerate(lines):
@@ -144,7 +144,7 @@ def _begins_block(
 ) -> bool:
     above, line = lines[index - 1], lines[index]
     size = max(above.size, line.size)
-    gap = above.baseline - line.baseline
+    gap = above.bottom - line.baseline
     if abs(above.size - line.size) > _SIZE_STEP * size:
         return True
     if gap > 1.28 * layout.leading(line.size) + 0.5 and gap > 1.1 * line.size:
@@ -166,12 +166,14 @@ def _begins_block(
     if line.size >= _HEADING_RATIO * layout.size and abs(indent) > 0.6 * line.size > abs(shift):
         return short and ended  # The first line of a centred title may fill the column
     if indent > 0.6 * line.size:
+        if _is_centred(above, left, right) and _is_centred(line, left, right):
+            return short and ended
         if _has_hanging_indent(lines, index, right):
             return False
         return short or ended or line.text[0].isupper() or line.text[0] in "\"“‘'«„—–"
     if indent < -0.6 * line.size:
         if len(block.lines) == 1:  # the second line of an indented paragraph, as a rule
-            return short and ended
+            return short and ended and not _is_centred(above, left, right)
         return short or (ended and line.left < left + 0.6 * line.size) or _has_hanging_indent(lines, index - 1, right)
     if short:
         return True
@@ -209,6 +211,11 @@ def _is_code(line: TextLine, layout: PageLayout) -> bool:
     return not layout.is_fixed and all(run.font.is_fixed for run in line.runs)
 
 
+def _is_centred(line: TextLine, left: float, right: float) -> bool:
+    before, after = line.left - left, right - line.right
+    return before > 2 * line.size and abs(before - after) < 0.1 * (right - left)
+
+
 def _kind(block: Block, layout: PageLayout) -> ParagraphKind:
     first, text = block.lines[0], block.text
     if len(block.lines) == 1 and len(text) < 20 and _BREAK.match(text):
@@ -220,6 +227,8 @@ def _kind(block: Block, layout: PageLayout) -> ParagraphKind:
     if all(_is_code(line, layout) for line in block.lines):
         return ParagraphKind.CODE
     if len(block.lines) > 1 and sum(bool(line.cells) for line in block.lines) > 0.6 * len(block.lines):
+        return ParagraphKind.TABLE
+    if any(line.stacks for line in block.lines) and all(line.stacks or _is_narrow(line, block) for line in block.lines):
         return ParagraphKind.TABLE
     if _starts_item(first) and (len(block.lines) > 1 or first.left > block.left or _BULLET.match(first.text)):
         return ParagraphKind.LIST
@@ -247,7 +256,11 @@ def _merge_rows(found: list[Block], layout: PageLayout) -> Iterator[Block]:
     for block in found:
         rows = block.kind in (ParagraphKind.TABLE, ParagraphKind.CODE)
         single_row = block.kind is ParagraphKind.TEXT and len(block.lines) == 1 and block.lines[0].cells
-        continues_table = before and single_row and before.lines[-1].cells
+        continues_table = before and (
+            (single_row and before.lines[-1].cells)
+            or (_is_fragment(before) and _has_stacks(block))
+            or (_has_stacks(before) and _is_fragment(block))
+        )
         if before and ((rows and before.kind is block.kind) or continues_table) and _is_close(before, block, layout):
             before.lines += block.lines
             if continues_table:
@@ -258,6 +271,19 @@ def _merge_rows(found: list[Block], layout: PageLayout) -> Iterator[Block]:
             before = block
     if before:
         yield before
+
+
+def _has_stacks(block: Block) -> bool:
+    return block.kind is ParagraphKind.TABLE and any(line.stacks for line in block.lines)
+
+
+def _is_fragment(block: Block) -> bool:
+    """Whether the block may be a cell of a table."""
+    return block.kind in _RUNNING and all(_is_narrow(line, block) for line in block.lines)
+
+
+def _is_narrow(line: TextLine, block: Block) -> bool:
+    return line.right - line.left < 0.6 * (block.right - block.left)
 
 
 def _merge_labels(found: Iterable[Block], layout: PageLayout) -> list[Block]:
@@ -280,7 +306,7 @@ def _is_label(block: Block, layout: PageLayout) -> bool:
 
 
 def _is_close(above: Block, below: Block, layout: PageLayout) -> bool:
-    gap = above.lines[-1].baseline - below.lines[0].baseline
+    gap = above.lines[-1].bottom - below.lines[0].baseline
     return 0 < gap < 2.2 * layout.leading(below.lines[0].size)
 
 
@@ -314,7 +340,7 @@ def _may_be_verse(block: Block) -> bool:
 
 
 def _follows(above: Block, below: Block, layout: PageLayout) -> bool:
-    gap = above.lines[-1].baseline - below.lines[0].baseline
+    gap = above.lines[-1].bottom - below.lines[0].baseline
     same_page = above.lines[-1].page == below.lines[0].page
     size = below.lines[0].size
     return same_page and abs(above.lines[0].size - size) < 0.3 and 0 < gap < 1.15 * layout.leading(size)

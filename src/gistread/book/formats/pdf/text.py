@@ -30,6 +30,11 @@ _DASHES = "—–―"
 _BEGINNINGS = word_set(
     "after any com con counter dis down every fore inter mis out over per pre pro some sub super sur trans under with"
 )
+_ENDINGS = word_set(
+    """able ably age aged ally ance body ded dom ed ence ened ening er ers ess est ever ful fully gence hood ible ing
+    ings ion ions ish ism ist ists ity ive land less like ling ly man ment ments men ness red self ship side sion sive
+    some son ted teen ter tic ties ting tion tions tive ton tude ty ward wards where wise"""
+)
 # Words that keep the hyphen before words of at least four letters.
 _APART = word_set("all cold cross five four good half high hot ill left long low new old self six three two well")
 
@@ -75,7 +80,7 @@ class WordCounts:
             return not (self._counts[first] and self._counts[second])
         if tail[0][0].isupper() and not head[0].isupper():
             return False
-        if len(first) < 3 or len(second) < 3 or first in _BEGINNINGS:
+        if len(first) < 3 or len(second) < 3 or first in _BEGINNINGS or second in _ENDINGS:
             return True
         # "multiple-choice", "self-made": both parts are words of the book.
         return not (first in _APART and len(second) > 3) and not (self._is_known(first) and self._is_known(second))
@@ -103,11 +108,14 @@ def marked_text(
     block: Block, layout: PageLayout, words: WordCounts, areas: Sequence[LinkArea], references: References
 ) -> tuple[str, list[InlineMark]]:
     """Text and marks of a paragraph for `BookBuilder.add`. `areas`: links on its pages."""
-    lines = [_chunks(line, block.kind, layout, areas, references) for line in block.lines]
+    lines = [_row(line, block.kind, layout, words, areas, references) for line in block.lines]
     if block.keeps_lines:
         left = min(line.left for line in block.lines)
         joined: list[StyledText] = []
         for source, line in zip(block.lines, lines, strict=True):
+            if block.kind is ParagraphKind.TABLE and joined and joined[-1].text.endswith(HYPHEN):
+                joined = _joined([joined, line], words)
+                continue
             columns = round((source.left - left) / (0.6 * source.size)) if block.kind is ParagraphKind.CODE else 0
             indent = " " * min(60, columns)
             joined += [StyledText(("\n" if joined else "") + indent, frozenset()), *line]
@@ -122,6 +130,27 @@ def plain_text_of(block: Block, words: WordCounts) -> str:
         drop, between = words.junction(text, line.text)
         text = text[: len(text) - drop] + between + line.text
     return without_leaders(text.translate(_LIGATURES)).replace(HYPHEN, "-")
+
+
+def _row(
+    line: TextLine,
+    kind: ParagraphKind,
+    layout: PageLayout,
+    words: WordCounts,
+    areas: Sequence[LinkArea],
+    references: References,
+) -> list[StyledText]:
+    """A line, or the cells of a table row in order."""
+    found: list[StyledText] = []
+    for number, cell in enumerate(line.stacks or ((line,),)):
+        chunks = _joined([_chunks(part, kind, layout, areas, references) for part in cell], words)
+        if found and found[-1].text.endswith(HYPHEN):
+            found = _joined([found, chunks], words)
+            continue
+        if number:
+            found.append(StyledText(_CELL_GAP if kind is ParagraphKind.TABLE else " ", frozenset()))
+        found += chunks
+    return found
 
 
 def _chunks(

@@ -12,9 +12,10 @@ import io
 import re
 import string
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 from statistics import median
 from typing import Any, BinaryIO
 
@@ -23,9 +24,12 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from gistread.book.formats.pdf.characters import (
+    COMMENT_KINDS,
+    DRAWN_KINDS,
     LIGATURE_WIDTH_RATIO,
     PageCharacters,
-    has_form_fields,
+    annotation_kinds,
+    composed,
     links_of,
     lost_letter,
     place_of,
@@ -39,12 +43,14 @@ from gistread.system import limit_memory
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _WORD = re.compile(r"\S+")
 _LAST_HYPHEN = re.compile("\u00ad?[\u00ad\u2010]$")
+_ACCENT = re.compile("[`´¨ˆ˜¯˘˙ˇ¸˚˝]")
 _DROPPED = "\0"  # Replaces a character merged into another one, so that indices stay valid
 _BLANK = string.whitespace + _DROPPED
 # Characters without a meaning or a shape, to which some fonts map all their letters; hyphenation uses a few.
 _NAMELESS = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b\u2060\udb80-\udbff\ue000-\uf8ff\ufdd0-\ufdef\ufeff\ufffd-\uffff]"
 )
+_NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
 _LEAST_SPACE_EMS = 0.1
 _LOW_LETTERS = frozenset("acemnorsuvwxz")
 _DISTILLED = re.compile("Ghostscript|Distiller")  # From PostScript, where some spaces are only distances
@@ -52,6 +58,8 @@ _MOST_ENTRIES = 20_000
 _WIDE_GAP_EMS = 1.3
 _CLOSE_EMS = 0.55  # Average advance of running text, spaces included, is less
 _METADATA = ("Title", "Author", "Subject", "Keywords", "Creator")
+_COVER_PIXELS = 480  # The longer side
+_WHITE, _MOST_WHITE = 240, 0.7  # Least channel of a white pixel; largest share of white pixels in a cover
 
 RunRecord = tuple[str, float, float, float, float, int, int]
 
@@ -85,15 +93,17 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
         try:
             page = document[number]
             links = list(links_of(document, page))
-            if has_form_fields(page) and pdfium.FPDFPage_Flatten(page.raw, pdfium.FLAT_NORMALDISPLAY):
+            kinds = Counter(annotation_kinds(page))
+            if kinds.keys() & DRAWN_KINDS and pdfium.FPDFPage_Flatten(page.raw, pdfium.FLAT_NORMALDISPLAY):
                 page.close()
                 page = document[number]
         except pypdfium2.PdfiumError:
             yield {"page": number, "error": "damaged"}
             continue
         text = page.get_textpage()
-        characters = PageCharacters(text.raw)
+        characters = PageCharacters(page.raw, text.raw)
         nameless = sum(1 for _ in _NAMELESS.finditer(characters.characters))
+        _compose_accents(characters)
         _measure_spaces(characters, lines_to_try)
         _find_lost_letters(characters, narrow_f)
         runs = list(_runs(characters, fonts))
@@ -105,6 +115,7 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
             "fonts": [[name.decode("utf-8", "replace"), flags, weight] for name, flags, weight in list(fonts)[known:]],
             "links": links if runs else [],
             "has_pictures": any(True for _ in pictures),
+            "comments": sum(kinds[kind] for kind in COMMENT_KINDS),
             "guessed": characters.guessed,
             "nameless": nameless,
             "cut": characters.cut,
@@ -156,6 +167,25 @@ def _is_small_capital(page: PageCharacters, index: int, turn: int) -> bool:
     near = [other for other in (index - 1, index + 1) if page.characters[other : other + 1] in _LOW_LETTERS]
     heights = [top - bottom for _, bottom, _, top in (rotate_box(page.box(each), turn) for each in (index, *near))]
     return max(heights[1:], default=0) > 0.85 * heights[0]
+
+
+def _compose_accents(page: PageCharacters) -> None:
+    """Join each accent to the letter below it: old TeX fonts write them separately."""
+    changed: dict[int, str] = {}
+    for index in [match.start() for match in islice(_ACCENT.finditer(page.characters), 2_000)]:
+        left, bottom, right, top = page.box(index)
+        middle, height = (left + right) / 2, (bottom + top) / 2
+        near = (index + 1, index + 2, *range(index - _NEAR_CHARACTERS, index + _NEAR_CHARACTERS))
+        for other in (each for each in near if 0 <= each < page.count and each not in changed):
+            letter = composed(page.characters[other], page.characters[index])
+            if not letter:
+                continue
+            start, low, end, high = page.box(other)
+            above = (height - (low + high) / 2) / (high - low or 1)
+            if start <= middle <= end and (-1 < above < 0 if page.characters[index] == "¸" else 0 < above < 1.2):
+                changed |= {other: letter, index: _DROPPED}
+                break
+    page.replace(changed)
 
 
 def _measure_spaces(page: PageCharacters, lines_to_try: int) -> None:
@@ -243,11 +273,26 @@ def _metadata(document: Any, key: str) -> str:
     return utf16_text(partial(pdfium.FPDF_GetMetaText, document.raw, key.encode()))
 
 
+def cover(stream: BinaryIO) -> bytes:
+    """The first page as PPM; empty if it is text on white paper. Raises PdfiumError."""
+    page = pypdfium2.PdfDocument(stream)[0]
+    bitmap = page.render(scale=_COVER_PIXELS / max(page.get_size()), rev_byteorder=True)
+    row_bytes = 3 * bitmap.width
+    data = b"".join(bytes(bitmap.buffer[at : at + row_bytes]) for at in range(0, len(bitmap.buffer), bitmap.stride))
+    sample = range(0, len(data), 3 * 7)  # Every seventh pixel
+    if sum(min(data[at : at + 3]) > _WHITE for at in sample) > _MOST_WHITE * len(sample):
+        return b""
+    return b"P6 %d %d 255\n" % (bitmap.width, bitmap.height) + data
+
+
 def main(part: str, memory_bytes: int) -> None:
-    """`part`: number of the first page to read."""
+    """`part`: number of the first page to read, or `cover`."""
     limit_memory(memory_bytes)
     stream = io.BufferedReader(io.FileIO(0, closefd=False))
     stream.seek(0)
+    if part == "cover":
+        sys.stdout.buffer.write(cover(stream))
+        return
     for record in read(stream, int(part)):
         sys.stdout.buffer.write(orjson.dumps(record) + b"\n")
         sys.stdout.buffer.flush()

@@ -1,0 +1,120 @@
+"""Converts other formats to EPUB with Calibre's `ebook-convert`, on a private copy and within a time limit."""
+
+import contextlib
+import io
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path, PurePath
+from typing import BinaryIO
+
+from gistread.book.normalise import clean_line
+from gistread.book.sniff import ConvertibleFormat
+from gistread.errors import BookError
+from gistread.system import end_group
+
+COMMAND = "ebook-convert"
+LIMIT_SECONDS = 300.0
+
+NO_DRM = "gistread reads books without DRM."
+_INSTALL = f"Install Calibre, or convert it to EPUB elsewhere: {COMMAND} BOOK BOOK.epub"
+_BY_HAND = f"Try another Calibre, or convert it to EPUB by hand: {COMMAND} BOOK BOOK.epub"
+_KINDLE_SUFFIXES = frozenset((".mobi", ".azw", ".azw3", ".prc", ".pdb"))
+_RECORDS_AT = 76
+_FIRST_RECORD_AT = 78
+
+
+def convert_to_epub(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Callable[[], bool]) -> io.BytesIO:
+    """Convert `stream` to EPUB with `ebook-convert`. Raises BookError on failure or if `cancelled` returns True."""
+    description = f"{name} is {kind.name}"
+    stream.seek(0)
+    if kind.suffix in _KINDLE_SUFFIXES and _has_drm(stream):
+        raise BookError(f"{description} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
+    command = shutil.which(COMMAND)
+    if command is None:
+        raise BookError(
+            f"{description}. gistread reads it through Calibre's {COMMAND}, which is not installed.", _INSTALL
+        )
+    try:
+        temporary = tempfile.TemporaryDirectory(prefix="gistread-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise BookError(f"Cannot create a temporary directory: {error.strerror or error}.") from error
+    with temporary as path:
+        directory = Path(path)
+        # The converter detects the format by suffix, and distinguishes Kindle formats itself.
+        own = PurePath(name).suffix.lower()
+        suffix = own if kind.suffix == ".mobi" and own in _KINDLE_SUFFIXES else kind.suffix
+        source = directory / f"book{suffix}"
+        target = directory / "book.epub"
+        stream.seek(0)
+        try:
+            with source.open("wb") as copy:
+                shutil.copyfileobj(stream, copy)
+            _run([command, str(source), str(target)], directory, description, cancelled)
+            return io.BytesIO(target.read_bytes())
+        except OSError as error:
+            raise BookError(
+                f"{description}; {COMMAND} could not convert it: {error.strerror or error}.", _BY_HAND
+            ) from error
+
+
+def _has_drm(stream: BinaryIO) -> bool:
+    head = stream.read(_FIRST_RECORD_AT + 4)
+    if len(head) < _FIRST_RECORD_AT + 4 or not int.from_bytes(head[_RECORDS_AT : _RECORDS_AT + 2], "big"):
+        return False
+    stream.seek(int.from_bytes(head[_FIRST_RECORD_AT:], "big") + 12)
+    return int.from_bytes(stream.read(2), "big") in (1, 2)
+
+
+def _run(command: list[str], directory: Path, description: str, cancelled: Callable[[], bool]) -> None:
+    log = directory / "output"
+    environment = {**os.environ, "TMPDIR": str(directory), "CALIBRE_TEMP_DIR": str(directory)}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=directory,
+            env=environment,
+            start_new_session=True,
+        )
+        try:
+            _wait(process, description, cancelled)
+        finally:
+            _terminate(process)
+    if process.returncode or not (directory / "book.epub").is_file():
+        # The last line of output, without the temporary path.
+        lines = log.read_text("utf-8", errors="replace").replace(f"{directory}{os.sep}", "").strip().splitlines()
+        reason = clean_line(lines[-1])[:160].rstrip(". ") if lines else ""
+        if "drm" in reason.lower():
+            raise BookError(f"{description} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
+        raise BookError(f"{description}; {COMMAND} could not convert it{f': {reason}' if reason else ''}.", _BY_HAND)
+
+
+def _wait(process: subprocess.Popen[bytes], description: str, cancelled: Callable[[], bool]) -> None:
+    until = time.monotonic() + LIMIT_SECONDS
+    while process.poll() is None:
+        if cancelled():
+            raise BookError(f"{description}; the conversion was cancelled.")
+        if time.monotonic() > until:
+            minutes = LIMIT_SECONDS / 60
+            raise BookError(
+                f"{description}; {COMMAND} was stopped after {minutes:g} minutes without a result.", _BY_HAND
+            )
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.1)
+
+
+def _terminate(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is not None:
+        return
+    end_group(process.pid, force=False)
+    try:
+        process.wait(2.0)
+    except subprocess.TimeoutExpired:
+        end_group(process.pid)
+        process.wait()
