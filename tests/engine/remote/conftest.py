@@ -13,7 +13,7 @@ from gistread.engine.remote.client import RemoteEngine
 from gistread.engine.remote.failures import RetryPolicy
 
 HURRIED = RetryPolicy(
-    connect_s=2, answer_s=0.5, short_s=2, attempts=3, silent_attempts=3, back_off_s=0.02, longest_s=0.1
+    connect_s=2, answer_s=0.5, short_s=2, silent_s=0.2, attempts=3, silent_attempts=3, back_off_s=0.02, longest_s=0.1
 )
 
 Connect = Callable[..., RemoteEngine]

@@ -141,7 +141,6 @@ class Server:
             while (head := await reader.readuntil(b"\r\n\r\n")) is not None:
                 first, *lines = head.decode().split("\r\n")
                 method, path, _ = first.split(" ")
-                path = path.partition("?")[0]
                 headers = {name.casefold(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
                 data = await reader.readexactly(int(headers.get("content-length", 0)))
                 body = json.loads(data) if data else None

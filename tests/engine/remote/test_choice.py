@@ -5,7 +5,7 @@ import pytest
 from gistread.engine.protocol import Message, Prompt
 from gistread.engine.remote.choice import match_option
 from tests.engine.remote.conftest import Connect
-from tests.engine.remote.server import Kind, Server
+from tests.engine.remote.server import Asked, Kind, Server
 
 PROMPT: Prompt = (Message("user", "Where would you pause?"),)
 OPTIONS = ["<1>", "<2>", "<3>"]
@@ -26,7 +26,17 @@ async def test_a_server_that_ignores_the_schema_is_asked_in_words(connect: Conne
         for _ in range(3):
             assert (await engine.choose(PROMPT, OPTIONS)).index == 1
         assert "<1> <2> <3>" in server.asked[-1].text
-        assert ["response_format" in one.body for one in server.asked[1:]] == [True, False, False, False]
+        assert ["response_format" in one.body for one in server.asked[1:]] == [True, False, True, False, False]
+
+
+async def test_an_invalid_reply_is_quoted_in_another_request(connect: Connect) -> None:
+    def says(asked: Asked) -> str:
+        return "<1>" if "none of them" in asked.text else "Hm, hard to say."
+
+    async with Server(Kind(obeys=()), says=says) as server:
+        choice = await connect(server.url).choose(PROMPT, OPTIONS)
+    assert choice.index == 0
+    assert "Hm, hard to say." in server.asked[-1].text
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import asyncio
 from pathlib import Path
 
 from gistread.engine.protocol import Message, Priority, Prompt, Sampling
-from gistread.engine.remote.failures import RetryPolicy
 from gistread.memory.model import PageSize, ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
@@ -51,12 +50,13 @@ async def test_requests_that_overfill_a_shared_window_are_repeated_with_fewer_co
         assert engine.info.parallel == 2
 
 
-async def test_an_interactive_request_does_not_wait_for_background_requests(connect: Connect) -> None:
+async def test_an_interactive_request_preempts_a_background_request(connect: Connect) -> None:
     def says(asked: Asked) -> str:
-        return "one SLOWLY two" if "slow" in asked.text else "At once."
+        return "one SLOWLY two" if "slow" in asked.text and not freed.is_set() else "At once."
 
+    freed = asyncio.Event()
     async with Server(Kind("llamacpp", pages=LLAMA), says) as server:
-        engine = connect(server.url, retry_policy=RetryPolicy())
+        engine = connect(server.url)
         await engine.start()
         background = [
             asyncio.ensure_future(engine.complete(said(f"Be slow {i}."), priority=Priority.BACKGROUND))
@@ -64,6 +64,8 @@ async def test_an_interactive_request_does_not_wait_for_background_requests(conn
         ]
         await until(lambda: server.running == 2)
         assert (await engine.complete(said("Quick!"))).text == "At once."
+        assert "closed" in [one.ended for one in server.asked]
+        freed.set()
         for one in background:
             one.cancel()
         await asyncio.gather(*background, return_exceptions=True)

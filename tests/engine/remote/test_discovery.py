@@ -6,6 +6,11 @@ from gistread.errors import EngineError
 from tests.engine.remote.conftest import Connect
 from tests.engine.remote.server import Kind, Server
 
+OLLAMA = {
+    "/api/version": {"version": "0.9"},
+    "/api/show": lambda _: {"parameters": "stop x\nnum_ctx 6000", "model_info": {"llama.context_length": 131072}},
+}
+
 
 def kind(name: str) -> Kind:
     """As these programs describe themselves."""
@@ -15,9 +20,11 @@ def kind(name: str) -> Kind:
         "behind a proxy": Kind("a proxy", entry={}, pages={"/props": props}),
         "vLLM": Kind("vllm", entry={"max_model_len": 3000}),
         "SGLang": Kind("sglang", entry={"max_model_len": 3000}),
-        "Ollama": Kind("library", entry={}, pages={"/api/ps": {"models": []}}),
+        "Ollama": Kind("library", entry={}, pages=OLLAMA),
         "Ollama, loaded": Kind(
-            "library", entry={}, pages={"/api/ps": {"models": [{"name": "test-model", "context_length": 3000}]}}
+            "library",
+            entry={},
+            pages={**OLLAMA, "/api/ps": {"models": [{"name": "test-model", "context_length": 3000}]}},
         ),
         "LM Studio": Kind(
             "organization_owner", entry={}, pages={"/api/v0/models/test-model": {"loaded_context_length": 3000}}
@@ -32,7 +39,7 @@ def kind(name: str) -> Kind:
         ("behind a proxy", "llama-server", 3000),
         ("vLLM", "vLLM", 3000),
         ("SGLang", "SGLang", 3000),
-        ("Ollama", "Ollama", 4096),
+        ("Ollama", "Ollama", 6000),
         ("Ollama, loaded", "Ollama", 3000),
         ("LM Studio", "LM Studio", 3000),
     ],

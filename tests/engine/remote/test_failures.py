@@ -1,6 +1,7 @@
 """Transient failures are retried, others reported in a line or two, and no request hangs."""
 
 import asyncio
+import re
 import time
 from pathlib import Path
 from urllib.parse import quote
@@ -107,16 +108,21 @@ async def test_a_key_is_in_no_answer_that_is_kept(connect: Connect, monkeypatch:
         assert (await connect(server.url).complete(PROMPT)).text == "Your key is … ."
 
 
-async def test_a_silent_server_is_reported(connect: Connect) -> None:
+async def test_a_silent_server_is_reported_before_the_request_is_repeated(connect: Connect) -> None:
     async with Server() as server:
         engine = connect(server.url)
         await engine.start()
         told: list[str] = []
         engine.watch(lambda state: told.append(state.notice) if state.is_fault else None)
+        server.failures = ["stall"]
+        assert (await engine.complete(PROMPT)).text == TEXT
         server.failing = "stall"
         with pytest.raises(EngineError, match="did not answer in time"):
             await engine.complete(PROMPT)
-    assert "did not answer in time; again in" in told[0]
+    host = server.origin.partition("://")[2]
+    assert re.fullmatch(rf"no reply from {host} for 0 s; waiting until \d\d:\d\d:\d\d, then trying again", told[0])
+    assert "did not answer in time; again in" in told[1]
+    assert told[-1].endswith("then giving up")
 
 
 BOOK = make_book(

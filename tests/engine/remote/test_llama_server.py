@@ -78,7 +78,7 @@ async def test_a_cancelled_answer_is_stopped_on_the_server(tiny: Path, connect: 
     with serving("-m", str(tiny), "-c", "4096", "-np", "1") as url:
         engine = connect(url, retry_policy=PATIENT)
         await engine.start()
-        connection = Connection(parse_address(url), "", PATIENT)
+        connection = Connection(parse_address(url))
         async with aclosing(engine.stream(said("Go on."), LONG)) as events:
             async for _ in events:
                 break

@@ -4,11 +4,11 @@ import math
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from gistread.engine.protocol import Prompt, Sampling
-from gistread.engine.remote.connection import Connection, Json
+from gistread.engine.remote.connection import DONE, Connection, Json
 from gistread.engine.remote.discovery import Dialect
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 
@@ -20,6 +20,7 @@ class ChatRequest:
     prompt: Prompt
     sampling: Sampling
     extra: Mapping[str, Any] = field(default_factory=dict)  # Additional fields of the body, such as a JSON schema
+    only_warms: bool = False  # Whether only the server's prefix cache matters, not the answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,42 +47,48 @@ class Chat:
     dialect: Dialect
     unsupported: set[str] = field(default_factory=set)
 
-    async def ask(self, request: ChatRequest) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
-        """Stream an answer. Raises RequestRefusedError, ServerLostError."""
+    async def ask(self, request: ChatRequest, *, is_last: bool = False) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
+        """Stream an answer. `is_last`: no other attempt follows. Raises RequestRefusedError, ServerLostError."""
         while True:
             body = self._body(request)
+            started = False
             try:
-                async with aclosing(self._answer(body, request.sampling.max_tokens)) as answer:
+                async with aclosing(self._answer(body, request.sampling.max_tokens, is_last)) as answer:
                     async for event in answer:
+                        started = True
                         yield event
                 return
             except RequestRefusedError as refusal:
                 # Constraints must not be dropped silently.
                 refused = _refused_field(refusal, body, {"model", "messages", *request.extra})
-                if not refused:
+                if started or not refused:
                     raise
                 self.unsupported.add(refused)
 
-    async def _answer(self, body: Json, max_tokens: int) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
+    async def _answer(self, body: Json, max_tokens: int, is_last: bool) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
         usage: Json = {}
-        finish, pieces, characters = "", 0, 0
-        most_pieces = 4 * max_tokens + 64  # Some servers ignore the limit.
+        finish, pieces, characters, whole = "", 0, 0, False
+        most_pieces = 4 * max_tokens + 64  # Some servers ignore the limit
         most_characters = most_pieces * 16
-        async with aclosing(self.connection.stream(self.path, body)) as events:
+        async with aclosing(self.connection.stream(self.path, body, is_last=is_last)) as events:
             try:
                 async for event in events:
+                    if event is DONE:
+                        whole = True
+                        break
                     said, ended = _read(event)
                     finish, usage = ended or finish, event.get("usage") or usage
                     if said is not None:
+                        said = replace(said, text=said.text[: most_characters - characters])
                         pieces, characters = pieces + 1, characters + len(said.text)
-                        yield AnswerPiece(said.text[:most_characters], said.reasoning)
-                    if pieces > most_pieces or characters > most_characters:
+                        yield said
+                    if pieces > most_pieces or characters >= most_characters:
                         finish = "length"
                         break
             except ServerLostError:
                 if not finish:  # Only the usage is missing.
                     raise
-        if not finish:
+        if not finish and not whole:
             raise ServerLostError("broke off in the middle of an answer")
         yield _end_of(finish, usage, pieces)
 

@@ -1,4 +1,4 @@
-"""Lets a model on a server choose an option: by a JSON schema with an enum, else by asking in plain words."""
+"""Lets a model on a server choose an option: by a JSON schema with an enum, else by asking again in plain words."""
 
 import json
 import re
@@ -12,13 +12,15 @@ from gistread.engine.remote.failures import RequestRefusedError
 from gistread.engine.remote.requester import Ask
 from gistread.errors import NoChoiceError
 
+_MOST_MISSES = 2  # Replies outside the schema after which it is no longer sent
 _CHOICE = "choice"
 _TRIMMED = " \t\r\n\"'`*_.,:;!()“”‘’«»"
 
 
 class Chooser:
     def __init__(self) -> None:
-        self._takes_schema = True  # Until a reply does not follow it
+        self._takes_schema = True
+        self._misses = 0
 
     async def choose(self, prompt: Prompt, options: Sequence[str], ask: Ask) -> Choice:
         """Choose one of the options (distinct, not empty). Raises NoChoiceError, and as `ask`."""
@@ -26,24 +28,32 @@ class Chooser:
             return Choice(0, 1.0, NO_USAGE)
         # Enough tokens for any option: no token is shorter than a byte. Weak models pad JSON with white space.
         sampling = Sampling(max_tokens=max(len(json.dumps(option).encode()) for option in options) + 96)
-        *before, last = prompt
-        listed = " ".join(options) if not any(" " in option for option in options) else "\n" + "\n".join(options)
-        task = prompts.load("server_choice").fill(options=listed)
-        requests = [ChatRequest((*before, Message(last.role, f"{last.content}\n\n{task}")), sampling)]
-        if self._takes_schema:
-            requests.insert(0, ChatRequest(prompt, sampling, _schema(options)))
         usage = NO_USAGE
-        for request in requests:
+        if self._takes_schema:
             try:
-                reply = await ask(request)
+                reply = await ask(ChatRequest(prompt, sampling, _schema(options)))
             except RequestRefusedError as refusal:
-                if not request.extra or refusal.status not in (400, 404, 422, 501) or refusal.is_too_long:
+                if refusal.status not in (400, 404, 422, 501) or refusal.is_too_long:
                     raise
+                self._takes_schema = False
             else:
                 usage += reply.usage
-                if (index := match_option(reply.text, options)) is not None:
+                index = match_option(reply.text, options)
+                if index is not None:
                     return Choice(index, None, usage)
-            self._takes_schema = False
+                self._misses += 1
+                self._takes_schema = self._misses < _MOST_MISSES
+        listed = " ".join(options) if not any(" " in option for option in options) else "\n" + "\n".join(options)
+        task = prompts.load("server_choice").fill(options=listed)
+        for _ in range(2):
+            *before, last = prompt
+            reply = await ask(ChatRequest((*before, Message(last.role, f"{last.content}\n\n{task}")), sampling))
+            usage += reply.usage
+            index = match_option(reply.text, options)
+            if index is not None:
+                return Choice(index, None, usage)
+            said = " ".join(reply.text.split())[:400] or "…"
+            task = prompts.load("server_choice_again").fill(said=said, options=listed)
         raise NoChoiceError(
             "The model on the server chose none of the options offered.",
             "Use a server that takes a JSON schema, or another model; `gistread docs models` names servers.",

@@ -28,16 +28,18 @@ from gistread.engine.remote.address import ServerAddress, find_key, key_hint, na
 from gistread.engine.remote.chat import Chat, ChatRequest, estimate, estimate_prompt
 from gistread.engine.remote.choice import Chooser
 from gistread.engine.remote.connection import Connection
+from gistread.engine.remote.discovery import Dialect
 from gistread.engine.remote.failures import Retrier, RetryPolicy
-from gistread.engine.remote.requester import Activity, Reply, Requester
+from gistread.engine.remote.requester import Activity, Reply, Requester, RequestSlots
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
-_HELLO = (Message("user", "Say yes."),)
+_HELLO = (Message("user", "Say yes."),)  # Loads the model, and shows a wrong key
 
 
 @dataclass(frozen=True, slots=True)
 class _Server:
     info: EngineInfo
+    dialect: Dialect
     requester: Requester
     chooser: Chooser
 
@@ -71,7 +73,7 @@ class RemoteEngine(Activity):
         """`parallel` shrinks when the server reports overload."""
         if self._server is None:
             raise EngineError("The model is not loaded yet.")
-        return replace(self._server.info, parallel=self.limit)
+        return replace(self._server.info, parallel=self._server.requester.slots.limit)
 
     async def start(self) -> EngineInfo:
         await self._started()
@@ -111,16 +113,19 @@ class RemoteEngine(Activity):
             raise EngineError(
                 f"The key for {self._address.origin} has characters that no key has.", key_hint(self._address)
             )
-        connection = self._connection = Connection(self._address, key, self._retry_policy)
+        connection = self._connection = Connection(self._address, key, self._retry_policy, self.notice)
         retrier = Retrier(self._address, self._retry_policy, self.notice, with_key=bool(key))
         with retrier.translate_refusals():
             found = await retrier.call(lambda: discovery.find(connection))
             dialect = found.dialect
-            self.limit = self._connections or found.slots or dialect.connections
+            slots = RequestSlots(self._connections or found.slots or dialect.connections)
             chat = Chat(connection, f"{found.base}/chat/completions", found.model, dialect)
-            await retrier.call(lambda: _greet(chat))
+            window = min(filter(None, (found.context_tokens, self._window)), default=dialect.default_window)
+            requester = Requester(chat, slots, retrier, self, window)
+            await requester.with_priority(Priority.INTERACTIVE)(ChatRequest(_HELLO, Sampling(1), only_warms=True))
             reported = await discovery.loaded_window(connection, found) or found.context_tokens
         window = min(filter(None, (reported, self._window)), default=dialect.default_window)
+        requester.window = window
         info = EngineInfo(
             name=found.name,
             fingerprint=named_fingerprint(found.model),
@@ -128,8 +133,7 @@ class RemoteEngine(Activity):
             device=f"{dialect.title} at {self._address.origin.partition('://')[2]}",
             is_remote=True,
         )
-        requester = Requester(chat, retrier, self, window)
-        return _Server(info, requester, Chooser()), self._warning(key, reported, window)
+        return _Server(info, dialect, requester, Chooser()), self._warning(key, reported, window)
 
     def _warning(self, key: str, reported: int | None, window: int) -> str:
         if key and not self._address.is_encrypted and not self._address.is_loopback:
@@ -153,8 +157,15 @@ class RemoteEngine(Activity):
         return estimate_prompt(prompt)
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
-        """Nothing: a server serves others, and may cache no prefix."""
-        return NO_USAGE
+        server = await self._started()
+        stable = prompt[-1].content[: prompt[-1].cacheable_prefix]
+        if not stable or not server.dialect.has_prefix_cache:
+            return NO_USAGE
+        beginning = (*prompt[:-1], Message(prompt[-1].role, stable))
+        _check_fits(server, beginning, 1)
+        with server.requester.retrier.translate_refusals():
+            request = ChatRequest(beginning, Sampling(max_tokens=1), only_warms=True)
+            return (await server.requester.with_priority(priority)(request)).usage
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
@@ -177,13 +188,6 @@ class RemoteEngine(Activity):
         _check_fits(server, prompt, max(map(len, options)))
         with server.requester.retrier.translate_refusals():
             return await server.chooser.choose(prompt, options, server.requester.with_priority(priority))
-
-
-async def _greet(chat: Chat) -> None:
-    """Load the model, and let the server refuse a wrong key."""
-    async with aclosing(chat.ask(ChatRequest(_HELLO, Sampling(1)))) as answer:
-        async for _ in answer:
-            pass
 
 
 def _check_fits(server: _Server, prompt: Prompt, answer_tokens: int) -> None:

@@ -1,10 +1,12 @@
 """HTTP with one server: JSON and server-sent events, without redirects, so that a key only goes to its own host."""
 
+import asyncio
 import contextlib
 import json
 import os
 import ssl
-from collections.abc import AsyncGenerator, Iterator
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from gistread import __version__
@@ -16,6 +18,7 @@ from gistread.engine.remote.failures import (
     ServerLostError,
     SilentError,
     UnreachableError,
+    UntrustedError,
 )
 from gistread.errors import clean, conceal
 
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     import httpx2
 
 Json = Any  # Decoded JSON, of unknown shape
+
+DONE = object()  # Sentinel: the server reported the end of the stream
 
 _BUSY = {429, 503, 529}
 _TRANSIENT = {408, 425, 500, 502, 504, *_BUSY}
@@ -32,46 +37,69 @@ _MOST_BYTES = 64 * 2**20  # Largest answer or event
 class Connection:
     """HTTP to one server. Opens nothing before the first request; await `close`."""
 
-    def __init__(self, address: ServerAddress, key: str, policy: RetryPolicy) -> None:
+    def __init__(
+        self,
+        address: ServerAddress,
+        key: str = "",
+        policy: RetryPolicy | None = None,
+        notice: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`notice` is called with a line for the user when the server is silent."""
         self.address = address
-        self._policy = policy
+        self.policy = policy or RetryPolicy()
         conceal(key)
         self._key = {"Authorization": f"Bearer {key}"} if key else {}
+        self._notice = notice
         self._client: httpx2.AsyncClient | None = None
 
-    async def fetch(self, path: str) -> Json:
-        """GET a path. Raises RequestRefusedError, ServerLostError."""
-        with self._failures():
-            async with self._open_client().stream(
-                "GET", self.address.origin + path, timeout=self._policy.short_s
-            ) as response:
-                content = await _content(response)
-        _check_status(response, content)
+    async def fetch(self, path: str, body: Json = None, *, loads: bool = False) -> Json:
+        """GET a path, or POST a body to it. `loads`: allow time to load a model.
+
+        Raises RequestRefusedError, ServerLostError.
+        """
+        client, method = self._open_client(), "GET" if body is None else "POST"
+        async with (
+            self._limited(self.policy.answer_s if loads else self.policy.short_s, "giving up"),
+            client.stream(method, self.address.origin + path, json=body) as response,
+        ):
+            content = await _content(response)
+        if response.status_code >= 300:
+            raise self._failure(response.status_code, response.headers, content)
         return _decode(content)
 
-    async def stream(self, path: str, body: Json) -> AsyncGenerator[Json]:
-        """POST and yield the events of the answer. Raises as `fetch`."""
+    async def stream(self, path: str, body: Json, *, is_last: bool = False) -> AsyncGenerator[Json]:
+        """POST and yield the events of the answer, then `DONE` if it ends normally. Raises as `fetch`.
+
+        `is_last`: no other attempt follows.
+        """
         import httpx2
 
         client = self._open_client()
         request = client.build_request("POST", self.address.origin + path, json=body)
-        with self._failures():
+        # Time limits cover single steps, not the time the consumer takes.
+        limit_s, then = self.policy.answer_s, "giving up" if is_last else "trying again"
+        async with self._limited(limit_s, then):
             response = await client.send(request, stream=True)
         try:
             if response.status_code >= 300 or "json" in response.headers.get("content-type", ""):
-                with self._failures():
+                async with self._limited(limit_s, then):
                     content = await _content(response)
-                _check_status(response, content)
-                yield _checked(_decode(content))
+                if response.status_code >= 300:
+                    raise self._failure(response.status_code, response.headers, content)
+                yield self._checked(_decode(content))
+                yield DONE
                 return
-            events = aiter(httpx2.EventSource(response, _MOST_BYTES))
+            source = httpx2.EventSource(response, _MOST_BYTES)
+            events = (event.data async for event in source if event.data)
             while True:
-                with self._failures():
-                    event = await anext(events, None)
-                if event is None or event.data == "[DONE]":
+                async with self._limited(limit_s, then):
+                    data = await anext(events, None)
+                if data is None:
                     return
-                if event.data:
-                    yield _checked(_decode(event.data))
+                if data == "[DONE]":
+                    yield DONE
+                    return
+                yield self._checked(_decode(data))
         finally:
             await response.aclose()
 
@@ -86,7 +114,8 @@ class Connection:
 
             self._client = httpx2.AsyncClient(
                 headers={"User-Agent": f"gistread/{__version__}", **self._key},
-                timeout=httpx2.Timeout(self._policy.answer_s, connect=self._policy.connect_s),
+                timeout=httpx2.Timeout(None, connect=self.policy.connect_s, write=self.policy.short_s),
+                # Concurrency is limited in slots.py.
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
                 # No proxy for a server on this machine.
                 trust_env=not self.address.is_loopback,
@@ -94,53 +123,69 @@ class Connection:
             )
         return self._client
 
+    @contextlib.asynccontextmanager
+    async def _limited(self, limit_s: float, then: str) -> AsyncIterator[None]:
+        """Limit the server's silence, and tell the user about it early. `then`: what happens at the limit."""
+        silent_s = self.policy.silent_s
+
+        def tell() -> None:
+            until = time.strftime("%H:%M:%S", time.localtime(time.time() + limit_s - silent_s))
+            host = self.address.origin.partition("://")[2]
+            self._notice(f"no reply from {host} for {silent_s:.0f} s; waiting until {until}, then {then}")
+
+        timer = asyncio.get_running_loop().call_later(silent_s, tell) if silent_s < limit_s else None
+        try:
+            with self._failures():
+                async with asyncio.timeout(limit_s):
+                    yield
+        finally:
+            if timer is not None:
+                timer.cancel()
+
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:
         import httpx2
 
         try:
             yield
-        except (httpx2.ReadTimeout, httpx2.WriteTimeout, httpx2.PoolTimeout):
+        except (TimeoutError, httpx2.ReadTimeout, httpx2.WriteTimeout, httpx2.PoolTimeout):
             raise SilentError("did not answer in time") from None
         except httpx2.ConnectTimeout:
-            raise UnreachableError(f"no connection within {self._policy.connect_s:.0f} s") from None
+            raise UnreachableError(f"no connection within {self.policy.connect_s:.0f} s") from None
         except (httpx2.ConnectError, httpx2.ProxyError) as error:
             if isinstance(cause := system_error(error), ssl.SSLCertVerificationError):
-                reason = f"certificate not trusted: {cause.verify_message}; SSL_CERT_FILE names your own authority"
-                raise UnreachableError(reason) from None
+                raise UntrustedError(cause.verify_message) from None
             raise UnreachableError(_shorten(_reason(error))) from None
-        except (httpx2.TransportError, httpx2.DecodingError):
-            raise ServerLostError("broke off") from None
+        except (httpx2.TransportError, httpx2.DecodingError) as error:
+            # The library's own messages are about the protocol.
+            reason = f" ({_shorten(_reason(error))})" if system_error(error) else ""
+            raise ServerLostError(f"broke off{reason}") from None
         except (httpx2.InvalidURL, UnicodeError) as error:
             raise RequestRefusedError(0, _shorten(str(error))) from None
 
+    def _failure(self, status: int, headers: "httpx2.Headers", content: bytes) -> Exception:
+        if status < 400:
+            target = _shorten(headers.get("location", "another address"))
+            return RequestRefusedError(status, f"it redirects to {target}")
+        said = _shorten(_message(content))
+        if status == 500 and "validation error" in said:  # llama_cpp.server says so of a field that it does not know
+            return RequestRefusedError(422, said)
+        if status in _TRANSIENT:
+            reason = f"failed ({status}" + (f": {said})" if said else ")")
+            return ServerLostError(reason, True, status in _BUSY, said, retry_after_s(headers))
+        return RequestRefusedError(status, said)
 
-def _check_status(response: "httpx2.Response", content: bytes) -> None:
-    """Raises RequestRefusedError, ServerLostError unless the status means success."""
-    status = response.status_code
-    if status < 300:
-        return
-    if status < 400:
-        raise RequestRefusedError(status, f"it redirects to {_shorten(response.headers.get('location', '?'))}")
-    said = _shorten(_message(content))
-    if status == 500 and "validation error" in said:  # llama_cpp.server says so of a field that it does not know
-        raise RequestRefusedError(422, said)
-    if status in _TRANSIENT:
-        reason = f"failed ({status}" + (f": {said})" if said else ")")
-        raise ServerLostError(reason, True, status in _BUSY, said, retry_after_s(response.headers))
-    raise RequestRefusedError(status, said)
-
-
-def _checked(event: Json) -> Json:
-    """Raises the error that an event reports, if any."""
-    error = event.get("error") if isinstance(event, dict) else None
-    if not error:
-        return event
-    said = _shorten(str(error.get("message", "")) if isinstance(error, dict) else str(error))
-    code = str(error.get("code")) if isinstance(error, dict) else ""  # LiteLLM's are strings.
-    if code.isdecimal() and 400 <= int(code) < 500 and int(code) not in _TRANSIENT:
-        raise RequestRefusedError(int(code), said)
-    raise ServerLostError(f"failed in the middle of an answer ({said})", said=said)
+    def _checked(self, event: Json) -> Json:
+        """Raises the error that an event reports, if any."""
+        error = event.get("error") if isinstance(event, dict) else None
+        if not error:
+            return event
+        said = _shorten(str(error.get("message", "")) if isinstance(error, dict) else str(error))
+        code = error.get("code") if isinstance(error, dict) else None
+        code = int(code) if isinstance(code, str) and code.isdecimal() else code  # LiteLLM's are strings.
+        if isinstance(code, int) and 400 <= code < 500 and code not in _TRANSIENT:
+            raise RequestRefusedError(code, said)
+        raise ServerLostError(f"failed in the middle of an answer ({said})", busy=code in _BUSY, said=said)
 
 
 async def _content(response: "httpx2.Response") -> bytes:
@@ -174,23 +219,25 @@ def _ssl_context(*, encrypted: bool) -> ssl.SSLContext:
     try:
         return httpx2.create_ssl_context()
     except OSError as error:
-        raise UnreachableError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be read ({error.strerror})") from None
+        raise UntrustedError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be read ({error.strerror})") from None
 
 
 def _message(content: bytes) -> str:
-    """The message in an error's body; empty for an HTML page, as from a proxy."""
     text = content.decode("utf-8", "replace")
     with contextlib.suppress(ValueError):
         match json.loads(content):
-            case {"error": {"message": str(said)}} | {"error": str(said)} | {"message": str(said)}:
-                return said
-    return "" if text.lstrip().startswith("<") else text
+            case {"error": {"message": str(text)}} | {"error": str(text)} | {"message": str(text)}:
+                pass
+            case {"detail": detail}:
+                text = detail if isinstance(detail, str) else json.dumps(detail)
+    return "" if text.lstrip().startswith("<") else text  # an HTML page, from a proxy
 
 
 def _reason(error: Exception) -> str:
     match system_error(error):
         case ssl.SSLError(reason=str(reason)) if reason:
             return reason.replace("_", " ").lower()
-        case OSError(errno=int(number)) if number > 0:
-            return os.strerror(number)  # asyncio replaces the system's message by the address.
+        case OSError(errno=int(number), strerror=str(said)):
+            # asyncio replaces the system's message by the address.
+            return os.strerror(number) if number > 0 else said
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__

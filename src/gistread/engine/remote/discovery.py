@@ -1,8 +1,9 @@
-"""Discovers the program, model and window of a server with a few cheap requests.
+"""Discovers the program, model and window of a server with a few cheap requests, all of which may fail.
 
 `Dialect` is what known server programs do differently.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,24 +23,30 @@ class Dialect:
     title: str  # For people
     connections: int = 4  # Concurrent requests, unless the settings or the server say otherwise
     no_reasoning: dict[str, Any] = field(default_factory=dict)  # Fields that turn reasoning off
+    has_prefix_cache: bool = False
     default_window: int = 8192  # Window in tokens if neither the server nor the settings give one
 
 
 _NO_REASONING = {"chat_template_kwargs": {"enable_thinking": False}}
 
-LLAMA_SERVER = Dialect("llama-server", no_reasoning=_NO_REASONING)
-OLLAMA = Dialect("Ollama", 1, {"reasoning_effort": "none"}, default_window=4096)
-LM_STUDIO = Dialect("LM Studio", connections=1, default_window=4096)
+LLAMA_SERVER = Dialect("llama-server", no_reasoning=_NO_REASONING, has_prefix_cache=True)
+# One request at a time: a second one aborts the first.
+LLAMA_CPP_PYTHON = Dialect("llama_cpp.server", connections=1, default_window=2048)
+VLLM = Dialect("vLLM", 16, _NO_REASONING, has_prefix_cache=True)
+SGLANG = Dialect("SGLang", 16, _NO_REASONING, has_prefix_cache=True)
+OLLAMA = Dialect("Ollama", 1, {"reasoning_effort": "none"}, has_prefix_cache=True, default_window=4096)
+LM_STUDIO = Dialect("LM Studio", connections=1, has_prefix_cache=True, default_window=4096)
+OTHER = Dialect("OpenAI-compatible server")
 
 # Server programs by the `owned_by` of their models.
 _OWNERS = {
-    "vllm": Dialect("vLLM", 16, _NO_REASONING),
-    "sglang": Dialect("SGLang", 16, _NO_REASONING),
+    "llamacpp": LLAMA_SERVER,
+    "vllm": VLLM,
+    "sglang": SGLANG,
+    "library": OLLAMA,
     "organization_owner": LM_STUDIO,
-    # One request at a time: a second one aborts the first.
-    "me": Dialect("llama_cpp.server", connections=1, default_window=2048),
+    "me": LLAMA_CPP_PYTHON,
 }
-_OTHER = Dialect("OpenAI-compatible server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +69,12 @@ class DiscoveredModel:
 
 async def find(connection: Connection) -> DiscoveredModel:
     """Find the model that an address names. Raises EngineError, RequestRefusedError, ServerLostError."""
-    base, listed = await _list_models(connection, connection.address)
-    entry = _select(connection.address, listed)
-    dialect = _OWNERS.get(str(entry.get("owned_by", "")).casefold(), _OTHER)
+    address = connection.address
+    base, listed = await _list_models(connection, address)
+    entry = _select(address, listed)
+    dialect = _OWNERS.get(str(entry.get("owned_by", "")).casefold(), OTHER)
     found = DiscoveredModel(base, entry["id"], dialect, _listed_window(entry))
-    if dialect is LM_STUDIO:
-        details = await _query(connection, f"{found.root}/api/v0/models/{found.model}")
-        return replace(found, context_tokens=_tokens(_field(details, "loaded_context_length")))
-    if dialect is not _OTHER:
-        return found
-    # With its model, because a server of several loads it first.
-    props = await _query(connection, f"{found.root}/props?model={quote(found.model, safe='')}", may_be_busy=True)
-    if (settings := _field(props, "default_generation_settings")) is not None:
-        window = _tokens(_field(settings, "n_ctx")) or found.context_tokens
-        return replace(found, dialect=LLAMA_SERVER, context_tokens=window, slots=_tokens(_field(props, "total_slots")))
-    if isinstance(_field(await _query(connection, f"{found.root}/api/ps"), "models"), list):
-        return replace(found, dialect=OLLAMA, context_tokens=None)
-    return found
+    return await _with_details(connection, found if dialect is not OTHER else await _detect_dialect(connection, found))
 
 
 async def loaded_window(connection: Connection, found: DiscoveredModel) -> int | None:
@@ -119,8 +115,8 @@ async def _list_models(connection: Connection, address: ServerAddress) -> tuple[
 
 def _select(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[str, Any]:
     wanted = address.model.casefold()
+    texts = [one for one in listed if "embed" not in one["id"].casefold()] or listed
     if not wanted:
-        texts = [one for one in listed if "embed" not in one["id"].casefold()] or listed
         if len(texts) == 1:
             return texts[0]
         if not texts:
@@ -148,12 +144,58 @@ def _names(entries: list[Mapping[str, Any]]) -> str:
     return format_list([one["id"] for one in entries], 8)
 
 
+async def _with_details(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
+    match found.dialect.title:
+        case LLAMA_SERVER.title:
+            props = await _props(connection, found)
+            window = _tokens(_field(_field(props, "default_generation_settings"), "n_ctx"))
+            slots = _tokens(_field(props, "total_slots"))
+            return replace(found, context_tokens=window or found.context_tokens, slots=slots)
+        case OLLAMA.title:
+            shown = await _query(connection, f"{found.root}/api/show", {"model": found.model})
+            number = re.search(r"^\s*num_ctx\s+(\d+)\s*$", str(_field(shown, "parameters")), re.MULTILINE)
+            return replace(found, context_tokens=int(number[1]) if number else None)
+        case LM_STUDIO.title:
+            details = await _query(connection, f"{found.root}/api/v0/models/{found.model}")
+            loaded = _tokens(_field(details, "loaded_context_length"))
+            return replace(found, context_tokens=loaded or _tokens(_field(details, "max_context_length")))
+    return found
+
+
+async def _detect_dialect(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
+    props = await _query(connection, f"{found.root}/props")
+    if _field(props, "default_generation_settings") is not None:
+        return replace(found, dialect=LLAMA_SERVER)
+    version = await _query(connection, f"{found.root}/api/version")
+    shown = await _query(connection, f"{found.root}/api/show", {"model": found.model}) if version else None
+    if _field(shown, "model_info") is not None or _field(shown, "modelfile") is not None:
+        return replace(found, dialect=OLLAMA)
+    return found
+
+
 def _listed_window(entry: Mapping[str, Any]) -> int | None:
     for name in ("max_model_len", "context_length", "context_window", "max_context_length"):
         if tokens := _tokens(entry.get(name)):
             return tokens
     meta = entry.get("meta")
     return _tokens(_field(meta, "n_ctx") or _field(meta, "n_ctx_train"))
+
+
+async def _props(connection: Connection, found: DiscoveredModel) -> Json:
+    """llama-server's properties of the model, if any. Raises ServerLostError while a router loads the model."""
+    path = f"{found.root}/props"
+    try:
+        match await connection.fetch(path):
+            case {"role": "router"}:
+                return await connection.fetch(f"{path}?model={quote(found.model, safe='')}", loads=True)
+            case props:
+                return props
+    except RequestRefusedError:
+        return None
+    except ServerLostError as lost:
+        if lost.busy:
+            raise
+        return None
 
 
 def _field(value: Json, name: str) -> Json:
@@ -164,11 +206,8 @@ def _tokens(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-async def _query(connection: Connection, path: str, *, may_be_busy: bool = False) -> Json:
-    """What is there; None if nothing is. `may_be_busy`: raise ServerLostError while the server is."""
+async def _query(connection: Connection, path: str, body: Json = None) -> Json:
     try:
-        return await connection.fetch(path)
-    except (RequestRefusedError, ServerLostError) as error:
-        if may_be_busy and isinstance(error, ServerLostError) and error.busy:
-            raise
+        return await connection.fetch(path, body)
+    except (RequestRefusedError, ServerLostError):
         return None

@@ -54,13 +54,18 @@ class UnreachableError(ServerLostError):
     """No connection could be made."""
 
 
+class UntrustedError(UnreachableError):
+    """The server's certificate is not trusted."""
+
+
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """Time limits in seconds, and retries."""
 
     connect_s: float = 10.0
-    answer_s: float = 300.0  # Longest silence of a server: it may evaluate a long prompt
+    answer_s: float = 300.0  # Longest silence before an answer, and within it: a long prompt on a slow server
     short_s: float = 60.0  # For requests that need no model
+    silent_s: float = 10.0  # Silence after which the user is told
     attempts: int = 6
     silent_attempts: int = 2  # For a server that sends nothing within `answer_s`
     back_off_s: float = 1.0  # Pause before the second attempt; doubles each time, up to `longest_s`
@@ -115,6 +120,11 @@ class Retrier:
 
 
 def _lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1) -> EngineError:
+    if isinstance(lost, UntrustedError):
+        return EngineError(
+            f"The certificate of {address.origin} is not trusted: {lost.reason}.",
+            "If it is your own, name the file with your authority in SSL_CERT_FILE.",
+        )
     if isinstance(lost, UnreachableError):
         message = f"No answer from {address.origin} ({lost.reason})."
     else:

@@ -1,15 +1,16 @@
-"""Sends requests to a server: in turn, again after transient failures, without reasoning and stop strings."""
+"""Sends requests to a server: waits for a slot, retries transient failures, filters reasoning and stop strings."""
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from gistread.engine.concurrency import Observable
 from gistread.engine.protocol import NO_USAGE, EngineState, Phase, Priority, StreamRestarted, TextDelta, Usage
-from gistread.engine.remote.chat import AnswerEnd, Chat, ChatRequest, estimate_prompt
+from gistread.engine.remote.chat import AnswerEnd, AnswerPiece, Chat, ChatRequest, estimate_prompt
 from gistread.engine.remote.failures import Retrier, ServerLostError
 from gistread.engine.text_filters import ReasoningFilter, StopStringFilter, seems_thought
 from gistread.errors import EngineError, without_keys
@@ -18,44 +19,28 @@ _THINKING_TOKENS = 2048  # Added to `max_tokens` for a model that reasons; doubl
 
 
 class Activity(Observable):
-    """The observable state of a remote engine, and the turns of its requests."""
+    """The observable state of a remote engine: whether requests are in progress, and whether text arrives."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.limit = 1  # Concurrent requests in the background; halved when the server reports overload
         self._running: list[Priority] = []
-        self._changed = asyncio.Condition()
 
     def notice(self, line: str) -> None:
         """Publish a problem in one line without changing the phase."""
         if line != self.state.notice:
             self.publish(EngineState(self.state.phase, priority=self.state.priority, notice=line, is_fault=True))
 
-    @asynccontextmanager
-    async def turn(self, priority: Priority) -> AsyncIterator[None]:
-        """Publish that a request is in progress. One in the background first waits for others, and for questions."""
-        async with self._changed:
-            if priority is Priority.BACKGROUND:
-                await self._changed.wait_for(self._has_room)
-            self._running.append(priority)
+    @contextmanager
+    def working(self, priority: Priority) -> Iterator[None]:
+        self._running.append(priority)
         if self.state.phase in (Phase.IDLE, Phase.PREFILL):
             self.publish(EngineState(Phase.PREFILL, priority=min(self._running)))
-        limit = self.limit
         try:
             yield
-        except ServerLostError as lost:
-            if lost.busy and limit == self.limit:  # Requests that fail together count once.
-                self.limit = max(1, limit // 2)
-            raise
         finally:
             self._running.remove(priority)
             if not self._running and self.state.phase in (Phase.PREFILL, Phase.DECODE):
                 self.publish(EngineState(Phase.IDLE))
-            async with self._changed:
-                self._changed.notify_all()
-
-    def _has_room(self) -> bool:
-        return Priority.INTERACTIVE not in self._running and len(self._running) < self.limit
 
     def piece(self) -> None:
         if self.state.phase in (Phase.IDLE, Phase.PREFILL):
@@ -64,10 +49,67 @@ class Activity(Observable):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    text: str  # Without thoughts; empty if one was cut off
+    text: str  # Without thoughts
     finish: Literal["end", "length"]
     usage: Usage
     reasoned: bool = False
+    is_cut_thought: bool = False  # Whether it ended within a thought, so that there is no text
+
+
+@dataclass(eq=False, slots=True)
+class RequestSlot:
+    priority: Priority
+    limit: int  # Of all slots when it was granted
+    # Set when the request should end and be sent again later.
+    preempted: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class RequestSlots:
+    """A priority semaphore. An interactive request preempts a background one."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = max(1, limit)  # Concurrent requests; halved when the server reports overload
+        self._taken: list[RequestSlot] = []
+        self._waiting = Counter[Priority]()
+        self._changed = asyncio.Condition()
+
+    @asynccontextmanager
+    async def slot(self, priority: Priority) -> AsyncIterator[RequestSlot]:
+        async with self._changed:
+            self._waiting[priority] += 1
+            try:
+                self._preempt()
+                await self._changed.wait_for(lambda: self._is_free(priority))
+            finally:
+                self._waiting[priority] -= 1
+                self._changed.notify_all()
+            slot = RequestSlot(priority, self.limit)
+            self._taken.append(slot)
+        try:
+            yield slot
+        except ServerLostError as lost:
+            if lost.busy and slot.limit == self.limit:  # Requests that fail together count once.
+                self.limit = max(1, self.limit // 2)
+            raise
+        finally:
+            self._taken.remove(slot)
+            async with self._changed:
+                self._changed.notify_all()
+
+    def _is_free(self, priority: Priority) -> bool:
+        goes_first = priority is Priority.INTERACTIVE or not self._waiting[Priority.INTERACTIVE]
+        return goes_first and len(self._taken) < self.limit
+
+    def _preempt(self) -> None:
+        """Ask the newest background requests to end, as many as interactive ones lack a slot."""
+        wanted = self._waiting[Priority.INTERACTIVE] - max(0, self.limit - len(self._taken))
+        background = [slot for slot in reversed(self._taken) if slot.priority is Priority.BACKGROUND]
+        for slot in background[: max(0, wanted)]:
+            slot.preempted.set()
+
+
+class _PreemptedError(Exception):
+    """An interactive request needs the slot."""
 
 
 Ask = Callable[[ChatRequest], Awaitable[Reply]]  # Sends a request and returns the whole reply
@@ -76,6 +118,7 @@ Ask = Callable[[ChatRequest], Awaitable[Reply]]  # Sends a request and returns t
 @dataclass(eq=False, slots=True)
 class Requester:
     chat: Chat
+    slots: RequestSlots
     retrier: Retrier
     activity: Activity
     window: int  # Of the model, in tokens
@@ -99,38 +142,51 @@ class Requester:
     ) -> AsyncGenerator[TextDelta | StreamRestarted | Reply]:
         """Yield the answer as it arrives, then the whole `Reply`. Raises RequestRefusedError, EngineError.
 
-        An empty answer, or a thought that was cut off, is asked for once more with more room.
+        A thought that was cut off is repeated once with more room, and an empty answer is asked for once more.
         """
         failures = 0
-        room, may_repeat = self.thinking_tokens, True
+        room = 0 if request.only_warms else self.thinking_tokens
+        may_think_longer = may_ask_again = not request.only_warms
         spent = NO_USAGE
         while True:
-            streamed, why = False, "the answer was incomplete"
+            streamed = False
             try:
-                async with self.activity.turn(priority), aclosing(self._send(request, room)) as events:
-                    async for event in events:
-                        if not isinstance(event, Reply):
-                            streamed = streamed or isinstance(event, TextDelta)
-                            yield event
-                            continue
-                        spent += event.usage
-                        if event.reasoned:
-                            self.thinking_tokens = max(self.thinking_tokens, room, _THINKING_TOKENS)
-                        if event.text.strip() or not may_repeat:
-                            yield replace(event, usage=spent)
-                            return
-                        may_repeat = False
-                        # A stop string may have followed the thought; with room for one it is not sent.
-                        room = max(2 * room, _THINKING_TOKENS)
+                async with self.slots.slot(priority) as slot:
+                    is_last = failures + 1 >= self.retrier.policy.silent_attempts
+                    async with aclosing(self._send(request, room, slot, is_last=is_last)) as events:
+                        async for event in events:
+                            if not isinstance(event, Reply):
+                                streamed = streamed or isinstance(event, TextDelta)
+                                yield event
+                                continue
+                            spent += event.usage
+                            if event.reasoned and not request.only_warms:
+                                self.thinking_tokens = max(self.thinking_tokens, room, _THINKING_TOKENS)
+                            if event.is_cut_thought and may_think_longer:
+                                may_think_longer = False
+                                room = max(2 * room, _THINKING_TOKENS)
+                            elif not (event.text.strip() or event.is_cut_thought) and may_ask_again:
+                                may_ask_again = False
+                                # A stop string may have followed the thought; with room for one it is not sent.
+                                room = max(room, self.thinking_tokens)
+                            else:
+                                yield replace(event, usage=spent)
+                                return
+                            if streamed:
+                                yield StreamRestarted("the answer was incomplete")
+            except _PreemptedError:
+                if streamed:
+                    yield StreamRestarted("a question went first")
             except ServerLostError as lost:
                 failures += 1
                 await self.retrier.wait_before_retry(lost, failures)
-                why = f"the server {lost.reason}"
-            if streamed:
-                yield StreamRestarted(why)
+                if streamed:
+                    yield StreamRestarted(f"the server {lost.reason}")
 
-    async def _send(self, request: ChatRequest, room: int) -> AsyncGenerator[TextDelta | StreamRestarted | Reply]:
-        """Send once, with `room` tokens for reasoning. Raises as `Chat.ask`."""
+    async def _send(
+        self, request: ChatRequest, room: int, slot: RequestSlot, *, is_last: bool
+    ) -> AsyncGenerator[TextDelta | StreamRestarted | Reply]:
+        """Send once, with `room` tokens for reasoning. Raises as `Chat.ask`, and _PreemptedError."""
         wanted = request.sampling
         room = max(0, min(room, self.window - estimate_prompt(request.prompt) - wanted.max_tokens))
         # Without its grammar an answer may begin with a stop string, and a thought may contain one.
@@ -141,24 +197,25 @@ class Requester:
         reasoning = ReasoningFilter(begun=self.begins_thinking)
         text, reasoned_apart, pieces = "", False, 0
         ended = AnswerEnd("end")
-        async with aclosing(self.chat.ask(replace(request, sampling=sampling))) as answer:
-            async for event in answer:
-                if isinstance(event, AnswerEnd):
-                    ended = event
-                    break
-                pieces += 1
-                self.activity.piece()
-                reasoned_apart = reasoned_apart or event.reasoning
-                said, void = reasoning.feed(event.text)
-                if void and text:
-                    text = ""
-                    yield StreamRestarted("the text so far was reasoning")
-                if new := stops.feed(said):
-                    text += new
-                    yield TextDelta(new, Usage(generated=pieces, seconds=time.monotonic() - began))
-                if stops.stopped:
-                    ended = AnswerEnd("end", generated=pieces)
-                    break
+        with self.activity.working(slot.priority):
+            async with aclosing(self.chat.ask(replace(request, sampling=sampling), is_last=is_last)) as answer:
+                while (event := await _next(answer, slot)) is not None:
+                    if isinstance(event, AnswerEnd):
+                        ended = event
+                        break
+                    pieces += 1
+                    self.activity.piece()
+                    reasoned_apart = reasoned_apart or event.reasoning
+                    said, void = reasoning.feed(event.text)
+                    if void and text:
+                        text = ""
+                        yield StreamRestarted("the text so far was reasoning")
+                    if new := stops.feed(said):
+                        text += new
+                        yield TextDelta(new, Usage(generated=pieces, seconds=time.monotonic() - began))
+                    if stops.stopped:
+                        ended = AnswerEnd("end", generated=pieces)
+                        break
         # A reply that ends without closing a thought had none, so that the next one is streamed at once.
         self.begins_thinking = reasoning.began_unseen and not (reasoning.begins_withheld and ended.finish == "end")
         is_cut = reasoning.thinking or (
@@ -167,7 +224,26 @@ class Requester:
         if not is_cut and (new := stops.feed(reasoning.finish()) + stops.finish()):
             text += new
             yield TextDelta(new, Usage(generated=pieces, seconds=time.monotonic() - began))
+        is_cut = is_cut or (reasoned_apart and not text.strip())
         prefilled = max(0, ended.prompt_tokens - ended.reused)
         usage = Usage(prefilled, ended.reused, ended.generated, time.monotonic() - began)
         reasoned = reasoned_apart or reasoning.reasoned
-        yield Reply("" if is_cut else without_keys(text), ended.finish, usage, reasoned)
+        yield Reply("" if is_cut else without_keys(text), ended.finish, usage, reasoned, is_cut)
+
+
+async def _next(answer: AsyncGenerator[AnswerPiece | AnswerEnd], slot: RequestSlot) -> AnswerPiece | AnswerEnd | None:
+    """Raises _PreemptedError when an interactive request needs the slot."""
+    if slot.priority is Priority.INTERACTIVE:
+        return await anext(answer, None)
+    step = asyncio.ensure_future(anext(answer, None))
+    preempted = asyncio.ensure_future(slot.preempted.wait())
+    try:
+        await asyncio.wait({step, preempted}, return_when=asyncio.FIRST_COMPLETED)
+        if step.done():
+            return step.result()
+        raise _PreemptedError
+    finally:
+        preempted.cancel()
+        if not step.done():
+            step.cancel()
+            await asyncio.gather(step, return_exceptions=True)
