@@ -156,3 +156,8 @@ def test_a_setting_of_0_2_that_is_gone_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('reading_goal = 20\nbidi = "off"\n')
     assert load_config(path).bidi == "off"
+
+
+def test_a_value_of_0_2_that_is_gone_becomes_the_one_like_it(file: Path) -> None:
+    write(file, 'steps = "announce"\n')
+    assert load_config(file).steps == "ask"

@@ -146,6 +146,8 @@ def load_config(path: Path) -> Config:
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path} is not valid TOML: {error}.", "Correct the file or move it away.") from None
     table = {key: value for key, value in table.items() if key not in _RETIRED}
+    if table.get("steps") == "announce":  # Of 0.2
+        table["steps"] = "ask"
     for key, value in table.items():
         where = f"{path}, line {_line_of(text, key)}"
         if key == _KEYS:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gistread.engine.llama.gguf import read_header
+from gistread.engine.llama.worker.chat_template import ChatTemplate
 from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
 from gistread.engine.llama.worker.requests import ScheduledRequest, TextStream
 from gistread.engine.llama.worker.sampling import FreeSampler
@@ -53,7 +54,7 @@ class CountingEngine:
 
     def __init__(self, model: Path, *, context_tokens: int, cells: int, streams: int, parallel: int, seed: int) -> None:
         header = read_header(model)
-        self._weights = Weights(load(model, vocabulary_only=True), header.chat_template)
+        self._weights = Weights(load(model, vocabulary_only=True), ChatTemplate(header.chat_template))
         self._slots = Slots(_Ledger(self._weights, cells, _SEQUENCES), cache_files=None)
         divided = _Ledger(self._weights, streams * STREAM_TOKENS, streams)
         self._streams = Streams(divided) if streams else None

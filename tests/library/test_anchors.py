@@ -171,3 +171,17 @@ def test_every_place_found_is_inside_the_text(text: str, other: str, one: int, t
     place = quote_at(text, min(one, two), max(one, two))
     found = find_quote(place, SearchableText(other), len(text))
     assert found is None or 0 <= found[0] < found[1] <= len(other)
+
+
+@pytest.mark.parametrize("cut", [5, 60, 130])
+def test_a_quotation_that_ends_in_a_text_cut_off_is_found_or_lost_but_never_an_error(cut: int) -> None:
+    text = " ".join(f"Sentence {number} tells of the road and the river." for number in range(40))
+    place = quote_at(text, len(text) - 160, len(text))
+    found = find_quote(place, SearchableText(text[:-cut]), len(text))
+    assert found is None or found[1] <= len(text) - cut
+
+
+def test_signs_without_letters_are_found_where_their_surroundings_are() -> None:
+    text = "The first part ends. *** The second begins."
+    start = text.index("***")
+    assert find_quote(quote_at(text, start, start + 3), SearchableText(text), len(text)) == (start, start + 3)

@@ -47,6 +47,9 @@ class SearchableText:
 
 def find_quote(place: TextQuote, text: SearchableText, length: int) -> tuple[int, int] | None:
     """The range of the quotation in `text`, or None. `length`: size of the text it came from, to settle ties."""
+    if place.exact and not any(map(str.isalnum, place.exact)):  # "***"
+        at = text.raw.find(place.prefix + place.exact + place.suffix)
+        return (at + len(place.prefix), at + len(place.prefix) + len(place.exact)) if at >= 0 else None
     near = bisect_left(text.offsets, round(place.start * len(text.raw) / length) if length else place.start)
     prefix, exact, suffix = map(_letters_of, (place.prefix, place.exact, place.suffix))
     found = _occurrence(prefix, exact, suffix, text.letters, near) if exact else None
@@ -72,14 +75,17 @@ def _occurrence(prefix: str, exact: str, suffix: str, letters: str, near: int) -
 
 def _similar(prefix: str, exact: str, suffix: str, letters: str, near: int) -> tuple[int, int] | None:
     """The letters between the two ends of a changed quotation."""
-    sought, first = prefix + exact + suffix, len(prefix)
-    start = _end_at(sought, first, letters, near)
-    end = _end_at(sought, first + len(exact), letters, near + len(exact)) if start else None
-    if not (start and end and 0 < end[0] - start[0] <= 2 * len(exact) + _PIECE):
+    sought, edge = prefix + exact + suffix, len(prefix)
+    start = _end_at(sought, edge, letters, near)
+    end = _end_at(sought, edge + len(exact), letters, near + len(exact)) if start else None
+    if not (start and end):
         return None
-    found, words = letters[start[0] : end[0]], [exact[at : at + _WORD] for at in range(0, len(exact), _WORD)]
+    first, last = max(0, start[0]), min(end[0], len(letters))
+    if not 0 < last - first <= 2 * len(exact) + _PIECE:
+        return None
+    found, words = letters[first:last], [exact[at : at + _WORD] for at in range(0, len(exact), _WORD)]
     is_sure = start[1] == end[1] == 0 or 2 * sum(word in found for word in words) >= len(words)
-    return (start[0], end[0]) if is_sure else None
+    return (first, last) if is_sure else None
 
 
 def _end_at(sought: str, edge: int, letters: str, near: int) -> tuple[int, int] | None:

@@ -125,7 +125,10 @@ class _Download:
                 raise self._refusal(response)
             if response.headers.get("Content-Encoding", "identity") != "identity":
                 raise FetchError(f"{response.url.host} sends {self.file.name} compressed.", "Try again later.")
-            check_room(part.path.parent, self.file.size_bytes - part.length, self.file.name)
+            left = self.file.size_bytes - part.length
+            if int(response.headers.get("Content-Length", left)) != left:
+                raise _RetryError(f"{response.url.host} sends another file than {self.file.name}")
+            check_room(part.path.parent, left, self.file.name)
             began_s, before = time.monotonic(), part.length
             async for data in response.aiter_raw():
                 part.write(data[: self.file.size_bytes - part.length])  # A server may send more.

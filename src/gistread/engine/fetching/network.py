@@ -41,7 +41,7 @@ class Network:
 def network_of(environment: Mapping[str, str] = os.environ) -> Network:
     """Settings from HF_ENDPOINT and HF_TOKEN. Raises UsageError if they are invalid."""
     endpoint = environment.get("HF_ENDPOINT", "").strip().rstrip("/") or _HUB
-    if not re.fullmatch(r"https?://[\w.:\[\]-]+(/[^\s?#]*)?", endpoint):
+    if not re.fullmatch(r"https?://[\w.:-]+(/[^\s?#]*)?", endpoint):
         raise UsageError("HF_ENDPOINT is not a valid address.", "It must begin with https://, or be unset.")
     token = environment.get("HF_TOKEN", "").strip()
     if not re.fullmatch(r"[!-~]*", token):

@@ -8,6 +8,8 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from textual.widgets import Input
+
 from gistread.errors import StorageError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import sentence_at
@@ -68,6 +70,8 @@ class PeopleController:
 
     async def _show_at(self, selected: tuple[int, int] | None) -> None:
         context, view = self._context, await self._collected()
+        if not context.screen.is_current or isinstance(context.screen.focused, Input):
+            return  # The user did something else meanwhile.
         if selected is None:
             self._list(view)
             return
