@@ -150,7 +150,7 @@ async def reading(cache: Path, path: Path) -> None:
 
 async def asking(cache: Path, path: Path) -> None:
     """Pages that open while a question is answered."""
-    async with after_reading(cache, reader="readagent-s") as show:
+    async with after_reading(cache) as show:
         await show.press("a", "ctrl+t", "enter", "escape", ms=800)  # of the whole story
         await show.ask("Where did Nora find Tobias Finn?")
         await show.see_answer()
