@@ -53,7 +53,7 @@ async def test_every_page_is_covered_in_a_window_of_8k(memory: GistMemory, reade
     for call in engine.calls:  # the fake refuses a prompt that is larger than its window
         assert sorted(set(pages_told(call.text))) == pages
     assert engine.counted < 200
-    near = {one.first for one in started.told if not one.level and not one.line}
+    near = {one.first for one in started.told if not one.level}
     documents = [f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries]
     (nearest,) = Ranker(documents, memory.book.language).top(QUESTION, 1)
     assert nearest + 1 in near

@@ -116,6 +116,9 @@ class _Reading:
     ) -> None:
         self._writer = writer
         self._memory = writer.memory
+        book = writer.memory.book
+        # As read: a gist that names the title of a later volume would tell what a bound hides.
+        self._book = book.upto(len(book.text)) if book.volumes else book
         self._engine = engine
         self._emit = emit
         self._on_draft = on_draft
@@ -174,7 +177,7 @@ class _Reading:
             return
         single_pass: SinglePass | None = None
         if memory.mode is ReadingMode.SINGLE_PASS:
-            single_pass = SinglePass(memory.book, start, memory.size, self._engine, memory.focus)
+            single_pass = SinglePass(self._book, start, memory.size, self._engine, memory.focus)
         at = start
         while at < end:
             known = self._writer.entry_at(at)
@@ -203,18 +206,21 @@ class _Reading:
             start = known.page.end
         return start
 
+    def _text_of(self, page: Page) -> str:
+        return self._book.text[page.start : page.end].strip()
+
     async def _find_page(self, start: int) -> tuple[Page, tuple[Attempt, ...], Usage]:
         memory = self._memory
         beside = await extra_task_tokens(self._engine, memory.focus, "gist", "pagination", TOKENS_BESIDE)
-        page, usage = await next_page(memory.book, start, memory.size, self._engine, beside, memory.focus.wording)
-        text = memory.text_of(page)
+        page, usage = await next_page(self._book, start, memory.size, self._engine, beside, memory.focus.wording)
+        text = self._text_of(page)
         return page, () if is_short(text) else await careful_attempts(text, self._engine, memory.focus), usage
 
     async def _gist(self, page: Page, attempts: tuple[Attempt, ...], usage: Usage) -> None:
         memory = self._memory
         if self._second_passed < int(_SECOND_PAYS * self._second):
             attempts = attempts[:1]
-        text = memory.text_of(page)
+        text = self._text_of(page)
         try:
             result = await gist_page(
                 text,
@@ -222,7 +228,7 @@ class _Reading:
                 attempts,
                 Priority.BACKGROUND,
                 task=memory.focus.task,
-                told_before=told_before(memory.book.text, page.start, self._engine.info.wording),
+                told_before=told_before(self._book.text, page.start, self._engine.info.wording),
                 on_draft=partial(self._on_draft, page.start),
             )
         finally:
