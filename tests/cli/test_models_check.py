@@ -1,13 +1,17 @@
 """`gistread models check`, and its results in `models list`, `doctor` and `index`."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gistread.engine.protocol import EngineInfo, Placement
+from gistread.engine.protocol import EngineInfo, Placement, Prompt, StreamEvent
 from gistread.errors import ExitStatus
 from gistread.memory import model_check
+from gistread.memory.model_check import CheckResult
+from gistread.session.models import ChosenModel, ModelChecks
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 from tests.memory.test_model_check import good
@@ -72,6 +76,22 @@ def test_json_has_the_result_of_the_check(run: Run, tiny: Path, fake: GoodEngine
 def test_reading_a_book_checks_its_model_once(
     run: Run, book: Path, tiny: Path, fake: GoodEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    check, stream, checked = ModelChecks.check, GoodEngine.stream, asyncio.Event()
+
+    async def check_and_tell(self: ModelChecks, model: ChosenModel) -> CheckResult | None:
+        try:
+            return await check(self, model)
+        finally:
+            checked.set()
+
+    async def read_the_end_later(self: GoodEngine, prompt: Prompt, *said: Any) -> AsyncIterator[StreamEvent]:
+        if any("The Letter stood before" in message.content for message in prompt):
+            await checked.wait()
+        async for event in stream(self, prompt, *said):
+            yield event
+
+    monkeypatch.setattr(ModelChecks, "check", check_and_tell)
+    monkeypatch.setattr(GoodEngine, "stream", read_the_end_later)
     ran = run("index", book, "--model", tiny, "--max-words", 300, "--min-words", 100)
     assert ran.status == ExitStatus.DONE
     assert ran.err.count("good: good for reading.") == 1

@@ -50,7 +50,7 @@ async def test_a_killed_worker_is_started_again_and_the_question_asked_again(tin
     engine = await start(tiny)
     told: list[EngineState] = []
     engine.watch(told.append)
-    sampling = Sampling(max_tokens=300)
+    sampling = Sampling(max_tokens=1500)
     undisturbed = await engine.complete(asked("abc"), sampling)
     events = []
     async for event in engine.stream(asked("abc"), sampling):

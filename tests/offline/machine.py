@@ -1,7 +1,9 @@
 """A home with a tiny model and books that ask for more than they hold, and ways to run gistread in it."""
 
+import contextlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -79,9 +81,13 @@ class Machine:
     def wait_for_answer(self, run: Terminal, question: str, seconds: float = 200) -> None:
         """Look at the screen until the question is kept with its answer."""
         end = time.monotonic() + seconds
-        while not any(question in file.read_text() for file in self.home.glob("xdg_data_home/gistread/books/*")):
+        while not self._is_answered(question):
             assert time.monotonic() < end, run.text
             run.look(0.2)
+
+    def _is_answered(self, question: str) -> bool:
+        with contextlib.closing(sqlite3.connect(self.home / "xdg_data_home" / "gistread" / "gistread.db")) as database:
+            return bool(database.execute("SELECT 1 FROM questions WHERE question = ?", (question,)).fetchone())
 
     def lines(self, kind: str) -> list[str]:
         """What the trap told of this kind, by all processes."""

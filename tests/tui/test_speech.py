@@ -97,7 +97,8 @@ async def test_cancelling_ends_the_command_and_what_it_started(tmp_path: Path) -
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not recorder.processes
-    assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
+    _, left = psutil.wait_procs(children, timeout=10)
+    assert not any(child.status() != psutil.STATUS_ZOMBIE for child in left)
 
 
 def test_a_missing_speech_command_is_reported_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
