@@ -60,7 +60,7 @@ def test_a_process_that_holds_the_file_for_long_is_an_error_and_no_hang(
     monkeypatch.setattr("gistread.store.database._WAIT_S", 0.1)
     user_data = UserData(paths_in(tmp_path))
     open_text(user_data)
-    with user_data._database.writing():
+    with user_data.writing():
         assert user_data.position(BOOK) == 0  # readers do not wait
         with pytest.raises(StorageError, match="Another gistread"):
             user_data.set_position(BOOK, 5)
@@ -97,7 +97,7 @@ def test_a_damaged_page_costs_what_was_on_it_and_is_said(
     monkeypatch.setattr("gistread.store.database._checked", set())  # as a new process
     questions, marks = user_data.questions(BOOK), MarkStore(paths_in(tmp_path)).marks(BOOK)
     assert len(questions) + len(marks) > 420
-    assert "was damaged" in user_data._database.notice
+    assert "was damaged" in user_data.notice
     assert file.with_name("gistread.db.damaged").exists()
     user_data.add_question(BOOK, SavedQuestion("And now?", "Saved.", found=True))
     assert UserData(paths_in(tmp_path)).questions(BOOK)[-1].answer == "Saved."

@@ -47,12 +47,12 @@ def _shipped() -> tuple[str, CheckResult | None]:
     return entry["fingerprint"], _result(to_json({"format": FORMAT, **entry["verdict"]}))
 
 
-class CheckResults:
+class CheckResults(Database):
     """The saved results. Read on every access, since another process may have written one."""
 
     def __init__(self, paths: Paths, library: str) -> None:
         """`library` is the version of the engine; results of other versions are ignored."""
-        self._database = Database(paths)
+        super().__init__(paths)
         self._library = library
 
     def get(self, fingerprint: str) -> CheckResult | None:
@@ -66,7 +66,7 @@ class CheckResults:
 
     def save(self, fingerprint: str, path: Path | None, verdict: CheckResult) -> None:
         values = (fingerprint, self._library, *_file_of(path), to_json({"format": FORMAT, **asdict(verdict)}))
-        with contextlib.suppress(StorageError), self._database.writing() as connection:
+        with contextlib.suppress(StorageError), self.writing() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO checks (fingerprint, library, path, size, modified_ns, verdict)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
@@ -75,7 +75,7 @@ class CheckResults:
 
     def _rows(self) -> list[Row]:
         """Another version of llama.cpp's bindings may run a model differently, or not at all."""
-        with contextlib.suppress(StorageError), self._database.reading() as connection:
+        with contextlib.suppress(StorageError), self.reading() as connection:
             return connection.execute("SELECT * FROM checks WHERE library = ?", (self._library,)).fetchall()
         return []
 

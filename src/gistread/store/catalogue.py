@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gistread.paths import Paths
 from gistread.store.database import Database
 from gistread.store.model import BookFile
 from gistread.store.rows import decode_path, decoded, encode_path, from_json, put_file
@@ -23,14 +22,11 @@ class CatalogueContents:
         return {file.path: file for file in sorted(self.files.values(), key=lambda file: file.at)}
 
 
-class Catalogue:
+class Catalogue(Database):
     """Its methods raise StorageError."""
 
-    def __init__(self, paths: Paths) -> None:
-        self._database = Database(paths)
-
     def read(self) -> CatalogueContents:
-        with self._database.reading() as connection:
+        with self.reading() as connection:
             rows = connection.execute("SELECT details FROM files ORDER BY id")
             files = [decoded(BookFile, from_json(row["details"])) for row in rows]
             folders = [decode_path(row["path"]) for row in connection.execute("SELECT * FROM folders ORDER BY id")]
@@ -44,17 +40,17 @@ class Catalogue:
         """Add files, or what is new about them."""
         files = list(files)
         if files:
-            with self._database.writing() as connection:
+            with self.writing() as connection:
                 for file in files:
                     put_file(connection, file)
 
     def add_folder(self, folder: Path) -> None:
-        with self._database.writing() as connection:
+        with self.writing() as connection:
             connection.execute("INSERT OR IGNORE INTO folders (path) VALUES (?)", (encode_path(folder),))
 
     def remove(self, ids: Iterable[str]) -> None:
         """Take a book with these ids out of the list."""
-        with self._database.writing() as connection:
+        with self.writing() as connection:
             rows = [(one, time.time()) for one in ids]
             connection.executemany("INSERT OR REPLACE INTO removed (book, removed_at) VALUES (?, ?)", rows)
 
@@ -65,11 +61,11 @@ class Catalogue:
             if remove
             else "INSERT OR IGNORE INTO tags (book, tag) VALUES (?, ?)"
         )
-        with self._database.writing() as connection:
+        with self.writing() as connection:
             connection.executemany(statement, [(one, tag) for one in ids])
 
     def restore(self, *ids: str) -> None:
         """Restore a book if it was taken out under one of these ids."""
         if not self.read().removed.keys().isdisjoint(ids):
-            with self._database.writing() as connection:
+            with self.writing() as connection:
                 connection.executemany("DELETE FROM removed WHERE book = ?", [(one,) for one in ids])

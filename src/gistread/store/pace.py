@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from gistread.errors import StorageError
-from gistread.paths import Paths
 from gistread.store.database import Database
 
 DEFAULT_WPM = 230.0  # Silent reading of English prose (Brysbaert 2019: 238 to 260)
@@ -39,15 +38,12 @@ def estimate_speed(samples: list[SpeedSample]) -> float:
     return next(one.words_per_minute for one, words in zip(last, passed, strict=True) if 2 * words >= total)
 
 
-class ReadingSpeed:
+class ReadingSpeed(Database):
     """Samples of the user's reading, by language."""
-
-    def __init__(self, paths: Paths) -> None:
-        self._database = Database(paths)
 
     def samples(self, language: str) -> list[SpeedSample]:
         """In chronological order. Raises StorageError."""
-        with self._database.reading() as connection:
+        with self.reading() as connection:
             query = "SELECT words, seconds FROM reading_speed WHERE language = ? ORDER BY id"
             return [SpeedSample(*row) for row in connection.execute(query, (_primary(language),))]
 
@@ -62,7 +58,7 @@ class ReadingSpeed:
         """Add samples; older ones than the last few of the language are dropped. Raises StorageError."""
         rows = [(_primary(language), one.words, one.seconds) for one in samples]
         last = "SELECT id FROM reading_speed WHERE language = ? ORDER BY id DESC LIMIT ?"
-        with self._database.writing() as connection:
+        with self.writing() as connection:
             connection.executemany("INSERT INTO reading_speed (language, words, seconds) VALUES (?, ?, ?)", rows)
             old = f"DELETE FROM reading_speed WHERE language = ? AND id NOT IN ({last})"
             connection.execute(old, (_primary(language), _primary(language), _LAST))
@@ -85,22 +81,19 @@ UNKNOWN_PACE = Pace()
 _LEARNED_WORDS = 400  # Weight in words of the pace learned in other books: that of a page
 
 
-class ModelPaces:
+class ModelPaces(Database):
     """How fast each model does each kind of work on this machine. `work` is a name, such as a reading mode."""
-
-    def __init__(self, paths: Paths) -> None:
-        self._database = Database(paths)
 
     def pace(self, model: str, work: str) -> Pace | None:
         """As learned in other books, with the weight of one page; None before that. Raises StorageError."""
-        with self._database.reading() as connection:
+        with self.reading() as connection:
             query = "SELECT words, seconds FROM model_pace WHERE model = ? AND work = ?"
             row = connection.execute(query, (model, work)).fetchone()
             return Pace(_LEARNED_WORDS, row["seconds"] * _LEARNED_WORDS / row["words"]) if row else None
 
     def add(self, model: str, work: str, words: float, seconds: float) -> None:
         """Add measured work; each addition weighs what came before by `_DECAY`. Raises StorageError."""
-        with self._database.writing() as connection:
+        with self.writing() as connection:
             connection.execute(
                 "INSERT INTO model_pace (model, work, words, seconds) VALUES (?, ?, ?, ?) ON CONFLICT (model, work)"
                 f" DO UPDATE SET words = {_DECAY} * words + excluded.words,"

@@ -42,17 +42,12 @@ _MOMENT_S = 1e-3  # Minimum between versions of a mark
 Stamp = tuple[int, float]  # (marks, removed ones included; sum of the times of their last changes)
 
 
-class UserData:
+class UserData(Database):
     """By the SHA-256 of a book's text. Its methods raise StorageError."""
 
     def __init__(self, paths: Paths) -> None:
-        self._database = Database(paths)
+        super().__init__(paths)
         self.problem = ""  # Why the last listing may miss books; empty if it does not
-
-    @property
-    def notice(self) -> str:
-        """That the stored data were damaged and repaired, or some of 0.2 cannot be read; empty otherwise."""
-        return self._database.notice
 
     def record_opening(
         self, sha256: str, *, title: str, authors: Sequence[str], length: int, path: Path | None, file: str = ""
@@ -98,7 +93,7 @@ class UserData:
 
     def bounds(self) -> dict[str, tuple[int, BoundChoice | None]]:
         """How far each text was read, and where its answers stop; None if never chosen."""
-        with self._database.reading() as connection:
+        with self.reading() as connection:
             rows = connection.execute("SELECT * FROM texts").fetchall()
         return {row["sha256"]: (place_of(row).furthest, _bound_of(row)) for row in rows}
 
@@ -116,14 +111,14 @@ class UserData:
     def reading_days(self) -> dict[str, list[ReadingDay]]:
         """The days on which each book was read, in order, by the SHA-256 of its text."""
         days: dict[str, list[ReadingDay]] = {}
-        with self._database.reading() as connection:
+        with self.reading() as connection:
             for row in connection.execute("SELECT * FROM days ORDER BY day"):
                 days.setdefault(row["sha256"], []).append(ReadingDay(row["day"], row["words"], row["seconds"]))
         return days
 
     def add_reading(self, sha256: str, words: float, seconds: float) -> None:
         """Add to today's reading."""
-        with self._database.writing() as connection:
+        with self.writing() as connection:
             add_text(connection, sha256)
             connection.execute(
                 "INSERT INTO days (sha256, day, words, seconds) VALUES (?, ?, ?, ?) ON CONFLICT (sha256, day)"
@@ -138,13 +133,13 @@ class UserData:
 
     def add_question(self, sha256: str, question: SavedQuestion) -> None:
         """Record a question, or its answer: the time and words of a question identify it."""
-        with self._database.writing() as connection:
+        with self.writing() as connection:
             add_text(connection, sha256)
             put_question(connection, sha256, replace(question, asked_at=question.asked_at or time.time()))
 
     def add_questions(self, sha256: str, questions: Iterable[SavedQuestion]) -> int:
         """Record the questions that are not stored yet; returns their number."""
-        with self._database.writing() as connection:
+        with self.writing() as connection:
             add_text(connection, sha256)
             before = connection.total_changes
             for one in questions:
@@ -153,7 +148,7 @@ class UserData:
 
     def questions(self, sha256: str) -> list[SavedQuestion]:
         """In the order of asking."""
-        with self._database.reading() as connection:
+        with self.reading() as connection:
             query = "SELECT details, question, answer, asked_at FROM questions WHERE sha256 = ? ORDER BY id"
             rows = connection.execute(query, (sha256,))
             found = [question_of({**from_json(row["details"]), **dict(row)}) for row in rows]
@@ -165,14 +160,14 @@ class UserData:
         for one in self.questions(sha256):
             key = one.thread or one.asked_at
             threads[key] = [*threads.pop(key, []), one]
-        with self._database.reading() as connection:
+        with self.reading() as connection:
             named = connection.execute("SELECT thread, name FROM threads WHERE sha256 = ?", (sha256,))
             names = {row["thread"]: row["name"] for row in named}
         return [SavedThread(key, tuple(found), names.get(key) or found[0].question) for key, found in threads.items()]
 
     def rename_thread(self, sha256: str, thread: float, name: str) -> None:
         """Name a thread; an empty name restores its first question."""
-        with self._database.writing() as connection:
+        with self.writing() as connection:
             add_text(connection, sha256)
             connection.execute(
                 "INSERT OR REPLACE INTO threads (sha256, thread, name) VALUES (?, ?, ?)",
@@ -180,14 +175,14 @@ class UserData:
             )
 
     def delete_thread(self, sha256: str, thread: float) -> None:
-        with self._database.writing() as connection:
+        with self.writing() as connection:
             connection.execute("PRAGMA secure_delete = ON")
             for table in ("questions", "threads"):
                 connection.execute(f"DELETE FROM {table} WHERE sha256 = ? AND thread = ?", (sha256, thread))
 
     def name_corrections(self, sha256: str) -> tuple[NameCorrection, ...]:
         """The corrections in the order made, without undone ones."""
-        with self._database.reading() as connection:
+        with self.reading() as connection:
             rows = connection.execute("SELECT * FROM names WHERE sha256 = ? AND NOT undone ORDER BY id", (sha256,))
             facts = [from_json(row["correction"]) | {"made_at": row["made_at"]} for row in rows]
         found = [decoded(NameCorrection, each) for each in facts]  # 0.2 had others, which are left out
@@ -195,7 +190,7 @@ class UserData:
 
     def correct_names(self, sha256: str, *corrections: NameCorrection) -> None:
         """Record corrections; skips those recorded before, even if undone."""
-        with self._database.writing() as connection:
+        with self.writing() as connection:
             add_text(connection, sha256)
             for one in corrections:
                 put_correction(connection, sha256, one)
@@ -204,7 +199,7 @@ class UserData:
         """Take the last correction back and return it; None if there is none."""
         last = next(iter(self.name_corrections(sha256)[::-1]), None)
         if last is not None:
-            with self._database.writing() as connection:
+            with self.writing() as connection:
                 values = (sha256, last.made_at)
                 connection.execute("UPDATE names SET undone = 1 WHERE sha256 = ? AND made_at = ?", values)
         return last
@@ -219,7 +214,7 @@ class UserData:
     def all_texts(self) -> list[OpenedBook]:
         """As `recent`, with every text of each file; none if they cannot be read, which `problem` then says."""
         try:
-            with self._database.reading() as connection:
+            with self.reading() as connection:
                 rows = connection.execute("SELECT * FROM texts WHERE opened_at > 0 ORDER BY opened_at DESC").fetchall()
         except StorageError as error:
             self.problem = str(error)
@@ -228,12 +223,12 @@ class UserData:
         return [book for book in map(book_of, rows) if book is not None]
 
     def _text(self, sha256: str) -> Row | None:
-        with self._database.reading() as connection:
+        with self.reading() as connection:
             row: Row | None = connection.execute("SELECT * FROM texts WHERE sha256 = ?", (sha256,)).fetchone()
             return row
 
     def _set(self, sha256: str, **columns: object) -> None:
-        with self._database.writing() as connection:
+        with self.writing() as connection:
             add_text(connection, sha256)
             assignments = ", ".join(f"{name} = ?" for name in columns)
             connection.execute(f"UPDATE texts SET {assignments} WHERE sha256 = ?", (*columns.values(), sha256))
@@ -244,28 +239,25 @@ def _bound_of(row: Row) -> BoundChoice | None:
     return decoded(BoundChoice, chosen) if chosen else None
 
 
-class MarkStore:
+class MarkStore(Database):
     """By the SHA-256 of a book's text. Changes of two processes are merged. Its methods raise StorageError."""
-
-    def __init__(self, paths: Paths) -> None:
-        self._database = Database(paths)
 
     def marks(self, sha256: str) -> list[Mark]:
         """Marks of a book, by position."""
-        with self._database.reading() as connection:
+        with self.reading() as connection:
             rows = connection.execute("SELECT * FROM marks WHERE sha256 = ? AND details IS NOT NULL", (sha256,))
             return sorted_marks([mark for mark in map(mark_of, rows) if mark is not None])
 
     def stamp(self, sha256: str) -> Stamp:
         """A value that changes with the marks of a book."""
-        with self._database.reading() as connection:
+        with self.reading() as connection:
             query = "SELECT count(*), total(changed_at) FROM marks WHERE sha256 = ?"
             count, total = connection.execute(query, (sha256,)).fetchone()
             return count, total
 
     def put(self, sha256: str, mark: Mark, base: Mark | None = None) -> Mark:
         """Store a mark, merged with changes made since `base`, and return the result."""
-        with self._database.writing() as connection:
+        with self.writing() as connection:
             known = mark_row(connection, sha256, mark.id)
             mark = merge_marks(mark, mark_of(known) if known else None, base)
             if known and known["changed_at"] >= mark.changed_at:
@@ -275,7 +267,7 @@ class MarkStore:
 
     def put_new(self, sha256: str, marks: Iterable[Mark]) -> list[Mark]:
         """Store the marks with new ids and return them."""
-        with self._database.writing() as connection:
+        with self.writing() as connection:
             new = [mark for mark in marks if mark_row(connection, sha256, mark.id) is None]
             for mark in new:
                 put_mark(connection, sha256, mark.id, mark.changed_at, mark)
@@ -283,7 +275,7 @@ class MarkStore:
 
     def remove(self, sha256: str, mark: Mark) -> Mark:
         """Remove a mark and return its last version; `put` restores it."""
-        with self._database.writing() as connection:
+        with self.writing() as connection:
             known = mark_row(connection, sha256, mark.id)
             last = (mark_of(known) if known else None) or mark
             put_mark(connection, sha256, mark.id, max(time.time(), last.changed_at + _MOMENT_S), None)
