@@ -7,8 +7,7 @@ from textual.pilot import Pilot
 
 from gistread.engine.models import ModelSource
 from gistread.memory.model import DEFAULT_FOCUS, GistFocus
-from gistread.memory.store import MemoryRequest, MemoryStore
-from gistread.memory.writer import MemoryHeader
+from gistread.memory.store import MemoryHeader, MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
 from gistread.session.events import ReadingState
 from gistread.tui.opening import model_that_read

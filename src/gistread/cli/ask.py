@@ -22,7 +22,7 @@ from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import DEFAULT_FOCUS, GistMemory
 from gistread.memory.sizes import unread_memory
-from gistread.memory.writer import MemoryHeader
+from gistread.memory.store import MemoryHeader
 from gistread.paths import default_paths
 from gistread.readers import events as reader_events
 from gistread.readers.registry import DEFAULT_READER, METHODS, find_method

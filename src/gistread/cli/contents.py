@@ -15,7 +15,7 @@ from gistread.exporting.markdown import as_markdown
 from gistread.exporting.model import Export
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
-from gistread.memory.writer import MemoryHeader
+from gistread.memory.store import MemoryHeader
 from gistread.paths import default_paths
 from gistread.readers.recap import Recap, describe_sources, recap
 from gistread.store.user_data import UserData

@@ -7,7 +7,7 @@ from typing import Any
 
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.memory.model import GistFocus, GistMemory, GistSource, MemoryEntry, Page
-from gistread.memory.writer import MemoryHeader
+from gistread.memory.store import MemoryHeader
 from gistread.readers import events
 from gistread.session.events import PageFound, PageRead, ReadingEvent, ReadingStarted
 from gistread.units import iso_time

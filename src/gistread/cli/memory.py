@@ -17,8 +17,7 @@ from gistread.engine.models import find_source
 from gistread.errors import EngineError, GistreadError
 from gistread.library.figures import describe_memory
 from gistread.memory.model import DEFAULT_FOCUS, GistMemory, GistSource, MemoryEntry, parse_task
-from gistread.memory.store import MemoryStore
-from gistread.memory.writer import MemoryHeader
+from gistread.memory.store import MemoryHeader, MemoryStore
 from gistread.paths import default_paths
 from gistread.presets import AUTO, find_preset
 from gistread.units import counted

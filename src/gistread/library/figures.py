@@ -11,7 +11,7 @@ from gistread.book.model import Book
 from gistread.errors import StorageError
 from gistread.library.adding import AddResult
 from gistread.library.entries import LibraryEntry
-from gistread.memory.writer import MemoryHeader
+from gistread.memory.store import MemoryHeader
 from gistread.store.user_data import UserData
 from gistread.units import bars, counted, format_duration
 

@@ -23,7 +23,7 @@ from gistread.memory.model import (
     focus_from_record,
     focus_record,
 )
-from gistread.memory.writer import MemoryHeader, MemoryWriter, chain, entries_of, not_saved_notice, page_record
+from gistread.memory.writer import MemoryWriter, chain, entries_of, not_saved_notice, page_record
 from gistread.store import journal
 from gistread.store.files import replace_file
 from gistread.store.journal import Journal, Record
@@ -52,6 +52,23 @@ class MemoryRequest:
     size: PageSize
     mode: ReadingMode = ReadingMode.CAREFUL
     focus: GistFocus = DEFAULT_FOCUS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryHeader(MemoryRequest):
+    """A memory on disk."""
+
+    path: Path
+    prompts: str  # Version of the prompts that made it
+    pages: int  # Pages after a gap included
+    characters: int  # Characters of these pages
+    read_until: int  # Offset in the book where the first missing page begins
+    complete: bool
+    modified_s: float  # When it was last opened or written, in seconds since the epoch
+
+    def describes(self, memory: GistMemory) -> bool:
+        own = (self.model_name, self.size, self.mode, self.focus)
+        return own == (memory.model_name, memory.size, memory.mode, memory.focus)
 
 
 class MemoryStore:
@@ -90,10 +107,7 @@ class MemoryStore:
 
     def reopen(self, book: Book, header: MemoryHeader) -> MemoryWriter | None:
         """Open this memory for its model; None if the prompts have changed since. Raises StorageError."""
-        if header.focus.version(*_PROMPTS[header.mode]) != header.prompts:
-            return None
-        request = MemoryRequest(header.model_name, header.fingerprint, header.size, header.mode, header.focus)
-        return self.open(book, request)
+        return self.open(book, header) if header.focus.version(*_PROMPTS[header.mode]) == header.prompts else None
 
     def is_damaged(self, book: Book) -> bool:
         """Whether records of a memory of this book are damaged. Raises StorageError if one cannot be read."""

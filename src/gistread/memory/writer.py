@@ -1,46 +1,15 @@
-"""Writes a growing memory to its file; also the format of its records and the header of a saved memory."""
+"""Writes a growing memory to its file; also the format of its records."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Self
 
 from gistread.book.model import Book
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
-from gistread.memory.model import (
-    DEFAULT_FOCUS,
-    Gist,
-    GistFocus,
-    GistMemory,
-    GistSource,
-    MemoryEntry,
-    Page,
-    PageSize,
-    ReadingMode,
-)
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page
 from gistread.store.journal import Journal, Record
 from gistread.words import count_words
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryHeader:
-    path: Path
-    model_name: str
-    fingerprint: str
-    size: PageSize
-    prompts: str  # Version of the prompts that made it
-    pages: int  # Pages after a gap included
-    characters: int  # Characters of these pages
-    read_until: int  # Offset in the book where the first missing page begins
-    complete: bool
-    modified_s: float  # When it was last opened or written, in seconds since the epoch
-    mode: ReadingMode = ReadingMode.CAREFUL
-    focus: GistFocus = DEFAULT_FOCUS
-
-    def describes(self, memory: GistMemory) -> bool:
-        own = (self.model_name, self.size, self.mode, self.focus)
-        return own == (memory.model_name, memory.size, memory.mode, memory.focus)
 
 
 class MemoryWriter:

@@ -15,8 +15,8 @@ from gistread.memory.model import DEFAULT_READING_MODE, GistFocus, GistMemory, M
 from gistread.memory.preset_detection import detect_preset
 from gistread.memory.reading import PageAhead, PageFound, PageRead, characters_left, read_book
 from gistread.memory.sizes import choose_size, expected_pace, pace_of, seconds_to_read
-from gistread.memory.store import MemoryRequest, MemoryStore
-from gistread.memory.writer import MemoryHeader, MemoryWriter
+from gistread.memory.store import MemoryHeader, MemoryRequest, MemoryStore
+from gistread.memory.writer import MemoryWriter
 from gistread.paths import Paths
 from gistread.presets import AUTO, find_preset
 from gistread.readers.lookups import prepare

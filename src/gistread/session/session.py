@@ -13,8 +13,7 @@ from gistread.engine.models import same_model
 from gistread.errors import GistreadError, NotReadyError, UsageError, traceback_text
 from gistread.memory.model import GistFocus, GistMemory
 from gistread.memory.sizes import unread_memory
-from gistread.memory.store import MemoryStore
-from gistread.memory.writer import MemoryHeader
+from gistread.memory.store import MemoryHeader, MemoryStore
 from gistread.paths import Paths, default_paths
 from gistread.readers.events import ReaderEvent
 from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
