@@ -10,7 +10,7 @@ from gistread.memory.model import GistFocus, GistMemory, PageSize
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
 from gistread.prompts import TRAINED
-from gistread.session.reading import resolve_memory
+from gistread.session.reading import MemoryChoice
 from tests.memory.test_model import make_memory
 
 SIZE = PageSize(50, 150)
@@ -35,7 +35,8 @@ def resolve(
     preset: str = "auto",
 ) -> MemoryRequest:
     info = EngineInfo("Model", fingerprint, 4096, "CPU")
-    return resolve_memory(memory.book, store, info, Config(preset=preset), store.directory / "presets", chosen)
+    choice = MemoryChoice(memory.book, store, Config(preset=preset), store.directory / "presets")
+    return choice.request(info, chosen)
 
 
 def begin(store: MemoryStore, memory: GistMemory, fingerprint: str, focus: GistFocus, pages: int = 1) -> None:

@@ -58,11 +58,27 @@ class MemoryChoice:
         """Open the memory that this model continues. Raises StorageError, EngineError, UsageError."""
         wanted = self._wanted if self._wanted is not None else self._task
         chosen = wanted.focus if isinstance(wanted, MemoryHeader) else wanted
-        request = resolve_memory(self.book, self.store, info, self._config, self._presets, chosen)
-        writer = None
+        request, writer = self.request(info, chosen), None
         if isinstance(wanted, MemoryHeader) and wanted.fingerprint == info.fingerprint:
             writer = self.store.reopen(self.book, wanted)
         return writer or self.store.open(self.book, request)
+
+    def request(self, info: EngineInfo, chosen: GistFocus | str | None) -> MemoryRequest:
+        """The memory with this focus or task, by default the furthest. Raises StorageError, EngineError, UsageError."""
+        preset = self._config.preset
+        size = choose_size(self.book.words, info.context_tokens, self._config.min_words, self._config.max_words)
+        own = [header for header in self.memories() if header.fingerprint == info.fingerprint]
+        if chosen is None and own and preset in (AUTO, own[0].focus.preset.name):
+            focus = own[0].focus
+        elif isinstance(chosen, GistFocus):
+            focus = chosen
+        else:
+            name = detect_preset(self.book) if preset == AUTO else preset
+            usual = own[0].focus.preset if own and preset == AUTO else find_preset(name, self._presets)
+            focus = GistFocus(usual, chosen or "")
+        mode = ReadingMode(self._config.reading or DEFAULT_READING_MODE)
+        focus = replace(focus, wording=focus.wording or info.wording)
+        return MemoryRequest(info.name, info.fingerprint, size, mode, focus)
 
     def keeps_shown(self, shown: GistMemory | None, own: GistMemory) -> bool:
         """Whether to keep the memory shown: any model can answer over it (D5), and rereading may take hours."""
@@ -78,31 +94,6 @@ class MemoryChoice:
             return ""
         has = f"{shown.model_name} has, {counted(len(shown.entries), 'page')}"
         return f"{model_name} has not read this book; {has}. Questions are asked over that memory."
-
-
-def resolve_memory(
-    book: Book,
-    store: MemoryStore,
-    info: EngineInfo,
-    config: Config,
-    own_presets: Path,
-    chosen: GistFocus | str | None = None,
-) -> MemoryRequest:
-    """The memory with this focus or task, by default the furthest. Reads the disk. Raises EngineError, UsageError."""
-    size = choose_size(book.words, info.context_tokens, config.min_words, config.max_words)
-    begun = [header for header in store.find(book) if header.pages]
-    own = [header for header in begun if header.fingerprint == info.fingerprint]
-    if chosen is None and own and config.preset in (AUTO, own[0].focus.preset.name):
-        focus = own[0].focus
-    elif isinstance(chosen, GistFocus):
-        focus = chosen
-    else:
-        name = detect_preset(book) if config.preset == AUTO else config.preset
-        usual = own[0].focus.preset if own and config.preset == AUTO else find_preset(name, own_presets)
-        focus = GistFocus(usual, chosen or "")
-    mode = ReadingMode(config.reading or DEFAULT_READING_MODE)
-    focus = replace(focus, wording=focus.wording or info.wording)
-    return MemoryRequest(info.name, info.fingerprint, size, mode, focus)
 
 
 class Reading:
