@@ -5,7 +5,7 @@ label that the model may choose (design D3). The end of a chapter is always a pa
 Only `next_page` needs a model.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gistread import prompts
@@ -132,12 +132,17 @@ async def next_page(
         if needed <= engine.info.context_tokens:
             break
         size = shorten_size(book, passage, size, needed, engine.info.context_tokens)
+    return await choose_page(book, passage, prompt, engine)
+
+
+async def choose_page(book: Book, passage: Passage, prompt: Prompt, engine: Engine) -> tuple[Page, Usage]:
+    """Let the model choose where the page ends, if there is a choice. Raises EngineError."""
     end, usage = passage.end, NO_USAGE
     if len(passage.pauses) > 1:
         labels = [f"<{number}>" for number in passage.numbers]
         choice = await choose_or(engine, prompt, labels, len(labels) - 1, Priority.BACKGROUND)
         end, usage = passage.pauses[choice.index], choice.usage
-    return Page(0, start, end, count_words(book.text[start:end])), usage
+    return Page(0, passage.start, end, count_words(book.text[passage.start : end])), usage
 
 
 def shorten_size(book: Book, passage: Passage, size: PageSize, needed: int, context_tokens: int) -> PageSize:
@@ -156,14 +161,17 @@ def shorten_size(book: Book, passage: Passage, size: PageSize, needed: int, cont
 
 
 def _prompt(book: Book, passage: Passage, wording: str) -> Prompt:
-    """The passage with its labels. Book text that looks like a label is harmless: it is no legal answer."""
+    text = labelled_text(book, passage.start, zip(passage.pauses, passage.numbers, strict=True), passage.end)
+    return (Message("user", prompts.load("pagination", wording).fill(passage=text)),)
+
+
+def labelled_text(book: Book, start: int, labels: Iterable[tuple[int, int]], end: int) -> str:
+    """The text with a label at each (offset, number). Text that looks like one is harmless: it is no legal answer."""
     pieces: list[str] = []
-    at = passage.start
-    for number, pause in zip(passage.numbers, passage.pauses, strict=True):
-        pieces += [book.text[at:pause].rstrip(), f"\n\n<{number}>\n\n"]
-        at = pause
-    template = prompts.load("pagination", wording)
-    return (Message("user", template.fill(passage="".join(pieces).strip())),)
+    for offset, number in labels:
+        pieces += [book.text[start:offset].rstrip(), f"\n\n<{number}>\n\n"]
+        start = offset
+    return "".join([*pieces, book.text[start:end].rstrip()]).strip()
 
 
 def chapter_end(book: Book, start: int) -> int:

@@ -9,10 +9,10 @@ Prompts depend only on the book, the page size, the pages so far, token counts, 
 from dataclasses import dataclass
 
 from gistread.book.model import Book
-from gistread.engine.protocol import NO_USAGE, STREAM_TOKENS, Engine, Message, Priority, Prompt, Usage, choose_or
+from gistread.engine.protocol import STREAM_TOKENS, Engine, Message, Prompt, Usage
 from gistread.memory.gisting import Attempt, extra_task_tokens, gist_tokens, make_attempt, samplings, wanted_words
 from gistread.memory.model import DEFAULT_FOCUS, GistFocus, Page, PageSize
-from gistread.memory.pagination import Passage, find_passage, shorten_size
+from gistread.memory.pagination import Passage, choose_page, find_passage, labelled_text, shorten_size
 from gistread.memory.sizes import TOKENS_PER_WORD
 from gistread.words import count_words
 
@@ -39,14 +39,8 @@ class _Window:
         return "the beginning" if number is None else f"<{number}>"
 
     def text(self, book: Book, until: int) -> str:
-        pieces: list[str] = []
-        at = self.begin
-        for offset, number in self.labels:
-            if offset <= until:
-                pieces += [book.text[at:offset].rstrip(), f"\n\n<{number}>\n\n"]
-                at = offset
-        pieces.append(book.text[at:until].rstrip())
-        return "".join(pieces).strip()
+        shown = ((offset, number) for offset, number in self.labels if offset <= until)
+        return labelled_text(book, self.begin, shown, until)
 
 
 class SinglePass:
@@ -73,17 +67,9 @@ class SinglePass:
     async def next_page(self, start: int) -> tuple[Page, tuple[Attempt, ...], Usage]:
         """Find the page at `start`: page, attempts for its gist, cost. Raises EngineError when no page fits."""
         passage = await self._show(start)
-        end, usage = passage.end, NO_USAGE
-        if len(passage.pauses) > 1:
-            labels = [self._window.label_at(pause) for pause in passage.pauses]
-            asked = self._pause_prompt(passage)
-            choice = await choose_or(self._engine, asked, labels, len(labels) - 1, Priority.BACKGROUND)
-            end, usage = passage.pauses[choice.index], choice.usage
-        page = Page(0, start, end, count_words(self._book.text[start:end]))
-        filled = self._gist.fill(
-            start=self._window.label_at(start), end=self._window.label_at(end), words=wanted_words(page.words)
-        )
-        prompt = self._prompt(end, filled)
+        page, usage = await choose_page(self._book, passage, self._pause_prompt(passage), self._engine)
+        end, label = page.end, self._window.label_at
+        prompt = self._prompt(end, self._gist.fill(start=label(start), end=label(end), words=wanted_words(page.words)))
         room_tokens = gist_tokens(page.words, await self._engine.count(self._book.text[start:end].strip()))
         before = self._book.text[self._window.begin : start]
         attempts = tuple(make_attempt(self._gist, prompt, sampling, before) for sampling in samplings(room_tokens))
