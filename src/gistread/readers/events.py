@@ -31,7 +31,12 @@ class SegmentLevel:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class ReaderEvent:
+    """What a reader tells, one of the following."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started(ReaderEvent):
     """Work on the question has begun, over this much of the book."""
 
     reader: str
@@ -46,7 +51,7 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(ReaderEvent):
     """An artifact that the reader uses is being built, and stored for the next question."""
 
     what: str  # Its name, such as `summaries`
@@ -55,14 +60,14 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(ReaderEvent):
     """The passages of the book that the prompt of the answer shows."""
 
     places: tuple[tuple[int, int], ...]  # Start and end in the book's text, in order
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class Walked(ReaderEvent):
     """The reader descends to a node: a page (level 0) or a summary of several."""
 
     level: int
@@ -71,7 +76,7 @@ class Walked:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnedBack:
+class TurnedBack(ReaderEvent):
     """The reader goes back up: the node does not have the whole answer."""
 
     level: int
@@ -81,7 +86,7 @@ class TurnedBack:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(ReaderEvent):
     """The reader's plan, and the key elements where its paths begin, in their order."""
 
     plan: str
@@ -89,7 +94,7 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Visited:
+class Visited(ReaderEvent):
     """A path reached a key element."""
 
     path: int  # From 1
@@ -99,19 +104,19 @@ class Visited:
 
 
 @dataclass(frozen=True, slots=True)
-class PathEnded:
+class PathEnded(ReaderEvent):
     path: int
 
 
 @dataclass(frozen=True, slots=True)
-class TeamFormed:
+class TeamFormed(ReaderEvent):
     """The chunks of the book, one for each member in order: start and end in its text."""
 
     parts: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class MembersAsked:
+class MembersAsked(ReaderEvent):
     """The leader asks all members."""
 
     round: int  # From 1
@@ -119,7 +124,7 @@ class MembersAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class Reported(ReaderEvent):
     """A member has read its chunk, `book.text[start:end]`."""
 
     member: int  # From 1
@@ -129,7 +134,7 @@ class Reported:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class Shared(ReaderEvent):
     """The chunks of two members whose reports contradict each other were read together."""
 
     members: tuple[int, int]
@@ -138,7 +143,7 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
+class Agreed(ReaderEvent):
     """These members or paths give the same answer."""
 
     answer: str
@@ -146,7 +151,7 @@ class Agreed:
 
 
 @dataclass(frozen=True, slots=True)
-class PartRead:
+class PartRead(ReaderEvent):
     """A chunk of the book, `book.text[start:end]`, has been read for the question."""
 
     number: int  # From 1
@@ -156,7 +161,7 @@ class PartRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class Proposed(ReaderEvent):
     """The reader wants to open these pages, or to answer if there are none; see `Steering.review`."""
 
     pages: tuple[int, ...]
@@ -167,7 +172,7 @@ class Proposed:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(ReaderEvent):
     """The user refused these pages, or an answer if there are none."""
 
     pages: tuple[int, ...]
@@ -176,7 +181,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class LookedUp:
+class LookedUp(ReaderEvent):
     """The reader asks for a page."""
 
     page: int
@@ -186,7 +191,7 @@ class LookedUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Expanded:
+class Expanded(ReaderEvent):
     """A page is now shown in full."""
 
     page: int
@@ -194,7 +199,7 @@ class Expanded:
 
 
 @dataclass(frozen=True, slots=True)
-class Unfit:
+class Unfit(ReaderEvent):
     """A requested page does not fit the window or the budget."""
 
     page: int
@@ -202,7 +207,7 @@ class Unfit:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class Noted(ReaderEvent):
     """A note that the reader wrote after `book.text[start:end]`."""
 
     text: str
@@ -212,26 +217,26 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(ReaderEvent):
     """The search has ended; the answer comes next."""
 
     reason: StopReason
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerDelta:
+class AnswerDelta(ReaderEvent):
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Restarted:
+class Restarted(ReaderEvent):
     """The engine was restarted and asked again: discard the answer so far."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(ReaderEvent):
     answer: str = ""
     found: bool = True  # False: not found in the text that was read
     citations: tuple[Citation, ...] = ()  # The answer refers to the first as [1], or to none
@@ -253,31 +258,3 @@ class Answered:
     marks: tuple[AnswerMark, ...] = ()  # What of the answer the text lacks, in order
     cited: tuple[tuple[int, int], ...] = ()  # Passages or pages that the model cites as [1], [2] … in the answer
     quoted: bool = False  # The citations are the answer, in the book's own words
-
-
-ReaderEvent = (
-    Started
-    | Prepared
-    | Shown
-    | Walked
-    | TurnedBack
-    | Planned
-    | Visited
-    | PathEnded
-    | TeamFormed
-    | MembersAsked
-    | Reported
-    | Shared
-    | Agreed
-    | PartRead
-    | Proposed
-    | Refused
-    | LookedUp
-    | Expanded
-    | Unfit
-    | Noted
-    | Stopped
-    | AnswerDelta
-    | Restarted
-    | Answered
-)
