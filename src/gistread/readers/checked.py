@@ -16,7 +16,7 @@ from gistread.people.mentions import supports_names, word_set
 from gistread.readers.answer_marks import find_marks
 from gistread.readers.answering import repeats_prompt, says_not_found, says_only_not_found
 from gistread.readers.book_text import overlaps, places_of
-from gistread.readers.citations import cite, with_sources
+from gistread.readers.citations import citation_of, cite, with_sources
 from gistread.readers.events import Answered, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import Reader, ReaderOptions
 from gistread.readers.selection import is_translation
@@ -223,11 +223,7 @@ def closest_sentences(
     scores = [own + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2]) for at, own in enumerate(alone)]
     ranked = sorted(range(len(spans)), key=lambda at: -scores[at])[:_MOST]
     near = sorted(at for at in ranked if scores[at] > 0 and scores[at] >= _NEAR_THE_BEST * scores[ranked[0]])
-    pages = [memory.page_at(spans[at][0]) for at in near]
-    return tuple(
-        Citation(page.number if page else 0, *spans[at], book.text[spans[at][0] : spans[at][1]])
-        for at, page in zip(near, pages, strict=True)
-    )
+    return tuple(citation_of(spans[at], memory) for at in near)
 
 
 NOTHING_READ = "Nothing of the book has been read yet."

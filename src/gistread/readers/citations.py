@@ -108,6 +108,11 @@ def statement_spans(answer: str) -> list[tuple[int, int]]:
     return found or ([(answer.index(number), len(answer.rstrip()))] if re.search(r"\d", number) else [])
 
 
+def citation_of(place: Passage, memory: GistMemory) -> Citation:
+    page = memory.page_at(place[0])
+    return Citation(page.number if page else 0, *place, memory.book.text[slice(*place)])
+
+
 def _citing(answer: str, number: int) -> str:
     """The statements that cite this number; a reference after the full stop belongs to the sentence before."""
     spans = statement_spans(answer)
@@ -148,7 +153,7 @@ class Evidence:
         if scores:
             return max(scores, key=scores.__getitem__)
         spans = list(sentences_of(self._memory.book, *place)) or [place]
-        return self._citation(*max(spans, key=lambda span: span[1] - span[0]))
+        return citation_of(max(spans, key=lambda span: span[1] - span[0]), self._memory)
 
     def ranked(self, statement: str, places: Sequence[Passage] = ()) -> list[tuple[Citation, float]]:
         """The sentences that share a word with the statement or the question, the nearest first."""
@@ -171,7 +176,7 @@ class Evidence:
             if not alone[at]:
                 continue
             score = alone[at] + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2]) / 2
-            citation = self._citation(one.start, one.end)
+            citation = citation_of((one.start, one.end), self._memory)
             score *= (_ASKING_WEIGHT if "?" in citation.quote else 1.0) / (1 + len(one.terms) / _LENGTH_WORDS)
             scored.append((citation, score))
         return sorted(scored, key=lambda pair: -pair[1])
@@ -191,10 +196,6 @@ class Evidence:
 
     def _sentence(self, start: int, end: int) -> _Sentence:
         return _Sentence(start, end, self._content(self._memory.book.text[start:end]))
-
-    def _citation(self, start: int, end: int) -> Citation:
-        page = self._memory.page_at(start)
-        return Citation(page.number if page else 0, start, end, self._memory.book.text[start:end])
 
 
 def _can_tell(book: Book, span: Passage) -> bool:

@@ -27,7 +27,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, sentence_at, split_into_passages
 from gistread.readers.answering import says_not_found
 from gistread.readers.book_text import BookText, opening_event, overlaps, places_of, share_of
-from gistread.readers.citations import cite
+from gistread.readers.citations import citation_of, cite
 from gistread.readers.cost import PASSAGE_TOKENS, UNRELIABLE_TOKENS, readable_tokens, whole_text_tokens
 from gistread.readers.events import (
     AnswerDelta,
@@ -50,7 +50,6 @@ from gistread.readers.steering import Steering
 from gistread.readers.support import check
 from gistread.readers.thread import Thread, retrieval_context, without_options
 from gistread.search.ranked import Relevance
-from gistread.store.model import Citation
 
 NAME = "gistread"
 _NEAREST = 3  # Nearest passages that the last prompt must show to be used again (`tests/benchmarks/follow_ups.py`)
@@ -346,12 +345,8 @@ async def _quote(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """These places as the answer, in the book's own words."""
     yield text.started(places)
-    numbers = [page.number if (page := memory.page_at(start)) else 0 for start, _ in places]
-    quotes = tuple(
-        Citation(number, start, end, memory.book.text[start:end])
-        for number, (start, end) in zip(numbers, places, strict=True)
-    )
-    pages = tuple(number for number in dict.fromkeys(numbers) if number)
+    quotes = tuple(citation_of(place, memory) for place in places)
+    pages = tuple(dict.fromkeys(one.page for one in quotes if one.page))
     for count, number in enumerate(pages, 1):
         yield LookedUp(number, count, "")
         yield Expanded(number, OpenedBy.AGENT)

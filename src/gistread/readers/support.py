@@ -13,11 +13,11 @@ from functools import cache, cached_property
 
 from gistread.book.sentences import sentence_spans
 from gistread.memory.guard import capitals_mark_names
-from gistread.memory.model import GistMemory, Page
+from gistread.memory.model import GistMemory
 from gistread.memory.passages import sentences_of
 from gistread.readers.answer_marks import find_marks
-from gistread.readers.citations import statement_spans
-from gistread.search.tokens import ARTICLES, Terms, stop_words
+from gistread.readers.citations import citation_of, statement_spans
+from gistread.search.tokens import ARTICLES, Terms
 from gistread.store.model import Citation
 
 _WINDOW_SENTENCES = 3
@@ -70,9 +70,8 @@ class Statement:
 @dataclass(frozen=True, slots=True)
 class _Sentence:
     terms: frozenset[str]
-    start: int
-    end: int  # In the book; `end` is 0 for a sentence of a gist
-    page: Page | None
+    place: tuple[int, int]  # In the book; for a sentence of a gist, that of its page
+    is_gist: bool = False
 
 
 def check(
@@ -101,19 +100,18 @@ class _Check:
         self._memory = memory
         self._terms = Terms(memory.book.language)
         self._stem = cache(self._terms.stem)
-        language = memory.book.language.replace("_", "-").partition("-")[0].lower() or "en"
-        self._stop_words = stop_words().get(language, frozenset())
         self._question = question
         self._asked = self._content(question)
         self._windows: list[list[_Sentence]] = []
         texts = [memory.book.text[start:end] for start, end in places]
         for start, end in places:
-            self._add([self._sentence(*place) for place in sentences_of(memory.book, start, end)])
+            self._add(self._sentences_of(start, end))
         for entry in (memory.entry(number) for number in gists):
             text = entry.gist.text
             texts.append(text)
             spans = sentence_spans(text)
-            self._add([_Sentence(self._content(text[start:end]), 0, 0, entry.page) for start, end in spans])
+            page = entry.page.start, entry.page.end
+            self._add([_Sentence(self._content(text[start:end]), page, is_gist=True) for start, end in spans])
         self._text = "\n".join(texts)
         self._known = frozenset[str]().union(*(sentence.terms for window in self._windows for sentence in window))
 
@@ -148,12 +146,13 @@ class _Check:
         last = max(1, len(sentences) - _WINDOW_SENTENCES + 1)
         self._windows += [sentences[at : at + _WINDOW_SENTENCES] for at in range(last)]
 
-    def _sentence(self, start: int, end: int) -> _Sentence:
-        return _Sentence(self._content(self._memory.book.text[start:end]), start, end, self._memory.page_at(start))
+    def _sentences_of(self, start: int, end: int) -> list[_Sentence]:
+        book = self._memory.book
+        return [_Sentence(self._content(book.text[slice(*one)]), one) for one in sentences_of(book, start, end)]
 
     def _content(self, text: str) -> frozenset[str]:
         """Stems of the content words. Numbers are checked as they are written (`_foreign`)."""
-        words = (word for word in self._terms.words(text) if word not in self._stop_words and not word.isdigit())
+        words = (word for word in self._terms.words(text) if word not in self._terms.stop_words and not word.isdigit())
         return frozenset(self._stem(word) for word in words if len(word) > 1 or not word.isascii())
 
     @cached_property
@@ -177,28 +176,19 @@ class _Check:
         return tuple(text[mark.start : mark.end] for mark in marks)
 
     def _quote(self, new: frozenset[str], window: list[_Sentence]) -> Citation | None:
-        if window and not window[0].end and window[0].page:
-            page = window[0].page
-            window = [self._sentence(*place) for place in sentences_of(self._memory.book, page.start, page.end)]
+        if window and window[0].is_gist:
+            window = self._sentences_of(*window[0].place)
         best = max(window, key=lambda sentence: self._overlap(new, sentence.terms), default=None)
-        if best is None or not new & best.terms:
-            return None
-        return self._cited(best)
+        return citation_of(best.place, self._memory) if best and new & best.terms else None
 
     def _quote_of_numbers(self, text: str) -> Citation | None:
         """The sentence with the numbers of a statement and most words of the question."""
         numbers = set(_DIGITS.findall(text))
-        sentences = {one for window in self._windows for one in window if one.end}
-        having = [one for one in sentences if numbers and numbers <= set(_DIGITS.findall(self._said(one)))]
-        best = max(having, key=lambda one: (len(self._asked & one.terms), -one.start), default=None)
-        return self._cited(best) if best else None
-
-    def _said(self, sentence: _Sentence) -> str:
-        return self._memory.book.text[sentence.start : sentence.end]
-
-    def _cited(self, sentence: _Sentence) -> Citation:
-        number = sentence.page.number if sentence.page else 0
-        return Citation(number, sentence.start, sentence.end, self._said(sentence))
+        sentences = {one for window in self._windows for one in window if not one.is_gist}
+        book = self._memory.book.text
+        having = [one for one in sentences if numbers and numbers <= set(_DIGITS.findall(book[slice(*one.place)]))]
+        best = max(having, key=lambda one: (len(self._asked & one.terms), -one.place[0]), default=None)
+        return citation_of(best.place, self._memory) if best else None
 
 
 def _union(window: Sequence[_Sentence]) -> frozenset[str]:
