@@ -1,10 +1,11 @@
 """Answers one question from the book's own text: selects passages that fit a token budget."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field
 
 from gistread.book.model import Book
 from gistread.book.sentences import sentence_spans
-from gistread.engine.protocol import NO_USAGE, Engine, Prompt
+from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Usage
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, numbered_passages, render
@@ -21,22 +22,21 @@ _NUMBER_TOKENS = 6  # Of the number of a passage and the blank line before it
 CountTokens = Callable[[str], Awaitable[int]]
 
 
+@dataclass(slots=True)
 class BookText:
     """The passages shown for one question, and the answer from them."""
 
-    def __init__(self, name: str, question: str, memory: GistMemory, engine: Engine, options: ReaderOptions) -> None:
-        self._name = name
-        self._question = question
-        self._memory = memory
-        self._engine = engine
-        self._options = options
-        self._is_numbered = is_asked_to_cite(options)
-        self.usage = NO_USAGE  # Cost of answers that were discarded
-        self.shown: list[Passage] = []  # The last selection
+    name: str  # Of the reader
+    question: str
+    memory: GistMemory
+    engine: Engine
+    options: ReaderOptions
+    usage: Usage = NO_USAGE  # Cost of all answers so far
+    shown: list[Passage] = field(default_factory=list)  # The last selection
 
     async def fit(self, wanted: Sequence[Passage], budget: int = 0) -> list[Passage]:
         """As many passages as fit budget (0: none) and window. Raises PromptTooLongError, BudgetTooSmallError."""
-        engine, answer_tokens = self._engine, self._options.answer_tokens
+        engine, answer_tokens = self.engine, self.options.answer_tokens
         window = engine.info.context_tokens
         least = await engine.measure(self._prompt("")) + answer_tokens
         if least > window:
@@ -49,7 +49,7 @@ class BookText:
         async def fits(place: Passage) -> bool:
             return await measure(self._text([place])) <= room
 
-        book = self._memory.book
+        book = self.memory.book
         shown = await self._fill(wanted, room, measure)
         if shown or not wanted:
             return shown
@@ -75,14 +75,14 @@ class BookText:
         The user may review the pages. `most`: most passages of `ranked`. `first`: passages proposed instead,
         until the user objects. `named_budget`: the budget if the user named or pinned passages. Raises as `fit`.
         """
-        memory, known, agreed = self._memory, self.shown, False
+        memory, known, agreed = self.memory, self.shown, False
         while True:
             own = places_of(memory, steering.pinned - steering.refused)
             closed = [*places_of(memory, steering.refused), *own]
             free = [] if steering.only else [place for place in ranked if not overlaps(closed, place)][:most]
             wanted = first or free
             limit = budget if named_budget is None or not own else named_budget
-            self.shown = await self.fit([*own, *wanted], self._options.budget_tokens if first else limit)
+            self.shown = await self.fit([*own, *wanted], self.options.budget_tokens if first else limit)
             new = [place for place in wanted if overlaps(self.shown, place) and not overlaps(known, place)]
             pages = [entry.page for entry in memory.entries]
             opened = tuple(page.number for page in pages if overlaps(new, (page.start, page.end)))
@@ -99,12 +99,12 @@ class BookText:
             steering.only = steering.only or (decision.refuses and agreed)
 
     def share(self, shown: Sequence[Passage]) -> float:
-        length = len(self._memory.book.text.strip())
+        length = len(self.memory.book.text.strip())
         return min(1.0, sum(end - start for start, end in shown) / length) if length else 1.0
 
     def started(self, shown: Sequence[Passage]) -> Started:
-        memory, share = self._memory, self.share(shown)
-        return Started(self._name, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=share)
+        memory, share = self.memory, self.share(shown)
+        return Started(self.name, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=share)
 
     async def answer(
         self,
@@ -115,32 +115,33 @@ class BookText:
         must_answer: bool = False,
     ) -> AsyncGenerator[ReaderEvent, None]:
         """Answer from these passages. `opened`: pages to report as open."""
-        memory = self._memory
-        text = self._text(shown)
-        seen = tuple(shown)
+        book, seen = self.memory.book, tuple(shown)
         yield Shown(seen)
-        words = sum(count_words(memory.book.text[start:end]) for start, end in seen)
+        words = sum(count_words(book.text[start:end]) for start, end in seen)
         draft = Answered(
-            compression_rate=compression_rate(words, memory.book),
+            compression_rate=compression_rate(words, book),
             seen=seen,
             lookups=lookups,
             expanded=tuple(sorted(opened)),
             usage=self.usage,
         )
-        numbered = numbered_passages(seen, memory.book) if self._is_numbered else ()
+        numbered = numbered_passages(seen, book) if is_asked_to_cite(self.options) else ()
+        text = self._text(shown)
         prompt = self._prompt(text, must_answer=must_answer)
-        async for event in answer_from(draft, text, prompt, self._engine, self._options, numbered):
+        async for event in answer_from(draft, text, prompt, self.engine, self.options, numbered):
+            if isinstance(event, Answered):
+                self.usage = event.usage
             yield event
 
     def _text(self, shown: Sequence[Passage]) -> str:
-        return render(shown, self._memory.book, numbered=self._is_numbered)
+        return render(shown, self.memory.book, numbered=is_asked_to_cite(self.options))
 
     async def _fill(self, wanted: Sequence[Passage], room: int, measure: CountTokens) -> list[Passage]:
-        book = self._memory.book
+        book = self.memory.book
         chosen: list[Passage] = []
-        left = room
+        left, more = room, _NUMBER_TOKENS if is_asked_to_cite(self.options) else 2
         for start, end in wanted:
-            tokens = await self._engine.count(book.text[start:end]) + (_NUMBER_TOKENS if self._is_numbered else 2)
+            tokens = await self.engine.count(book.text[start:end]) + more
             if tokens > left:
                 break
             left -= tokens
@@ -151,8 +152,8 @@ class BookText:
         return join(chosen, book)
 
     def _prompt(self, text: str, *, must_answer: bool = False) -> Prompt:
-        options, question = self._options, self._question
-        return answer_prompt("answer_passages", options, must_answer=must_answer, text=text, question=question)
+        question = self.question
+        return answer_prompt("answer_passages", self.options, must_answer=must_answer, text=text, question=question)
 
 
 async def fit_beginning(place: Passage, book: Book, fits: Callable[[Passage], Awaitable[bool]]) -> Passage | None:

@@ -22,7 +22,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from gistread.engine.protocol import Engine, Trust, Usage
+from gistread.engine.protocol import Engine, Trust
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, sentence_at, split_into_passages
 from gistread.readers.answering import says_not_found
@@ -82,19 +82,20 @@ async def gistread(
     """Answer `question` from the book's text. See `registry.Reader`."""
     ranked = await asyncio.to_thread(rank, without_options(question), memory, options.choices, options.thread)
     asked, hidden = ranked.introductions, places_of(memory, steering.pinned | steering.refused)
+    text = BookText(NAME, question, memory, engine, options)
     if asked and options.trust is Trust.FAILED and not any(overlaps(hidden, place) for place in asked.sentences):
-        told = quote_introductions(asked, BookText(NAME, question, memory, engine, options), memory)
+        told = quote_introductions(asked, text)
     elif options.trust is Trust.FAILED and not options.choices and (places := await story_so_far(question, memory)):
-        told = _quote(_STORY, places, BookText(NAME, question, memory, engine, options), memory)
-    elif _has_shortlist(question, ranked, steering, options):
-        told = _from_each_passage(question, ranked, memory, engine, steering, options)
+        told = _quote(_STORY, places, text)
+    elif _has_shortlist(text, ranked, steering):
+        told = _from_each_passage(text, ranked, steering)
     else:
         budget = await _passage_budget(memory, engine, options)
         by_gists = memory.entries and (not ranked.has_terms or (not options.choices and asks_for_story(question)))
         if by_gists and not budget.is_whole:
-            told = _from_gists(question, memory, engine, steering, options)
+            told = _from_gists(text, steering)
         else:
-            told = _from_passages(question, ranked, budget, memory, engine, steering, options)
+            told = _from_passages(text, ranked, budget, steering)
     async with aclosing(told) as events:
         async for event in events:
             yield event
@@ -155,27 +156,13 @@ def _looks(options: ReaderOptions) -> tuple[_Look, ...]:
     return (_Look(),) if options.budget_tokens else (_Look(), _Look(times=2))
 
 
-@dataclass(frozen=True, slots=True)
-class _NotFound:
-    """A look that ended in "not found", with its events held back."""
-
-    events: tuple[ReaderEvent, ...]
-    usage: Usage
-
-
 async def _from_passages(
-    question: str,
-    ranked: Ranked,
-    budget: _Budget,
-    memory: GistMemory,
-    engine: Engine,
-    steering: Steering,
-    options: ReaderOptions,
+    text: BookText, ranked: Ranked, budget: _Budget, steering: Steering
 ) -> AsyncGenerator[ReaderEvent, None]:
-    text = BookText(NAME, question, memory, engine, options)
+    memory, options = text.memory, text.options
     opened: list[int] = []
     before: list[Passage] = []  # What the last look showed
-    not_found: _NotFound | None = None
+    held: list[ReaderEvent] = []  # The events of the last look, if it ended in "not found"
     looks = _looks(options)
     for look in looks:
         seen = before if look.is_further else []
@@ -190,7 +177,7 @@ async def _from_passages(
         shown, pinned = text.shown, steering.pinned - steering.refused
         known = {*opened, *pinned}
         pages = [] if budget.is_whole else _pages_in(shown, ranked, memory, known)[: options.max_pages - len(opened)]
-        if not_found and shown == before and not look.must_answer:
+        if held and shown == before and not look.must_answer:
             break  # nothing more fits the window
         before = shown
         if look is looks[0]:
@@ -206,22 +193,20 @@ async def _from_passages(
         everything = steering.only or all(overlaps([*shown, *closed], place) for place in wanted)
         stopped = Stopped(StopReason.NOTHING_LEFT if everything else StopReason.WINDOW)
         said = text.answer(shown, tuple(opened), {*opened, *pinned}, must_answer=look.must_answer)
-        told = _check_answers(said, stopped, question, memory, options, seen)
+        told = _check_answers(said, stopped, text, seen)
         further = look is not looks[-1] and (looks[-1].must_answer or not everything)
-        not_found = None
-        async with aclosing(_unless_not_found(told, steering) if further else told) as events:
+        held.clear()
+        async with aclosing(_unless_not_found(told, steering, held) if further else told) as events:
             async for event in events:
-                if isinstance(event, _NotFound):
-                    not_found, text.usage = event, event.usage
-                else:
-                    yield event
-        if not_found is None:
+                yield event
+        if not held:
             return
-    for event in not_found.events if not_found else ():
+    for event in held:
         yield event
 
 
-def _has_shortlist(question: str, ranked: Ranked, steering: Steering, options: ReaderOptions) -> bool:
+def _has_shortlist(text: BookText, ranked: Ranked, steering: Steering) -> bool:
+    options = text.options
     return (
         options.trust is Trust.FAILED
         and not options.choices
@@ -229,26 +214,24 @@ def _has_shortlist(question: str, ranked: Ranked, steering: Steering, options: R
         and (not options.budget_tokens or options.budget_tokens >= SHORTLIST_TOKENS)
         and ranked.has_terms
         and len(ranked.passages) >= LONG_BOOK_PASSAGES
-        and asks_for_a_fact(without_options(question))
+        and asks_for_a_fact(without_options(text.question))
     )
 
 
-async def _from_each_passage(
-    question: str, ranked: Ranked, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
+async def _from_each_passage(text: BookText, ranked: Ranked, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
     """Ask an unreliable model over each near passage alone; over the nearest together if none tells an answer."""
-    text = BookText(NAME, question, memory, engine, options)
+    memory, question = text.memory, without_options(text.question)
     async for proposed in text.select(ranked.passages, steering, SHORTLIST_TOKENS, most=MOST_PASSAGES):
         yield proposed
     shown = tuple(text.shown)
-    pages = tuple(_pages_in(shown, ranked, memory, set())[: options.max_pages])
+    pages = tuple(_pages_in(shown, ranked, memory, set())[: text.options.max_pages])
     yield text.started(shown)
     for step, number in enumerate(pages, 1):
         yield LookedUp(number, step, "")
         yield Expanded(number, OpenedBy.AGENT)
     yield Shown(shown)
     near = [place for place in ranked.passages if overlaps(shown, place)][:MOST_PASSAGES]
-    found = await ask_each(without_options(question), near, memory.book, engine, options)
+    found = await ask_each(question, near, memory.book, text.engine, text.options)
     text.usage = found.usage
     yield Stopped(StopReason.WINDOW)
     if not found.votes:
@@ -259,9 +242,9 @@ async def _from_each_passage(
     said = found.votes[0].answer
     yield AnswerDelta(said)
     sources = tuple(sorted(vote.passage for vote in found.votes[:_MOST_SOURCES]))
-    cited, rate = cite(said, without_options(question), memory, sources), 100.0 * (1 - text.share(shown))
+    cited, rate = cite(said, question, memory, sources), 100.0 * (1 - text.share(shown))
     answered = Answered(said, True, cited, pages, pages, rate, found.usage, seen=shown)
-    yield await asyncio.to_thread(_check_names, answered, question, memory)
+    yield await asyncio.to_thread(_check_names, answered, text)
 
 
 def reusable_passages(ranked: Ranked, thread: Thread, refused: Sequence[Passage] = ()) -> list[Passage]:
@@ -273,30 +256,24 @@ def reusable_passages(ranked: Ranked, thread: Thread, refused: Sequence[Passage]
 
 
 async def _check_answers(
-    said: AsyncGenerator[ReaderEvent, None],
-    stopped: Stopped,
-    question: str,
-    memory: GistMemory,
-    options: ReaderOptions,
-    before: Sequence[Passage],
+    said: AsyncGenerator[ReaderEvent, None], stopped: Stopped, text: BookText, before: Sequence[Passage]
 ) -> AsyncGenerator[ReaderEvent, None]:
     """`stopped`, then the answer; an unreliable model's is checked. "Not found" includes the passages seen `before`."""
     yield stopped
     async with aclosing(said) as events:
         async for event in events:
             if isinstance(event, Answered):
-                checked = options.trust is Trust.FAILED
-                answered = await asyncio.to_thread(_check_names, event, question, memory) if checked else event
+                checked = text.options.trust is Trust.FAILED
+                answered = await asyncio.to_thread(_check_names, event, text) if checked else event
                 yield answered if answered.found else replace(answered, seen=(*answered.seen, *before))
             else:
                 yield event
 
 
 async def _unless_not_found(
-    told: AsyncGenerator[ReaderEvent, None], steering: Steering
-) -> AsyncGenerator[ReaderEvent | _NotFound, None]:
-    """Hold events back until the answer is clearly not "not found"; otherwise yield only `_NotFound`."""
-    held: list[ReaderEvent] = []
+    told: AsyncGenerator[ReaderEvent, None], steering: Steering, held: list[ReaderEvent]
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Yield the events once the answer is clearly not "not found"; until then, and otherwise, they are in `held`."""
     draft = ""
     tells = False
     async with aclosing(told) as events:
@@ -308,11 +285,8 @@ async def _unless_not_found(
                     tells = tells or (len(draft) >= _DECISIVE_CHARACTERS and not says_not_found(draft))
                 case Restarted():
                     draft = ""
-                case Answered(found=found, usage=usage):
-                    if not (tells or found or steering.stop):
-                        yield _NotFound(tuple(held), usage)
-                        return
-                    tells = True
+                case Answered(found=found):
+                    tells = tells or found or steering.stop
             if tells:
                 for each in held:
                     yield each
@@ -331,21 +305,19 @@ async def story_so_far(question: str, memory: GistMemory) -> tuple[Passage, ...]
     return tuple(sorted({sentence_at(memory.book, told.start) for told in (*story.before, *story.chapter)}))
 
 
-def quote_introductions(asked: Introductions, text: BookText, memory: GistMemory) -> AsyncGenerator[ReaderEvent, None]:
+def quote_introductions(asked: Introductions, text: BookText) -> AsyncGenerator[ReaderEvent, None]:
     """The sentence that tells who somebody is as the answer; not found without any."""
-    said = " ".join(" ".join(memory.book.text[start:end].split()) for start, end in asked.sentences)
+    said = " ".join(" ".join(text.memory.book.text[start:end].split()) for start, end in asked.sentences)
     answer = said if asked.tells else f"No sentence says plainly who or what {asked.name} is. The nearest: {said}"
     if not said:
         answer = f"The book does not say who or what {asked.name} is."
-    return _quote(answer, asked.sentences, text, memory)
+    return _quote(answer, asked.sentences, text)
 
 
-async def _quote(
-    answer: str, places: tuple[Passage, ...], text: BookText, memory: GistMemory
-) -> AsyncGenerator[ReaderEvent, None]:
+async def _quote(answer: str, places: tuple[Passage, ...], text: BookText) -> AsyncGenerator[ReaderEvent, None]:
     """These places as the answer, in the book's own words."""
     yield text.started(places)
-    quotes = tuple(citation_of(place, memory) for place in places)
+    quotes = tuple(citation_of(place, text.memory) for place in places)
     pages = tuple(dict.fromkeys(one.page for one in quotes if one.page))
     for count, number in enumerate(pages, 1):
         yield LookedUp(number, count, "")
@@ -357,22 +329,19 @@ async def _quote(
     yield Answered(answer, found, quotes, pages, pages, rate, seen=places, quoted=found)
 
 
-async def _from_gists(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    search = await start_search(question, memory, engine, steering, options, max_pages=0)
+async def _from_gists(text: BookText, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
+    options = text.options
+    search = await start_search(text.question, text.memory, text.engine, steering, options, max_pages=0)
     async for opened in begin(NAME, search, steering):
         yield opened
     yield Stopped(StopReason.NOTHING_LEFT)
-    is_not_found = False
+    held: list[ReaderEvent] = []
     told = answer(search)
-    async with aclosing(_unless_not_found(told, steering) if options.trust is Trust.FAILED else told) as events:
+    async with aclosing(_unless_not_found(told, steering, held) if options.trust is Trust.FAILED else told) as events:
         async for event in events:
-            if isinstance(event, _NotFound):
-                is_not_found, search.usage = True, event.usage
-            else:
-                yield event
-    if is_not_found:
+            yield event
+    if held and isinstance(said := held[-1], Answered):
+        search.usage = said.usage
         async for again in answer(search, must_answer=True):
             yield again
 
@@ -383,10 +352,10 @@ def _pages_in(shown: Sequence[Passage], ranked: Ranked, memory: GistMemory, know
     return [number for number in new if overlaps(shown, places_of(memory, {number})[0])]
 
 
-def _check_names(answered: Answered, question: str, memory: GistMemory) -> Answered:
+def _check_names(answered: Answered, text: BookText) -> Answered:
     """The answer; not found if each of its statements has a name that the text shown lacks."""
     if not answered.found or answered.choice is not None:
         return answered
-    statements = check(answered.answer, without_options(question), memory, answered.seen)
+    statements = check(answered.answer, without_options(text.question), text.memory, answered.seen)
     foreign = bool(statements) and all(one.foreign for one in statements)
     return replace(answered, found=False, citations=()) if foreign else answered

@@ -83,20 +83,21 @@ async def about_selection(
     asked = without_options(question)
     who = introductions(f"Who is {words}?", memory) if _ASKS_WHO.match(asked) else None
     if is_translation(asked):
-        said = _translation(asked, options.selection, text, memory, engine, options)
+        said = _translation(asked, options.selection, text)
     elif who and options.trust is Trust.FAILED:
-        said = quote_introductions(who, text, memory)
+        said = quote_introductions(who, text)
     else:
         near = passages_around(options.selection, memory.book)
-        said = _answer(near, who.sentences if who else (), text, options)
+        said = _answer(near, who.sentences if who else (), text)
     async with aclosing(said) as events:
         async for event in events:
             yield event
 
 
 async def _answer(
-    near: list[Passage], introduced: tuple[Passage, ...], text: BookText, options: ReaderOptions
+    near: list[Passage], introduced: tuple[Passage, ...], text: BookText
 ) -> AsyncGenerator[ReaderEvent, None]:
+    options = text.options
     further = [place for place in introduced if not overlaps(near[:1], place)]
     tokens = options.budget_tokens or _TOKENS
     if options.trust is Trust.FAILED:
@@ -121,10 +122,9 @@ def passages_around(selection: Span, book: Book) -> list[Passage]:
     return [*own, *others]
 
 
-async def _translation(
-    question: str, selection: Span, text: BookText, memory: GistMemory, engine: Engine, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    words = memory.book.text[slice(*selection)].strip()
+async def _translation(question: str, selection: Span, text: BookText) -> AsyncGenerator[ReaderEvent, None]:
+    engine, options = text.engine, text.options
+    words = text.memory.book.text[slice(*selection)].strip()
     prompt = user_prompt("translate", text=words, question=question)
     options = replace(options, answer_tokens=max(options.answer_tokens, 2 * await engine.count(words)))
     needed, window = await engine.measure(prompt), engine.info.context_tokens
