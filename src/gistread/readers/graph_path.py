@@ -10,15 +10,18 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 
 from gistread import prompts
 from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Usage, choose_or
 from gistread.memory.facts import Element, Fact
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import Span
 from gistread.readers.answering import NOTE_TOKENS, take_note, user_prompt, words_of
 from gistread.readers.book_text import setting
 from gistread.readers.choosing import STOP, choose_several
 from gistread.readers.events import LookedUp, Noted, Proposed, ReaderEvent, Unfit, Visited
+from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.readers.thread import without_options
 from gistread.search.ranked import Ranker
@@ -33,13 +36,11 @@ _NOTHING = "(empty)"
 
 _MORE, _PREVIOUS, _NEXT, _END = "search more", "previous page", "next page", "enough"
 
-Place = tuple[int, int]
-
 
 @dataclass(frozen=True, slots=True)
 class Note:
     text: str
-    place: Place  # The page it was made from, or the first page of its facts
+    place: Span  # The page it was made from, or the first page of its facts
     from_text: bool  # Made from the page's text; False: from facts
 
 
@@ -48,18 +49,20 @@ class GraphSearch:
     question: str
     memory: GistMemory
     engine: Engine
-    graph: Mapping[str, Element]
+    steering: Steering
+    options: ReaderOptions
+    graph: Mapping[str, Element] = field(default_factory=dict)
     plan: str = ""
     usage: Usage = NO_USAGE
 
     async def fits(self, prompt: Prompt, answer_tokens: int) -> bool:
         return await self.engine.measure(prompt) + answer_tokens <= self.engine.info.context_tokens
 
-    def prompt(self, name: str, task: str, notes: str, **values: object) -> Prompt:
+    def prompt(self, name: str, notes: str, **values: object) -> Prompt:
         wording = self.engine.info.wording
-        return user_prompt(name, wording, question=self.question, plan=self.plan, notes=notes, task=task, **values)
+        return user_prompt(name, wording, question=self.question, plan=self.plan, notes=notes, **values)
 
-    def place(self, page: int) -> Place:
+    def place(self, page: int) -> Span:
         found = self.memory.entry(page).page
         return found.start, found.end
 
@@ -83,10 +86,11 @@ class Path:
         return "\n".join(f"- {note.text}" for note in self.shown()[without:]) or _NOTHING
 
 
-async def walk(search: GraphSearch, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
+async def walk(search: GraphSearch, path: Path) -> AsyncGenerator[ReaderEvent, None]:
+    steering = search.steering
     while path.steps < STEPS and not steering.stop:
         path.visited.add(path.element.key)
-        async for event in _read_facts(search, path, steering):
+        async for event in _read_facts(search, path):
             yield event
         while path.queue and path.steps < STEPS and not steering.stop:
             page = path.queue.popleft()
@@ -100,7 +104,7 @@ async def walk(search: GraphSearch, path: Path, steering: Steering) -> AsyncGene
                 continue
             path.pages_read.append(page)
             yield LookedUp(page, len(path.pages_read), reason, path.number)
-            async for event in _read_page(search, path, page, steering):
+            async for event in _read_page(search, path, page):
                 yield event
             if path.has_enough:
                 return
@@ -112,13 +116,15 @@ async def walk(search: GraphSearch, path: Path, steering: Steering) -> AsyncGene
         path.element = neighbour
 
 
-async def _read_facts(search: GraphSearch, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
+async def _read_facts(search: GraphSearch, path: Path) -> AsyncGenerator[ReaderEvent, None]:
     path.steps += 1
-    all_facts = [fact for fact in path.element.facts if fact.page not in steering.refused and fact not in path.known]
+    refused, known = search.steering.refused, path.known
+    all_facts = [fact for fact in path.element.facts if fact.page not in refused and fact not in known]
     facts = await asyncio.to_thread(nearest, search, all_facts, _FACTS_SHOWN)
 
     def prompt(asked: str, notes: str) -> Prompt:
-        return search.prompt("node_facts", asked, notes, facts=_group_by_page(facts), element=path.element.name)
+        listed = _group_by_page(facts)
+        return search.prompt("node_facts", notes, task=asked, facts=listed, element=path.element.name)
 
     pages_task, note_task = prompts.load("task_pages").text, prompts.load("task_note").text
     while facts and not await search.fits(prompt(note_task, path.notebook()), NOTE_TOKENS):
@@ -139,16 +145,14 @@ async def _read_facts(search: GraphSearch, path: Path, steering: Steering) -> As
         path.queue.extend(unread[index] for index in chosen)
 
 
-async def _read_page(
-    search: GraphSearch, path: Path, page: int, steering: Steering
-) -> AsyncGenerator[ReaderEvent, None]:
+async def _read_page(search: GraphSearch, path: Path, page: int) -> AsyncGenerator[ReaderEvent, None]:
     path.steps += 1
     memory = search.memory
     shown = memory.entry(page).page
     where = setting(memory, shown.start)
 
     def prompt(asked: str, notes: str) -> Prompt:
-        return search.prompt("node_page", asked, notes, text=memory.text_of(shown), page=page, where=where)
+        return search.prompt("node_page", notes, task=asked, text=memory.text_of(shown), page=page, where=where)
 
     to_note = await _fit_prompt(search, path, partial(prompt, prompts.load("task_note").text), NOTE_TOKENS)
     if to_note is None:
@@ -158,7 +162,8 @@ async def _read_page(
     possible = {
         action: number
         for action, number in ((_PREVIOUS, page - 1), (_NEXT, page + 1))
-        if 1 <= number <= len(memory.entries) and number not in {*path.pages_read, *path.queue, *steering.refused}
+        if 1 <= number <= len(memory.entries)
+        and number not in {*path.pages_read, *path.queue, *search.steering.refused}
     }
     actions = [_MORE, *possible, _END]
     asked = prompts.load("task_action").fill(actions=", ".join(f'"{action}"' for action in actions))
@@ -189,14 +194,7 @@ async def _neighbour(search: GraphSearch, path: Path) -> Element | None:
     shown = await asyncio.to_thread(_nearest_elements, search, unseen)
     while shown:
         listed = "\n".join(f"{number}. {element.name}" for number, element in enumerate(shown, start=1))
-        prompt = user_prompt(
-            "neighbours",
-            elements=listed,
-            element=path.element.name,
-            question=search.question,
-            plan=search.plan,
-            notes=path.notebook(),
-        )
+        prompt = search.prompt("neighbours", path.notebook(), elements=listed, element=path.element.name)
         if not await search.fits(prompt, CHOICE_TOKENS):
             shown = shown[: len(shown) // 2]
             continue
@@ -244,10 +242,6 @@ def _nearest_elements(search: GraphSearch, elements: Sequence[Element]) -> list[
 
 def _group_by_page(facts: list[Fact]) -> str:
     lines: list[str] = []
-    page = 0
-    for fact in facts:
-        if fact.page != page:
-            page = fact.page
-            lines.append(f"Page {page}:")
-        lines.append(f"- {fact.text}")
+    for page, of_page in groupby(facts, key=lambda fact: fact.page):
+        lines += [f"Page {page}:", *(f"- {fact.text}" for fact in of_page)]
     return "\n".join(lines)

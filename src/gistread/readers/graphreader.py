@@ -6,7 +6,7 @@ all notebooks, each note once, or from the facts nearest to the question if no p
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from gistread.engine.concurrency import useful_requests
@@ -15,7 +15,7 @@ from gistread.errors import PromptTooLongError
 from gistread.memory import facts
 from gistread.memory.facts import Element, build_graph
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import join
+from gistread.memory.passages import Span, join
 from gistread.readers.answering import (
     answer_from,
     answer_prompt,
@@ -32,7 +32,6 @@ from gistread.readers.graph_path import (
     GraphSearch,
     Note,
     Path,
-    Place,
     nearest,
     rank_elements,
     walk,
@@ -58,8 +57,7 @@ async def graphreader(
     if 2 * needed > engine.info.context_tokens:
         raise PromptTooLongError(2 * needed - options.answer_tokens, options.answer_tokens, engine.info.context_tokens)
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
-    graph: Mapping[str, Element] = {}
-    search = GraphSearch(question, memory, engine, graph)
+    search = GraphSearch(question, memory, engine, steering, options)
     # The first page may take a minute, so progress is reported before it.
     if not (left := await asyncio.to_thread(facts.remaining, memory)).complete:
         yield Prepared("facts", left.done, left.total)
@@ -73,41 +71,34 @@ async def graphreader(
     search.graph = await asyncio.to_thread(build_graph, known, memory.book.language)
     paths: list[Path] = []
     if not steering.stop:
-        async with aclosing(_follow(search, paths, steering)) as following:
+        starts = await _plan(search)
+        yield Planned(search.plan, tuple(element.name for element in starts))
+        paths += [Path(number, element) for number, element in enumerate(starts, start=1)]
+        async with aclosing(_follow(search, paths)) as following:
             async for event in following:
                 yield event
     if not any(path.notes for path in paths):
-        paths.append(await asyncio.to_thread(_path_of_facts, search, steering))
+        paths.append(await asyncio.to_thread(_path_of_facts, search))
     yield Stopped(StopReason.PERSON if steering.stop else StopReason.ENOUGH)
-    async for event in _answer(search, paths, options):
+    async for event in _answer(search, paths):
         yield event
 
 
-def _path_of_facts(search: GraphSearch, steering: Steering) -> Path:
+def _path_of_facts(search: GraphSearch) -> Path:
     """A notebook of the known facts nearest to the question, for a search that noted nothing."""
-    memory = search.memory
-    made = facts.known_facts(memory)
-    shown = nearest(search, [fact for fact in made if fact.page not in steering.refused], NOTES_KEPT)
+    made = facts.known_facts(search.memory)
+    shown = nearest(search, [fact for fact in made if fact.page not in search.steering.refused], NOTES_KEPT)
     notes = [Note(fact.text, search.place(fact.page), from_text=False) for fact in shown]
     return Path(1, Element("", "", tuple(shown), ()), notes)
 
 
-async def _follow(search: GraphSearch, paths: list[Path], steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
-    engine = search.engine
+async def _plan(search: GraphSearch) -> list[Element]:
+    """Make the plan; returns the initial nodes."""
     prompt = user_prompt("plan", question=search.question)
-    planned = await engine.complete(prompt, Sampling(_PLAN_TOKENS, repeat_penalty=1.1))
+    planned = await search.engine.complete(prompt, Sampling(_PLAN_TOKENS, repeat_penalty=1.1))
     search.usage += planned.usage
     search.plan = "\n".join(line.strip() for line in planned.text.splitlines() if line.strip())[:600]
     search.plan = search.plan or search.question
-    starts = await _initial_nodes(search)
-    yield Planned(search.plan, tuple(element.name for element in starts))
-    paths += [Path(number, element) for number, element in enumerate(starts, start=1)]
-    async with aclosing(_follow_all(search, paths, steering)) as walks:
-        async for event in walks:
-            yield event
-
-
-async def _initial_nodes(search: GraphSearch) -> list[Element]:
     elements = list(search.graph.values())
     query = f"{search.question} {search.question} {search.plan}"
     order = await asyncio.to_thread(rank_elements, elements, query, SHORTLIST, search.memory.book.language)
@@ -127,15 +118,13 @@ def _choice_of(search: GraphSearch, shown: Sequence[Element]) -> Prompt:
     return user_prompt("start_nodes", elements=listed, question=search.question, plan=search.plan)
 
 
-async def _follow_all(
-    search: GraphSearch, paths: Sequence[Path], steering: Steering
-) -> AsyncGenerator[ReaderEvent, None]:
+async def _follow(search: GraphSearch, paths: Sequence[Path]) -> AsyncGenerator[ReaderEvent, None]:
     events: asyncio.Queue[ReaderEvent | None] = asyncio.Queue()
     limit = asyncio.Semaphore(useful_requests(search.engine))
 
     async def follow(path: Path) -> None:
         async with limit:
-            async for event in walk(search, path, steering):
+            async for event in walk(search, path):
                 events.put_nowait(event)
             events.put_nowait(PathEnded(path.number))
 
@@ -153,12 +142,12 @@ async def _follow_all(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _answer(
-    search: GraphSearch, paths: Sequence[Path], options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    memory = search.memory
+async def _answer(search: GraphSearch, paths: Sequence[Path]) -> AsyncGenerator[ReaderEvent, None]:
+    memory, options = search.memory, search.options
     filled = [path for path in paths if path.notes]
-    while filled and not await _fits(search, _notebooks(filled, options)[0], options):
+    while filled and not await search.fits(
+        _answer_prompt(search, _notebooks(filled, options)[0]), options.answer_tokens
+    ):
         fullest = max(filled, key=lambda path: len(path.notes))
         del fullest.notes[0]
         filled = [path for path in filled if path.notes]
@@ -174,19 +163,19 @@ async def _answer(
         expanded=tuple(sorted({page for path in paths for page in path.pages_read})),
         usage=search.usage,
     )
-    prompt = _answer_prompt(search, text, options)
+    prompt = _answer_prompt(search, text)
     async for event in answer_from(draft, text, prompt, search.engine, options, numbered):
         yield event
 
 
-def _notebooks(paths: Sequence[Path], options: ReaderOptions) -> tuple[str, tuple[tuple[int, Place], ...]]:
+def _notebooks(paths: Sequence[Path], options: ReaderOptions) -> tuple[str, tuple[tuple[int, Span], ...]]:
     """The notes by path, and the place of each number if the model is asked to cite them.
 
     A note whose words are all in an earlier one is left out.
     """
     told: list[frozenset[str]] = []
     notebooks: list[str] = []
-    places: list[Place] = []
+    places: list[Span] = []
     is_numbered = is_asked_to_cite(options)
     for path in paths:
         lines = [f"Searcher {path.number}:"]
@@ -201,9 +190,5 @@ def _notebooks(paths: Sequence[Path], options: ReaderOptions) -> tuple[str, tupl
     return "\n\n".join(notebooks), tuple(enumerate(places, start=1)) if is_numbered else ()
 
 
-def _answer_prompt(search: GraphSearch, text: str, options: ReaderOptions) -> Prompt:
-    return answer_prompt("notebooks_answer", options, notes=text or _EMPTY, question=search.question)
-
-
-async def _fits(search: GraphSearch, text: str, options: ReaderOptions) -> bool:
-    return await search.fits(_answer_prompt(search, text, options), options.answer_tokens)
+def _answer_prompt(search: GraphSearch, text: str) -> Prompt:
+    return answer_prompt("notebooks_answer", search.options, notes=text or _EMPTY, question=search.question)
