@@ -25,7 +25,7 @@ class Card:
     first: int  # Offset of the first mention
     last: int
     chapters: tuple[int, ...]  # Mentions in each chapter up to the end of the view
-    strip: tuple[int, ...]  # As `chapters`; without chapters, mentions in equal parts of the text
+    strip: tuple[int, ...]  # See `Index.strip`
     together: tuple[tuple[Entity, int], ...]  # People mentioned nearby, and how often
 
 
@@ -76,15 +76,16 @@ class Index:
 
     def card(self, entity: Entity) -> Card:
         starts = entity.starts()
+        chapters = _counts(starts, [(chapter.start, chapter.end) for chapter in self.book.chapters])
+        return Card(entity, starts[0], starts[-1], chapters, self.strip(entity), self._together(entity, starts))
 
-        def counts(parts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-            return tuple(bisect_left(starts, end) - bisect_left(starts, start) for start, end in parts)
-
+    def strip(self, entity: Entity) -> tuple[int, ...]:
+        """Mentions in each chapter; without chapters, in equal parts of the text."""
         end = len(self.book.text)
-        equal = [(end * part // _PARTS, end * (part + 1) // _PARTS) for part in range(_PARTS)]
-        chapters = counts((chapter.start, chapter.end) for chapter in self.book.chapters)
-        strip = chapters if len(chapters) > 1 else counts(equal)
-        return Card(entity, starts[0], starts[-1], chapters, strip, self._together(entity, starts))
+        parts = [(chapter.start, chapter.end) for chapter in self.book.chapters]
+        if len(parts) < 2:
+            parts = [(end * part // _PARTS, end * (part + 1) // _PARTS) for part in range(_PARTS)]
+        return _counts(entity.starts(), parts)
 
     def _together(self, entity: Entity, starts: list[int]) -> tuple[tuple[Entity, int], ...]:
         near: Counter[int] = Counter()
@@ -97,6 +98,10 @@ class Index:
                 after = bisect_left(beside, at - _NEAR)
                 near[number] += after < len(beside) and beside[after] <= at + _NEAR
         return tuple((self.entities[number], count) for number, count in near.most_common(_MOST_TOGETHER) if count)
+
+
+def _counts(starts: Sequence[int], parts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    return tuple(bisect_left(starts, end) - bisect_left(starts, start) for start, end in parts)
 
 
 def corrected(entities: Iterable[Entity], corrections: Sequence[NameCorrection]) -> list[Entity]:

@@ -51,7 +51,7 @@ class Recap:
     chapter: tuple[RecapSentence, ...]  # The last chapter that was read
     people: tuple[str, ...]  # Those named near the place, the commonest first
     stopped: Span | None  # The sentence at the place; None at the very beginning
-    pages: int  # Gists used; 0: the chapter's own sentences
+    pages: int  # Gists used; 0: the chapters’ own sentences
     summaries: int  # Summaries of parts used
 
 
@@ -90,7 +90,7 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
 def describe_sources(story: Recap) -> str:
     """The sources of a recap, in words."""
     if not story.pages:
-        return "in the chapter's own sentences"
+        return "in the chapters’ own sentences"
     gists = f"the gists of {counted(story.pages, 'section')}"
     return (
         f"from the summaries of {counted(story.summaries, 'part')} and {gists}" if story.summaries else f"from {gists}"

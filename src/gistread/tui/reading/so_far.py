@@ -134,7 +134,7 @@ class PeopleController:
 
         found = (one for one in view.entities if one is not but)
         entities = sorted(found, key=lambda one: _distance(one, self._context.place))
-        self._push(PeopleScreen(entities, len(self._context.book.text), note), chosen)
+        self._push(PeopleScreen(entities, view, len(self._context.book.text), note), chosen)
 
     def _show(self, entity: Entity, view: Index, back: Callable[[], None] = lambda: None) -> None:
         """Show the card; `back` is called if it is closed."""

@@ -13,6 +13,7 @@ from gistread.tui.text import Span
 from gistread.units import bars, counted, short
 
 _MOST_BARS = 56
+_ROW_BARS, _BARS_FROM = 16, 100  # In a row of the list; columns of a screen that has them
 _MOST_OTHERS = 24  # characters of other names in a row; the card has all
 
 
@@ -40,11 +41,15 @@ class PeopleScreen(_NamesScreen):
     ENTER = "card"
     TALL = True
 
-    def __init__(self, entities: Sequence[Entity], length: int, note: str) -> None:
-        """`length` of the book in characters; `note`: how much of the book is covered."""
-        rows = [_row(entity, length) for entity in entities]
-        super().__init__("People and places", rows=rows, placeholder="type to find a name")
+    def __init__(self, entities: Sequence[Entity], view: Index, length: int, note: str) -> None:
+        """`length` of the whole book in characters; `note`: how much of the book is covered."""
+        super().__init__("People and places", placeholder="type to find a name")
+        self._entities, self._view, self._length = entities, view, length
         self._covered = note
+
+    def on_mount(self) -> None:
+        most = _ROW_BARS if self.app.size.width >= _BARS_FROM else 0
+        self.rows = [_row(entity, self._view, self._length, most) for entity in self._entities]
 
     def show_rows(self, at: Choice | None) -> None:
         found = len(self.rows_for(self.typed))
@@ -53,10 +58,11 @@ class PeopleScreen(_NamesScreen):
         super().show_rows(at)
 
 
-def _row(entity: Entity, length: int) -> Row[Choice]:
-    others = f"  {short(', '.join(entity.others), _MOST_OTHERS)}" if entity.others else ""
+def _row(entity: Entity, view: Index, length: int, most: int) -> Row[Choice]:
+    others = f"  {short(', '.join(entity.others), _MOST_OTHERS - most // 3)}" if entity.others else ""
     spans = (Span(len(entity.name), len(entity.name) + len(others), "muted"),)
-    tail = f"{counted(entity.count, 'mention')} · first at {entity.first / max(1, length):.0%}"
+    timeline = bars(view.strip(entity), most).ljust(most) if most else ""
+    tail = f"{timeline}  {counted(entity.count, 'mention'):>12} · first at {entity.first / max(1, length):4.0%}".strip()
     return Row(entity, f"{entity.name}{others}", tail=tail, spans=spans, also=" ".join(entity.others))
 
 
@@ -84,7 +90,6 @@ class CardScreen(_NamesScreen):
         self._card, self._view, self._length = card, view, length
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.run_worker(self._fill())
 
     async def _fill(self) -> None:

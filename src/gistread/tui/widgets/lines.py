@@ -157,14 +157,15 @@ class Actions(Clickable):
         """Break rows between actions."""
         rows: list[list[Content]] = []
         left = 0
+        width = 0 if self.styles.inline.has_rule("width") else self.size.width  # 0: it is given what one row needs
         for key, word, action in self._actions:
             word = f" {word}" if word else ""
-            if self.size.width:  # what is too long must not push the others out of sight
-                key = fitted(key, self.size.width - 2 - cell_len(word))
+            if width:  # what is too long must not push the others out of sight
+                key = fitted(key, width - 2 - cell_len(word))
             part = _key(key, word, action)
-            if not rows or (part.cell_length > left and self.size.width):  # no width yet: one row
+            if not rows or (part.cell_length > left and width):
                 rows.append([])
-                left = self.size.width
+                left = width
             rows[-1].append(part)
             left -= part.cell_length + 3
         content = Content("\n").join(Content("   ").join(row) for row in rows)
