@@ -89,42 +89,29 @@ class MarkIndex:
         return [mark for _, mark in sorted(one for one in self._marks[first:last] if one[1].end > start)]
 
 
+@dataclass
 class LongTextMessage(Message, namespace="long_text"):
     """Base of the messages. `@on` can select them by the widget that sent them."""
 
-    def __init__(self, long_text: Widget) -> None:
-        super().__init__()
-        self.long_text = long_text
+    long_text: Widget
 
     @property
     def control(self) -> Widget:
         return self.long_text
 
 
+@dataclass
 class OffsetChanged(LongTextMessage, namespace="long_text"):
     """The first character of the book in view has changed. Sent at most once per refresh."""
 
-    def __init__(self, long_text: Widget, offset: int) -> None:
-        super().__init__(long_text)
-        self.offset = offset
+    offset: int
 
 
+@dataclass
 class Clicked(LongTextMessage, namespace="long_text"):
-    def __init__(
-        self,
-        long_text: Widget,
-        block_key: Hashable,
-        index: int,
-        offset_in_block: int | None,
-        book_offset: int | None,
-        link: Hashable | None,
-        text: str,
-    ) -> None:
-        super().__init__(long_text)
-        self.block_key = block_key
-        self.index = index
-        # The character under the mouse; None on a label, a tail or the empty rest of a row.
-        self.offset_in_block = offset_in_block
-        self.book_offset = book_offset  # the same in the book; None outside the book's text
-        self.link = link  # `Span.link` of the topmost span there that has one
-        self.text = text  # text of the block
+    block_key: Hashable
+    # The character under the mouse; None on a label, a tail or the empty rest of a row.
+    offset_in_block: int | None
+    book_offset: int | None  # the same in the book; None outside the book's text
+    link: Hashable | None  # `Span.link` of the topmost span there that has one
+    text: str  # text of the block

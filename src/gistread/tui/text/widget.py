@@ -263,19 +263,19 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         block = self._index.block(index)
         if inner < self._index.layout(index).above:
             if block.figure is not None and inner >= block.blank_before:
-                self._report(index, block, 0)
+                self._report(block, 0)
             elif not self.cursor:
-                self._report(index, block, None)
+                self._report(block, None)
             return
         offset = character_at(self._index, row, cell)
         if event.chain == 1 or not self.ALLOW_SELECT:
-            self._report(index, block, offset)
+            self._report(block, offset)
         elif offset is not None:
             whole = 0, len(block.text)
             start, end = selecting.word_around(block.text, offset) if event.chain == 2 else whole
             selecting.select(self, self._index, selecting.Point(index, start), selecting.Point(index, end))
 
-    def _report(self, index: int, block: Block, offset: int | None) -> None:
+    def _report(self, block: Block, offset: int | None) -> None:
         link = None
         if offset is not None:
             spans = (span for span in reversed(block.spans) if span.start <= offset < span.end)
@@ -283,4 +283,4 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if self.cursor and block.key is not None:
             self.set_cursor(block.key, scroll=False)
         book_offset = None if offset is None or block.start is None else block.start + offset
-        self.post_message(Clicked(self, block.key, index, offset, book_offset, link, block.text))
+        self.post_message(Clicked(self, block.key, offset, book_offset, link, block.text))

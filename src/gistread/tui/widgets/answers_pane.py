@@ -1,7 +1,7 @@
 """The answers pane: questions, steps and answers. Follows the newest unless the user has scrolled away."""
 
 from collections.abc import Hashable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from textual.geometry import Size
 from textual.message import Message
@@ -21,11 +21,10 @@ class AnswersPane(LongText):
 
     BINDINGS = bindings(Scope.MOVING)
 
+    @dataclass
     class Followed(Message):
-        def __init__(self, exchange: int, target: AnswerTarget) -> None:
-            super().__init__()
-            self.exchange = exchange
-            self.target = target
+        exchange: int
+        target: AnswerTarget
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(_EMPTY, id=id, side_margin=0, cursor=True)

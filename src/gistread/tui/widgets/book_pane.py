@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 
 from textual.message import Message
 
@@ -21,12 +22,11 @@ class BookPane(SelectableText):
 
     BINDINGS = bindings(Scope.MOVING)
 
+    @dataclass
     class Wanted(Message):
         """The user wants to go to this share of the book, from 0 to 1."""
 
-        def __init__(self, share: float) -> None:
-            super().__init__()
-            self.share = share
+        share: float
 
     def __init__(self, config: Config, *, id: str | None = None) -> None:
         super().__init__(id=id, text_width=config.text_width)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from textual import events, on
@@ -56,10 +57,9 @@ class QuestionInput(HistoryInput):
         (THREAD_KEY, "delete_or_switch", "In the empty line: drop the passage; ask on its own, or go on from the last"),
     )
 
+    @dataclass
     class Asked(Message):
-        def __init__(self, question: str) -> None:
-            super().__init__()
-            self.question = question
+        question: str
 
     def __init__(self, placeholder: str = "", *, id: str | None = None) -> None:
         super().__init__(placeholder, id=id)

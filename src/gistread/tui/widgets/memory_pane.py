@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from textual.message import Message
 
@@ -18,13 +18,12 @@ from gistread.tui.text.layout import lay_out
 class MemoryPane(LongText):
     BINDINGS = bindings(Scope.MOVING, Scope.MEMORY)
 
+    @dataclass
     class PageChosen(Message):
         """The user moved to a page, or goes to it in the book (`go`)."""
 
-        def __init__(self, page: Page, go: bool) -> None:
-            super().__init__()
-            self.page = page
-            self.go = go
+        page: Page
+        go: bool
 
     class Changed(Message):
         """Pages were opened, closed or pinned."""
