@@ -26,7 +26,6 @@ _JUSTIFIED = 60  # minimum cells of a row that is justified; in a narrower one t
 _WIDEST_GAP = 2  # maximum average cells added to a space; a row with few words stays ragged instead
 _NARROW = 46  # cells below which words are hyphenated even in ragged text
 _SLACK = 12  # a word is hyphenated if more than one twelfth of the row would stay empty
-_UNPARTED: frozenset[int] = frozenset()
 _GAP = re.compile(r"(?<=[^ ]) +(?=[^ ])")
 
 
@@ -63,18 +62,14 @@ class Layout:
 
     @property
     def above(self) -> int:
-        return self.block.blank_before + self._pictured
+        """Empty rows, and those of the picture, with an empty one below it unless a caption follows."""
+        rows = self.figure_cells[1]
+        return self.block.blank_before + rows + (rows > 0 and self.block.style != "image")
 
     @property
     def rows(self) -> int:
         """All rows: empty ones above, picture, text, tail."""
         return self.above + len(self.spans) + self.tail_apart
-
-    @property
-    def _pictured(self) -> int:
-        """Rows of the picture, with an empty one below it unless a caption follows."""
-        rows = self.figure_cells[1]
-        return rows + (self.block.style != "image") if rows else 0
 
     def row_of(self, offset: int) -> int:
         """The row that shows the block's character at `offset`; for a space dropped at a break, the row before it."""
@@ -182,7 +177,7 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
         start, end = spans[-1]
         used = left + cell_len(shown[start:end]) + (first if len(spans) == 1 else turnover)
         tail_apart = used + 2 + cell_len(block.tail) > width or block.align == "center" or right_to_left
-    parted = frozenset(hyphens.parted) if hyphens is not None else _UNPARTED
+    parted = frozenset(hyphens.parted if hyphens is not None else ())
     return Layout(
         block, shown, spans, width, left, first, turnover, tail_apart, reorder, parted, columns, right_to_left
     )

@@ -209,11 +209,3 @@ class _Table:
         self.counts = counts
         self.offsets = offsets
         self.firsts = array("q", accumulate(counts, initial=0))
-
-
-def fit_row(width: int, text_width: int, side_margin: int, gutter: int) -> tuple[int, int]:
-    """(margin, cells of a row) in a view `width` cells wide; `text_width` limits the rows unless it is 0."""
-    row = max(1, width - 2 * min(side_margin, max(0, (width - 20) // 10)) - gutter)
-    if text_width > 0:
-        row = min(row, text_width)
-    return max(0, (width - row - gutter) // 2), row

@@ -9,7 +9,7 @@ from textual.selection import Selection
 
 from gistread.tui.text import selecting
 from gistread.tui.text.document import Block, BlockSource, OffsetChanged
-from gistread.tui.text.rows import RowIndex, RowPlace, fit_row
+from gistread.tui.text.rows import RowIndex, RowPlace
 from gistread.units import ranges
 
 _BEGINNING = RowPlace(0, 0, -(1 << 30))
@@ -165,14 +165,9 @@ class TextView(ScrollView, inherit_bindings=False):
         first = self._index.first_row(start) + self._index.layout(start).above
         last = self._index.first_row(end) - 1
         height = self.size.height
-        y = self.scroll_offset.y
-        if row is not None:
-            y = first - row
-        elif top is not None:
-            y = first - int(top * max(0, self.size.height - 1))
-        else:
-            y = min(max(y, last - height + 1), first)
-        self._scroll_row(y)
+        if row is None and top is not None:
+            row = int(top * max(0, height - 1))
+        self._scroll_row(min(max(self.scroll_offset.y, last - height + 1), first) if row is None else first - row)
         return True
 
     def bring_into_view(self, offset: int) -> None:
@@ -209,16 +204,21 @@ class TextView(ScrollView, inherit_bindings=False):
         self.action_line_down(-count)
 
     def action_page_down(self) -> None:
-        self.action_line_down(self._page)
+        self._turn(1.0)
 
     def action_page_up(self) -> None:
-        self.action_line_down(-self._page)
+        self._turn(-1.0)
 
     def action_half_page_down(self) -> None:
-        self.action_line_down(max(1, self.size.height // 2))
+        self._turn(0.5)
 
     def action_half_page_up(self) -> None:
-        self.action_line_down(-max(1, self.size.height // 2))
+        self._turn(-0.5)
+
+    def _turn(self, screens: float) -> None:
+        """Scroll by a screen, or by half of one; up if negative."""
+        rows = self._page if abs(screens) == 1 else max(1, self.size.height // 2)
+        self.action_line_down(rows if screens > 0 else -rows)
 
     def action_top(self) -> None:
         self._scroll_row(0)
@@ -263,7 +263,11 @@ class TextView(ScrollView, inherit_bindings=False):
         return max(1, width - self.scrollbar_size_vertical) if width else 0
 
     def _fit_row(self, width: int) -> tuple[int, int]:
-        return fit_row(width, self.text_width, self.side_margin, self.gutter_cells)
+        """(margin, cells of a row) in a view `width` cells wide; `text_width` limits the rows unless it is 0."""
+        row = max(1, width - 2 * min(self.side_margin, max(0, (width - 20) // 10)) - self.gutter_cells)
+        if self.text_width > 0:
+            row = min(row, self.text_width)
+        return max(0, (width - row - self.gutter_cells) // 2), row
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         _, row = self._fit_row(width - self.scrollbar_size_vertical)

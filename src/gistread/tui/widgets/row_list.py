@@ -28,18 +28,6 @@ class RowList(LongText):
     def action_line_down(self, count: int = 1) -> None:
         self.move_cursor(count)
 
-    def action_page_down(self) -> None:
-        self._turn(1.0)
-
-    def action_page_up(self) -> None:
-        self._turn(-1.0)
-
-    def action_half_page_down(self) -> None:
-        self._turn(0.5)
-
-    def action_half_page_up(self) -> None:
-        self._turn(-0.5)
-
     def _turn(self, screens: float) -> None:
         """Scroll by this part of a screen, and move the cursor by as many rows, less one for orientation."""
         first, last = (self._index.locate(row)[0] for row in self.rows_in_view)
