@@ -133,7 +133,7 @@ class Controllers:
             case Clicked():
                 self.clicked(event)
             case BookPane.Wanted():
-                self.navigation.jump_to_share(event.share)
+                self.navigation.jump(round(len(self.context.book.text) * event.share))
             case MemoryPane.PageChosen():
                 self.pages.page_chosen(event)
             case AnswersPane.Followed(exchange=number, target=KeepNote()):

@@ -131,18 +131,8 @@ def _share(offset: int, book: Book) -> str:
     return f"{offset / max(1, len(book.text)):.0%}"
 
 
-def paragraph_step(book: Book, here: int, step: int) -> int:
-    """Start of the paragraph `step` paragraphs on."""
-    return _step([paragraph.start for paragraph in book.paragraphs], here, step)
-
-
-def chapter_step(book: Book, here: int, step: int) -> int:
-    """Start of the chapter `step` chapters on."""
-    return _step([chapter.start for chapter in book.chapters], here, step)
-
-
-def _step(starts: list[int], here: int, step: int) -> int:
-    """Backwards from within a part, its own start counts as one step."""
+def step_among(starts: list[int], here: int, step: int) -> int:
+    """The start of the part `step` parts on. Backwards from within a part, its own start counts as one step."""
     if not starts:
         return 0
     at = max(0, bisect_right(starts, here) - 1)

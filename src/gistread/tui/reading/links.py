@@ -122,11 +122,7 @@ class LinkController:
     def clicked(self, event: Clicked) -> bool:
         if not isinstance(event.link, int):
             return False
-        match event.block_key:
-            case ("note", int(note)):
-                self._follow(note, event.link)
-            case _:
-                self._follow(None, event.link)
+        self._follow(_note_of(event.block_key), event.link)
         return True
 
     def _follow(self, note: int | None, index: int) -> None:
@@ -169,7 +165,8 @@ class LinkController:
         if not found:
             return
         end = found.stop
-        while end < pane.block_count and _precedes(pane.block(end).key, note):  # Notes of earlier links come first.
+        # Notes of earlier links come first.
+        while end < pane.block_count and (other := _note_of(pane.block(end).key)) is not None and other < note:
             end += 1
         place = pane.place
         pane.splice(end, 0, note_blocks(self._book, note))
@@ -215,8 +212,9 @@ class LinkController:
                 self._pane.splice(index, 1, (block,))
 
 
-def _precedes(key: Hashable, note: int) -> bool:
+def _note_of(key: Hashable) -> int | None:
+    """The note that has blocks with this key."""
     match key:
-        case ("note", int(other)):
-            return other < note
-    return False
+        case ("note", int(note)):
+            return note
+    return None

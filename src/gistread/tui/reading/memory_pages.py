@@ -35,24 +35,16 @@ class MemoryPages:
 
     def show_here(self, *, scroll: bool) -> None:
         """Mark the page in view; with `scroll`, its gist is level with its beginning in the book."""
-        book, memory, view = (
-            self._context.book_pane,
-            self._context.memory_pane.memory,
-            self._context.book_pane.visible_range,
-        )
+        book, pane = self._context.book_pane, self._context.memory_pane
+        view = book.visible_range
         if view is None:
             return
         offset, end = view
-        page = memory.page_at(offset) if memory is not None else None
-        if (
-            memory is not None
-            and page is not None
-            and page.start < offset
-            and page.end < offset + (end - offset) // _MOST
-        ):
+        page_at = pane.memory.page_at if pane.memory is not None else lambda _: None
+        page = page_at(offset)
+        if page is not None and page.start < offset and page.end < offset + (end - offset) // _MOST:
             offset = page.end  # of the page before only a few lines are left
-            page = memory.page_at(offset)
-        pane = self._context.memory_pane
+            page = page_at(offset)
         level = book.row_in_view(page.start) if page is not None else 0
         level -= pane.content_region.y - book.content_region.y
         pane.set_here(offset, scroll=scroll, level=max(0, level))

@@ -1,10 +1,8 @@
 """Moves in the book: jumps and the history of jumps, chapters, paragraphs, contents, and "go to"."""
 
-from collections.abc import Callable, Iterable
-
 from gistread.store.model import ReadingPlace
 from gistread.tui.reading.context import ReadingContext
-from gistread.tui.reading.destination import HINT, Destination, chapter_step, destinations_of, paragraph_step
+from gistread.tui.reading.destination import HINT, Destination, destinations_of, step_among
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.position import Snapshot
 from gistread.tui.widgets.input_line import InputLineClient
@@ -17,19 +15,10 @@ class JumpList:
     """The history of jumps, to go back and forward as in a browser."""
 
     def __init__(self) -> None:
-        self._behind: list[int] = []
+        self.behind: list[int] = []  # The places to go back to, the last one last
         self._ahead: list[int] = []
         self._series = ""
         self._came_to: int | None = None
-
-    def restore(self, behind: Iterable[int]) -> None:
-        """Restore the places to go back to, saved before a restart."""
-        self._behind[:] = behind
-
-    @property
-    def behind(self) -> tuple[int, ...]:
-        """The places to go back to, the last one last."""
-        return tuple(self._behind)
 
     def leave(self, here: int, there: int, series: str = "") -> None:
         """The user jumps from `here` to `there`. Jumps of one `series` at once (`]]]`, `nnn`) count as one."""
@@ -38,23 +27,17 @@ class JumpList:
         if goes_on or here == there:
             return
         self._ahead.clear()
-        if not self._behind or self._behind[-1] != here:
-            self._behind.append(here)
-            del self._behind[:-LONGEST]
+        if self.behind[-1:] != [here]:
+            self.behind.append(here)
+            del self.behind[:-LONGEST]
 
     def arrived(self, here: int) -> None:
         """Record where a jump ended; near the end of a book that may differ from its target."""
         self._came_to = here
 
-    def back(self, here: int) -> int | None:
-        """The place before the last jump; None without one."""
-        return self._move(self._behind, self._ahead, here)
-
-    def forward(self, here: int) -> int | None:
-        """The place left by going back; None without one."""
-        return self._move(self._ahead, self._behind, here)
-
-    def _move(self, source: list[int], target: list[int], here: int) -> int | None:
+    def move(self, here: int, *, back: bool) -> int | None:
+        """Go to the place before the last jump, or to the one left by going back; None without one."""
+        source, target = (self.behind, self._ahead) if back else (self._ahead, self.behind)
         self._series = ""
         while source and source[-1] == here:
             source.pop()
@@ -76,7 +59,7 @@ class Navigation(InputLineClient):
     @property
     def saved_place(self) -> ReadingPlace:
         """The position to save for the next start."""
-        position, behind = self._context.position, self.jumps.behind
+        position, behind = self._context.position, tuple(self.jumps.behind)
         if position.looking and position.place in behind:  # The jumps of a look end with it.
             behind = behind[: -1 - behind[::-1].index(position.place)]
         return ReadingPlace(position.place, position.read, behind[-_REMEMBERED:])
@@ -102,37 +85,35 @@ class Navigation(InputLineClient):
         else:
             self._context.book_pane.scroll_to_offset(offset, top=top)
 
-    def jump_to_share(self, share: float) -> None:
-        self.jump(round(len(self._book.text) * share))
-
     def back(self) -> None:
         """Go to where the last jump began; after the earliest jump, to the reading place."""
         position = self._context.position
         if position.looking and not self.jumps.behind:
             self.jumps.leave(position.place, self._context.place)
-        self._return(self.jumps.back, "No earlier place to go back to.")
+        self._return(back=True)
         if self._return_to is not None:
             self._context.panes.show(self._return_to)
             self._return_to = None
 
     def forward(self) -> None:
-        self._return(self.jumps.forward, "No later place: you have not gone back.")
+        self._return(back=False)
 
-    def _return(self, move: Callable[[int], int | None], problem: str) -> None:
-        place = move(self._context.place)
+    def _return(self, *, back: bool) -> None:
+        place = self.jumps.move(self._context.place, back=back)
         if place is None:
-            self._context.warn(problem)
+            self._context.warn("No earlier place to go back to." if back else "No later place: you have not gone back.")
         else:
-            if (before := self._before.pop(place, None)) is not None and move == self.jumps.back:
+            if (before := self._before.pop(place, None)) is not None and back:
                 self._context.position.restore(before)
             self.show(place)
 
     def step_chapter(self, step: int) -> None:
-        self.jump(chapter_step(self._book, self._context.place, step), series="chapters")
+        starts = [chapter.start for chapter in self._book.chapters]
+        self.jump(step_among(starts, self._context.place, step), series="chapters")
 
     def step_paragraph(self, step: int) -> None:
-        offset = paragraph_step(self._book, self._context.place, step)
-        self._context.book_pane.scroll_to_offset(offset)
+        starts = [paragraph.start for paragraph in self._book.paragraphs]
+        self._context.book_pane.scroll_to_offset(step_among(starts, self._context.place, step))
 
     def contents(self) -> None:
         from gistread.tui.screens.contents import ContentsScreen

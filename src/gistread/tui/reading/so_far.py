@@ -149,13 +149,7 @@ class PeopleController:
         done: "Callable[[Choice], None]",
         closed: Callable[[], None] = lambda: None,
     ) -> None:
-        def ended(chosen: "Choice | None") -> None:
-            if chosen is None:
-                closed()
-            else:
-                done(chosen)
-
-        self._context.screen.app.push_screen(screen, ended)
+        self._context.screen.app.push_screen(screen, lambda chosen: closed() if chosen is None else done(chosen))
 
     def _do(
         self, view: Index, entity: Entity | None, chosen: "Choice", back: Callable[[], None] = lambda: None

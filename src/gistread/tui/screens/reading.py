@@ -167,7 +167,7 @@ class ReadingScreen(BookScreen):
         self.answers_pane.places = Places(len(book.text), book=book)
         context = ReadingContext(self, services, book, self._path, saved)
         self.controllers = controllers = Controllers(context)
-        controllers.navigation.jumps.restore(saved.behind)
+        controllers.navigation.jumps.behind += saved.behind
         controllers.typography.apply_text_order()
         self.redraw_lines()
         if self._tour:

@@ -38,7 +38,7 @@ class HistoryInput(Input):
             self._entered.append(words)
         self._at = len(self._entered)
 
-    def step(self, by: int) -> None:
+    def action_step(self, by: int) -> None:
         if self._at == len(self._entered):
             self._draft = self.value
         at = self._at + by
@@ -61,9 +61,7 @@ class QuestionInput(HistoryInput):
     class Asked(Message):
         question: str
 
-    def __init__(self, placeholder: str = "", *, id: str | None = None) -> None:
-        super().__init__(placeholder, id=id)
-        self.suggested: tuple[str, ...] = ()  # Questions that the keys 1, 2 … ask while the line is empty
+    suggested: tuple[str, ...] = ()  # Questions that the keys 1, 2 … ask while the line is empty
 
     def on_key(self, event: events.Key) -> None:
         number = int(event.key) if event.key.isdecimal() else 0
@@ -71,9 +69,6 @@ class QuestionInput(HistoryInput):
             event.stop()
             event.prevent_default()
             self.post_message(self.Asked(self.suggested[number - 1]))
-
-    def action_step(self, by: int) -> None:
-        self.step(by)
 
     async def action_delete_or_switch(self) -> None:
         if self.value:
@@ -249,7 +244,7 @@ class InputLine(Vertical):
     def action_step(self, by: int) -> None:
         """Go through the choices, or without choices through the history."""
         if self._chosen is None:
-            self._line.step(by)
+            self._line.action_step(by)
         else:
             self._choices.set_cursor(self._chosen + by)
 

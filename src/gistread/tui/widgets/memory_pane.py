@@ -66,13 +66,9 @@ class MemoryPane(LongText):
         """Show the page under way with its gist so far, the pages read ahead and new pages; True if there are any."""
         view, before = self.view, self._pages
         self._pages = len(self.memory.entries) if self.memory is not None else 0
-        if self._pages != before or (begun, draft, reading, ahead) != (
-            view.begun,
-            view.draft,
-            view.reading,
-            view.ahead,
-        ):
-            view.begun, view.draft, view.reading, view.ahead = begun, draft, reading, ahead
+        shown = begun, draft, reading, ahead
+        if self._pages != before or shown != (view.begun, view.draft, view.reading, view.ahead):
+            view.begun, view.draft, view.reading, view.ahead = shown
             self._update()
         if self._pages and not before:
             self.set_cursor(("page", 1), scroll=False)
