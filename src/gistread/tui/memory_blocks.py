@@ -106,11 +106,11 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
     if opening is None or stays_gist(memory.book, page, view):
         style = "gist" if entry.gist.source is GistSource.MODEL else "own-words"
         tail = _tail(entry, view, _opened_by(opening) if opening else "")
-        block = _page_block(memory, number, " ".join(entry.gist.text.split()), style, tail=tail)
+        block = _page_block(memory, number, " ".join(entry.gist.text.split()), style, tail)
         if view.wanted and view.wanted[0] == number and not here:
             block = replace(block, ground="current")
         return [*blocks, _railed(block) if here else block]
-    blocks.append(_page_block(memory, number, _opened_by(opening), "step", "▾", _tail(entry, view)))
+    blocks.append(_page_block(memory, number, _opened_by(opening), "step", _tail(entry, view), "▾"))
     excerpt = excerpt_of(memory.book, page, view)
     rail = "╎ ".rjust(_gutter(memory))
     paragraphs = (
@@ -141,13 +141,10 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
     return [replace(block, ground="opened") if block.key else block for block in blocks]
 
 
-def _page_block(
-    memory: GistMemory, number: int, text: str, style: str, sign: str = "", tail: str = "", level: int = 0
-) -> Block:
+def _page_block(memory: GistMemory, number: int, text: str, style: str, tail: str, sign: str = "") -> Block:
     indent = _gutter(memory) if sign else _gutter(memory) - 1
     label = f" {number:>{_gutter(memory) - 4}} {sign}".rstrip()
-    key = ("page", number) if number <= len(memory.entries) else ("rest", number)
-    return Block(text, key=key, style=style, level=level, indent=indent, hanging=label, tail=tail)
+    return Block(text, key=("page", number), style=style, indent=indent, hanging=label, tail=tail)
 
 
 def _railed(block: Block) -> Block:

@@ -27,8 +27,7 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
     if state is None:
         kept = f"{counted(activity.pages_read, 'section')} read earlier" if activity.pages_read else ""
         return Status(tuple(filter(None, (f"No model yet: {model_key} chooses one", kept))), "○")
-    answers = f"{activity.asking_model} answers" if activity.asking_model else ""
-    name = (answers,) if answers else ()
+    name = (f"{activity.asking_model} answers",) if activity.asking_model else ()
     if activity.problem and activity.asking is AskingState.IDLE and activity.reading is not ReadingState.RUNNING:
         why = activity.problem.rstrip(".")
         return Status((f"Stopped: {why}", f"{resume_key} to resume", f"{model_key} for another model"), "✕", "error")

@@ -44,10 +44,9 @@ def mirrored(text: str) -> str:
 def visual_order(levels: bytes) -> list[int]:
     """Indices from left to right on the screen, given the levels (L2)."""
     order = list(range(len(levels)))
-    if not levels:
-        return order
-    lowest_odd = min((level for level in levels if level % 2), default=max(levels) + 1)
-    for level in range(max(levels), lowest_odd - 1, -1):
+    highest = max(levels, default=0)
+    lowest_odd = min((level for level in levels if level % 2), default=highest + 1)
+    for level in range(highest, lowest_odd - 1, -1):
         for start, end in _runs([levels[index] >= level for index in order]):
             order[start:end] = reversed(order[start:end])
     return order

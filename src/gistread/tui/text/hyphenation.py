@@ -54,10 +54,8 @@ def _last(language: str, text: str, start: int, limit: int) -> int:
         or (text[first].isupper() and not language.startswith(_NOUNS_ARE_CAPITAL))
     ):
         return 0
-    for place in reversed(places(language, text[first:end].lower())):
-        if first + place <= limit:
-            return first + place
-    return 0
+    fitting = (first + place for place in reversed(places(language, text[first:end].lower())) if first + place <= limit)
+    return next(fitting, 0)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -72,8 +70,6 @@ def places(language: str, word: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=16)
 def _dictionary(language: str) -> "Pyphen | None":
-    if not language:
-        return None
     import pyphen
 
     known = pyphen.language_fallback(language.replace("_", "-"))

@@ -114,11 +114,10 @@ class Layout:
             return 0
         start, end = span
         if self.columns:
-            count = len(cells_of(self.shown, start, end))
-            behind = self.columns[count - 1]
-            used = sum(map(abs, self.columns[: count - 1])) + (count - 1) * len(DRAWN_SEPARATOR)
-            last = cells_of(self.shown, start, end)[-1]
-            return used + (-behind if behind < 0 else cell_len(self.shown[slice(*last)]))
+            cells = cells_of(self.shown, start, end)
+            *before, last = self.columns[: len(cells)]
+            used = sum(map(abs, before)) + len(before) * len(DRAWN_SEPARATOR)
+            return used + (-last if last < 0 else cell_len(self.shown[slice(*cells[-1])]))
         return cell_len(self.shown[start:end]) + (end in self.parted) + self.spare(row)
 
     def text_cell(self, row: int) -> int:

@@ -1,6 +1,7 @@
 """Paints one row of a laid-out block as segments. Text is never read as markup."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 
 from rich.segment import Segment
@@ -48,15 +49,12 @@ class TextStyles:
         self.ground: Style = widget.rich_style  # of cells without text
         self._blocks: dict[tuple[str, int], Style] = {}
         self._layers: dict[str, Style] = {}
-        self._selection: Style | None = None
 
-    @property
+    @cached_property
     def selection(self) -> Style:
-        if self._selection is None:
-            # Without colours only attributes show a selection.
-            no_color = self._widget.app.no_color
-            self._selection = Style(reverse=True) if no_color else _layer(self._widget.screen, "screen--selection")
-        return self._selection
+        # Without colours only attributes show a selection.
+        no_color = self._widget.app.no_color
+        return Style(reverse=True) if no_color else _layer(self._widget.screen, "screen--selection")
 
     def block(self, style: str, level: int = 0) -> Style:
         level = min(level, _LOWEST_LEVEL)
@@ -164,9 +162,7 @@ def _pieces(
     runs = set_row(layout, row)
     if not runs:
         return []
-    span = layout.span(row)
-    assert span is not None
-    start, end = span
+    start, end = layout.spans[layout.line_of(row)]
     drawn = [piece for piece in (*layout.block.spans, *marked) if piece.start < end and piece.end > start]
     layers = [(piece.start, piece.end, palette.layer(piece.style)) for piece in drawn]
     shifted = [

@@ -42,7 +42,6 @@ class RowIndex:
     def __init__(self, source: BlockSource, width: int, reorder: bool = True) -> None:
         # The owner may change a list before it calls `splice`.
         self.source: BlockSource = tuple(source) if isinstance(source, list) else source
-        self._own: list[Block] | None = None
         self.width = width  # cells of a row
         self.reorder = reorder
         self._layouts: LRUCache[int, Layout] = LRUCache(_LAYOUTS_KEPT)
@@ -170,10 +169,9 @@ class RowIndex:
 
     def splice(self, at: int, removed: int, blocks: Sequence[Block]) -> None:
         """Replace `removed` blocks from index `at`. Only the new ones are laid out."""
-        if self._own is None:
-            self._own = [self.block(number) for number in range(len(self))]
-            self.source = self._own
-        self._own[at : at + removed] = blocks
+        if not isinstance(self.source, list):
+            self.source = [self.block(number) for number in range(len(self))]  # its own from now on
+        self.source[at : at + removed] = blocks
         self._by_offset = self._by_key = None
         if removed == len(blocks):
             for index in range(at, at + removed):

@@ -34,9 +34,8 @@ def offset_of(index: RowIndex, point: Point) -> Offset:
     """The point in Textual's form: (character of the row's text, row)."""
     layout = index.layout(point.block)
     inner = layout.row_of(point.offset)
-    span = layout.span(inner)
-    assert span is not None
-    return Offset(min(point.offset, span[1]) - span[0], index.first_row(point.block) + inner)
+    start, end = layout.spans[inner - layout.above]
+    return Offset(min(point.offset, end) - start, index.first_row(point.block) + inner)
 
 
 def selected_between(index: RowIndex, selection: Selection, top: int, bottom: int) -> tuple[Point, Point] | None:

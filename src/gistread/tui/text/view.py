@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
+from textual.cache import LRUCache
 from textual.geometry import Size
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
+from textual.strip import Strip
 
 from gistread.tui.text import selecting
 from gistread.tui.text.document import Block, BlockSource, OffsetChanged
@@ -13,6 +15,7 @@ from gistread.tui.text.rows import RowIndex, RowPlace
 from gistread.units import ranges
 
 _BEGINNING = RowPlace(0, 0, -(1 << 30))
+_STRIPS_KEPT = 1024
 
 
 class TextView(ScrollView, inherit_bindings=False):
@@ -31,6 +34,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._index = RowIndex(source, 0)
         self._anchor = _BEGINNING  # the place the user scrolled to the top, kept exact across resizes
         self._left_margin = 0  # Empty cells at the left
+        self._strips: LRUCache[int, Strip] = LRUCache(_STRIPS_KEPT)  # drawn rows
         self._fitted: tuple[object, ...] = ()  # what the rows were last fitted to
         self._fitted_height = 0  # height of the widget, in rows, at the last fit
         self._settling = False
@@ -70,7 +74,11 @@ class TextView(ScrollView, inherit_bindings=False):
             self._anchor = self._anchor._replace(block=self._anchor.block + growth)
         if growth == 0 and self._index.height == height and self._ready:
             after = min(end + 1, len(self._index))  # the first row depends on the block before
-            self._rows_changed(range(self._index.first_row(at), self._index.first_row(after)))
+            rows = range(self._index.first_row(at), self._index.first_row(after))
+            for row in rows:
+                self._strips.discard(row)
+            self._settle()
+            self.refresh_lines(rows.start, len(rows))
         else:
             self._refit()
         if selected is not None:
@@ -308,7 +316,7 @@ class TextView(ScrollView, inherit_bindings=False):
             later()
 
     def _refit(self) -> None:
-        self._forget_rows()
+        self._strips.clear()
         if not self._ready:
             return
         self.virtual_size = Size(self._room, self._index.height)
@@ -325,13 +333,6 @@ class TextView(ScrollView, inherit_bindings=False):
             self._scroll_row(row)
         finally:
             self._settling = False
-
-    def _forget_rows(self) -> None:
-        """Drop cached rows."""
-
-    def _rows_changed(self, rows: range) -> None:
-        """Redraw these rows only."""
-        self._refit()
 
     watch_text_width = watch_side_margin = watch_reorder = _fit
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from rich.segment import Segment
 from textual import events
-from textual.cache import LRUCache
 from textual.css.styles import RenderStyles
 from textual.dom import DOMNode
 from textual.geometry import Offset, Size
@@ -21,7 +20,6 @@ from gistread.tui.text.paint import TextStyles, before_text, located, paint_row
 from gistread.tui.text.selecting import character_at
 from gistread.tui.text.view import TextView
 
-_STRIPS_KEPT = 1024
 _CURSOR = "▌"
 
 
@@ -47,7 +45,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         super().__init__(source, id=id)
         self._cursor_index: int | None = None
         self._mark_index = MarkIndex()
-        self._strips: LRUCache[int, Strip] = LRUCache(_STRIPS_KEPT)
         self._palette: TextStyles | None = None
         self._pressed: Offset | None = None
         self.set_reactive(LongText.text_width, text_width)
@@ -149,15 +146,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         start, end = self._index.run_of(index)
         found = self._keyed(range(end, len(self._index)) if forward else range(start - 1, -1, -1))
         return None if found is None else self._index.run_of(found)[0]
-
-    def _forget_rows(self) -> None:
-        self._strips.clear()
-
-    def _rows_changed(self, rows: range) -> None:
-        for row in rows:
-            self._strips.discard(row)
-        self._settle()
-        self.refresh_lines(rows.start, len(rows))
 
     def _repaint(self) -> None:
         self._strips.clear()

@@ -10,6 +10,7 @@ A table has one line per row with ` | ` between cells. It is shown in columns, o
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from gistread.tui.text.cells import cell_len, fit, get_character_cell_size, is_narrow
 from gistread.tui.text.hyphenation import Breaker
@@ -203,23 +204,16 @@ def column_widths(text: str, room: int) -> tuple[int, ...]:
     lines = lines_of(text)
     if len(lines) > _MOST_LINES or SEPARATOR not in text:
         return ()
-    widths: list[int] = []
-    figures: list[int] = []
-    words: list[int] = []
-    for number, line in enumerate(lines):
-        for column, (start, end) in enumerate(cells_of(text, *line)):
-            if column == len(widths):
-                widths.append(0)
-                figures.append(0)
-                words.append(0)
-            widths[column] = max(widths[column], cell_len(text[start:end]))
-            if number:  # the first line may name the columns
-                is_figure = _FIGURE.fullmatch(text[start:end]) is not None
-                figures[column] += is_figure and end > start
-                words[column] += not is_figure
-    if sum(widths) + len(SEPARATOR) * (len(widths) - 1) > room:
+    cells = [[text[start:end] for start, end in cells_of(text, *line)] for line in lines]
+    between = len(SEPARATOR) * (max(map(len, cells)) - 1)
+    if between > room:  # also keeps short lines from being filled up to the length of an endless one
         return ()
-    flush_right = [bool(count) and not words[column] for column, count in enumerate(figures)]
+    columns = list(zip_longest(*cells, fillvalue=""))
+    widths = [max(map(cell_len, column)) for column in columns]
+    if sum(widths) + between > room:
+        return ()
+    # The first line may name the columns.
+    flush_right = [any(body) and all(map(_FIGURE.fullmatch, body)) for _, *body in columns]
     return tuple(-width if right else width for width, right in zip(widths, flush_right, strict=True))
 
 

@@ -97,14 +97,12 @@ class MemoryPane(LongText):
         if scroll and ahead_here not in (None, self._ahead_here):
             self.scroll_to_key(("ahead", ahead_here))
         self._ahead_here = ahead_here
-        if not scroll or page is None:
-            return
-        assert self.memory is not None
-        shown = memory_blocks.shown_count(self.memory, view)
-        if page.number <= shown:
-            self.scroll_to_key(("page", page.number), row=level)
-        else:
-            self.scroll_to_key(("rest", shown + 1))
+        if scroll and page is not None and self.memory is not None:
+            shown = memory_blocks.shown_count(self.memory, view)
+            if page.number <= shown:
+                self.scroll_to_key(("page", page.number), row=level)
+            else:
+                self.scroll_to_key(("rest", shown + 1))
 
     def _ahead_at(self, offset: int | None) -> int:
         """Index of the page read ahead that contains this offset; -1 if none does."""
