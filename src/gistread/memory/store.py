@@ -283,10 +283,6 @@ class BookProgress:
     pages: int  # Pages after a gap included
     characters: int  # Characters of these pages
     focus: GistFocus = DEFAULT_FOCUS
-    title: str = ""
-    size_bytes: int = 0
-    modified_s: float = 0.0  # When it was last opened or written, in seconds since the epoch
-    is_damaged: bool = False
     problem: str = ""  # Why it cannot be read
 
 
@@ -306,18 +302,13 @@ def count_characters(spans: Iterable[tuple[int, int]]) -> int:
 
 
 def all_memories(directory: Path) -> Iterator[BookProgress]:
-    """Every memory on disk; `sha256` and `title` are empty if its header cannot be read. Raises StorageError."""
+    """Every memory on disk with a whole header; one that cannot be read has no `sha256`. Raises StorageError."""
     for file in journal.list_files(directory, f"*{_SUFFIX}"):
         try:
-            status = file.stat()
-            records, whole_bytes = journal.read_records(file)
-            is_damaged = whole_bytes < status.st_size and journal.is_damaged(file)
+            records, _ = journal.read_records(file)
         except StorageError as error:
             yield BookProgress("", "", 0, 0, 0, problem=error.message)
             continue
-        except OSError:  # gone
-            continue
-        facts = (status.st_size, status.st_mtime, is_damaged)
         match records[:1]:
             case [{"book": str(sha256), "model": str(model)}]:
                 ends = {record.get("start"): record.get("end") for record in records[1:]}
@@ -326,7 +317,5 @@ def all_memories(directory: Path) -> Iterator[BookProgress]:
                 while isinstance(end := ends.get(at), int) and end > at:
                     at = end
                 with contextlib.suppress(ValueError):
-                    focus, title = focus_from_record(records[0]), str(records[0].get("title", ""))
-                    yield BookProgress(sha256, model, at, len(ends), count_characters(spans), focus, title, *facts)
-            case _ if is_damaged:
-                yield BookProgress("", "", 0, len(records), 0, DEFAULT_FOCUS, "", *facts)
+                    focus = focus_from_record(records[0])
+                    yield BookProgress(sha256, model, at, len(ends), count_characters(spans), focus)
