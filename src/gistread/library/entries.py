@@ -37,7 +37,6 @@ class LibraryEntry:
     path: Path | None  # None for standard input
     sha256: str = ""  # Hash of its text; empty if never opened
     digest: str = ""  # Hash of its file; empty if never examined
-    size: int = 0
     format: str = ""
     words: int = 0
     position: int = 0
@@ -180,37 +179,30 @@ def _entries(
         if not any(known.removed[one] >= book.opened_at for one in entry.ids if one in known.removed):
             yield entry
     for path, file in known.paths.items():
-        entry = LibraryEntry(file.title, file.authors, path, file.sha256, file.digest, file.size, file.format)
+        entry = LibraryEntry(file.title, file.authors, path, file.sha256, file.digest, file.format)
         if path not in taken and listed.isdisjoint(entry.ids) and known.removed.keys().isdisjoint(entry.ids):
-            yield _on_disk(entry)
+            yield replace(entry, missing=not is_file(path))
 
 
 def _opened(book: OpenedBook, file: BookFile | None, words_per_minute: Callable[[str], float]) -> LibraryEntry:
     # The catalogue records a moved file after the last opening.
     path = file.path if file is not None and (book.path is None or file.at > book.opened_at) else book.path
     path = absolute(path) if path else None
-    return _on_disk(
-        LibraryEntry(
-            title=book.title,
-            authors=book.authors,
-            path=path,
-            sha256=book.sha256,
-            digest=file.digest if file else book.file,
-            size=file.size if file else 0,
-            format=file.format if file else "",
-            words=file.words if file else 0,
-            position=book.position,
-            length=book.length,
-            opened_at=book.opened_at,
-            words_per_minute=words_per_minute(file.language if file else ""),
-            volumes=file.volumes if file else (),
-        )
+    return LibraryEntry(
+        title=book.title,
+        authors=book.authors,
+        path=path,
+        sha256=book.sha256,
+        digest=file.digest if file else book.file,
+        format=file.format if file else "",
+        words=file.words if file else 0,
+        position=book.position,
+        length=book.length,
+        opened_at=book.opened_at,
+        words_per_minute=words_per_minute(file.language if file else ""),
+        volumes=file.volumes if file else (),
+        missing=path is not None and not is_file(path),
     )
-
-
-def _on_disk(entry: LibraryEntry) -> LibraryEntry:
-    exists = entry.path is None or is_file(entry.path)
-    return entry if exists else replace(entry, missing=True)
 
 
 def _title(entry: LibraryEntry) -> str:

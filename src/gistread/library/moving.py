@@ -117,7 +117,6 @@ def _letters_of(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MigratedData:
-    title: str
     marks: int
     lost: int
     questions: int
@@ -183,7 +182,7 @@ def _migrate_from(
     if old.position and not user_data.position(book.sha256):
         offset = here[0] if here else min(_proportional(old.position, text, old.length), len(book.text))
         user_data.set_position(book.sha256, offset, quote_at(book.text, offset))
-    return MigratedData(old.title, len(new), sum(mark.lost for mark in new), asked)
+    return MigratedData(len(new), sum(mark.lost for mark in new), asked)
 
 
 def _migrate_citation(citation: Citation, text: SearchableText, length: int) -> Citation:
