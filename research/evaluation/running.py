@@ -11,7 +11,7 @@ from typing import TypeVar
 from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, GistreadError
-from gistread.memory.artifacts import build_artifacts
+from gistread.memory.artifacts import ARTIFACTS
 from gistread.memory.model import DEFAULT_READING_MODE, GistFocus, GistMemory, PageSize, ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES, PROMPT_TOKENS, TOKENS_PER_WORD, choose_size
@@ -205,9 +205,10 @@ class _Text:
         try:
             # All readers must see the same summaries, whichever built them first.
             names = (("summaries",) if await self._outgrows() else ()) + METHODS[reader].artifacts
-            async with aclosing(build_artifacts(names, self._memory, self._engine)) as making:
-                async for artifact, progress in making:
-                    yield ArtifactBuilt(self._document, reader, artifact.name, progress.done, progress.total)
+            for name in names:
+                async with aclosing(ARTIFACTS[name].build(self._memory, self._engine)) as making:
+                    async for progress in making:
+                        yield ArtifactBuilt(self._document, reader, name, progress.done, progress.total)
         except EngineError as error:
             self.unready[reader] = error
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from gistread.engine.protocol import Priority
-from gistread.memory.artifacts import ARTIFACTS, Artifact, build_artifacts
+from gistread.memory.artifacts import ARTIFACTS, Artifact
 from gistread.memory.derived import ArtifactProgress
 from gistread.memory.model import GistMemory
 from gistread.memory.tree import current_tree
@@ -21,7 +20,7 @@ def models() -> FakeEngine:
 
 
 async def made(need: Artifact, memory: GistMemory, engine: FakeEngine) -> list[ArtifactProgress]:
-    return [grown async for _, grown in build_artifacts([need.name], memory, engine)]
+    return [grown async for grown in need.build(memory, engine)]
 
 
 @pytest.mark.parametrize("need", ALWAYS, ids=lambda need: need.name)
@@ -42,7 +41,7 @@ async def test_everything_remains_then_nothing_and_a_second_build_does_nothing(n
 @pytest.mark.parametrize("name", ["summaries", "facts"])
 async def test_a_stopped_build_counts_what_it_finished(name: str) -> None:
     need, memory, at_hand = ARTIFACTS[name], make_memory(PAGES, PAGES), models()
-    growing = build_artifacts([name], memory, at_hand)
+    growing = need.build(memory, at_hand)
     for _ in range(3):
         await anext(growing)
     await growing.aclose()
@@ -68,7 +67,7 @@ async def test_summaries_are_needed_when_the_gists_outgrow_the_window(context: i
     need = ARTIFACTS[LONG]
     left = await need.remaining(memory, engine)
     assert (left.needless, left.complete) == (not needed, not needed)
-    grown = [grown async for grown in need.build(memory, engine, Priority.BACKGROUND)]
+    grown = [grown async for grown in need.build(memory, engine)]
     assert bool(grown) == needed
     assert (await need.remaining(memory, engine)).complete
     assert current_tree(memory).made == needed

@@ -13,7 +13,7 @@ from gistread.book.model import Book
 from gistread.book.series import join_books
 from gistread.engine.protocol import Trust
 from gistread.errors import PromptTooLongError
-from gistread.memory.artifacts import build_artifacts
+from gistread.memory.artifacts import ARTIFACTS
 from gistread.memory.model import GistFocus, GistMemory, PageSize, ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.spoilers import has_plot
@@ -82,8 +82,9 @@ async def memory_of(book: Book, store: MemoryStore, focus: GistFocus, mode: Read
     with store.open(book, request) as writer:
         async for _ in read_book(writer, engine):
             pass
-        async for _ in build_artifacts(("summaries", "facts"), writer.memory, engine):
-            pass
+        for artifact in ("summaries", "facts"):
+            async for _ in ARTIFACTS[artifact].build(writer.memory, engine):
+                pass
         return writer.memory
 
 

@@ -1,13 +1,13 @@
 """Artifacts derived from a memory (summaries, facts): how each is built and how much remains."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
-from gistread.engine.protocol import Engine, Priority
+from gistread.engine.protocol import Engine
 from gistread.memory import facts, tree
 from gistread.memory.derived import ArtifactProgress
 from gistread.memory.model import GistMemory
@@ -17,16 +17,14 @@ from gistread.memory.sizes import ANSWER_TOKENS, PAGES_OPEN, PROMPT_TOKENS, TOKE
 @dataclass(frozen=True, slots=True)
 class Artifact:
     name: str  # For people, in the plural
-    _build: Callable[[GistMemory, Engine, Priority], AsyncGenerator[ArtifactProgress, None]]
+    _build: Callable[[GistMemory, Engine], AsyncGenerator[ArtifactProgress, None]]
     _remaining: Callable[[GistMemory], RemainingWork]
     only_long: bool = False  # Whether it is needed only if the gists outgrow the model's window
 
-    async def build(
-        self, memory: GistMemory, engine: Engine, priority: Priority = Priority.BACKGROUND
-    ) -> AsyncGenerator[ArtifactProgress, None]:
+    async def build(self, memory: GistMemory, engine: Engine) -> AsyncGenerator[ArtifactProgress, None]:
         """Build what is missing for the pages read so far, at least one. Raises EngineError."""
         if not self.only_long or await _outgrows_window(memory, engine):
-            async with aclosing(self._build(memory, engine, priority)) as building:
+            async with aclosing(self._build(memory, engine)) as building:
                 async for progress in building:
                     yield progress
 
@@ -61,13 +59,3 @@ _ALL = (
 )
 # Every artifact by the name that readers use (`readers/registry.py`).
 ARTIFACTS: Mapping[str, Artifact] = MappingProxyType({artifact.name: artifact for artifact in _ALL})
-
-
-async def build_artifacts(
-    names: Iterable[str], memory: GistMemory, engine: Engine
-) -> AsyncGenerator[tuple[Artifact, ArtifactProgress], None]:
-    """Build these artifacts one after the other. Raises EngineError, KeyError for unknown names."""
-    for artifact in [ARTIFACTS[name] for name in names]:
-        async with aclosing(artifact.build(memory, engine)) as building:
-            async for progress in building:
-                yield artifact, progress

@@ -123,55 +123,50 @@ class _Reading:
         self._emit = emit
         self._on_draft = on_draft
         self._place = place
+        self._tasks = asyncio.TaskGroup()  # Chapters being read and gists being made
         self._waiting: list[tuple[int, int]] = []  # Sections not being read
         self._gisting: dict[int, Page] = {}  # Pages whose gist is being made, by start
         # Limits pages being found and gisted. It grows with each finished page, so that the first gist comes soon.
         self._pages = asyncio.Semaphore(_PAGES_AT_FIRST)
         self._pages_to_add = useful_requests(engine) - _PAGES_AT_FIRST
         self._chapters = 0  # Chapters being read
-        self._start_more: Callable[[], None] = lambda: None
         self._pending = 0  # Pages found at the end of the memory, without gists yet
         self._second = self._second_passed = 0  # Second attempts made, and those that passed
         # Faults of finished gists by the start of their page, until they are reported.
         self._faults: dict[int, tuple[Fault, ...]] = {}
 
     async def run(self) -> None:
-        self._add_front_matter()
-        every = sections(self._memory.book, first_section(self._writer))
-        self._waiting = [section for section in every if section[1] > self._memory.read_until]
+        memory, begin = self._memory, first_section(self._writer)
+        if memory.read_until < begin:
+            for page in front_matter_entries(memory.book, memory.read_until, begin, memory.size.max_words):
+                self._add(page)
+        self._waiting = [section for section in sections(memory.book, begin) if section[1] > memory.read_until]
         try:
-            async with asyncio.TaskGroup() as tasks:
-                self._start_more = lambda: self._start_chapters(tasks)
-                self._start_more()
+            async with self._tasks:
+                self._start_chapters()
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
 
-    def _add_front_matter(self) -> None:
-        memory, end = self._memory, first_section(self._writer)
-        if memory.read_until < end:
-            for page in front_matter_entries(memory.book, memory.read_until, end, memory.size.max_words):
-                self._add(page)
-
-    def _start_chapters(self, tasks: asyncio.TaskGroup) -> None:
+    def _start_chapters(self) -> None:
         info = self._engine.info
         requests = _REMOTE_REQUESTS_PER_CHAPTER if info.is_remote else _REQUESTS_PER_CHAPTER
         while self._chapters < max(1, info.parallel // requests):
             self._chapters += 1
-            tasks.create_task(self._read_sections(tasks))
+            self._tasks.create_task(self._read_sections())
 
-    async def _read_sections(self, tasks: asyncio.TaskGroup) -> None:
+    async def _read_sections(self) -> None:
         while self._waiting:
             place = self._place()
             section = min(self._waiting, key=lambda one: (one[1] <= place, one[0]))
             self._waiting.remove(section)
-            await self._read_section(*section, tasks)
+            await self._read_section(*section)
 
     def _is_awaited_elsewhere(self) -> bool:
         """Whether the chapter at the person's place waits to be read."""
         place = self._place()
         return any(start <= place < end and self._known_until(start) < end for start, end in self._waiting)
 
-    async def _read_section(self, start: int, end: int, tasks: asyncio.TaskGroup) -> None:
+    async def _read_section(self, start: int, end: int) -> None:
         memory = self._memory
         if self._known_until(start) >= end:
             return
@@ -198,7 +193,7 @@ class _Reading:
                 number = len(memory.entries) + self._pending
             self._emit(PageFound(replace(page, number=number)))
             self._gisting[page.start] = page
-            tasks.create_task(self._gist(page, attempts, usage))
+            self._tasks.create_task(self._gist(page, attempts, usage))
             at = page.end
 
     def _known_until(self, start: int) -> int:
@@ -237,7 +232,7 @@ class _Reading:
             self._pages_to_add -= more
             for _ in range(1 + more):
                 self._pages.release()
-        self._start_more()
+        self._start_chapters()
         if result.faults and len(attempts) > 1:
             self._second += 1
             self._second_passed += result.gist.source is GistSource.MODEL

@@ -38,10 +38,6 @@ class _Window:
         number = dict(self.labels).get(offset)
         return "the beginning" if number is None else f"<{number}>"
 
-    def text(self, book: Book, until: int) -> str:
-        shown = ((offset, number) for offset, number in self.labels if offset <= until)
-        return labelled_text(book, self.begin, shown, until)
-
 
 class SinglePass:
     """Reads one chapter, page after page."""
@@ -135,5 +131,6 @@ class SinglePass:
         return (Message("user", self._prompt(passage.end, task), allow_kv_shift=True),)
 
     def _prompt(self, until: int, task: str) -> str:
-        text = self._focus.template("single_pass_text").fill(text=self._window.text(self._book, until))
-        return f"{text}\n\n{task}"
+        labels = ((offset, number) for offset, number in self._window.labels if offset <= until)
+        text = labelled_text(self._book, self._window.begin, labels, until)
+        return f"{self._focus.template('single_pass_text').fill(text=text)}\n\n{task}"

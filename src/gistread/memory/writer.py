@@ -48,7 +48,12 @@ class MemoryWriter:
         """Save and add a page; return the pages that joined the memory, numbered. `notice` reports a failing disk."""
         if entry.page.start < self.memory.read_until:
             raise ValueError(f"the page at {entry.page.start} overlaps what was read up to {self.memory.read_until}")
-        self._write(entry)
+        if self._file is not None:
+            try:
+                self._file.append(page_record(entry))
+            except StorageError as error:
+                self.notice = not_saved_notice(error)
+                self.close()
         self._ahead[entry.page.start] = entry
         joined = chain(self._ahead, self.memory.read_until, len(self.memory.entries))
         for new in joined:
@@ -57,14 +62,6 @@ class MemoryWriter:
         for start in [start for start in self._ahead if start < self.memory.read_until]:
             del self._ahead[start]  # Covered by a page that replaced a damaged one
         return joined
-
-    def _write(self, entry: MemoryEntry) -> None:
-        if self._file is not None:
-            try:
-                self._file.append(page_record(entry))
-            except StorageError as error:
-                self.notice = not_saved_notice(error)
-                self.close()
 
     def close(self) -> None:
         """Release the file; the memory stays usable. Idempotent."""

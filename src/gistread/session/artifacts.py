@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
 
-from gistread.engine.protocol import Engine, Priority
+from gistread.engine.protocol import Engine
 from gistread.memory.artifacts import ARTIFACTS
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import RemainingWork
@@ -73,7 +73,7 @@ class Artifacts:
     async def _build(self, name: str, left: RemainingWork, memory: GistMemory, engine: Engine) -> None:
         begun, done, expected = time.monotonic(), left.done, left.seconds(engine.info)
         self._set(ArtifactBuilding(name, done, left.total, expected))
-        async with aclosing(ARTIFACTS[name].build(memory, engine, Priority.BACKGROUND)) as growing:
+        async with aclosing(ARTIFACTS[name].build(memory, engine)) as growing:
             async for grown in growing:
                 done = max(done, grown.done)
                 built = done - left.done
