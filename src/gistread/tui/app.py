@@ -20,22 +20,27 @@ from textual.widgets import Input
 
 from gistread.book.model import Book
 from gistread.config import Config
+from gistread.engine.llama.library import installed_version
+from gistread.engine.models import settings_name
+from gistread.engine.protocol import Engine
 from gistread.errors import GistreadError, UsageError, traceback_text
+from gistread.memory.check_results import CheckResults
 from gistread.paths import Paths
+from gistread.session.models import engine_maker
+from gistread.session.session import Session
 from gistread.store.user_data import UserData
 from gistread.system import return_freed_memory
 from gistread.tui import commands, themes
 from gistread.tui.commands import Scope
 from gistread.tui.defects import DefectError, log, log_to
 from gistread.tui.drawing import KITTY_TERMS, drawer_for
+from gistread.tui.screens.choosing import ReaderScreen, ThemeScreen, figures_panel
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.services import AppServices, Opening, Settings, TerminalSignals
 from gistread.tui.text import clean
 from gistread.tui.text.bidi import terminal_order_off
 
 if TYPE_CHECKING:
-    from gistread.engine.protocol import Engine
-    from gistread.session.session import Session
     from gistread.tui.model_downloads import ModelDownloads
     from gistread.tui.model_rows import ModelKey, Role
     from gistread.tui.screens.help import HelpLine
@@ -60,7 +65,7 @@ class GistreadApp(App[None]):
         config: Config,
         model: str = "",
         path: Path | None = None,
-        make_engine: "Callable[[str], Engine] | None" = None,
+        make_engine: Callable[[str], Engine] | None = None,
         tour: bool = False,
     ) -> None:
         super().__init__()
@@ -123,7 +128,7 @@ class GistreadApp(App[None]):
         self.action_library()
 
     @property
-    def _session(self) -> "Session | None":
+    def _session(self) -> Session | None:
         return self.reading.session if self.reading is not None else None
 
     @property
@@ -162,8 +167,6 @@ class GistreadApp(App[None]):
 
     def action_choose_theme(self) -> None:
         """Read the themes again first, so that one can be edited while it is shown."""
-        from gistread.tui.screens.choosing import ThemeScreen
-
         self._palettes, problems = themes.read_themes(themes.packaged_themes(), self.paths.themes)
         self._register_themes()
         before = self.theme if self.theme in self._palettes else themes.DEFAULT
@@ -271,8 +274,6 @@ class GistreadApp(App[None]):
             self.push_screen(LibraryScreen(books, self.services, self._session, back_to), self._open_from_library)
 
     async def action_figures(self) -> None:
-        from gistread.tui.screens.choosing import figures_panel
-
         self.push_screen(await figures_panel(self.services))
 
     async def _open_from_library(self, opening: Opening | None) -> None:
@@ -285,8 +286,6 @@ class GistreadApp(App[None]):
         self.open_book(opening.path, look_at=opening if opening.place else None)
 
     def action_choose_reader(self) -> None:
-        from gistread.tui.screens.choosing import ReaderScreen
-
         async def use(reader: str | None) -> None:
             if reader is not None:
                 self.settings.set("reader", reader)
@@ -296,9 +295,7 @@ class GistreadApp(App[None]):
         self.push_screen(ReaderScreen(self.settings.config.reader, self._session), use)
 
     async def action_choose_model(self) -> None:
-        from gistread.engine.llama.library import installed_version
         from gistread.engine.model_text import placement_text, words_of
-        from gistread.memory.check_results import CheckResults
         from gistread.tui.model_downloads import ModelDownloads
         from gistread.tui.screens.model import ModelScreen
 
@@ -327,7 +324,6 @@ class GistreadApp(App[None]):
 
     async def _use_model(self, role: "Role", spec: str) -> None:
         """Use this model in this role, or none if empty."""
-        from gistread.engine.models import settings_name
         from gistread.tui.model_rows import Role
 
         try:
@@ -368,9 +364,7 @@ class GistreadApp(App[None]):
         self.services.drawer.clear()
         self.services.signals.progress(None)
 
-    def _new_engine(self, model: str) -> "Engine":
-        from gistread.session.models import engine_maker
-
+    def _new_engine(self, model: str) -> Engine:
         return engine_maker(self.settings.config, self.paths)(model)
 
     def _handle_exception(self, error: Exception) -> None:

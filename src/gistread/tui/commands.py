@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from textual.binding import Binding, BindingType
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key
 
 THREAD_KEY = "backspace"  # In the empty question line: ask on its own, or continue the last question
 BOUND_KEY = "ctrl+t"  # Set where answers stop
@@ -110,8 +111,6 @@ def keys_of(command: Command, keymap: Mapping[str, str]) -> list[str]:
 
 def key_names(command: Command, keymap: Mapping[str, str]) -> list[str]:
     """The keys of a command as Textual reports them when they are pressed."""
-    from textual.keys import _character_to_key
-
     keys = (key.strip() for key in keymap.get(command.id, command.keys).split(","))
     return [_character_to_key(key) if len(key) == 1 else key for key in keys]
 
@@ -140,8 +139,6 @@ def help_lines(keymap: Mapping[str, str]) -> Iterable[tuple[Command, str, str]]:
 
 
 def _is_key(key: str) -> bool:
-    from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key
-
     *modifiers, name = key.split("+") if key != "+" else [key]
     if any(modifier not in {"ctrl", "shift", "alt", "super", "meta", "hyper"} for modifier in modifiers):
         return False

@@ -11,6 +11,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from textual.app import App
+from textual.widget import Widget
+
 from gistread.book.images import read_image
 from gistread.child_process import run_python
 from gistread.errors import GistreadError
@@ -21,8 +24,6 @@ from gistread.tui.text.figure import Figure, Painter, dots, half_blocks
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
-    from textual.app import App
-    from textual.widget import Widget
 
 MOST_PIXELS = 50_000_000  # maximum size of a picture; an A3 scan at 300 dpi has 17 million
 _KEPT_PIXELS = 2400, 1800  # maximum size after unpacking: no terminal shows more
@@ -84,7 +85,7 @@ def read_picture(file: Path | None, source: str) -> bytes:
     return read_image(file or Path(), source)
 
 
-def drawer_for(app: "App[None]", setting: str) -> "Drawer":
+def drawer_for(app: App[None], setting: str) -> "Drawer":
     colors = None if app.no_color else app.console.color_system or "standard"
     return Drawer(choose_mode(setting, os.environ, colors), lambda data: app._driver and app._driver.write(data))
 
@@ -110,7 +111,7 @@ class Drawer:
         columns = 2 * picture.width // cell[0] if self._kitty is not None else picture.width
         return Figure(picture.pixels, max(2, columns), painter=self._painter(picture))
 
-    def sixels(self, picture: Picture) -> "Widget | None":
+    def sixels(self, picture: Picture) -> Widget | None:
         """A widget that draws the picture with sixels; None without sixels or a cell size. Raises DrawingError."""
         cell = cell_pixels()
         if self.mode is not ImageMode.SIXEL or cell is None:  # sixels of a wrong size would cover the text beside them

@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gistread.errors import StorageError
 from gistread.library import adding, indexing
@@ -17,17 +16,15 @@ from gistread.library.metadata import examine_file
 from gistread.library.shelf import Shelf, open_shelf
 from gistread.memory.store import BookProgress, all_memories, furthest_memories
 from gistread.paths import Paths
+from gistread.readers.events import ReaderEvent
+from gistread.sample import story_path
+from gistread.session.library import BooksNamed, LibraryQuestion
+from gistread.session.models import ModelChecks, ModelPair
+from gistread.session.session import Session
 from gistread.store.catalogue import Catalogue
 from gistread.store.pace import ReadingSpeed
 from gistread.store.user_data import UserData
 from gistread.tui.services import AppServices
-
-if TYPE_CHECKING:
-    from gistread.readers.events import ReaderEvent
-    from gistread.session.library import BooksNamed, LibraryQuestion
-    from gistread.session.models import ModelPair
-    from gistread.session.session import Session
-
 
 _FEW = 3  # number of books up to which the sample is offered too
 
@@ -56,16 +53,14 @@ class BookAdder:
 class LibraryAsker:
     """Answers questions about the library with the models of the open book, or its own."""
 
-    def __init__(self, services: AppServices, session: "Session | None") -> None:
+    def __init__(self, services: AppServices, session: Session | None) -> None:
         self._services = services
         self._session = session
         self._own: ModelPair | None = None
         self.config = services.config
 
-    async def stream(self, question: "LibraryQuestion") -> "AsyncGenerator[BooksNamed | ReaderEvent, None]":
+    async def stream(self, question: LibraryQuestion) -> AsyncGenerator[BooksNamed | ReaderEvent, None]:
         """Raises GistreadError."""
-        from gistread.session.models import ModelChecks, ModelPair
-
         services, models = self._services, self._own
         if models is None and self._session is not None and self._session.has_model:
             models = self._session.models
@@ -95,8 +90,6 @@ class Books:
 
     def entries(self) -> tuple[list[LibraryEntry], str]:
         """Every book, with the sample story if there are few, and a problem of the library or an empty string."""
-        from gistread.sample import story_path
-
         entries, problem = list_entries(self._user_data, self.catalogue, self._pace.words_per_minute)
         story = story_path()
         if len(entries) <= _FEW and all(entry.path != story for entry in entries):

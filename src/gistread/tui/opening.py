@@ -4,9 +4,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from gistread.book.cache import file_digest, open_cached
 from gistread.book.model import Book
+from gistread.engine.model_search import starter_path
+from gistread.engine.models import STARTER, find_source, fingerprint_of
 from gistread.errors import EngineError, StorageError
+from gistread.memory.store import MemoryStore
 from gistread.store.model import ReadingPlace
+from gistread.store.user_data import MarkStore
 from gistread.tui.services import AppServices
 
 
@@ -15,12 +20,7 @@ def read_book(
 ) -> tuple[Book, ReadingPlace, str]:
     """The book, its saved place and a notice. Migrates data of an earlier version of the text. Raises BookError."""
     user_data = services.user_data
-    if isinstance(wanted, Book):
-        book = wanted
-    else:
-        from gistread.book.cache import open_cached
-
-        book = open_cached(wanted, services.paths.texts, cancelled)
+    book = wanted if isinstance(wanted, Book) else open_cached(wanted, services.paths.texts, cancelled)
     _ = book.words
     try:
         notice = "" if user_data.opened_at(book.sha256) else _migrate(book, wanted, services)
@@ -31,9 +31,7 @@ def read_book(
 
 def _migrate(book: Book, wanted: Book | Path, services: AppServices) -> str:
     """Migrate data of an earlier version of this text; returns a notice. Raises StorageError."""
-    from gistread.book.cache import file_digest
     from gistread.library.moving import migrate_user_data
-    from gistread.store.user_data import MarkStore
 
     path = wanted if isinstance(wanted, Path) else None
     file = file_digest(path) if path else ""
@@ -48,9 +46,6 @@ def model_of(book: Book, services: AppServices) -> tuple[str, bool]:
 
     Without any choice the installed starter reads along, as with `gistread sample`.
     """
-    from gistread.engine.model_search import starter_path
-    from gistread.engine.models import STARTER
-
     chosen = None
     with suppress(StorageError):
         chosen = services.user_data.reading_along(book.sha256)
@@ -66,9 +61,6 @@ def model_of(book: Book, services: AppServices) -> tuple[str, bool]:
 
 def model_that_read(book: Book, memories: Path) -> str:
     """The model on this machine that has read furthest in the book; empty if there is none."""
-    from gistread.engine.models import find_source, fingerprint_of
-    from gistread.memory.store import MemoryStore
-
     for header in MemoryStore(memories).find(book)[:1]:
         with suppress(EngineError):  # it is not here
             if fingerprint_of(find_source(header.model_name)) == header.fingerprint:

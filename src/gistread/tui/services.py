@@ -4,19 +4,15 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gistread.config import Config, Value, save_setting
+from gistread.engine.protocol import Engine
 from gistread.errors import GistreadError
 from gistread.paths import Paths
 from gistread.store.user_data import UserData
 from gistread.tui.commands import key_hint, with_keys
 from gistread.tui.drawing import Drawer
 from gistread.tui.text import clean
-
-if TYPE_CHECKING:
-    from gistread.engine.protocol import Engine
-
 
 _WITH_PROGRESS = {"ghostty", "WezTerm", "mintty"}  # values of TERM_PROGRAM; others take OSC 9;4 for a notification
 
@@ -104,7 +100,7 @@ class AppServices:
     signals: TerminalSignals
     keymap: Mapping[str, str]  # Keys the user has changed, by command id
     # Called in a thread: finding a model by its name reads headers. Raises EngineError.
-    make_engine: "Callable[[str], Engine]"
+    make_engine: Callable[[str], Engine]
     named_model: str  # The model named on the command line, which reads along; empty for none
     download_note: Callable[[], str]  # Progress of a model download in a few words; empty without one
     cannot_open: Callable[[GistreadError], None]

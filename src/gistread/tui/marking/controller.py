@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 from textual.actions import SkipAction
 
 from gistread.errors import GistreadError, StorageError
+from gistread.exporting.model import Export, ExportFormat
 from gistread.marking import Color, Mark, MarkKind, new_mark, quote_at, with_changes
+from gistread.readers.introductions import names_to_learn
 from gistread.readers.selection import DEFINE
 from gistread.store.user_data import MarkStore
 from gistread.tui.commands import run
@@ -15,12 +17,12 @@ from gistread.tui.marking.describe import COLOR_SIGNS, is_passage, mark_at, name
 from gistread.tui.marking.sync import POLL_S, MarkSync
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
-from gistread.tui.text import Clicked
+from gistread.tui.screens.listing import ListScreen, Row
+from gistread.tui.text import Clicked, Span
 from gistread.units import counted, short
 from gistread.words import count_words
 
 if TYPE_CHECKING:
-    from gistread.exporting.model import Export, ExportFormat
     from gistread.tui.marking.screens import MarkVerb
 
 
@@ -133,9 +135,6 @@ class MarkController:
         self._notify_once(f"{COLOR_SIGNS[color]} {color} highlight. Click it to change or delete it.")
 
     def choose_color(self) -> None:
-        from gistread.tui.screens.listing import ListScreen, Row
-        from gistread.tui.text import Span
-
         def use(chosen: str) -> None:
             self._context.services.settings.set("highlight", chosen)
             if (selected := self._pane.selected_range) is not None:
@@ -285,10 +284,7 @@ class MarkController:
         screen = ExportScreen(book.title, Path.cwd(), lambda form: self._gather(marks, form), book.authors)
         self._context.push(screen)
 
-    def _gather(self, marks: list[Mark], form: "ExportFormat") -> "Export":
-        from gistread.exporting.model import Export, ExportFormat
-        from gistread.readers.introductions import names_to_learn
-
+    def _gather(self, marks: list[Mark], form: ExportFormat) -> Export:
         user_data = self._context.services.user_data
         try:
             questions = user_data.questions(self._book.sha256)

@@ -5,7 +5,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
 
 from textual import on
 
@@ -14,9 +13,11 @@ from gistread.engine.protocol import EngineInfo
 from gistread.library.entries import list_entries
 from gistread.library.figures import Figures, describe_book_figures, describe_figures, reading_figures
 from gistread.memory.model import GistMemory
+from gistread.memory.sizes import RemainingWork
 from gistread.readers.cost import WHOLE_BOOK
 from gistread.readers.registry import DEFAULT_READER, METHODS, Method
 from gistread.session.estimate import artifacts_left, seconds_to_answer
+from gistread.session.session import Session
 from gistread.store.catalogue import Catalogue
 from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import ListScreen, Row
@@ -26,12 +27,8 @@ from gistread.tui.themes import Palette
 from gistread.tui.widgets.row_list import RowList
 from gistread.units import format_duration
 
-if TYPE_CHECKING:
-    from gistread.memory.sizes import RemainingWork
-    from gistread.session.session import Session
 
-
-def need_words(name: str, left: "RemainingWork | None", info: EngineInfo | None) -> str:
+def need_words(name: str, left: RemainingWork | None, info: EngineInfo | None) -> str:
     """`needs facts: about 12 min`, `facts are ready`; empty if the artifact is not needed."""
     if left is not None and left.needless:
         return ""
@@ -81,7 +78,7 @@ _NAME_CELLS = 12
 class ReaderScreen(ListScreen[str]):
     """Dismissed with the name of a reader. The methods of the papers are listed on request."""
 
-    def __init__(self, current: str, session: "Session | None") -> None:
+    def __init__(self, current: str, session: Session | None) -> None:
         self._current = current or DEFAULT_READER
         self._session = session
         self._left: dict[str, RemainingWork] = {}
@@ -95,7 +92,7 @@ class ReaderScreen(ListScreen[str]):
         if self._session is not None:
             self.run_worker(self._measure(self._session))
 
-    async def _measure(self, session: "Session") -> None:
+    async def _measure(self, session: Session) -> None:
         """Add times to the rows. Measuring takes a moment for a long book."""
         self._left = await artifacts_left(session)
         self._times = {name: await seconds_to_answer(session, name) for name in USUAL}

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from textual import events, on, work
 from textual.app import ComposeResult
@@ -15,6 +14,7 @@ from textual.widgets import Input, Static
 from gistread.errors import GistreadError
 from gistread.library.entries import LibraryEntry, Order, absolute, is_file, is_folder, sort_entries
 from gistread.library.figures import count_books, describe_added
+from gistread.session.session import Session
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.library_work import BookAdder, Books, LibraryAsker
 from gistread.tui.screens.listing import ListScreen, Panel, Row
@@ -24,9 +24,6 @@ from gistread.tui.widgets.book_list import BookDetails, BookList
 from gistread.tui.widgets.input_line import PathInput
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Rule
 from gistread.units import counted
-
-if TYPE_CHECKING:
-    from gistread.session.session import Session
 
 _KEY_LINE_ROWS = 12
 _INDEX_SHOWN_S = 1.0
@@ -64,7 +61,7 @@ class LibraryScreen(Screen[Opening | None]):
     AUTO_FOCUS = "#books"
 
     def __init__(
-        self, books: Books, services: AppServices, session: "Session | None" = None, back_to: Opening | None = None
+        self, books: Books, services: AppServices, session: Session | None = None, back_to: Opening | None = None
     ) -> None:
         """`session`: that of the book open behind it. `back_to`: the hit or source to go back to in the list."""
         super().__init__()
@@ -78,7 +75,6 @@ class LibraryScreen(Screen[Opening | None]):
         self._adder = BookAdder(books.catalogue)
         self._asker = LibraryAsker(services, session)
         self._indexing = ""  # Progress of the index; empty if it is up to date
-        self._opening = False
         self._pressed_on: Hashable = None  # The row of the cursor when the mouse was pressed
 
     def compose(self) -> ComposeResult:
@@ -172,7 +168,7 @@ class LibraryScreen(Screen[Opening | None]):
 
     def action_library_open(self) -> None:
         entry = self._list.current
-        if entry is None or self._opening:
+        if entry is None:
             return
         if entry.path is None:
             self._warn("This book came from standard input: pipe it in again, or open its file.")

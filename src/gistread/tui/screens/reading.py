@@ -7,7 +7,6 @@ import threading
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -21,6 +20,7 @@ from gistread.errors import GistreadError
 from gistread.library.indexing import index_new_books
 from gistread.memory.front_matter import front_matter_end
 from gistread.readers.trace import Places
+from gistread.session.session import Session
 from gistread.tui.commands import BOUND_KEY, READING, bindings, own_keys, run
 from gistread.tui.marking.caret import SelectableText
 from gistread.tui.opening import model_of, read_book
@@ -44,9 +44,6 @@ from gistread.tui.widgets.input_line import InputLine, QuestionInput
 from gistread.tui.widgets.lines import Actions, HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.tour import Tour
-
-if TYPE_CHECKING:
-    from gistread.session.session import Session
 
 
 class ReadingScreen(BookScreen):
@@ -75,7 +72,7 @@ class ReadingScreen(BookScreen):
         return self.controllers.context.book if self.controllers is not None else None
 
     @property
-    def session(self) -> "Session | None":
+    def session(self) -> Session | None:
         return self.controllers.context.session if self.controllers is not None else None
 
     def compose(self) -> ComposeResult:
@@ -202,9 +199,7 @@ class ReadingScreen(BookScreen):
             await session.use_model(model, read=along)
         self.redraw_lines()
 
-    def _make_session(self, controllers: Controllers) -> "Session":
-        from gistread.session.session import Session  # it takes a moment to import
-
+    def _make_session(self, controllers: Controllers) -> Session:
         services, context = self._services, controllers.context
         return Session(
             context.book,
