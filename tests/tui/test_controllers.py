@@ -24,8 +24,7 @@ async def test_a_click_on_a_highlighted_caption_opens_one_screen(tmp_path: Path)
     image = book.images[0]
     mark = new_mark(MarkKind.HIGHLIGHT, quote_at(book.text, image.start, image.end))
     MarkStore(paths_in(tmp_path)).put(book.sha256, mark)
-    app = app_on(book, tmp_path)
-    app._first_path = page
+    app = app_on(page, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: screen.controllers.marks.marks)

@@ -13,7 +13,8 @@ from PIL import Image as Pillow
 from rich.style import Style
 from textual.app import App
 
-from gistread.book.model import Book, Chapter, Image, Paragraph, ParagraphKind
+from gistread.book.model import Book
+from gistread.book.open import open_book
 from gistread.tui.drawing import MOST_PIXELS, Drawer, DrawingError, ImageMode, choose_mode, unpack
 from gistread.tui.screens.image import ImageScreen
 from tests.book.make_epub import epub
@@ -35,16 +36,9 @@ def illustrated(folder: Path) -> tuple[Book, Path]:
     (folder / "red.png").write_bytes(png("#ff0000"))
     (folder / "line.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'><not closed></svg>")
     page = folder / "book.html"
-    page.write_text("x")
-    parts = ["A boat lay on the shore.", "A red flag.", "The coast, drawn."]
-    text = "\n\n".join(parts)
-    starts = [text.index(part) for part in parts]
-    kinds = (ParagraphKind.TEXT, ParagraphKind.IMAGE, ParagraphKind.IMAGE)
-    paragraphs = tuple(Paragraph(s, s + len(p), k) for s, p, k in zip(starts, parts, kinds, strict=True))
-    images = tuple(
-        Image(one.start, one.end, source) for one, source in zip(paragraphs[1:], ("red.png", "line.svg"), strict=True)
-    )
-    return Book(text, "The Boat", paragraphs, (Chapter("", 0, len(text)),), images=images), page
+    pictures = '<p><img src="red.png" alt="A red flag."></p><p><img src="line.svg" alt="The coast, drawn."></p>'
+    page.write_text(f"<title>The Boat</title><p>A boat lay on the shore.</p>{pictures}")
+    return open_book(page), page
 
 
 @pytest.mark.parametrize(
@@ -127,9 +121,8 @@ def test_an_svg_is_drawn_and_opens_no_file(tmp_path: Path) -> None:
 
 
 async def test_a_picture_is_shown_with_its_caption_and_the_next_one_a_key_away(tmp_path: Path) -> None:
-    book, page = illustrated(tmp_path)
-    app = app_on(book, tmp_path)
-    app._first_path = page
+    _, page = illustrated(tmp_path)
+    app = app_on(page, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("i")
@@ -147,9 +140,8 @@ async def test_a_picture_is_shown_with_its_caption_and_the_next_one_a_key_away(t
 
 
 async def test_a_click_on_its_words_opens_a_picture_and_a_click_closes_it(tmp_path: Path) -> None:
-    book, page = illustrated(tmp_path)
-    app = app_on(book, tmp_path)
-    app._first_path = page
+    _, page = illustrated(tmp_path)
+    app = app_on(page, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         row = next(index for index, line in enumerate(lines(app)) if "A red flag" in line)

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -23,7 +22,7 @@ from gistread.config import Config
 from gistread.engine.llama.library import installed_version
 from gistread.engine.models import settings_name
 from gistread.engine.protocol import Engine
-from gistread.errors import GistreadError, UsageError, traceback_text
+from gistread.errors import GistreadError, traceback_text
 from gistread.memory.check_results import CheckResults
 from gistread.paths import Paths
 from gistread.session.models import engine_maker
@@ -33,7 +32,7 @@ from gistread.system import return_freed_memory
 from gistread.tui import commands, themes
 from gistread.tui.commands import Scope
 from gistread.tui.defects import DefectError, log, log_to
-from gistread.tui.drawing import KITTY_TERMS, drawer_for
+from gistread.tui.drawing import KITTY_TERMS, Drawer, choose_mode
 from gistread.tui.screens.choosing import ReaderScreen, ThemeScreen, figures_panel
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.services import AppServices, Opening, Settings, TerminalSignals
@@ -50,7 +49,7 @@ QUIT_S = 2.0
 
 
 class GistreadApp(App[None]):
-    """Opens a book, or the library if `book` is None. `model` as typed, or empty; `path` is the book's file."""
+    """Opens a book, or the library if `book` is None. `model` as typed, or empty."""
 
     TITLE = "gistread"
     CSS_PATH = "gistread.tcss"
@@ -64,7 +63,6 @@ class GistreadApp(App[None]):
         paths: Paths,
         config: Config,
         model: str = "",
-        path: Path | None = None,
         make_engine: Callable[[str], Engine] | None = None,
         tour: bool = False,
     ) -> None:
@@ -74,18 +72,18 @@ class GistreadApp(App[None]):
         self._downloads: ModelDownloads | None = None  # None until the user looks at models
         self.failure: GistreadError | None = None  # why the named book cannot be opened, if that ended the app
         self._first = book
-        self._first_path = path
         self._tour = tour  # whether the first book is shown with the tour
         self._palettes, self._problems = themes.read_themes(themes.packaged_themes(), paths.themes)
         keymap, key_problems = commands.check_keys(config.keys)
         self._problems += key_problems
         self._register_themes()
         self._set_first_theme()
+        colors = None if self.no_color else self.console.color_system or "standard"
         self.services = AppServices(
             paths=paths,
             settings=self.settings,
             user_data=UserData(paths),
-            drawer=drawer_for(self, config.images),
+            drawer=Drawer(choose_mode(config.images, os.environ, colors), self._to_terminal),
             signals=TerminalSignals(
                 lambda: self.settings.config, os.environ, self._to_terminal, lambda: self.app_focus
             ),
@@ -110,12 +108,12 @@ class GistreadApp(App[None]):
         if self._first is None:
             self.action_library()
         else:
-            self.open_book(self._first, self._first_path)
+            self.open_book(self._first)
         if self._problems:
             self.notify("\n".join(self._problems), severity="warning", timeout=10)
 
-    def open_book(self, book: Opened, path: Path | None = None, look_at: Opening | None = None) -> None:
-        self.push_screen(ReadingScreen(book, self.services, path=path, tour=self._tour, look_at=look_at))
+    def open_book(self, book: Opened, look_at: Opening | None = None) -> None:
+        self.push_screen(ReadingScreen(book, self.services, tour=self._tour, look_at=look_at))
         self._tour = False
 
     def _cannot_open(self, error: GistreadError) -> None:
@@ -283,7 +281,7 @@ class GistreadApp(App[None]):
         if (current := self.reading) is not None:
             await current.close()
             self.pop_screen()
-        self.open_book(opening.path, look_at=opening if opening.place else None)
+        self.open_book(opening.path, opening if opening.place else None)
 
     def action_choose_reader(self) -> None:
         async def use(reader: str | None) -> None:
@@ -375,16 +373,14 @@ class GistreadApp(App[None]):
         super()._handle_exception(DefectError(error, self.paths.log_file))
 
 
-def run(book: Opened | None, *, paths: Paths, config: Config, model: str = "", path: Path | None = None) -> int:
-    """Run the app and return the exit status. Raises UsageError without a terminal, GistreadError for the book."""
-    if not os.environ.get("TEXTUAL_DRIVER") and not (sys.stdin.isatty() and sys.stdout.isatty()):  # set in a browser
-        raise UsageError("No terminal to show a book on.", "`gistread index` and `gistread ask` work without one.")
+def run(book: Opened | None, *, paths: Paths, config: Config, model: str) -> int:
+    """Run the app on a terminal and return the exit status. Raises GistreadError if the book cannot be opened."""
     log_to(paths.log_file)
     return_freed_memory()
     if os.environ.get("TERM") in KITTY_TERMS:
         os.environ.setdefault("COLORTERM", "truecolor")  # ssh does not pass it on
     first_start = not UserData(paths).recent()
-    app = GistreadApp(book, paths=paths, config=config, model=model, path=path, tour=first_start)
+    app = GistreadApp(book, paths=paths, config=config, model=model, tour=first_start)
     with terminal_order_off(config.bidi, os.environ):
         app.run()
     if app.failure is not None:

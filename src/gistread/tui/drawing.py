@@ -1,7 +1,6 @@
 """Draws pictures as the terminal can. Never queries the terminal: a late answer would be taken for keys."""
 
 import io
-import os
 import subprocess
 import sys
 import warnings
@@ -11,7 +10,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual.app import App
 from textual.widget import Widget
 
 from gistread.book.images import read_image
@@ -83,11 +81,6 @@ def read_picture(file: Path | None, source: str) -> bytes:
     if file is None and not source.startswith("data:"):
         raise DrawingError("The book was read from a pipe: its pictures are not at hand.")
     return read_image(file or Path(), source)
-
-
-def drawer_for(app: App[None], setting: str) -> "Drawer":
-    colors = None if app.no_color else app.console.color_system or "standard"
-    return Drawer(choose_mode(setting, os.environ, colors), lambda data: app._driver and app._driver.write(data))
 
 
 class Drawer:

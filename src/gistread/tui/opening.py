@@ -1,4 +1,4 @@
-"""Opens a book, and finds its model, in a thread. Late imports let the book appear before memories are loaded."""
+"""Opens a book, and finds its model, in a thread."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -6,9 +6,9 @@ from pathlib import Path
 
 from gistread.book.cache import file_digest, open_cached
 from gistread.book.model import Book
-from gistread.engine.model_search import starter_path
-from gistread.engine.models import STARTER, find_source, fingerprint_of
+from gistread.engine import model_search, models
 from gistread.errors import EngineError, StorageError
+from gistread.library.moving import migrate_user_data
 from gistread.memory.store import MemoryStore
 from gistread.store.model import ReadingPlace
 from gistread.store.user_data import MarkStore
@@ -31,8 +31,6 @@ def read_book(
 
 def _migrate(book: Book, wanted: Book | Path, services: AppServices) -> str:
     """Migrate data of an earlier version of this text; returns a notice. Raises StorageError."""
-    from gistread.library.moving import migrate_user_data
-
     path = wanted if isinstance(wanted, Path) else None
     file = file_digest(path) if path else ""
     migrated = migrate_user_data(book, services.user_data, MarkStore(services.paths), file=file, path=path)
@@ -55,7 +53,7 @@ def model_of(book: Book, services: AppServices) -> tuple[str, bool]:
     if chosen is None:
         if model := services.config.model or model_that_read(book, services.paths.memories):
             return model, services.config.read_along
-        return (STARTER, True) if starter_path() is not None else ("", False)
+        return (models.STARTER, True) if model_search.starter_path() is not None else ("", False)
     return chosen.model, chosen.along
 
 
@@ -63,6 +61,6 @@ def model_that_read(book: Book, memories: Path) -> str:
     """The model on this machine that has read furthest in the book; empty if there is none."""
     for header in MemoryStore(memories).find(book)[:1]:
         with suppress(EngineError):  # it is not here
-            if fingerprint_of(find_source(header.model_name)) == header.fingerprint:
+            if models.fingerprint_of(models.find_source(header.model_name)) == header.fingerprint:
                 return header.model_name
     return ""

@@ -52,14 +52,11 @@ class ReadingScreen(BookScreen):
     BINDINGS = [*bindings(*READING), *own_keys((BOUND_KEY, run("line.ask_bound"), "Set where answers stop"))]  # noqa: RUF012
     AUTO_FOCUS = "#book"
 
-    def __init__(
-        self, book: Book | Path, services: AppServices, *, path: Path | None, tour: bool, look_at: Opening | None = None
-    ) -> None:
+    def __init__(self, book: Book | Path, services: AppServices, *, tour: bool, look_at: Opening | None = None) -> None:
         """`look_at`: the place in the book that the library leads to; Escape leads back."""
         super().__init__(classes=f"-{Pane.BOOK}-pane")
         self._source = book
         self._services = services
-        self._path = book if isinstance(book, Path) else path
         self._tour = tour
         self._look_at = look_at
         self._looked = False
@@ -162,7 +159,8 @@ class ReadingScreen(BookScreen):
             saved = replace(saved, offset=front_matter_end(book))  # a new book opens at its first chapter
         self.book_pane.show_book(book, saved.offset)
         self.answers_pane.places = Places(len(book.text), book=book)
-        context = ReadingContext(self, services, book, self._path, saved)
+        path = self._source if isinstance(self._source, Path) else None
+        context = ReadingContext(self, services, book, path, saved)
         self.controllers = controllers = Controllers(context)
         controllers.navigation.jumps.behind += saved.behind
         controllers.typography.apply_text_order()
