@@ -1,7 +1,6 @@
 """Marks in the book: select, copy, highlight, note, bookmark, look up, list, export."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from textual.actions import SkipAction
 
@@ -21,10 +20,6 @@ from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Clicked, Span
 from gistread.units import counted, short
 from gistread.words import count_words
-
-if TYPE_CHECKING:
-    from gistread.tui.marking.screens import MarkVerb
-
 
 _MUCH = 70_000  # characters above which a terminal may refuse to copy (OSC 52 has no limit of its own)
 
@@ -205,25 +200,24 @@ class MarkController:
         self._context.push(MarkScreen(mark, self._book), lambda done: self._do_with(mark, done))
         return True
 
-    def _do_with(self, mark: Mark, verb: "MarkVerb") -> None:
-        from gistread.tui.marking.screens import MarkVerb
-
+    def _do_with(self, mark: Mark, verb: str) -> None:
+        """`verb`: of a `MarkChoice` or a `MarkScreen`."""
         match verb:
-            case MarkVerb.NOTE:
+            case "note":
                 self._edit_note(mark, is_new=False)
-            case MarkVerb.COLOR:
+            case "color":
                 self._pane.select_range(mark.start, mark.end)
                 self.choose_color()
-            case MarkVerb.COPY:
+            case "copy":
                 self._copy(self._book.text[mark.start : mark.end])
-            case MarkVerb.DELETE:
+            case "delete":
                 self._sync.remove(mark)
                 self._notify_removed(f"Deleted: {name_of(mark)}.")
-            case MarkVerb.GO if mark.lost:
+            case "go" if mark.lost:
                 self._context.warn("These words are not in this version of the text. The mark is kept.")
-            case MarkVerb.GO:
+            case "go":
                 self._navigation.jump(mark.start, top=0.2 if is_passage(mark) else 0.0)
-            case MarkVerb.EXPORT:
+            case "export":
                 self.export()
 
     def undo(self) -> None:

@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from enum import Enum, auto
 from itertools import chain, count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
@@ -29,28 +28,19 @@ from gistread.tui.widgets.row_list import RowList
 from gistread.units import counted
 
 
-class MarkVerb(Enum):
-    GO = auto()
-    NOTE = auto()
-    COLOR = auto()
-    COPY = auto()
-    DELETE = auto()
-    EXPORT = auto()  # all marks
-
-
 class MarkChoice(NamedTuple):
-    verb: MarkVerb
-    id: str = ""
+    id: str
+    verb: Literal["go", "note", "export"] = "go"  # "export": all marks
 
 
 class MarksScreen(ListScreen[MarkChoice]):
     """Dismissed with a mark and what to do with it."""
 
     KEYS = (
-        ("e", "leave_with('NOTE')", "note"),
+        ("e", "leave_with('note')", "note"),
         ("x,delete", "delete", "delete"),
         ("U", "undo", "restore"),
-        ("E", "leave_with('EXPORT')", "export"),
+        ("E", "leave_with('export')", "export"),
     )
     BINDINGS = own_keys(*KEYS)
     ENTER = "go there"
@@ -59,7 +49,7 @@ class MarksScreen(ListScreen[MarkChoice]):
     def __init__(self, book: Book, sync: MarkSync, offset: int, empty: str) -> None:
         """`empty`: what to show while there are no marks."""
         before = [mark.id for mark in sync.marks if mark.start <= offset]
-        at = MarkChoice(MarkVerb.GO, before[-1]) if before else None
+        at = MarkChoice(before[-1]) if before else None
         super().__init__("Marks", at=at, placeholder="/ filters: words, notes, chapters, colours")
         self._book = book
         self._sync = sync
@@ -87,9 +77,9 @@ class MarksScreen(ListScreen[MarkChoice]):
             at = next((one for one in beside if one.id in left), None)
         self.show_rows(at)
 
-    def action_leave_with(self, verb: str) -> None:
+    def action_leave_with(self, verb: Literal["note", "export"]) -> None:
         if self.chosen is not None:
-            self.dismiss(self.chosen._replace(verb=MarkVerb[verb]))
+            self.dismiss(MarkChoice(self.chosen.id, verb))
 
     def action_delete(self) -> None:
         at = self.chosen
@@ -103,37 +93,34 @@ class MarksScreen(ListScreen[MarkChoice]):
         if mark is None:
             self.notify("No mark has been deleted.")
         else:
-            self.show_rows(MarkChoice(MarkVerb.GO, mark.id))
+            self.show_rows(MarkChoice(mark.id))
 
 
 def _row(mark: Mark, book: Book) -> Row[MarkChoice]:
     title, words = title_of(mark, book), words_of(mark)
     note = f"✎ {' '.join(mark.note.split())}" if mark.note else ""
-    return Row(MarkChoice(MarkVerb.GO, mark.id), title, "\n".join(filter(None, (words, note))))
+    return Row(MarkChoice(mark.id), title, "\n".join(filter(None, (words, note))))
 
 
-class MarkScreen(ListScreen[MarkVerb]):
-    """A clicked mark. Dismissed with what to do with it."""
+class MarkScreen(ListScreen[str]):
+    """A clicked mark. Dismissed with what to do with it: `note`, `color`, `copy` or `delete`."""
 
     BINDINGS = own_keys(
-        ("e", "leave_with('NOTE')", "Write a note"),
-        ("H,h", "leave_with('COLOR')", "Another colour"),
-        ("y", "leave_with('COPY')", "Copy"),
-        ("x,delete", "leave_with('DELETE')", "Delete"),
+        ("e", "dismiss('note')", "Write a note"),
+        ("H,h", "dismiss('color')", "Another colour"),
+        ("y", "dismiss('copy')", "Copy"),
+        ("x,delete", "dismiss('delete')", "Delete"),
     )
 
     def __init__(self, mark: Mark, book: Book) -> None:
         is_highlight = mark.kind is MarkKind.HIGHLIGHT
         rows = [
-            Row(MarkVerb.NOTE, mark.note or "Write a note", tail="e edit" if mark.note else "e"),
-            Row(MarkVerb.COLOR, "Another colour" if is_highlight else "Highlight", tail="H"),
-            Row(MarkVerb.COPY, "Copy", tail="y"),
-            Row(MarkVerb.DELETE, "Delete", tail="x"),
+            Row("note", mark.note or "Write a note", tail="e edit" if mark.note else "e"),
+            Row("color", "Another colour" if is_highlight else "Highlight", tail="H"),
+            Row("copy", "Copy", tail="y"),
+            Row("delete", "Delete", tail="x"),
         ]
         super().__init__(title_of(mark, book), f"“{words_of(mark, 240)}”", rows)
-
-    def action_leave_with(self, verb: str) -> None:
-        self.dismiss(MarkVerb[verb])
 
 
 class NoteScreen(Panel[str | None]):

@@ -123,7 +123,7 @@ class ThreadController(InputLineClient):
         self._named: SavedThread | None = None  # The thread whose name is being typed
 
     async def list(self) -> None:
-        from gistread.tui.screens.threads import ThreadChoice, ThreadsScreen, ThreadVerb
+        from gistread.tui.screens.threads import ThreadChoice, ThreadsScreen
 
         context = self._context
         if context.session is not None and context.session.answering:
@@ -137,12 +137,12 @@ class ThreadController(InputLineClient):
 
         def chosen(choice: ThreadChoice) -> None:
             match choice.verb:
-                case ThreadVerb.OPEN:
+                case "open":
                     self._open(choice.thread)
-                case ThreadVerb.NAME:
+                case "name":
                     self._named = choice.thread
                     context.input_line.ask(self, "name", "empty: the first question", choice.thread.name)
-                case ThreadVerb.COPY:
+                case "copy":
                     self._to_clipboard(choice.thread.questions, "The thread was copied.")
 
         context.push(ThreadsScreen(threads, self._line.thread.id, self._delete, self._restore), chosen)

@@ -155,18 +155,16 @@ class PeopleController:
         self, view: Index, entity: Entity | None, chosen: "Choice", back: Callable[[], None] = lambda: None
     ) -> None:
         """Do what was chosen in a list of names or on the card of `entity`."""
-        from gistread.tui.screens.people import PeopleVerb
-
         match chosen:
             case int():
                 self._navigation.jump(chosen, _TOP)
             case Entity():
                 self._show(chosen, view, back)
-            case PeopleVerb.UNDO:
+            case "undo":
                 self._context.screen.run_worker(self._undo())
-            case PeopleVerb.HIDE if entity is not None:
+            case "hide" if entity is not None:
                 self._save("hide", entity)
-            case PeopleVerb.MERGE if entity is not None:
+            case "merge" if entity is not None:
                 self._merge(entity, view)
 
     def _show_named(self, form: str, view: Index) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from enum import Enum, auto
+from typing import Literal
 
 from gistread.people.index import Card, Index
 from gistread.people.joining import Entity
@@ -17,26 +17,13 @@ _ROW_BARS, _BARS_FROM = 16, 100  # In a row of the list; columns of a screen tha
 _MOST_OTHERS = 24  # characters of other names in a row; the card has all
 
 
-class PeopleVerb(Enum):
-    """What the user wants besides a row."""
-
-    MERGE = auto()
-    HIDE = auto()
-    UNDO = auto()
+Choice = Entity | int | Literal["merge", "hide", "undo"]  # A name, an offset of the book, or what a key does
 
 
-Choice = Entity | int | PeopleVerb  # A name, an offset of the book, or a verb
-
-
-class _NamesScreen(ListScreen[Choice]):
-    def action_leave_with(self, verb: str) -> None:
-        self.dismiss(PeopleVerb[verb])
-
-
-class PeopleScreen(_NamesScreen):
+class PeopleScreen(ListScreen[Choice]):
     """The names, those near the reading place first."""
 
-    KEYS = (("ctrl+u", "leave_with('UNDO')", "undo"),)
+    KEYS = (("ctrl+u", "dismiss('undo')", "undo"),)
     BINDINGS = own_keys(*KEYS, priority=True)
     ENTER = "card"
     TALL = True
@@ -66,13 +53,13 @@ def _row(entity: Entity, view: Index, length: int, most: int) -> Row[Choice]:
     return Row(entity, f"{entity.name}{others}", tail=tail, spans=spans, also=" ".join(entity.others))
 
 
-class CardScreen(_NamesScreen):
+class CardScreen(ListScreen[Choice]):
     """What the book says about a name, up to a place."""
 
     KEYS = (
-        ("m", "leave_with('MERGE')", "same as …"),
-        ("x,delete", "leave_with('HIDE')", "hide"),
-        ("U", "leave_with('UNDO')", "undo"),
+        ("m", "dismiss('merge')", "same as …"),
+        ("x,delete", "dismiss('hide')", "hide"),
+        ("U", "dismiss('undo')", "undo"),
     )
     BINDINGS = own_keys(*KEYS)
     ENTER = "go there"

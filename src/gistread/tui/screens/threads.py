@@ -2,8 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from enum import Enum, auto
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from gistread.store.model import SavedThread
 from gistread.tui.commands import own_keys
@@ -11,23 +10,17 @@ from gistread.tui.screens.listing import ListScreen, Row
 from gistread.units import counted
 
 
-class ThreadVerb(Enum):
-    OPEN = auto()
-    NAME = auto()
-    COPY = auto()
-
-
 class ThreadChoice(NamedTuple):
     thread: SavedThread
-    verb: ThreadVerb
+    verb: Literal["open", "name", "copy"] = "open"
 
 
 class ThreadsScreen(ListScreen[ThreadChoice]):
     """Dismissed with a thread and what to do with it."""
 
     KEYS = (
-        ("e", "leave_with('NAME')", "name"),
-        ("y", "leave_with('COPY')", "copy"),
+        ("e", "leave_with('name')", "name"),
+        ("y", "leave_with('copy')", "copy"),
         ("x,delete", "delete", "delete"),
         ("U", "undo", "restore"),
     )
@@ -47,7 +40,7 @@ class ThreadsScreen(ListScreen[ThreadChoice]):
         self._delete, self._restore = delete, restore
         self._deleted: list[tuple[int, SavedThread]] = []
         here = next((thread for thread in threads if thread.id == at), None)
-        super().__init__("Past questions", at=ThreadChoice(here, ThreadVerb.OPEN) if here else None)
+        super().__init__("Past questions", at=ThreadChoice(here) if here else None)
 
     def rows_for(self, typed: str) -> Sequence[Row[ThreadChoice]]:
         return [_row(thread) for thread in self._threads]
@@ -56,9 +49,9 @@ class ThreadsScreen(ListScreen[ThreadChoice]):
     def nothing(self) -> str:
         return "No questions yet."
 
-    def action_leave_with(self, verb: str) -> None:
+    def action_leave_with(self, verb: Literal["name", "copy"]) -> None:
         if self.chosen is not None:
-            self.dismiss(self.chosen._replace(verb=ThreadVerb[verb]))
+            self.dismiss(ThreadChoice(self.chosen.thread, verb))
 
     async def action_delete(self) -> None:
         if self.chosen is None:
@@ -69,7 +62,7 @@ class ThreadsScreen(ListScreen[ThreadChoice]):
         await self._delete(thread)
         self.note = "Deleted; U restores it."
         beside = self._threads[min(at, len(self._threads) - 1)] if self._threads else None
-        self.show_rows(ThreadChoice(beside, ThreadVerb.OPEN) if beside else None)
+        self.show_rows(ThreadChoice(beside) if beside else None)
 
     async def action_undo(self) -> None:
         if self._deleted:
@@ -77,11 +70,11 @@ class ThreadsScreen(ListScreen[ThreadChoice]):
             self._threads.insert(at, thread)
             await self._restore(thread)
             self.note = ""
-            self.show_rows(ThreadChoice(thread, ThreadVerb.OPEN))
+            self.show_rows(ThreadChoice(thread))
 
 
 def _row(thread: SavedThread) -> Row[ThreadChoice]:
     when = datetime.fromtimestamp(thread.questions[-1].asked_at).strftime("%Y-%m-%d")
     about = f"{counted(len(thread.questions), 'question')} · {when}"
     about += "" if thread.questions[-1].answer else " · interrupted"
-    return Row(ThreadChoice(thread, ThreadVerb.OPEN), thread.name, about)
+    return Row(ThreadChoice(thread), thread.name, about)
