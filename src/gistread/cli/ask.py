@@ -18,7 +18,7 @@ from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import new_session, read_to_end
 from gistread.config import Config
 from gistread.engine.models import find_chosen, fingerprint_of
-from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
+from gistread.errors import EngineError, StorageError, UsageError
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import DEFAULT_FOCUS, GistMemory
 from gistread.memory.sizes import unread_memory
@@ -37,13 +37,14 @@ from gistread.store.user_data import UserData
 from gistread.units import format_duration
 
 
-def run(arguments: argparse.Namespace) -> ExitStatus:
+def run(arguments: argparse.Namespace) -> None:
     if not ((arguments.book if arguments.all else arguments.question) or "").strip():
         raise UsageError("The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"')
     if arguments.all:
         from gistread.cli.ask_all import ask_all
 
-        return ask_all(arguments)
+        ask_all(arguments)
+        return
     if arguments.tag or arguments.unread:
         raise UsageError("--tag and --unread go with --all.", 'Example: gistread ask --all "Who …?" --unread')
     with_options(arguments.question, arguments.choice)  # Raises UsageError for unusable options.
@@ -57,7 +58,6 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     config = replace(config, reader=reader, steps=Steps.ALONE.value)
     header = None if arguments.index else _choose_memory(book, config, arguments)
     run_until_interrupted(_ask(book, config, task, arguments, header))
-    return ExitStatus.DONE
 
 
 def _choose_memory(book: Book, config: Config, arguments: argparse.Namespace) -> MemoryHeader | None:

@@ -14,7 +14,7 @@ from gistread.cli.progress import ProgressLine, engine_line
 from gistread.cli.search import indexed_shelf
 from gistread.cli.sessions import announce
 from gistread.config import Config
-from gistread.errors import ExitStatus, GistreadError, UsageError
+from gistread.errors import GistreadError, UsageError
 from gistread.paths import Paths
 from gistread.readers import events
 from gistread.session.events import ActivityChanged, SessionEvent
@@ -24,7 +24,7 @@ from gistread.store.model import Citation
 from gistread.units import counted, in_quotes
 
 
-def ask_all(arguments: argparse.Namespace) -> ExitStatus:
+def ask_all(arguments: argparse.Namespace) -> None:
     alone = ("question", "reader", "max_pages", "choice", "upto", "continues", "thread")
     if given := [name for name in (*alone, "index", "events") if getattr(arguments, name)]:
         what = "two arguments" if given == ["question"] else f"--{given[0].replace('_', '-')}"
@@ -57,7 +57,6 @@ def ask_all(arguments: argparse.Namespace) -> ExitStatus:
     finally:
         if unread:
             say(f"{unread}; --unread asks them too.")
-    return ExitStatus.DONE
 
 
 @asynccontextmanager

@@ -8,16 +8,14 @@ from gistread.cli.cache import PARTS
 from gistread.cli.output import write
 from gistread.cli.parser import whole_parser
 from gistread.engine.catalogue import read_catalogue
-from gistread.errors import ExitStatus
 from gistread.paths import default_paths
 from gistread.presets import AUTO, read_presets
 
 _PATHS = {"PATH", "FILE", "BOOK", "MODEL"}
 
 
-def run(arguments: argparse.Namespace) -> ExitStatus:
+def run(arguments: argparse.Namespace) -> None:
     write(completion_script(arguments.shell))
-    return ExitStatus.DONE
 
 
 def completion_script(shell: str) -> str:

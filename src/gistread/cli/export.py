@@ -10,7 +10,7 @@ from gistread.book.model import Book
 from gistread.cli.memory import memory_store, saved_memories
 from gistread.cli.opening import STANDARD_INPUT, book_path, open_named
 from gistread.cli.output import say, write, write_bytes, write_json
-from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
+from gistread.errors import GistreadError, StorageError, UsageError
 from gistread.exporting.documents import as_json, render_export, write_export
 from gistread.exporting.model import Export, ExportFormat, format_for
 from gistread.library.moving import migrate_user_data
@@ -21,28 +21,25 @@ from gistread.store.files import ExistsError
 from gistread.store.user_data import MarkStore, UserData
 
 
-def run(arguments: argparse.Namespace) -> ExitStatus:
+def run(arguments: argparse.Namespace) -> None:
     output: Path | None = arguments.output
     form = _format(ExportFormat.JSON if arguments.json else arguments.format, output)
     book = open_named(arguments.book)
     export = Export(book) if form is ExportFormat.TEXT else _user_data(book, arguments.book)
     if form is ExportFormat.ANKI:
         export = replace(export, names=names_to_learn(book, UserData(default_paths())))
-    if arguments.json and output is None:
-        write_json(as_json(export))
-        return ExitStatus.DONE
     if output is not None:
         try:
             say(write_export(export, form, output, force=arguments.force))
         except ExistsError as error:
             raise ExistsError(error.message, "Use another name, or --force to overwrite it.") from None
-        return ExitStatus.DONE
-    text = render_export(export, form)
-    if sys.stdout.isatty():
+    elif arguments.json:
+        write_json(as_json(export))
+    elif sys.stdout.isatty():
+        text = render_export(export, form)
         write(text, end="" if text.endswith("\n") else "\n")
     else:  # A pipe or a file gets the exact bytes.
-        write_bytes(text.encode("utf-8"))
-    return ExitStatus.DONE
+        write_bytes(render_export(export, form).encode("utf-8"))
 
 
 def _format(chosen: str | None, output: Path | None) -> ExportFormat:

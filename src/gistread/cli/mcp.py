@@ -52,13 +52,12 @@ _Length = Annotated[int, Field(ge=1, description=f"In characters; at most {_MOST
 _Limit = Annotated[int, Field(ge=1, description=f"At most {_MOST_HITS} are returned")]
 
 
-def run(arguments: argparse.Namespace) -> ExitStatus:
+def run(arguments: argparse.Namespace) -> None:
     config = load_settings(arguments)
     check_models(arguments)
     if sys.stdin.isatty():
         say("Waiting for a client on standard input. It starts this command itself: see `gistread docs scripting`.")
     run_until_interrupted(_serve(Library(config, arguments.model or "")))
-    return ExitStatus.DONE
 
 
 async def _serve(library: "Library") -> None:

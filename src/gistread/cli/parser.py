@@ -4,7 +4,7 @@ import argparse
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,22 +17,16 @@ _VERSION = f"gistread {__version__}"
 _SEE_HELP = "`gistread help` lists the commands."
 
 
-class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Wraps the help of options at the terminal's width."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=min(100, shutil.get_terminal_size().columns) - 2)
-
-
 class Parser(argparse.ArgumentParser):
     """Reports errors as UsageError."""
 
     def __init__(self, prog: str, description: str = "", epilog: str = "", **options: Any) -> None:
+        width = min(100, shutil.get_terminal_size().columns) - 2
         super().__init__(
             prog=prog,
             description=description,
             epilog=epilog,
-            formatter_class=_HelpFormatter,
+            formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=width),
             allow_abbrev=False,
             **options,
         )

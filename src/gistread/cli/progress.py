@@ -6,7 +6,7 @@ import time
 from typing import Self
 
 from gistread.cli.output import is_quiet, sanitize, say
-from gistread.engine.protocol import EngineInfo, EngineState, Phase
+from gistread.engine.protocol import EngineState, Phase
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import ROUGH_PAGES
 from gistread.units import format_duration, progress_bar
@@ -84,7 +84,3 @@ def engine_line(state: EngineState, model: str) -> str:
         case Phase.DECODE:
             return "answering" + (f" · {state.tokens_per_s:.0f} tok/s" if state.tokens_per_s else "")
     return state.notice
-
-
-def at_work(info: EngineInfo) -> str:
-    return info.name if info.is_remote else f"{info.name} on this machine"

@@ -10,7 +10,7 @@ from gistread.book.model import Book
 from gistread.cli.interrupt import InterruptError
 from gistread.cli.json_output import reading_document
 from gistread.cli.output import write_json
-from gistread.cli.progress import ProgressLine, at_work, engine_line, reading_line
+from gistread.cli.progress import ProgressLine, engine_line, reading_line
 from gistread.config import Config
 from gistread.engine.models import STARTER, ModelSource, new_engine
 from gistread.engine.protocol import Engine, EngineInfo, EngineState, Message, Phase, Sampling
@@ -99,7 +99,8 @@ def _say_estimate(session: Session, started: session_events.ReadingStarted, line
     memory, info = session.memory, session.models.reading.info
     if started.seconds_left and memory is not None and info is not None:
         left = " left" if memory.entries else ""
-        line.say(f"{memory.book.title}: about {format_duration(started.seconds_left)}{left} with {at_work(info)}.")
+        model = info.name if info.is_remote else f"{info.name} on this machine"
+        line.say(f"{memory.book.title}: about {format_duration(started.seconds_left)}{left} with {model}.")
         line.say(f"The book is read {memory.focus.description}.")
 
 
