@@ -34,10 +34,6 @@ class _Range(NamedTuple):
     high: int
 
 
-class _Words(NamedTuple):
-    allowed: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Config:
     """Every setting with its default. None and an empty text mean: chosen by the program."""
@@ -69,7 +65,7 @@ class Config:
     prepare: Prepare = "auto"
     memory: bool = True  # Whether the memory stands beside the book
     # What the header line shows, separated by spaces.
-    progress: Annotated[str, _Words(PROGRESS_PARTS)] = "title chapter chapter-left book-left page percent"
+    progress: Annotated[str, PROGRESS_PARTS] = "title chapter chapter-left book-left page percent"
     images: Images = "auto"  # How pictures are drawn. `auto`: by the terminal's abilities.
     pictures: bool = True  # Whether pictures are shown in the text
     # A command that reads aloud, with `{text}` and `{language}`. Empty: one found on this machine.
@@ -119,9 +115,8 @@ def _rule(hint: Any) -> _Rule:
             return _Rule(
                 int, f"a whole number from {limit.low} to {limit.high}", lambda x: limit.low <= x <= limit.high
             )
-        names = limit.allowed
         return _Rule(
-            kind, f"some of these, separated by spaces: {', '.join(names)}", lambda x: set(x.split()) <= {*names}
+            kind, f"some of these, separated by spaces: {', '.join(limit)}", lambda x: set(x.split()) <= {*limit}
         )
     if get_origin(hint) is Literal:
         values = get_args(hint)

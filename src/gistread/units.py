@@ -81,12 +81,9 @@ def ranges_words(numbers: Iterable[int]) -> str:
     return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in ranges(numbers))
 
 
-def bars(counts: Sequence[int], most: int, highest: int = 0) -> str:
-    """A bar for each count, at most `most` bars: more counts share one. A dot stands for 0.
-
-    `highest`: the count of a full bar; 0: the highest of these.
-    """
+def bars(counts: Sequence[int], most: int) -> str:
+    """A bar for each count, at most `most` bars: more counts share one. A dot stands for 0."""
     step = -(-len(counts) // most) or 1
     parts = [sum(counts[at : at + step]) for at in range(0, len(counts), step)]
-    highest = highest or max(parts, default=0)
+    highest = max(parts, default=0)
     return "".join(_BARS[(count * len(_BARS) - 1) // highest] if count else "·" for count in parts)

@@ -91,11 +91,11 @@ class Drawer:
         self.mode = way
         self._kitty = Kitty(write) if way is ImageMode.KITTY else None
 
-    def figure(self, data: bytes, most: tuple[int, int] | None = None) -> Figure:
-        """A small copy for the text, at most `most` pixels (width, height). Raises DrawingError."""
-        picture = unpack(data, most or (_SMALL_PIXELS if self._kitty is None else _TEXT_PIXELS))
+    def figure(self, data: bytes) -> Figure:
+        """A small copy for the text. Raises DrawingError."""
+        picture = unpack(data, _SMALL_PIXELS if self._kitty is None else _TEXT_PIXELS)
         painter = self._painter(picture)
-        picture.pixels.thumbnail(most or _SMALL_PIXELS)
+        picture.pixels.thumbnail(_SMALL_PIXELS)
         return Figure.of(picture.pixels, picture.width, painter)
 
     def enlarged(self, picture: Picture) -> Figure:

@@ -84,13 +84,11 @@ class Books:
         self._indexer: subprocess.Popen[bytes] | None = None
         self._user_data = UserData(paths)
         self.catalogue = Catalogue(paths)
-        self._pace = ReadingSpeed(paths)
-        self._memories = paths.memories
         self.read_by: Mapping[str, BookProgress] = {}  # the longest memory of each book, by the SHA-256 of its text
 
     def entries(self) -> tuple[list[LibraryEntry], str]:
         """Every book, with the sample story if there are few, and a problem of the library or an empty string."""
-        entries, problem = list_entries(self._user_data, self.catalogue, self._pace.words_per_minute)
+        entries, problem = list_entries(self._user_data, self.catalogue, ReadingSpeed(self._paths).words_per_minute)
         story = story_path()
         if len(entries) <= _FEW and all(entry.path != story for entry in entries):
             entries.append(LibraryEntry("The Ferry Bell", ("sample story",), story))
@@ -126,7 +124,7 @@ class Books:
 
     def load_progress(self) -> None:
         with contextlib.suppress(StorageError):
-            self.read_by = furthest_memories(all_memories(self._memories))
+            self.read_by = furthest_memories(all_memories(self._paths.memories))
 
     def locate(self, entry: LibraryEntry, path: Path) -> Path | None:
         """Remember a path that the user gave; None if it is another book. Raises BookError."""

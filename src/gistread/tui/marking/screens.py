@@ -243,6 +243,7 @@ class ExportScreen(ListScreen[ExportFormat]):
     """The formats, with the path in the line above them. `gather` is called in a thread."""
 
     ENTER = "write"
+    FILTERS = False
 
     def __init__(
         self,
@@ -266,9 +267,6 @@ class ExportScreen(ListScreen[ExportFormat]):
         numbered = (first.with_name(f"{first.stem} ({number}){form.suffix}") for number in count(2))
         paths = [first] if form is ExportFormat.OBSIDIAN else chain([first], numbered)
         return next((path for path in paths if not path.exists()), first)
-
-    def rows_for(self, typed: str) -> Sequence[Row[ExportFormat]]:
-        return self.rows
 
     def filtered(self) -> None:
         self._replace = None

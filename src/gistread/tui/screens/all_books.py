@@ -54,6 +54,7 @@ class AllBooksScreen(ListScreen[Opening]):
     BINDINGS = own_keys(*KEYS, priority=True)
     ENTER = "go there"
     TALL = True
+    FILTERS = False
     SPACED = True
 
     def __init__(self, books: Books, asker: LibraryAsker, *, asking: bool, at: Opening | None = None) -> None:
@@ -200,9 +201,6 @@ class AllBooksScreen(ListScreen[Opening]):
             before = self.chosen if self._state.asking and not anew else None
             self.rows, self.note = rows, note
             self.show_rows(before or self.at)
-
-    def rows_for(self, typed: str) -> Sequence[Row[Opening]]:
-        return self.rows
 
     @property
     def nothing(self) -> str:

@@ -63,7 +63,7 @@ class LibraryScreen(Screen[Opening | None]):
     def __init__(
         self, books: Books, services: AppServices, session: Session | None = None, back_to: Opening | None = None
     ) -> None:
-        """`session`: that of the book open behind it. `back_to`: the hit or source to go back to in the list."""
+        """`session`: that of the book open behind it. `back_to`: see `action_library_all`."""
         super().__init__()
         self._session = session
         self._back_to = back_to
@@ -92,7 +92,7 @@ class LibraryScreen(Screen[Opening | None]):
     def on_mount(self) -> None:
         self.reload()
         if self._back_to is not None:
-            self._search_all(asking=False, at=self._back_to)
+            self.action_library_all(False, self._back_to)
 
     def on_resize(self, event: events.Resize) -> None:
         height = event.size.height
@@ -190,14 +190,9 @@ class LibraryScreen(Screen[Opening | None]):
         else:
             self.notify(f"{self._services.key_hint('quit')} quits.")
 
-    def action_library_search(self) -> None:
-        self._search_all(asking=False)
-
-    def action_library_ask(self) -> None:
-        self._search_all(asking=True)
-
     @work
-    async def _search_all(self, *, asking: bool, at: Opening | None = None) -> None:
+    async def action_library_all(self, asking: bool, at: Opening | None = None) -> None:
+        """Search or ask all books. `at`: the hit or source to go back to in the list."""
         from gistread.tui.screens.all_books import AllBooksScreen
 
         opening = await self.app.push_screen_wait(AllBooksScreen(self._books, self._asker, asking=asking, at=at))

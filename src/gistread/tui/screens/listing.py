@@ -123,6 +123,7 @@ class ListScreen(Panel[T | None]):
     ENTER = ""  # What Enter does, in a word; empty: it is plain
     KEYS: ClassVar[tuple[tuple[str, str, str], ...]] = ()  # Keys of the list, as for `own_keys`, shown below it
     LETTERS = False
+    FILTERS = True  # Whether only rows with the words in the line are shown
     SPACED = False  # Whether empty rows stand between the rows
 
     def __init__(
@@ -177,7 +178,7 @@ class ListScreen(Panel[T | None]):
 
     def rows_for(self, typed: str) -> Sequence[Row[T]]:
         """The rows to show for what is typed in the line."""
-        words = folded(typed.casefold()).split()
+        words = folded(typed.casefold()).split() if self.FILTERS else ()
         return [row for row in self.rows if row.key is not None and row.holds(words)] if words else self.rows
 
     @property
@@ -277,8 +278,7 @@ class ListScreen(Panel[T | None]):
 class AskScreen(ListScreen[str]):
     """A list with a line for an answer of one's own. Dismissed with what is typed, or the key of the chosen row."""
 
-    def rows_for(self, typed: str) -> Sequence[Row[str]]:
-        return self.rows
+    FILTERS = False
 
     def action_choose(self) -> None:
         if answer := self.typed or self.chosen:
