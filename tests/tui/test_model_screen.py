@@ -11,7 +11,7 @@ from gistread.engine.model_files import ModelFile
 from gistread.engine.protocol import Trust
 from gistread.memory.check_results import CheckResult
 from gistread.tui.app import GistreadApp
-from gistread.tui.model_rows import Chooser, DownloadRows, Entry, Fetch, ModelRow, Role
+from gistread.tui.model_rows import Chooser, Entry, Fetch, ModelRow, Role
 from gistread.tui.screens.model import ModelScreen
 from tests.tui.books import small_book
 from tests.tui.scripted import SteppedEngine, opened, paths_in, text_of, until
@@ -54,7 +54,7 @@ def listed(
     *, current: str = "", whole: bool = True, tried: dict[Path, CheckResult] | None = None
 ) -> dict[str, list[ModelRow]]:
     """The rows by their headings."""
-    downloads = DownloadRows((ModelRow(Fetch("best"), "best"),), (ModelRow(Fetch("small"), "small"),))
+    downloads = [ModelRow(Fetch("best"), "best")], [ModelRow(Fetch("small"), "small")]
     shown: dict[str, list[ModelRow]] = {}
     heading = ""
     for row in Chooser(Role.READING, current, 8 * GB, None, tried or {}).rows(MODELS, downloads, whole=whole):

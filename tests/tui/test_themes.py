@@ -12,10 +12,8 @@ from gistread.tui.screens.choosing import ThemeScreen
 from gistread.tui.themes import (
     GROUND_ROLES,
     HIGHLIGHTS,
-    MARK_ROLES,
     ROLES,
     TERMINAL_COLORS,
-    TEXT_ROLES,
     Palette,
     contrast,
     packaged_themes,
@@ -25,6 +23,8 @@ from tests.tui.books import small_book
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until
 
 SIZE = (110, 36)
+TEXT_ROLES = ("text", "muted", "accent", "link", "emphasis", "success", "warning", "error")
+MARK_ROLES = ("cursor", "mark", *HIGHLIGHTS)
 THEMES, PROBLEMS = read_themes(packaged_themes())
 COMPUTABLE = [name for name, palette in THEMES.items() if not palette.terminal]
 

@@ -73,10 +73,8 @@ class GistreadApp(App[None]):
         self.failure: GistreadError | None = None  # why the named book cannot be opened, if that ended the app
         self._first = book
         self._tour = tour  # whether the first book is shown with the tour
-        self._palettes, self._problems = themes.read_themes(themes.packaged_themes(), paths.themes)
         keymap, key_problems = commands.check_keys(config.keys)
-        self._problems += key_problems
-        self._register_themes()
+        self._problems = self._read_themes() + key_problems
         self._set_first_theme()
         colors = None if self.no_color else self.console.color_system or "standard"
         self.services = AppServices(
@@ -165,8 +163,7 @@ class GistreadApp(App[None]):
 
     def action_choose_theme(self) -> None:
         """Read the themes again first, so that one can be edited while it is shown."""
-        self._palettes, problems = themes.read_themes(themes.packaged_themes(), self.paths.themes)
-        self._register_themes()
+        problems = self._read_themes()
         before = self.theme if self.theme in self._palettes else themes.DEFAULT
         self.theme = before
         self.mutate_reactive(GistreadApp.theme)  # its file may have changed
@@ -206,9 +203,12 @@ class GistreadApp(App[None]):
                 await asyncio.wait_for(self.reading.close(), QUIT_S)
         os._exit(128 + signal.SIGHUP)
 
-    def _register_themes(self) -> None:
+    def _read_themes(self) -> list[str]:
+        """Read all themes, and return a line for each invalid file."""
+        self._palettes, problems = themes.read_themes(themes.packaged_themes(), self.paths.themes)
         for one in self._palettes.values():
             self.register_theme(one.theme())
+        return problems
 
     def _set_first_theme(self) -> None:
         """Set the theme before the app runs: a later change would parse every style sheet again."""

@@ -27,7 +27,7 @@ from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, get, m
 from gistread.engine.llama.machine import free_disk_bytes
 from gistread.engine.model_text import entry_facts, fit_text, plan_lines, progress_text, share_of
 from gistread.errors import GistreadError
-from gistread.tui.model_rows import DownloadRows, Fetch, ModelRow
+from gistread.tui.model_rows import Fetch, ModelRow
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.services import AppServices
 from gistread.units import format_duration, format_size
@@ -84,15 +84,15 @@ class ModelDownloads:
         self._catalogue = await asyncio.to_thread(read_catalogue)
         self._machine = await asyncio.to_thread(this_machine)
 
-    def rows(self, words: int) -> DownloadRows:
-        """The models to download, for a book of so many words; none before `prepare`."""
+    def rows(self, words: int) -> tuple[list[ModelRow], list[ModelRow]]:
+        """(unfinished and recommended, other) models for a book of so many words; before `prepare`, unfinished ones."""
         first, others = list[ModelRow](), list[ModelRow]()
         if (download := self._download) is not None:
             keys = "Enter: pause or stop" if download.running else "Enter: resume or discard"
             told = f"{download.problem}\n{download.plan.host} · {keys}".lstrip()
             first.append(ModelRow(Fetch(download.plan.spec), download.plan.name, download.words, detail=told))
         if self._catalogue is None or self._machine is None:
-            return DownloadRows(tuple(first))
+            return first, others
         best = recommend(self._catalogue.entries, self._machine)
         for entry in self._catalogue.entries:
             is_here = (self._folder / Path(entry.file).name).exists()
@@ -100,7 +100,7 @@ class ModelDownloads:
                 continue
             reason = best.reason if best is not None and best.entry == entry else ""
             (first if reason else others).append(_row(entry, self._machine, reason, words))
-        return DownloadRows(tuple(first), tuple(others))
+        return first, others
 
     @property
     def note(self) -> str:

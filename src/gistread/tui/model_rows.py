@@ -46,14 +46,6 @@ class ModelRow(Row[ModelKey]):
 
 
 @dataclass(frozen=True, slots=True)
-class DownloadRows:
-    """Models to download."""
-
-    first: tuple[ModelRow, ...] = ()  # Unfinished ones, and the one recommended for this machine
-    others: tuple[ModelRow, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Chooser:
     """What the rows are made from."""
 
@@ -63,8 +55,14 @@ class Chooser:
     starter: Path | None
     checked: Mapping[Path, CheckResult] = field(default_factory=dict)
 
-    def rows(self, models: Iterable[ModelFile], downloads: DownloadRows, *, whole: bool) -> list[Row[ModelKey]]:
-        """The rows under their headings. Unless `whole`, only those that most people want."""
+    def rows(
+        self, models: Iterable[ModelFile], downloads: tuple[list[ModelRow], list[ModelRow]], *, whole: bool
+    ) -> list[Row[ModelKey]]:
+        """The rows under their headings. Unless `whole`, only those that most people want.
+
+        `downloads`: (unfinished and recommended, other) models to download.
+        """
+        recommended, others = downloads
         rows: dict[Availability, list[ModelRow]] = {standing: [] for standing in Availability}
         for model in sorted(models, key=lambda model: (model.path != self.starter, model.name.casefold(), model.path)):
             standing, row = self._row(model)
@@ -74,7 +72,7 @@ class Chooser:
             current = [_current(ModelRow(self.current, self.current, "on a server"))]
         ready = [row for row in rows[Availability.READY] if not row.is_current]
         unfit = (row for row in rows[Availability.TOO_LARGE] + rows[Availability.UNUSABLE] if not row.is_current)
-        others = [*downloads.others, *unfit]
+        others = [*others, *unfit]
         if not whole:
             others, ready = ready[_SHOWN_AT_FIRST:] + others, ready[:_SHOWN_AT_FIRST]
             if others:
@@ -84,7 +82,7 @@ class Chooser:
         found: dict[str, Sequence[ModelRow]] = {
             "In use": current,
             "On this machine": ready,
-            "Recommended for this machine": downloads.first,
+            "Recommended for this machine": recommended,
             "Other models": others,
             heading: [_current(without) if not self.current and self.role is not Role.READING else without],
         }

@@ -26,7 +26,12 @@ NEEDED = {
     "warning": "something to look at",
     "error": "something is wrong",
 }
-HIGHLIGHTS = ("highlight-yellow", "highlight-green", "highlight-blue", "highlight-red")  # backgrounds of highlights
+HIGHLIGHTS = {  # Backgrounds of highlights: the hue that tints them, and the terminal's colour for them
+    "highlight-yellow": ("#e0b400", "yellow"),
+    "highlight-green": ("#2fa84f", "green"),
+    "highlight-blue": ("#3a8fd0", "cyan"),
+    "highlight-red": ("#d0527f", "magenta"),
+}
 # Optional roles and their purpose.
 DERIVED = {
     "link": "words that lead somewhere; else accent",
@@ -39,23 +44,13 @@ DERIVED = {
     "highlight-red": "mostly red",
 }
 ROLES = (*NEEDED, *DERIVED)
-
-TEXT_ROLES = ("text", "muted", "accent", "link", "emphasis", "success", "warning", "error")
 GROUND_ROLES = ("background", "surface", "panel")
-MARK_ROLES = ("cursor", "mark", *HIGHLIGHTS)
 TERMINAL_COLORS = (
     *("default", "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"),
     *("bright-black", "bright-red", "bright-green", "bright-yellow"),
     *("bright-blue", "bright-magenta", "bright-cyan", "bright-white"),
 )
 
-_HUES = {
-    "highlight-yellow": "#e0b400",
-    "highlight-green": "#2fa84f",
-    "highlight-blue": "#3a8fd0",
-    "highlight-red": "#d0527f",
-}
-_TERMINAL_HIGHLIGHTS = dict(zip(HIGHLIGHTS, ("yellow", "green", "cyan", "magenta"), strict=True))
 _LEAST_CONTRAST = 7.0
 _FAINT_CONTRAST = 4.6
 # Textual would derive these from primary and foreground by blending, which loses the checked contrast.
@@ -150,13 +145,11 @@ def contrast(first: str, second: str) -> float:
 
 
 def _highlight(role: str, ground: str, text: str) -> str:
+    hue, of_terminal = HIGHLIGHTS[role]
     if not (ground.startswith("#") and text.startswith("#")):
-        return _TERMINAL_HIGHLIGHTS[role]
-    for strength in range(45, 5, -5):
-        tint = _blended(ground, _HUES[role], strength / 100)
-        if contrast(tint, text) >= _LEAST_CONTRAST:
-            return tint
-    return ground
+        return of_terminal
+    tints = (_blended(ground, hue, strength / 100) for strength in range(45, 5, -5))
+    return next((tint for tint in tints if contrast(tint, text) >= _LEAST_CONTRAST), ground)
 
 
 def _faint(colors: Mapping[str, str]) -> str:
@@ -164,11 +157,8 @@ def _faint(colors: Mapping[str, str]) -> str:
     grounds = [colors[role] for role in (*GROUND_ROLES, "cursor")]
     if not all(color.startswith("#") for color in (muted, *grounds)):
         return muted
-    for strength in range(60, 0, -2):
-        tint = _blended(muted, background, strength / 100)
-        if all(contrast(tint, ground) >= _FAINT_CONTRAST for ground in grounds):
-            return tint
-    return muted
+    tints = (_blended(muted, background, strength / 100) for strength in range(60, 0, -2))
+    return next((tint for tint in tints if all(contrast(tint, one) >= _FAINT_CONTRAST for one in grounds)), muted)
 
 
 def _blended(first: str, second: str, share: float) -> str:
@@ -228,20 +218,15 @@ def _read_folder(folder: Path, earlier: Mapping[str, Palette], problems: list[st
             base = table.get("extends")
             if base is not None and base not in earlier:
                 raise ValueError(f"it extends unknown theme {base!r}. Themes: {', '.join(sorted(earlier))}.")
-            name = _name(table, path)
+            name = table.get("name", path.stem)
+            if not isinstance(name, str) or not _NAME.fullmatch(name):
+                raise ValueError("the name may have letters, digits and dashes only.")
             found[name] = _palette(name, table, earlier[base] if base is not None else None)
         except OSError as error:
             problems.append(f"Theme {path.name}: {error.strerror or error}.")
         except (ValueError, TypeError) as error:  # TOML's error and that of UTF-8 are among them
             problems.append(f"Theme {path.name}: {error}")
     return found
-
-
-def _name(table: Mapping[str, Any], path: Path) -> str:
-    name = table.get("name", path.stem)
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError("the name may have letters, digits and dashes only.")
-    return name
 
 
 def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palette:
@@ -278,6 +263,6 @@ def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palet
 
 def _inherited(role: str, own: Mapping[str, str]) -> bool:
     derived_from = {"link": "accent", "emphasis": "text", "on-mark": "text", "faint": "muted"}
-    if role in DERIVED and role in MARK_ROLES:
+    if role in HIGHLIGHTS:
         return not {"background", "text", "on-mark"} & set(own)
     return derived_from.get(role, "") not in own
