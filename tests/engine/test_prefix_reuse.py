@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,16 @@ async def test_continued_answers_reuse_the_whole_state(model: TinyModel, start: 
         assert usage.reused == len(first.held)
         expected.check(second, usage)
         expected.check(first, await ask(engine, first))
+
+
+async def test_only_the_common_beginning_of_questions_is_prepared(model: TinyModel, start: StartEngine) -> None:
+    dice, engine = random.Random(6), await start(model.path)
+    common = passage(dice, 60) + " "
+    question = model.fresh.clear_question(dice, begin=common)
+    prepared = await engine.prepare((replace(question.prompt[0], cacheable_prefix=len(common)),))
+    usage = await ask(engine, question)
+    assert 0 < usage.reused == prepared.prefilled < len(question.tokens)
+    assert usage.prefilled == len(question.tokens) - usage.reused
 
 
 @on_attention

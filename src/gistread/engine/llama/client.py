@@ -174,7 +174,8 @@ class LlamaEngine(SupervisedWorker):
         return Choice(answer.index, answer.probability, answer.usage)
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
-        return (await self._answer(messages.Generate(prompt, Sampling(max_tokens=1), priority), messages.Done)).usage
+        request = messages.Generate(prompt, Sampling(max_tokens=1), priority, only_warms=True)
+        return (await self._answer(request, messages.Done)).usage
 
 
 def _read_rates(path: Path) -> dict[str, Any]:

@@ -38,6 +38,7 @@ class Generate:
     prompt: tuple[Message, ...]
     sampling: Sampling
     priority: Priority
+    only_warms: bool = False  # Whether only the KV state of the cacheable beginning matters, not the text
     id: int = 0
 
 

@@ -161,6 +161,8 @@ def _request(model: LoadedModel, message: messages.Generate | messages.Choose) -
         case messages.Generate():
             max_tokens, stop = message.sampling.max_tokens, message.sampling.stop
             sampler = FreeSampler(weights, message.sampling)
+            if message.only_warms and cacheable:
+                prompt = prompt[:cacheable]
     if len(prompt) + max_tokens > model.context_tokens:
         raise PromptTooLongError(len(prompt), max_tokens, model.context_tokens)
     return ScheduledRequest(
