@@ -1,13 +1,14 @@
 """Partial downloads are resumed for the same file only, and other files are left alone."""
 
 import asyncio
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gistread.engine.fetching.download import DownloadStep, download
-from gistread.engine.fetching.partial_file import PartialFile
+from gistread.engine.fetching.partial_file import PartialFile, discard_download
 from gistread.errors import FetchError, StorageError
 from tests.engine.fetching.downloads import Downloads
 from tests.engine.fetching.server import (
@@ -29,6 +30,27 @@ def test_a_killed_download_is_resumed_and_verified(downloads: Downloads, gguf: b
     assert downloads.run() == gguf
     assert downloads.sent[-1] == (here, len(gguf) - here)
     assert DownloadStep.CHECKING in {progress.step for progress in downloads.told}
+
+
+def test_a_download_begun_by_0_2_is_resumed(downloads: Downloads, gguf: bytes) -> None:
+    begun_by_0_2(downloads.folder, gguf[:50_000], sha256(gguf))
+    assert downloads.run() == gguf
+    assert downloads.sent == [(50_000, len(gguf) - 50_000)]
+    assert [path.name for path in downloads.folder.iterdir()] == ["tiny.gguf"]
+
+
+def test_another_file_begun_by_0_2_is_left_until_it_is_discarded(downloads: Downloads, gguf: bytes) -> None:
+    begun_by_0_2(downloads.folder, gguf[:50_000], "0" * 64)
+    assert downloads.run() == gguf
+    assert downloads.sent == [(0, len(gguf))]
+    discard_download(downloads.folder, "tiny.gguf")
+    assert [path.name for path in downloads.folder.iterdir()] == ["tiny.gguf"]
+
+
+def begun_by_0_2(folder: Path, data: bytes, checksum: str) -> None:
+    folder.mkdir()
+    (folder / "tiny.gguf.part").write_bytes(data)
+    (folder / "tiny.gguf.part.json").write_text(json.dumps({"source": "", "etag": "", "sha256": checksum}))
 
 
 async def _cancelled_in_the_middle(downloads: Downloads) -> None:

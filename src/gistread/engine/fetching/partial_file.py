@@ -10,6 +10,8 @@ from io import FileIO
 from pathlib import Path
 from typing import Self
 
+import orjson
+
 from gistread.engine.llama.machine import free_disk_bytes
 from gistread.engine.model_search import plain_name
 from gistread.errors import FetchError, StorageError
@@ -21,8 +23,19 @@ _LEAVE_FREE_BYTES = 64_000_000
 
 
 def partial_path(folder: Path, name: str, sha256: str) -> Path:
-    """The path of the incomplete file. With the checksum in its name, only the same file resumes it."""
-    return folder / f"{name}.{sha256[:12]}.part"
+    """The path of the incomplete file. With the checksum in its name, only the same file resumes it.
+
+    A download begun by 0.2 keeps its path, `NAME.part`, with the checksum in `NAME.part.json`.
+    """
+    path, begun = folder / f"{name}.{sha256[:12]}.part", folder / f"{name}.part"
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+        if not path.exists() and orjson.loads(_state_of(begun).read_bytes())["sha256"] == sha256:
+            return begun
+    return path
+
+
+def _state_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.json")
 
 
 class PartialFile:
@@ -72,11 +85,13 @@ class PartialFile:
             raise StorageError(f"{target} exists already and is another file.", "Move it away first.")
         with self._storing():
             self.path.rename(target)
+            _state_of(self.path).unlink(missing_ok=True)
         self._file.close()
 
     def discard(self) -> None:
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
+            _state_of(self.path).unlink(missing_ok=True)
         self._file.close()
 
     def _open(self) -> FileIO:
