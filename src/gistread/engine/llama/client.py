@@ -1,21 +1,26 @@
-"""The local engine: an `Engine` over one GGUF file, run by a worker process."""
+"""The local engine: an `Engine` over one GGUF file.
+
+A worker process has the model. A lost one is started again for the requests that it had, or gets.
+"""
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
+from gistread.engine.concurrency import Observable, SingleFlight
 from gistread.engine.llama import messages
 from gistread.engine.llama.fast_copy import FAST
 from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
 from gistread.engine.llama.gguf import read_header
-from gistread.engine.llama.supervisor import SupervisedWorker
+from gistread.engine.llama.messages import Cancel, Delta
 from gistread.engine.llama.token_counter import TokenCounter, read_counter
-from gistread.engine.llama.worker_process import LostWhileLoadingError
+from gistread.engine.llama.worker_process import LostWhileLoadingError, WorkerProcess
 from gistread.engine.model_files import check_writes_text
 from gistread.engine.protocol import (
     GREEDY,
@@ -23,6 +28,8 @@ from gistread.engine.protocol import (
     Choice,
     Completion,
     EngineInfo,
+    EngineState,
+    Phase,
     Priority,
     Prompt,
     Rates,
@@ -34,15 +41,27 @@ from gistread.engine.protocol import (
     check_options,
     final_completion,
 )
+from gistread.errors import EngineError, GistreadError, PromptTooLongError
 from gistread.paths import MEASUREMENTS, SNAPSHOTS, WEIGHTS
 from gistread.prompts import TRAINED
 from gistread.store.files import make_folder, replace_file
 
+_MAX_ATTEMPTS = 2
+_SEE_LOG = "Choose another model, or see the log (`gistread paths`)."
 _THINKING_TOKENS = 2048  # Room for a thought that was cut off
 
+Answer = TypeVar("Answer", bound=messages.Answer)
 
-class LlamaEngine(SupervisedWorker):
-    """An `Engine` (see `engine/protocol.py`) over one GGUF file."""
+
+@dataclass(eq=False, slots=True)
+class _Pending:
+    request: messages.Request
+    replies: asyncio.Queue[messages.Reply | StreamRestarted | GistreadError] = field(default_factory=asyncio.Queue)
+    attempts: int = 0
+
+
+class LlamaEngine(Observable):
+    """An `Engine` (see `engine/protocol.py`) over one GGUF file. The first request loads the model too."""
 
     def __init__(
         self,
@@ -59,71 +78,56 @@ class LlamaEngine(SupervisedWorker):
         `cache`: directory of rates and fast copies; None: there are none.
         `snapshots`: directory of prompt cache files; by default a folder in `cache`.
         """
-        super().__init__(log)
+        super().__init__()
         self._path = model_path
         self._name = name
         self._adapter = adapter
         self._options = options
+        self._log = log
         self._cache = cache
         self._snapshots = snapshots or (cache / SNAPSHOTS if cache else None)
         self._setup = ""  # Begins with the fingerprint and names all that the speed depends on
         self._stored_rates: Rates | None = None
         self._counter: asyncio.Task[TokenCounter | None] | None = None  # Being read, or read
+        self._info: EngineInfo | None = None
+        self._rates: dict[Phase, float] = {}  # Tokens a second
+        self._worker: WorkerProcess | None = None
+        self._lost = ""  # Why the last worker ended unexpectedly
+        self._start = SingleFlight(self._start_worker, "engine-start")
+        self._pending: dict[int, _Pending] = {}
+        self._ids = itertools.count(1)
 
     @property
     def info(self) -> EngineInfo:
+        """Raises EngineError before the model is loaded."""
+        if self._info is None:
+            raise EngineError("The model is not loaded yet.")
         # Those of earlier runs stay, so that equal questions show equal text.
-        return replace(super().info, rates=self._stored_rates or self._measured_rates())
+        return replace(self._info, rates=self._stored_rates or self._measured_rates())
+
+    @property
+    def worker_pid(self) -> int | None:
+        return self._worker.pid if self._worker else None
+
+    async def start(self) -> EngineInfo:
+        """Load the model. Idempotent. Raises EngineError."""
+        if self._info is None or self._worker is None or self._start.under_way:
+            await self._start.wait()
+        return self.info
 
     async def close(self) -> None:
-        await super().close()
+        """End the process and fail running requests. Idempotent."""
+        if not self._start.closed:
+            await self._start.close()
+            await self._end_worker()
+            self._fail(EngineError("The engine has been closed."))
+            self.publish(EngineState(Phase.STOPPED))
         if self._cache is not None and (rates := self._measured_rates()) is not None:
             path = self._cache / MEASUREMENTS
             known = _read_rates(path) | {self._setup: [rates.prefill, rates.decode]}
             with contextlib.suppress(OSError):
                 make_folder(path.parent)
                 replace_file(path, orjson.dumps(known, option=orjson.OPT_INDENT_2))
-
-    async def _load_model(self) -> EngineInfo:
-        header = await asyncio.to_thread(read_header, self._path, self._adapter)
-        check_writes_text(header)
-        loaded = await self._load()
-        weights = f"{FAST} copy of {header.quantization}" if loaded.is_copy else header.quantization
-        threads = loaded.placement.threads
-        self._setup = f"{header.fingerprint} {weights}, {loaded.device}, {threads} threads, {loaded.library}"
-        if self._cache is not None:
-            match _read_rates(self._cache / MEASUREMENTS).get(self._setup):
-                case [float(prefill), float(decode)] if prefill > 0 and decode > 0:
-                    self._stored_rates = Rates(prefill, decode)
-        return EngineInfo(
-            name=self._name or header.name,
-            fingerprint=header.fingerprint,
-            context_tokens=loaded.context_tokens,
-            device=loaded.device,
-            parallel=loaded.parallel,
-            weights=weights,
-            placement=loaded.placement,
-            has_template=bool(header.chat_template),
-            wording=TRAINED if self._adapter else "",
-        )
-
-    async def _load(self) -> messages.Loaded:
-        """Load the model or its fast copy, trying smaller layouts if the process dies."""
-        message = messages.Load(
-            str(self._path),
-            self._options,
-            cache_directory=str(self._snapshots or ""),
-            adapter=str(self._adapter or ""),
-            copies=str(self._cache / WEIGHTS) if self._cache else "",
-        )
-        while True:
-            worker = await self._new_worker()
-            try:
-                return await worker.load(message)
-            except LostWhileLoadingError as error:
-                if error.next_layout is None:
-                    raise
-                message = replace(message, first_layout=error.next_layout)
 
     async def count(self, text: str) -> int:
         """Count tokens; without the model if it is not loaded and its vocabulary is supported."""
@@ -176,6 +180,162 @@ class LlamaEngine(SupervisedWorker):
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         request = messages.Generate(prompt, Sampling(max_tokens=1), priority, only_warms=True)
         return (await self._answer(request, messages.Done)).usage
+
+    def _measured_rates(self) -> Rates | None:
+        """How fast the latest requests were worked on; None if there were none."""
+        prefill, decode = self._rates.get(Phase.PREFILL), self._rates.get(Phase.DECODE)
+        return Rates(prefill, decode) if prefill and decode else None
+
+    async def _load_model(self) -> EngineInfo:
+        header = await asyncio.to_thread(read_header, self._path, self._adapter)
+        check_writes_text(header)
+        loaded = await self._load()
+        weights = f"{FAST} copy of {header.quantization}" if loaded.is_copy else header.quantization
+        threads = loaded.placement.threads
+        self._setup = f"{header.fingerprint} {weights}, {loaded.device}, {threads} threads, {loaded.library}"
+        if self._cache is not None:
+            match _read_rates(self._cache / MEASUREMENTS).get(self._setup):
+                case [float(prefill), float(decode)] if prefill > 0 and decode > 0:
+                    self._stored_rates = Rates(prefill, decode)
+        return EngineInfo(
+            name=self._name or header.name,
+            fingerprint=header.fingerprint,
+            context_tokens=loaded.context_tokens,
+            device=loaded.device,
+            parallel=loaded.parallel,
+            weights=weights,
+            placement=loaded.placement,
+            has_template=bool(header.chat_template),
+            wording=TRAINED if self._adapter else "",
+        )
+
+    async def _load(self) -> messages.Loaded:
+        """Load the model or its fast copy, trying smaller layouts if the process dies."""
+        message = messages.Load(
+            str(self._path),
+            self._options,
+            cache_directory=str(self._snapshots or ""),
+            adapter=str(self._adapter or ""),
+            copies=str(self._cache / WEIGHTS) if self._cache else "",
+        )
+        while True:
+            await self._end_worker()
+            self._worker = await WorkerProcess.start(self._log, self._on_event, self._on_lost)
+            try:
+                return await self._worker.load(message)
+            except LostWhileLoadingError as error:
+                if error.next_layout is None:
+                    raise
+                message = replace(message, first_layout=error.next_layout)
+
+    async def _end_worker(self) -> None:
+        """End the process, which frees its memory."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            await worker.end()
+
+    async def _start_worker(self) -> None:
+        lost, self._lost = self._lost, ""
+        notice = f"The model's process ended ({lost}) and is being restarted." if lost else ""
+        for pending in self._pending.values():
+            pending.replies.put_nowait(StreamRestarted(notice))
+        self.publish(EngineState(Phase.LOADING, fraction=0.0, notice=notice, is_fault=bool(lost)))
+        try:
+            self._info = await self._load_model()
+            if self.worker_pid is None:
+                raise EngineError("The model's process ended as soon as the model was loaded.", _SEE_LOG)
+        except asyncio.CancelledError:
+            await self._end_worker()
+            self.publish(EngineState(Phase.STOPPED))
+            raise
+        except GistreadError as error:
+            await self._end_worker()
+            self._fail(error)
+            self.publish(EngineState(Phase.FAILED, notice=error.message))
+            raise
+        self.publish(EngineState(Phase.IDLE, notice=notice, is_fault=bool(lost)))
+        for pending in self._pending.values():
+            self._submit(pending)
+
+    def _on_event(self, event: messages.Event) -> None:
+        match event:
+            case messages.Status():
+                if self._state.phase is not Phase.LOADING:  # The worker is idle before the load has finished here.
+                    if event.tokens_per_s:
+                        self._rates[event.phase] = event.tokens_per_s
+                    self.publish(EngineState(event.phase, event.fraction, event.tokens_per_s, event.priority))
+            case messages.LoadProgress():
+                self.publish(replace(self._state, phase=Phase.LOADING, fraction=event.fraction))
+            case messages.LoadAttempt():
+                self.publish(EngineState(Phase.LOADING, fraction=0.0, notice=event.notice or self._state.notice))
+            case messages.Loaded() | messages.LoadFailed():
+                pass
+            case reply:
+                if pending := self._pending.get(reply.id):
+                    pending.replies.put_nowait(reply)
+
+    def _on_lost(self, worker: WorkerProcess, reason: str) -> None:
+        if worker is not self._worker or self._start.under_way:  # the start under way reports it
+            return
+        self._worker = None
+        self._lost = reason
+        self._fail(
+            EngineError(f"The model's process ended twice on the same request ({reason}).", _SEE_LOG), _MAX_ATTEMPTS
+        )
+        if self._pending:
+            self._start.begin()
+        else:
+            notice = f"The model's process ended ({reason}). The next request starts it again."
+            self.publish(EngineState(Phase.STOPPED, notice=notice, is_fault=True))
+
+    def _fail(self, error: GistreadError, attempts: int = 0) -> None:
+        for pending in tuple(self._pending.values()):
+            if pending.attempts >= attempts:
+                del self._pending[pending.request.id]
+                pending.replies.put_nowait(error)
+
+    async def _ask(self, request: messages.Request) -> AsyncGenerator[Delta | messages.Answer | StreamRestarted]:
+        """Send a request and yield its replies; its id is set here. Raises PromptTooLongError, EngineError."""
+        await self.start()
+        pending = _Pending(replace(request, id=next(self._ids)))
+        self._pending[pending.request.id] = pending
+        self._submit(pending)
+        ended = False
+        try:
+            while not ended:
+                reply = await pending.replies.get()
+                ended = not isinstance(reply, Delta | StreamRestarted)
+                match reply:
+                    case GistreadError():
+                        raise reply
+                    case messages.TooLong():
+                        raise PromptTooLongError(reply.prompt_tokens, reply.answer_tokens, reply.context_tokens)
+                    case messages.Failed():
+                        raise EngineError(f"The model failed: {reply.message}.")
+                    case messages.Cancelled():
+                        pass
+                    case _:
+                        yield reply
+        finally:
+            self._pending.pop(pending.request.id, None)
+            if not ended:
+                self._send(Cancel(pending.request.id))
+
+    async def _answer(self, request: messages.Request, kind: type[Answer]) -> Answer:
+        """Send a request that has a single answer, of this kind. Raises as `_ask`."""
+        async with contextlib.aclosing(self._ask(request)) as replies:
+            async for reply in replies:
+                if isinstance(reply, kind):
+                    return reply
+        raise EngineError("The model ended without an answer.")
+
+    def _send(self, message: messages.Request | messages.Command) -> None:
+        if self._worker is not None:
+            self._worker.send(message)
+
+    def _submit(self, pending: _Pending) -> None:
+        pending.attempts += 1
+        self._send(pending.request)
 
 
 def _read_rates(path: Path) -> dict[str, Any]:
