@@ -28,7 +28,7 @@ from gistread.engine.protocol import (
     StreamRestarted,
     TextDelta,
     Usage,
-    final_completion,
+    first_of,
 )
 from gistread.errors import PromptTooLongError
 
@@ -149,7 +149,7 @@ class FakeEngine:
     async def complete(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
-        return await final_completion(self.stream(prompt, sampling, priority))
+        return await first_of(self.stream(prompt, sampling, priority), Completion)
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         return await self._chosen("choose", prompt, options, priority)

@@ -8,10 +8,11 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from gistread.errors import EngineError, NoChoiceError
 
+T = TypeVar("T")
 Role = Literal["system", "user", "assistant"]
 
 
@@ -220,6 +221,7 @@ class Engine(Protocol):
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
         """The final `Completion` of `stream`."""
+        return await first_of(self.stream(prompt, sampling, priority), Completion)
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         """Constrain the model to one of these distinct options (D3). NoChoiceError if a server's reply names none."""
@@ -235,11 +237,11 @@ async def choose_or(
         return Choice(default, None, NO_USAGE)
 
 
-async def final_completion(events: AsyncGenerator[StreamEvent, None]) -> Completion:
-    """The last event of a stream. Raises EngineError if there is none."""
+async def first_of(events: AsyncGenerator[object, None], kind: type[T]) -> T:
+    """The first event of this kind. Raises EngineError if there is none."""
     async with aclosing(events):
         async for event in events:
-            if isinstance(event, Completion):
+            if isinstance(event, kind):
                 return event
     raise EngineError("The model ended without an answer.")
 

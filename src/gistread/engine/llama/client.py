@@ -27,6 +27,7 @@ from gistread.engine.protocol import (
     NO_USAGE,
     Choice,
     Completion,
+    Engine,
     EngineInfo,
     EngineState,
     Phase,
@@ -39,7 +40,7 @@ from gistread.engine.protocol import (
     TextDelta,
     Usage,
     check_options,
-    final_completion,
+    first_of,
 )
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 from gistread.paths import MEASUREMENTS, SNAPSHOTS, WEIGHTS
@@ -60,8 +61,8 @@ class _Pending:
     attempts: int = 0
 
 
-class LlamaEngine(Observable):
-    """An `Engine` (see `engine/protocol.py`) over one GGUF file. The first request loads the model too."""
+class LlamaEngine(Observable, Engine):
+    """A model over one GGUF file. The first request loads the model too."""
 
     def __init__(
         self,
@@ -166,11 +167,6 @@ class LlamaEngine(Observable):
             if not (may_be_cut and room):
                 yield Completion(done.text, done.finish, spent)
                 return
-
-    async def complete(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
-    ) -> Completion:
-        return await final_completion(self.stream(prompt, sampling, priority))
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         check_options(options)
@@ -323,11 +319,7 @@ class LlamaEngine(Observable):
 
     async def _answer(self, request: messages.Request, kind: type[Answer]) -> Answer:
         """Send a request that has a single answer, of this kind. Raises as `_ask`."""
-        async with contextlib.aclosing(self._ask(request)) as replies:
-            async for reply in replies:
-                if isinstance(reply, kind):
-                    return reply
-        raise EngineError("The model ended without an answer.")
+        return await first_of(self._ask(request), kind)
 
     def _send(self, message: messages.Request | messages.Command) -> None:
         if self._worker is not None:

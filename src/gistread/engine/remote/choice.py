@@ -3,13 +3,14 @@
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gistread import prompts
-from gistread.engine.protocol import NO_USAGE, Choice, Message, Prompt, Sampling
+from gistread.engine.protocol import NO_USAGE, Choice, Message, Priority, Prompt, Sampling
 from gistread.engine.remote.chat import ChatRequest
 from gistread.engine.remote.failures import RequestRefusedError
-from gistread.engine.remote.requester import Ask
+from gistread.engine.remote.requester import Requester
 from gistread.errors import NoChoiceError
 
 _MOST_MISSES = 2  # Replies outside the schema after which it is no longer sent
@@ -17,37 +18,39 @@ _CHOICE = "choice"
 _TRIMMED = " \t\r\n\"'`*_.,:;!()“”‘’«»"
 
 
+@dataclass(eq=False, slots=True)
 class Chooser:
-    def __init__(self) -> None:
-        self._takes_schema = True
-        self._misses = 0
+    requester: Requester
+    takes_schema: bool = True
+    misses: int = 0
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], ask: Ask) -> Choice:
-        """Choose one of the options (distinct, not empty). Raises NoChoiceError, and as `ask`."""
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority) -> Choice:
+        """Choose one of the options (distinct, not empty). Raises NoChoiceError, and as `Requester.ask`."""
         if len(options) == 1:
             return Choice(0, 1.0, NO_USAGE)
         # Enough tokens for any option: no token is shorter than a byte. Weak models pad JSON with white space.
         sampling = Sampling(max_tokens=max(len(json.dumps(option).encode()) for option in options) + 96)
         usage = NO_USAGE
-        if self._takes_schema:
+        if self.takes_schema:
             try:
-                reply = await ask(ChatRequest(prompt, sampling, _schema(options)))
+                reply = await self.requester.ask(ChatRequest(prompt, sampling, _schema(options)), priority)
             except RequestRefusedError as refusal:
                 if refusal.status not in (400, 404, 422, 501) or refusal.is_too_long:
                     raise
-                self._takes_schema = False
+                self.takes_schema = False
             else:
                 usage += reply.usage
                 index = match_option(reply.text, options)
                 if index is not None:
                     return Choice(index, None, usage)
-                self._misses += 1
-                self._takes_schema = self._misses < _MOST_MISSES
+                self.misses += 1
+                self.takes_schema = self.misses < _MOST_MISSES
         listed = " ".join(options) if not any(" " in option for option in options) else "\n" + "\n".join(options)
         task = prompts.load("server_choice").fill(options=listed)
         for _ in range(2):
             *before, last = prompt
-            reply = await ask(ChatRequest((*before, Message(last.role, f"{last.content}\n\n{task}")), sampling))
+            asked = (*before, Message(last.role, f"{last.content}\n\n{task}"))
+            reply = await self.requester.ask(ChatRequest(asked, sampling), priority)
             usage += reply.usage
             index = match_option(reply.text, options)
             if index is not None:

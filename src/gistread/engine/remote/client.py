@@ -11,6 +11,7 @@ from gistread.engine.protocol import (
     NO_USAGE,
     Choice,
     Completion,
+    Engine,
     EngineInfo,
     EngineState,
     Message,
@@ -21,14 +22,12 @@ from gistread.engine.protocol import (
     StreamEvent,
     Usage,
     check_options,
-    final_completion,
 )
 from gistread.engine.remote import discovery
 from gistread.engine.remote.address import ServerAddress, find_key, key_hint, named_fingerprint
 from gistread.engine.remote.chat import Chat, ChatRequest, estimate, estimate_prompt
 from gistread.engine.remote.choice import Chooser
 from gistread.engine.remote.connection import Connection
-from gistread.engine.remote.discovery import Dialect
 from gistread.engine.remote.failures import Retrier, RetryPolicy
 from gistread.engine.remote.requester import Activity, Reply, Requester, RequestSlots
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
@@ -39,13 +38,12 @@ _HELLO = (Message("user", "Say yes."),)  # Loads the model, and shows a wrong ke
 @dataclass(frozen=True, slots=True)
 class _Server:
     info: EngineInfo
-    dialect: Dialect
     requester: Requester
     chooser: Chooser
 
 
-class RemoteEngine(Activity):
-    """An `Engine` (see `engine/protocol.py`) on a server. `start` discovers its program and model."""
+class RemoteEngine(Activity, Engine):
+    """A model on a server. `start` discovers its program and model."""
 
     def __init__(
         self,
@@ -122,7 +120,7 @@ class RemoteEngine(Activity):
             chat = Chat(connection, f"{found.base}/chat/completions", found.model, dialect)
             window = min(filter(None, (found.context_tokens, self._window)), default=dialect.default_window)
             requester = Requester(chat, slots, retrier, self, window)
-            await requester.with_priority(Priority.INTERACTIVE)(ChatRequest(_HELLO, Sampling(1), only_warms=True))
+            await requester.ask(ChatRequest(_HELLO, Sampling(1), only_warms=True), Priority.INTERACTIVE)
             reported = await discovery.loaded_window(connection, found) or found.context_tokens
         window = min(filter(None, (reported, self._window)), default=dialect.default_window)
         requester.window = window
@@ -133,7 +131,7 @@ class RemoteEngine(Activity):
             device=f"{dialect.title} at {self._address.origin.partition('://')[2]}",
             is_remote=True,
         )
-        return _Server(info, dialect, requester, Chooser()), self._warning(key, reported, window)
+        return _Server(info, requester, Chooser(requester)), self._warning(key, reported, window)
 
     def _warning(self, key: str, reported: int | None, window: int) -> str:
         if key and not self._address.is_encrypted and not self._address.is_loopback:
@@ -159,13 +157,13 @@ class RemoteEngine(Activity):
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         server = await self._started()
         stable = prompt[-1].content[: prompt[-1].cacheable_prefix]
-        if not stable or not server.dialect.has_prefix_cache:
+        if not stable or not server.requester.chat.dialect.has_prefix_cache:
             return NO_USAGE
         beginning = (*prompt[:-1], Message(prompt[-1].role, stable))
         _check_fits(server, beginning, 1)
         with server.requester.retrier.translate_refusals():
             request = ChatRequest(beginning, Sampling(max_tokens=1), only_warms=True)
-            return (await server.requester.with_priority(priority)(request)).usage
+            return (await server.requester.ask(request, priority)).usage
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
@@ -177,17 +175,12 @@ class RemoteEngine(Activity):
                 async for event in events:
                     yield Completion(event.text, event.finish, event.usage) if isinstance(event, Reply) else event
 
-    async def complete(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
-    ) -> Completion:
-        return await final_completion(self.stream(prompt, sampling, priority))
-
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         check_options(options)
         server = await self._started()
         _check_fits(server, prompt, max(map(len, options)))
         with server.requester.retrier.translate_refusals():
-            return await server.chooser.choose(prompt, options, server.requester.with_priority(priority))
+            return await server.chooser.choose(prompt, options, priority)
 
 
 def _check_fits(server: _Server, prompt: Prompt, answer_tokens: int) -> None:

@@ -3,17 +3,17 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from gistread.engine.concurrency import Observable
-from gistread.engine.protocol import NO_USAGE, EngineState, Phase, Priority, StreamRestarted, TextDelta, Usage
+from gistread.engine.protocol import NO_USAGE, EngineState, Phase, Priority, StreamRestarted, TextDelta, Usage, first_of
 from gistread.engine.remote.chat import AnswerEnd, AnswerPiece, Chat, ChatRequest, estimate_prompt
 from gistread.engine.remote.failures import Retrier, ServerLostError
 from gistread.engine.text_filters import ReasoningFilter, StopStringFilter, seems_thought
-from gistread.errors import EngineError, without_keys
+from gistread.errors import without_keys
 
 _THINKING_TOKENS = 2048  # Added to `max_tokens` for a model that reasons; doubled when a thought was cut off
 
@@ -112,9 +112,6 @@ class _PreemptedError(Exception):
     """An interactive request needs the slot."""
 
 
-Ask = Callable[[ChatRequest], Awaitable[Reply]]  # Sends a request and returns the whole reply
-
-
 @dataclass(eq=False, slots=True)
 class Requester:
     chat: Chat
@@ -125,17 +122,9 @@ class Requester:
     thinking_tokens: int = 0  # Added to each request once the model is known to reason
     begins_thinking: bool = False  # Whether its replies begin within a thought, without a tag
 
-    def with_priority(self, priority: Priority) -> Ask:
-        """A function that requests whole replies. It raises as `stream`."""
-
-        async def ask(request: ChatRequest) -> Reply:
-            async with aclosing(self.stream(request, priority)) as events:
-                async for event in events:
-                    if isinstance(event, Reply):
-                        return event
-            raise EngineError("The model ended without an answer.")
-
-        return ask
+    async def ask(self, request: ChatRequest, priority: Priority) -> Reply:
+        """The whole reply. Raises as `stream`."""
+        return await first_of(self.stream(request, priority), Reply)
 
     async def stream(
         self, request: ChatRequest, priority: Priority
