@@ -4,7 +4,7 @@ Pages are shown by their gists or in full; at several levels if they outgrow the
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gistread import prompts
@@ -69,24 +69,80 @@ def render(memory: GistMemory, segments: Iterable[Node], opened: Iterable[int] =
     return "\n\n".join([*written, *(_in_full(memory, number) for number in reversed(left))])
 
 
-Measure = Callable[[str], Awaitable[int]]  # Tokens of the whole prompt and its answer, with this text as the memory
+def _is_open(segment: Node, opened: Iterable[int]) -> bool:
+    return segment.first == segment.last and segment.first in opened
 
 
-async def lay_out(
-    question: str,
-    memory: GistMemory,
-    pinned: Iterable[int],
-    measure: Measure,
-    engine: Engine,
-    max_pages: int,
-    here: int | None = None,
-    *,
-    answer_tokens: int = 0,
-) -> Window:
-    """Choose the level of every page, opening the `pinned` ones that fit. Raises PromptTooLongError."""
+def _tag(segment: Node) -> str:
+    if segment.first == segment.last:
+        return f"(Page {segment.first})"
+    return f"(Pages {segment.first}-{segment.last}, shortened together)"
+
+
+def _in_full(memory: GistMemory, number: int) -> str:
+    return f"(Page {number}, in full)\n{memory.text_of(memory.entry(number).page)}"
+
+
+@dataclass(slots=True)
+class Search:
+    question: str
+    window: Window
+    engine: Engine
+    options: ReaderOptions
+    lookups: list[int] = field(default_factory=list)
+    unfit: set[int] = field(default_factory=set)  # Pages found not to fit the window
+    usage: Usage = NO_USAGE
+
+    def prompt(self, name: str, *, must_answer: bool = False) -> Prompt:
+        """The memory as shown now, then the task `name`."""
+        window, text = self.window, self.window.text()
+        shared = len(text) if window.whole and not window.opened else 0
+        return self._prompt(name, text, window.opened, shared, must_answer=must_answer)
+
+    def _prompt(
+        self, name: str, text: str, opened: Collection[int], shared: int = 0, *, must_answer: bool = False
+    ) -> Prompt:
+        """`shared`: characters of the text at its beginning that prompts of other questions have too."""
+        listed = ", ".join(map(str, sorted(opened))) or "none"
+        values = {"memory": text, "opened": listed, "question": self.question}
+        if name == "answer":
+            return answer_prompt(name, self.options, cacheable_prefix=shared, must_answer=must_answer, **values)
+        return (Message("user", prompts.load(name, self.options.wording).fill(**values), shared),)
+
+    async def tokens_needed(self, text: str, opened: Collection[int] = ()) -> int:
+        """Tokens of the longest prompt and its answer, with this text as the memory."""
+        lookup = await self.engine.measure(self._prompt("lookup_reason", text, opened))
+        answer = await self.engine.measure(self._prompt("answer", text, opened))
+        return max(lookup + SAID_TOKENS, answer + self.options.answer_tokens)
+
+    async def fits(self, *pages: int) -> bool:
+        opened = {*self.window.opened, *pages}
+        return await self.tokens_needed(self.window.text(opened), opened) <= self.engine.info.context_tokens
+
+
+async def start_search(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions, max_pages: int
+) -> Search:
+    """Lay out the memory with room for `max_pages`. Raises PromptTooLongError."""
+    search = Search(question, Window(memory, ()), engine, options)
+    search.window = await _lay_out(search, steering, max_pages)
+    if not search.window.segments and not search.window.opened:
+        needed = await search.tokens_needed(render(memory, [one_line(current_tree(memory))]))
+        raise PromptTooLongError(needed - options.answer_tokens, options.answer_tokens, engine.info.context_tokens)
+    return search
+
+
+async def _lay_out(search: Search, steering: Steering, max_pages: int) -> Window:
+    """Choose the level of every page, opening the pinned ones that fit. Raises PromptTooLongError."""
+    memory, engine, measure = search.window.memory, search.engine, search.tokens_needed
+    pinned = {page for page in steering.pinned - steering.refused if 1 <= page <= len(memory.entries)}
+    here: int | None = None
+    if steering.here is not None:
+        page = memory.page_at(steering.here)
+        here = page.number if page else len(memory.entries)
     room = engine.info.context_tokens - await measure("")
     if room < 0:
-        context_tokens = engine.info.context_tokens
+        context_tokens, answer_tokens = engine.info.context_tokens, search.options.answer_tokens
         raise PromptTooLongError(context_tokens - room - answer_tokens, answer_tokens, context_tokens)
     mean_words = sum(entry.page.words for entry in memory.entries) / len(memory.entries)
     typical = round(TOKENS_PER_WORD * mean_words) + _TAG_TOKENS
@@ -106,7 +162,7 @@ async def lay_out(
         here = len(memory.entries)  # favours the latest pages
     top = await asyncio.to_thread(current_tree, memory)
     documents = [f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries]
-    scores = await asyncio.to_thread(lambda: Ranker(documents, memory.book.language).scores(question))
+    scores = await asyncio.to_thread(lambda: Ranker(documents, memory.book.language).scores(search.question))
     near = page_weights(scores, here)
 
     def cost(segment: Node) -> float:
@@ -135,64 +191,6 @@ async def _all_fit(segments: Sequence[Node], room: int, memory: GistMemory, engi
     return await engine.count(render(memory, segments)) <= room
 
 
-def _is_open(segment: Node, opened: Iterable[int]) -> bool:
-    return segment.first == segment.last and segment.first in opened
-
-
-def _tag(segment: Node) -> str:
-    if segment.first == segment.last:
-        return f"(Page {segment.first})"
-    return f"(Pages {segment.first}-{segment.last}, shortened together)"
-
-
-def _in_full(memory: GistMemory, number: int) -> str:
-    return f"(Page {number}, in full)\n{memory.text_of(memory.entry(number).page)}"
-
-
-@dataclass(slots=True)
-class Search:
-    question: str
-    window: Window
-    engine: Engine
-    options: ReaderOptions
-    lookups: list[int] = field(default_factory=list)
-    unfit: set[int] = field(default_factory=set)  # Pages found not to fit the window
-    usage: Usage = NO_USAGE
-
-    def prompt(self, name: str, *, must_answer: bool = False) -> Prompt:
-        """The memory as shown now, then the task `name`."""
-        window = self.window
-        shown = window.text(), window.opened
-        return _prompt(
-            name, self.question, *shown, self.options, cacheable_prefix=window.whole, must_answer=must_answer
-        )
-
-    async def fits(self, *pages: int) -> bool:
-        opened = {*self.window.opened, *pages}
-        needed = await _measure_needed(self.question, self.window.text(opened), opened, self.engine, self.options)
-        return needed <= self.engine.info.context_tokens
-
-
-async def start_search(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions, max_pages: int
-) -> Search:
-    """Lay out the memory with room for `max_pages`. Raises PromptTooLongError."""
-
-    async def measure(text: str) -> int:
-        return await _measure_needed(question, text, set(), engine, options)
-
-    pinned = {page for page in steering.pinned - steering.refused if 1 <= page <= len(memory.entries)}
-    here, answer_tokens = None, options.answer_tokens
-    if steering.here is not None:
-        page = memory.page_at(steering.here)
-        here = page.number if page else len(memory.entries)
-    window = await lay_out(question, memory, pinned, measure, engine, max_pages, here, answer_tokens=answer_tokens)
-    if not window.segments and not window.opened:
-        text = render(memory, [one_line(current_tree(memory))])
-        raise PromptTooLongError(await measure(text) - answer_tokens, answer_tokens, engine.info.context_tokens)
-    return Search(question, window, engine, options)
-
-
 async def begin(
     name: str, search: Search, steering: Steering
 ) -> AsyncGenerator[events.Started | events.Refused | events.Expanded | events.Unfit, None]:
@@ -208,11 +206,9 @@ async def begin(
 
 async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     """Evaluate the common beginning of all questions in advance, if the memory fits the window."""
-    text = render(memory, page_by_page(memory))
-    needed = await _measure_needed("", text, set(), engine, ReaderOptions())
-    if not memory.entries or needed > engine.info.context_tokens:
-        return NO_USAGE
-    return await engine.prepare(_prompt("lookup", "", text, set(), ReaderOptions(), cacheable_prefix=True))
+    search = Search("", Window(memory, page_by_page(memory)), engine, ReaderOptions())
+    prompt = search.prompt("lookup")
+    return await engine.prepare(prompt) if memory.entries and await search.fits() else NO_USAGE
 
 
 async def apply_steering(
@@ -239,7 +235,7 @@ async def openable_pages(search: Search, steering: Steering) -> list[int]:
     """The pages that probably still fit the window, by their words; a choice is measured."""
     window = search.window
     unread = sorted(window.shown - window.opened - steering.refused - search.unfit)
-    used = await _measure_needed(search.question, window.text(), window.opened, search.engine, search.options)
+    used = await search.tokens_needed(window.text(), window.opened)
     free = search.engine.info.context_tokens - used
     tokens_per_word = await search.engine.count(window.text()) / max(1, window.words)
     return [page for page in unread if window.memory.entry(page).page.words * tokens_per_word <= free]
@@ -260,30 +256,3 @@ def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator[event
     numbered = sorted(places.items())
     prompt = search.prompt("answer", must_answer=must_answer)
     return answer_from(draft, window.text(), prompt, search.engine, search.options, numbered)
-
-
-def _prompt(
-    name: str,
-    question: str,
-    memory_text: str,
-    opened: set[int],
-    options: ReaderOptions,
-    *,
-    cacheable_prefix: bool = False,
-    must_answer: bool = False,
-) -> Prompt:
-    """`cacheable_prefix`: whether other questions share the memory text, which is so while no page is open."""
-    values = {"memory": memory_text, "opened": ", ".join(map(str, sorted(opened))) or "none", "question": question}
-    again = len(memory_text) if cacheable_prefix and not opened else 0
-    if name == "answer":
-        return answer_prompt(name, options, cacheable_prefix=again, must_answer=must_answer, **values)
-    return (Message("user", prompts.load(name, options.wording).fill(**values), again),)
-
-
-async def _measure_needed(
-    question: str, memory_text: str, opened: set[int], engine: Engine, options: ReaderOptions
-) -> int:
-    """Tokens of the longest prompt and its answer."""
-    lookup = await engine.measure(_prompt("lookup_reason", question, memory_text, opened, options))
-    answer = await engine.measure(_prompt("answer", question, memory_text, opened, options))
-    return max(lookup + SAID_TOKENS, answer + options.answer_tokens)
