@@ -8,7 +8,7 @@ always ends; then the answer comes from the summaries at the top and the notes.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -71,13 +71,10 @@ class _Walk:
         told = not self.notes.keys().isdisjoint(pages_of(node))
         return events.TurnedBack(node.level, node.first, node.last, told)
 
-    def text(self, place: Span) -> str:
-        return self.memory.book.text[place[0] : place[1]].strip()
-
-    def noted(self) -> tuple[Span, ...]:
-        """The pages that notes were taken on."""
+    def noted(self) -> dict[int, Span]:
+        """The pages that notes were taken on, by number."""
         pages = (self.memory.entry(number).page for number in sorted(self.notes))
-        return tuple((page.start, page.end) for page in pages)
+        return {page.number: (page.start, page.end) for page in pages}
 
     async def working_memory(self, *tasks: _Task, answer_tokens: int) -> str:
         """As much as fits these prompts; the summaries farthest up are dropped first. Raises PromptTooLongError."""
@@ -96,14 +93,11 @@ class _Walk:
     async def at_page(self, page: Page) -> tuple["_PageView", str]:
         """The beginning of this page that fits, and the working memory shown with it. Raises as `working_memory`."""
         view = _PageView(self, page, (page.start, page.end))
-        try:
+        with suppress(PromptTooLongError):
             return view, await self._fit_memory(view)
-        except PromptTooLongError:
-            start = await fit_beginning(view.place, self.memory.book, partial(self._fits, page))
-            if start is None:
-                raise
-            view = _PageView(self, page, start)
-            return view, await self._fit_memory(view)
+        start = await fit_beginning(view.place, self.memory.book, partial(self._fits, page))
+        view = _PageView(self, page, start or view.place)
+        return view, await self._fit_memory(view)
 
     async def _fits(self, page: Page, place: Passage) -> bool:
         try:
@@ -127,7 +121,7 @@ class _PageView:
 
     @property
     def text(self) -> str:
-        return self.walk.text(self.place)
+        return self.walk.memory.book.text[slice(*self.place)].strip()
 
     def _values(self, memory: str) -> dict[str, Any]:
         walk, number = self.walk, self.page.number
@@ -252,16 +246,15 @@ def _answer_from_page(view: _PageView, known: str) -> AsyncGenerator[events.Read
     draft = events.Answered(
         compression_rate=compression_rate(count_words(view.text) + count_words(known), walk.memory.book),
         seen=(place,),
-        noted=walk.noted(),
+        noted=tuple(walk.noted().values()),
         lookups=tuple(walk.lookups),
         expanded=(page.number,) if place == (page.start, page.end) else (),
         usage=walk.usage,
     )
-    text, prompt, options = _join_texts(view.text, known), view.answer_prompt(known), walk.options
-    pages = {number: walk.memory.entry(number).page for number in walk.notes}
-    places = {number: (noted.start, noted.end) for number, noted in pages.items()} | {page.number: place}
-    numbered = tuple(sorted(places.items())) if is_asked_to_cite(options) else ()
-    return answer_from(draft, text, prompt, walk.engine, options, numbered)
+    text = f"{view.text}\n\n{known}" if known else view.text
+    places = walk.noted() | {page.number: place}
+    numbered = tuple(sorted(places.items())) if is_asked_to_cite(walk.options) else ()
+    return answer_from(draft, text, view.answer_prompt(known), walk.engine, walk.options, numbered)
 
 
 async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator[events.ReaderEvent, None]:
@@ -286,19 +279,16 @@ async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator
     draft = events.Answered(
         found=bool(text or known),
         compression_rate=compression_rate(count_words(text) + count_words(known), walk.memory.book),
-        noted=walk.noted(),
+        noted=tuple(walk.noted().values()),
         gists=tuple(sorted(pages - set(walk.notes))),
         lookups=lookups,
         usage=walk.usage,
     )
-    async for event in answer_from(draft, _join_texts(text, known), task(known), engine, options):
+    text = f"{text}\n\n{known}" if known else text
+    async for event in answer_from(draft, text, task(known), engine, options):
         yield event
 
 
 def _summaries_prompt(walk: _Walk, summaries: str, memory: str) -> Prompt:
     known = memory or _NOTHING_KNOWN
     return answer_prompt("walk_answer", walk.options, summaries=summaries, memory=known, question=walk.question)
-
-
-def _join_texts(text: str, memory: str) -> str:
-    return f"{text}\n\n{memory}" if memory else text
