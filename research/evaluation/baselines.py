@@ -134,7 +134,7 @@ async def gists(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer from the gists, with the person's pinned pages in full ("gist memory only"). See `registry.Reader`."""
     search = await start_search(question, memory, engine, steering, options, max_pages=0)
-    async for event in begin("gists", search, steering):
+    async for event in begin("gists", search):
         yield event
     yield Stopped(StopReason.NOTHING_LEFT)
     async for answered in answer(search):

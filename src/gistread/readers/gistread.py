@@ -332,7 +332,7 @@ async def _quote(answer: str, places: tuple[Passage, ...], text: BookText) -> As
 async def _from_gists(text: BookText, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
     options = text.options
     search = await start_search(text.question, text.memory, text.engine, steering, options, max_pages=0)
-    async for opened in begin(NAME, search, steering):
+    async for opened in begin(NAME, search):
         yield opened
     yield Stopped(StopReason.NOTHING_LEFT)
     held: list[ReaderEvent] = []

@@ -55,6 +55,7 @@ class _Team:
     question: str
     memory: GistMemory
     engine: Engine
+    steering: Steering
     options: ReaderOptions
     chunk_tokens: int = 0  # Longest chunk
     chunks: list[Span] = field(default_factory=list)
@@ -86,7 +87,7 @@ async def longagent(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[events.ReaderEvent, None]:
     """Answer from the whole book, chunk by chunk. See `registry.Reader`."""
-    team = _Team(question, memory, engine, options)
+    team = _Team(question, memory, engine, steering, options)
     answer_tokens = max(_REPORT_TOKENS, options.answer_tokens)
     window, question_tokens = engine.info.context_tokens, await engine.count(question)
     team.chunk_tokens = _chunk_tokens(window, question_tokens, answer_tokens)
@@ -100,12 +101,12 @@ async def longagent(
     for round_number in range(1, ROUNDS + 1):
         yield events.MembersAsked(round_number, asked)
         reports: list[_Report] = []
-        async with aclosing(_ask_members(team, asked, steering, from_end=round_number % 2 == 0)) as members:
+        async with aclosing(_ask_members(team, asked, from_end=round_number % 2 == 0)) as members:
             async for report in members:
                 yield events.Reported(report.chunks[0] + 1, report.answer, *team.chunks[report.chunks[0]])
                 if report.answer:
                     reports.append(report)
-        async for settled in _resolve(team, asked, reports, steering):
+        async for settled in _resolve(team, asked, reports):
             yield settled
         team.history.append((asked, _shortlist(reports, team.max_reports)))
         if steering.stop:
@@ -121,9 +122,7 @@ async def longagent(
         yield event
 
 
-async def _ask_members(
-    team: _Team, question: str, steering: Steering, *, from_end: bool
-) -> AsyncGenerator[_Report, None]:
+async def _ask_members(team: _Team, question: str, *, from_end: bool) -> AsyncGenerator[_Report, None]:
     """Yield the members' reports as they finish.
 
     Only as many members run at once as fit one window together, so that the prompt of a member's first choice is still
@@ -136,7 +135,7 @@ async def _ask_members(
 
     async def member(chunk: int) -> _Report | None:
         async with limit:
-            if steering.stop:
+            if team.steering.stop:
                 return None
             mentions = await choose_or(team.engine, team.member("member_mention", question, chunk), ["yes", "no"], 0)
             team.usage += mentions.usage
@@ -157,9 +156,7 @@ async def _answer_from(team: _Team, question: str, *chunks: int) -> str:
     return answer
 
 
-async def _resolve(
-    team: _Team, question: str, reports: list[_Report], steering: Steering
-) -> AsyncGenerator[events.Agreed | events.Shared, None]:
+async def _resolve(team: _Team, question: str, reports: list[_Report]) -> AsyncGenerator[events.ReaderEvent, None]:
     """Read the chunks of two reports together while the leader finds two that contradict each other (section 2.3)."""
     for attempt in range(CONFLICTS):
         groups = group_answers([report.answer for report in reports])
@@ -167,7 +164,7 @@ async def _resolve(
             for group in groups:
                 members = sorted(chunk + 1 for index in group for chunk in reports[index].chunks)
                 yield events.Agreed(reports[group[0]].answer, tuple(members))
-        if len(groups) < 2 or steering.stop:
+        if len(groups) < 2 or team.steering.stop:
             return
         pair = await _conflict(team, question, [reports[group[0]] for group in groups[:_COMPARED]])
         if pair is None:

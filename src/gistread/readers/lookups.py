@@ -88,6 +88,7 @@ class Search:
     question: str
     window: Window
     engine: Engine
+    steering: Steering
     options: ReaderOptions
     lookups: list[int] = field(default_factory=list)
     unfit: set[int] = field(default_factory=set)  # Pages found not to fit the window
@@ -124,17 +125,18 @@ async def start_search(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions, max_pages: int
 ) -> Search:
     """Lay out the memory with room for `max_pages`. Raises PromptTooLongError."""
-    search = Search(question, Window(memory, ()), engine, options)
-    search.window = await _lay_out(search, steering, max_pages)
+    search = Search(question, Window(memory, ()), engine, steering, options)
+    search.window = await _lay_out(search, max_pages)
     if not search.window.segments and not search.window.opened:
         needed = await search.tokens_needed(render(memory, [one_line(current_tree(memory))]))
         raise PromptTooLongError(needed - options.answer_tokens, options.answer_tokens, engine.info.context_tokens)
     return search
 
 
-async def _lay_out(search: Search, steering: Steering, max_pages: int) -> Window:
+async def _lay_out(search: Search, max_pages: int) -> Window:
     """Choose the level of every page, opening the pinned ones that fit. Raises PromptTooLongError."""
     memory, engine, measure = search.window.memory, search.engine, search.tokens_needed
+    steering = search.steering
     pinned = {page for page in steering.pinned - steering.refused if 1 <= page <= len(memory.entries)}
     here: int | None = None
     if steering.here is not None:
@@ -191,31 +193,27 @@ async def _all_fit(segments: Sequence[Node], room: int, memory: GistMemory, engi
     return await engine.count(render(memory, segments)) <= room
 
 
-async def begin(
-    name: str, search: Search, steering: Steering
-) -> AsyncGenerator[events.Started | events.Refused | events.Expanded | events.Unfit, None]:
+async def begin(name: str, search: Search) -> AsyncGenerator[events.ReaderEvent, None]:
     """Report the layout of the memory, then apply steering."""
     window, memory = search.window, search.window.memory
     told = () if window.whole else tuple(events.SegmentLevel(p.first, p.last, p.level, p.made) for p in window.segments)
     yield events.Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
     for page in sorted(window.opened):
         yield events.Expanded(page, events.OpenedBy.PERSON)
-    async for steered in apply_steering(search, steering):
+    async for steered in apply_steering(search):
         yield steered
 
 
 async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     """Evaluate the common beginning of all questions in advance, if the memory fits the window."""
-    search = Search("", Window(memory, page_by_page(memory)), engine, ReaderOptions())
+    search = Search("", Window(memory, page_by_page(memory)), engine, Steering(), ReaderOptions())
     prompt = search.prompt("lookup")
     return await engine.prepare(prompt) if memory.entries and await search.fits() else NO_USAGE
 
 
-async def apply_steering(
-    search: Search, steering: Steering
-) -> AsyncGenerator[events.Refused | events.Expanded | events.Unfit, None]:
+async def apply_steering(search: Search) -> AsyncGenerator[events.ReaderEvent, None]:
     """Close pages that were refused since the last call, and open pinned pages that fit."""
-    window = search.window
+    window, steering = search.window, search.steering
     if closed := window.opened & steering.refused:
         window.opened -= closed
         search.unfit.clear()  # there is room again
@@ -231,10 +229,10 @@ async def apply_steering(
             yield events.Unfit(page)
 
 
-async def openable_pages(search: Search, steering: Steering) -> list[int]:
+async def openable_pages(search: Search) -> list[int]:
     """The pages that probably still fit the window, by their words; a choice is measured."""
     window = search.window
-    unread = sorted(window.shown - window.opened - steering.refused - search.unfit)
+    unread = sorted(window.shown - window.opened - search.steering.refused - search.unfit)
     used = await search.tokens_needed(window.text(), window.opened)
     free = search.engine.info.context_tokens - used
     tokens_per_word = await search.engine.count(window.text()) / max(1, window.words)

@@ -21,11 +21,11 @@ async def readagent_s(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Open one page after another, then answer. See `registry.Reader`."""
     search = await start_search(question, memory, engine, steering, options, options.max_pages)
-    async for event in begin("readagent-s", search, steering):
+    async for event in begin("readagent-s", search):
         yield event
     may_stop = True
     while True:
-        proposal = await _propose(search, steering, may_stop=may_stop)
+        proposal = await _propose(search, may_stop=may_stop)
         if isinstance(proposal, StopReason):
             yield Stopped(proposal)
             break
@@ -44,9 +44,9 @@ async def readagent_s(
             if page not in steering.refused and page not in search.window.opened:
                 search.window.opened.add(page)
                 yield Expanded(page, OpenedBy.AGENT)
-        async for opened in apply_steering(search, steering):
+        async for opened in apply_steering(search):
             yield opened
-    async for opened in apply_steering(search, steering):
+    async for opened in apply_steering(search):
         yield opened
     async for answered in answer(search):
         yield answered
@@ -57,10 +57,10 @@ async def readagent_p(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Name all pages in one step, the most important first, then answer. See `registry.Reader`."""
     search = await start_search(question, memory, engine, steering, options, options.max_pages)
-    async for event in begin("readagent-p", search, steering):
+    async for event in begin("readagent-p", search):
         yield event
     while True:
-        named, ended = await _choose_pages(search, steering)
+        named, ended = await _choose_pages(search)
         for step, page in enumerate(named, start=1):
             yield LookedUp(page, step, "")
         async for said in steering.review(Proposed(tuple(named), 1, len(memory.entries))):
@@ -74,17 +74,18 @@ async def readagent_p(
         if page not in steering.refused and page not in search.window.opened:
             search.window.opened.add(page)
             yield Expanded(page, OpenedBy.AGENT)
-    async for opened in apply_steering(search, steering):
+    async for opened in apply_steering(search):
         yield opened
     async for answered in answer(search):
         yield answered
 
 
-async def _choose_pages(search: Search, steering: Steering) -> tuple[list[int], StopReason]:
+async def _choose_pages(search: Search) -> tuple[list[int], StopReason]:
     """The pages to open, the most important first, and why there are no more."""
     named: list[int] = []
-    offered = await openable_pages(search, steering)
-    if ended := _must_end(search, steering, offered):
+    steering = search.steering
+    offered = await openable_pages(search)
+    if ended := _must_end(search, offered):
         return named, ended
     options, most = [f"Page {page}" for page in offered], search.options.max_pages
     chosen, usage = await choose_several(search.engine, search.prompt("lookup_parallel"), options, most)
@@ -98,12 +99,12 @@ async def _choose_pages(search: Search, steering: Steering) -> tuple[list[int], 
     return named, StopReason.LIMIT if len(named) == most else StopReason.ENOUGH
 
 
-async def _propose(search: Search, steering: Steering, *, may_stop: bool) -> Proposed | StopReason:
+async def _propose(search: Search, *, may_stop: bool) -> Proposed | StopReason:
     """Propose the next page, or the answer if the model has enough; or the reason why the search must end."""
-    step, last = len(search.lookups) + 1, len(search.window.memory.entries)
+    steering, step, last = search.steering, len(search.lookups) + 1, len(search.window.memory.entries)
     while True:
-        offered = await openable_pages(search, steering)
-        if ended := _must_end(search, steering, offered):
+        offered = await openable_pages(search)
+        if ended := _must_end(search, offered):
             return ended
         options, reason = [*(f"Page {page}" for page in offered), *[STOP] * may_stop], ""
         if search.options.trust is Trust.FAILED:
@@ -124,8 +125,8 @@ async def _propose(search: Search, steering: Steering, *, may_stop: bool) -> Pro
         search.unfit.add(page)
 
 
-def _must_end(search: Search, steering: Steering, offered: Sequence[int]) -> StopReason | None:
-    window = search.window
+def _must_end(search: Search, offered: Sequence[int]) -> StopReason | None:
+    window, steering = search.window, search.steering
     if steering.stop:
         return StopReason.PERSON
     if len(search.lookups) >= search.options.max_pages:
