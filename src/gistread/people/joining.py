@@ -117,7 +117,7 @@ class _Group:
         if self.title_kind in ("man", "woman", "wife"):
             return "man" if self.title_kind == "man" else "woman"
         if (self.is_full or self.precedes_first_names or not self.title_kind) and (
-            known := _first_names()[0].get(self.words[0])
+            known := first_names()[0].get(self.words[0])
         ):
             return known
         he, she = self.count_of(MentionContext.HE), self.count_of(MentionContext.SHE)
@@ -226,7 +226,7 @@ def _grouped(forms: Iterable[Form]) -> list[_Group]:
 
 
 @cache
-def _first_names() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
+def first_names() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
     """The sex of each known first name, and the full names of each short form."""
     sexes: dict[str, str] = {}
     short: dict[str, set[str]] = {}
@@ -266,7 +266,7 @@ def _are_same(one: _Group, other: _Group) -> bool:
 @cache
 def _forms_of(name: str) -> frozenset[str]:
     """A first name with its full forms and short forms."""
-    short = _first_names()[1]
+    short = first_names()[1]
     return frozenset((name, *short.get(name, ()), *(form for form, names in short.items() if name in names)))
 
 
@@ -277,7 +277,7 @@ def _commonest(found: Iterable[_Group]) -> _Group | None:
 
 
 def _is_place_name(group: _Group) -> bool:
-    is_street = group.words[-1] in word_set("places") and group.words[0] not in _first_names()[0]
+    is_street = group.words[-1] in word_set("places") and group.words[0] not in first_names()[0]
     is_known = not group.is_full and group.words[0] in word_set("places", "known")
     return is_known or (group.is_full and (is_street or group.words[0] in word_set("places", "before")))
 
@@ -292,7 +292,7 @@ def _kind(group: _Group) -> Kind:
     acts, places = group.count_of(MentionContext.PERSON), group.count_of(MentionContext.PLACE)
     if places > acts and places >= 0.15 * group.count:
         return Kind.PLACE
-    is_seldom_active = acts <= _SELDOM_ACTS * group.count and group.words[0] not in _first_names()[0]
+    is_seldom_active = acts <= _SELDOM_ACTS * group.count and group.words[0] not in first_names()[0]
     if is_seldom_active and places >= max(_LEAST, _AT_PLACES * group.count):
         return Kind.PLACE
     return Kind.PERSON if acts >= (_LEAST_ACTS if group.is_described else 1) else Kind.OTHER

@@ -16,7 +16,8 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
 from gistread.memory.guard import capitals_mark_names
-from gistread.people.mentions import titles, word_set, word_tables
+from gistread.people.joining import first_names
+from gistread.people.mentions import titles, word_set
 from gistread.readers.thread import REFERENCE
 from gistread.search.tokens import Terms, code_of, folded, language_of, stop_words
 from gistread.store.model import AnswerMark, AnswerMarkKind
@@ -116,21 +117,18 @@ def find_marks(
     text = _Text(f"{shown}\n{question}", book, "" if only_shown else book.text)
     language = language_of(said, text.language)
     quotations = [found for found in _QUOTATION.finditer(said) if len(_WORD.findall(found[0])) >= _QUOTED_WORDS]
-    marks = [
-        _mark(found.start(), found.end(), AnswerMarkKind.QUOTATION)
+    lacking = [
+        (found.span(), AnswerMarkKind.QUOTATION)
         for found in quotations
         if not text.has_quotation(found[0], language_of(found[0], language))
     ]
     outside = said
     for found in quotations:  # Checked as a whole
         outside = f"{outside[: found.start()]}{' ' * len(found[0])}{outside[found.end() :]}"
-    marks += [_mark(*span, AnswerMarkKind.NUMBER) for span in _foreign_numbers(outside, text)]
-    marks += [_mark(*span, AnswerMarkKind.NAME) for span in _foreign_names(outside, question, text, language)]
-    return tuple(sorted(marks, key=lambda one: one.start))
-
-
-def _mark(start: int, end: int, kind: AnswerMarkKind) -> AnswerMark:
-    return AnswerMark(start, end, kind, NOT_IN_TEXT)
+    lacking += [(span, AnswerMarkKind.NUMBER) for span in _foreign_numbers(outside, text)]
+    lacking += [(span, AnswerMarkKind.NAME) for span in _foreign_names(outside, question, text, language)]
+    lacking.sort(key=lambda one: one[0][0])
+    return tuple(AnswerMark(*span, kind, NOT_IN_TEXT) for span, kind in lacking)
 
 
 @dataclass
@@ -285,18 +283,18 @@ def _numbers_of(said: str) -> Iterator[tuple[int, int, int]]:
         if is_number and runs and re.fullmatch(r"[ -]+(?:and |a )?", said[runs[-1][1] : found.start()]):
             runs[-1] = runs[-1][0], found.end()
         elif is_number:
-            runs.append((found.start(), found.end()))
+            runs.append(found.span())
     for start, end in runs:
         numbers = list(numbers_in(said[start:end]))
         if len(numbers) == 1:
             yield start, end, numbers[0][0]
 
 
-def _foreign_names(said: str, question: str, text: _Text, language: str) -> Iterator[tuple[int, int]]:
+def _foreign_names(said: str, question: str, text: _Text, language: str) -> list[tuple[int, int]]:
     """(start, end) of names that neither the text nor the question has; neighbours together."""
     if language == "de" or not capitals_mark_names(text.book.text[:_BEGINNING]):
-        return  # Capitals mark all nouns.
-    last: tuple[int, int] | None = None
+        return []  # Capitals mark all nouns.
+    names: list[tuple[int, int]] = []
     for found in _WORD.finditer(said):
         if fold(found[0]) in _CALENDAR:
             is_foreign = _is_foreign_date(found, said, text, language)
@@ -307,14 +305,11 @@ def _foreign_names(said: str, question: str, text: _Text, language: str) -> Iter
             continue
         if any(text.has_name(part, language) for part in found[0].split("-")[:-1]):
             continue
-        if last and not said[last[1] : found.start()].strip():
-            last = last[0], found.end()
-            continue
-        if last:
-            yield last
-        last = found.start(), found.end()
-    if last:
-        yield last
+        if names and not said[names[-1][1] : found.start()].strip():
+            names[-1] = names[-1][0], found.end()
+        else:
+            names.append(found.span())
+    return names
 
 
 def _is_foreign_date(found: re.Match[str], said: str, text: _Text, language: str) -> bool:
@@ -340,7 +335,7 @@ def _is_name(found: re.Match[str], said: str, question: str) -> bool:
     before = said[: found.start()]
     if not _OPENS_SENTENCE.search(before) or _ABBREVIATION.search(before):
         return not (_ABSTRACT_ENDING.fullmatch(plain) or _TITLE_CASE.search(before))
-    if plain in _first_names():
+    if plain in first_names()[0]:
         return True
     if _NOBODY.fullmatch(plain) or _COMMON_ENDING.fullmatch(plain):
         return False
@@ -357,9 +352,3 @@ def _not_names() -> frozenset[str]:
         | word_set("alone")
         | stop_words()["en"]
     )
-
-
-def _first_names() -> frozenset[str]:
-    tables = word_tables()
-    listed = f"{tables['men']['names']} {tables['women']['names']}"
-    return frozenset(re.split(r"[\s=,]+", listed))

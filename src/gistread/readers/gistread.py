@@ -231,19 +231,18 @@ async def _from_each_passage(text: BookText, ranked: Ranked, steering: Steering)
         yield Expanded(number, OpenedBy.AGENT)
     yield Shown(shown)
     near = [place for place in ranked.passages if overlaps(shown, place)][:MOST_PASSAGES]
-    found = await ask_each(question, near, memory.book, text.engine, text.options)
-    text.usage = found.usage
+    votes, text.usage = await ask_each(question, near, memory.book, text.engine, text.options)
     yield Stopped(StopReason.WINDOW)
-    if not found.votes:
+    if not votes:
         together = await text.fit(near, UNRELIABLE_TOKENS)
         async for event in text.answer(together, pages, pages):
             yield event
         return
-    said = found.votes[0].answer
+    said = votes[0].answer
     yield AnswerDelta(said)
-    sources = tuple(sorted(vote.passage for vote in found.votes[:_MOST_SOURCES]))
+    sources = tuple(sorted(vote.passage for vote in votes[:_MOST_SOURCES]))
     cited, rate = cite(said, question, memory, sources), 100.0 * (1 - text.share(shown))
-    answered = Answered(said, True, cited, pages, pages, rate, found.usage, seen=shown)
+    answered = Answered(said, True, cited, pages, pages, rate, text.usage, seen=shown)
     yield await asyncio.to_thread(_check_names, answered, text)
 
 

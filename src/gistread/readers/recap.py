@@ -16,7 +16,7 @@ from gistread.memory.guard import Draft, foreign_names, foreign_numbers, told_be
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span, sentence_at, sentences_of
 from gistread.memory.spoilers import has_plot
-from gistread.memory.tree import Node, existing_summaries
+from gistread.memory.tree import Node, existing_summaries, page_by_page
 from gistread.people.index import corrected
 from gistread.people.joining import Entity, Kind, join_names
 from gistread.people.mentions import find_names, supports_names
@@ -69,11 +69,7 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
         for entry in memory.entries
     ]
     nodes = [node for node in existing_summaries(memory, begins) if any(told[node.first - 1 : node.last])]
-    now = [
-        Node(0, entry.page.number, entry.page.number, summary=entry.gist)
-        for entry in memory.entries[begins:]
-        if told[entry.page.number - 1]
-    ]
+    now = [node for node in page_by_page(memory)[begins:] if told[node.first - 1]]
     start = book.chapters[last].start if book.chapters else 0
     people = _people_near(memory, end, corrections)
     return Recap(

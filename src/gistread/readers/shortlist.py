@@ -54,12 +54,6 @@ class Vote:
     answer: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shortlist:
-    votes: tuple[Vote, ...]  # The chosen one first, then those that agree with it; empty if no passage tells an answer
-    usage: Usage
-
-
 def asks_for_a_fact(question: str) -> bool:
     """Whether a few words answer a question, so that passages can be compared by their answers."""
     return bool(_ASKS_FOR_A_FACT.match(question.strip()))
@@ -67,8 +61,8 @@ def asks_for_a_fact(question: str) -> bool:
 
 async def ask_each(
     question: str, passages: Sequence[Passage], book: Book, engine: Engine, options: ReaderOptions
-) -> Shortlist:
-    """Ask over each of the passages, nearest first. Raises EngineError."""
+) -> tuple[tuple[Vote, ...], Usage]:
+    """Ask over each of the passages, nearest first: the votes of `choose`, and the cost. Raises EngineError."""
     sampling = Sampling(_ANSWER_TOKENS, repeat_penalty=1.1, stop=("\n",))
     said = await asyncio.gather(
         *(
@@ -82,7 +76,7 @@ async def ask_each(
     usage = sum((one.usage for one in said), NO_USAGE)
     votes = [Vote(passage, " ".join(one.text.split())) for passage, one in zip(passages, said, strict=True)]
     told = [vote for vote in votes if vote.answer and not says_not_found(vote.answer)]
-    return Shortlist(choose(question, told), usage)
+    return choose(question, told), usage
 
 
 def choose(question: str, votes: Sequence[Vote]) -> tuple[Vote, ...]:
