@@ -91,23 +91,16 @@ async def answer_from(
     `text`: everything in the prompt that is from the book. `numbered`: its places with numbers to cite.
     """
     draft = replace(draft, context_tokens=await engine.count(text) if text else 0)
-    if options.choices:
-        said = _choose_option(draft, prompt, engine, options)
-    else:
-        said = _write_answer(draft, prompt, engine, options, dict(numbered))
-    async with aclosing(said) as events:
-        async for event in events:
-            yield event
-
-
-async def _choose_option(
-    draft: Answered, prompt: Prompt, engine: Engine, options: ReaderOptions
-) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
+    if not options.choices:
+        async with aclosing(_write_answer(draft, prompt, engine, options, dict(numbered))) as events:
+            async for event in events:
+                yield event
+        return
     texts = [" ".join(choice.split()) for choice in options.choices]
     choice = await engine.choose(prompt, texts if _writes_choice(options) else list(LETTERS[: len(texts)]))
-    text = texts[choice.index]
-    yield AnswerDelta(text)
-    yield replace(draft, answer=text, usage=draft.usage + choice.usage, choice=choice.index)
+    answer = texts[choice.index]
+    yield AnswerDelta(answer)
+    yield replace(draft, answer=answer, usage=draft.usage + choice.usage, choice=choice.index)
 
 
 def _writes_choice(options: ReaderOptions) -> bool:
@@ -269,16 +262,12 @@ _AGREED_PHRASES = (
 
 def says_not_found(answer: str) -> bool:
     """Whether an answer begins with "the book does not say", also in other languages; an explanation may follow."""
-    return bool(_DOES_NOT_SAY.match(answer)) or _is_agreed_phrase(re.split(r"[.!?。！？;:]", answer, maxsplit=1)[0])
+    return bool(_DOES_NOT_SAY.match(answer)) or says_only_not_found(re.split(r"[.!?。！？;:]", answer, maxsplit=1)[0])
 
 
 def says_only_not_found(answer: str) -> bool:
     """Whether an answer is the agreed phrase alone, without an explanation."""
-    return _is_agreed_phrase(answer)
-
-
-def _is_agreed_phrase(text: str) -> bool:
-    plain = re.sub(r"[^\w\s]", "", text).casefold().strip()
+    plain = re.sub(r"[^\w\s]", "", answer).casefold().strip()
     return any(SequenceMatcher(None, plain, known).ratio() > 0.85 for known in _AGREED_PHRASES)
 
 

@@ -55,16 +55,13 @@ class Steering:
                 self.proposal = self._decided = None
             if self.stop:
                 return
+            new = tuple(page for page in self.decision.pages if page not in proposal.pages)
             if self.decision.refuses:
                 refused = tuple(page for page in proposal.pages if page not in self.decision.pages)
                 self.refused.update(refused)
-                yield Refused(refused, self.new_pages(proposal), proposal.path)
-            self.pinned.update(self.new_pages(proposal))
+                yield Refused(refused, new, proposal.path)
+            self.pinned.update(new)
             self.refused.difference_update(self.decision.pages)
-
-    def new_pages(self, proposal: Proposed) -> tuple[int, ...]:
-        """The pages of the last decision that had not been proposed."""
-        return tuple(page for page in self.decision.pages if page not in proposal.pages)
 
     def decide(self, decision: Decision) -> None:
         """Decide about the proposal, if there is one."""
