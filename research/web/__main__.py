@@ -9,9 +9,9 @@ from gistread.book.open import open_file, read_limited
 from gistread.cli import prepare, report_errors
 from gistread.cli.arguments import add_formats, add_model, count
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import Json, usage_document
+from gistread.cli.json_output import usage_document
 from gistread.cli.opening import load_settings
-from gistread.cli.output import write, write_json
+from gistread.cli.output import Json, write, write_json
 from gistread.cli.parser import Parser
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.cli.sessions import open_engine

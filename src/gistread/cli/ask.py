@@ -11,9 +11,9 @@ from gistread.book.model import Book
 from gistread.cli import memory as memories
 from gistread.cli.answering import PrintedAnswer
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import Json, ask_document, reader_document, step_document
+from gistread.cli.json_output import ask_document, reader_document, step_document
 from gistread.cli.opening import check_models, load_settings, open_named, resolve_bound
-from gistread.cli.output import say, write_json
+from gistread.cli.output import Json, say, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import new_session, read_to_end
 from gistread.config import Config

@@ -7,9 +7,9 @@ from contextlib import aclosing, asynccontextmanager
 
 from gistread.cli.answering import PrintedAnswer
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import Json, fields, usage_document
+from gistread.cli.json_output import usage_document
 from gistread.cli.opening import check_models, load_settings
-from gistread.cli.output import say, write_json
+from gistread.cli.output import Json, fields, say, write_json
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.cli.search import indexed_shelf
 from gistread.cli.sessions import announce

@@ -8,9 +8,8 @@ from datetime import date
 from pathlib import Path
 
 from gistread.book.sniff import SERIES_SUFFIX
-from gistread.cli.json_output import Json, fields
 from gistread.cli.opening import book_path, library_entries
-from gistread.cli.output import one_line, report, say, write_json
+from gistread.cli.output import Json, fields, one_line, report, say, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.errors import ExitStatus, StorageError, UsageError
 from gistread.library import indexing

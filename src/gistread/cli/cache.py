@@ -5,8 +5,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from gistread.cli.json_output import Json
-from gistread.cli.output import report, say
+from gistread.cli.output import Json, report, say
 from gistread.errors import StorageError
 from gistread.memory.store import MemoryStore
 from gistread.paths import Paths, PathWithin, default_paths

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from gistread.book.model import Book
-from gistread.cli.json_output import Json
 from gistread.cli.memory import memory_store, saved_memories
 from gistread.cli.opening import open_named, resolve_bound
-from gistread.cli.output import report, say
+from gistread.cli.output import Json, report, say
 from gistread.errors import UsageError
 from gistread.exporting.documents import as_json
 from gistread.exporting.markdown import as_markdown

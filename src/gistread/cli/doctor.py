@@ -9,10 +9,9 @@ import psutil
 
 from gistread import __version__
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import Json, fields
 from gistread.cli.models import check_results, result_document
 from gistread.cli.opening import load_settings
-from gistread.cli.output import fail, report
+from gistread.cli.output import Json, fail, fields, report
 from gistread.cli.sessions import load_info
 from gistread.config import Config
 from gistread.engine.llama.fast_copy import lacks_kernels

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from gistread.book.model import Book
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import Json, index_document
+from gistread.cli.json_output import index_document
 from gistread.cli.memory import check_preset, task_of
 from gistread.cli.opening import check_models, load_settings, open_named
-from gistread.cli.output import write_json
+from gistread.cli.output import Json, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import new_session, read_to_end
 from gistread.config import Config

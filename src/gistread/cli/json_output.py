@@ -3,21 +3,14 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
 
+from gistread.cli.output import Json, fields
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.memory.model import GistFocus, GistMemory, GistSource, MemoryEntry, Page
 from gistread.memory.store import MemoryHeader
 from gistread.readers import events
 from gistread.session.events import PageFound, PageRead, ReadingEvent, ReadingStarted
 from gistread.units import iso_time
-
-Json = dict[str, Any]
-
-
-def fields(source: object, *names: str) -> Json:
-    """These attributes, under their own names."""
-    return {name: getattr(source, name) for name in names}
 
 
 def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, book_tokens: int) -> Json:

@@ -18,10 +18,9 @@ from gistread import __version__
 from gistread.book.cache import file_digest, open_cached
 from gistread.cli.contents import chapter_documents, recap_document
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import Json, fields
 from gistread.cli.mcp_asking import Questions, View
 from gistread.cli.opening import check_models, library_entries, load_settings
-from gistread.cli.output import say
+from gistread.cli.output import Json, fields, say
 from gistread.cli.people import card_document
 from gistread.cli.search import hit_document, indexed_shelf, place_of
 from gistread.config import Config

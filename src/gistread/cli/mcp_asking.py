@@ -10,8 +10,8 @@ from mcp.server.mcpserver import Context
 from gistread.book.model import Book
 from gistread.cli.ask_all import answering_models
 from gistread.cli.contents import longest_memory
-from gistread.cli.json_output import Json, fields
 from gistread.cli.memory import memory_store
+from gistread.cli.output import Json, fields
 from gistread.cli.search import indexed_shelf
 from gistread.config import Config
 from gistread.errors import GistreadError

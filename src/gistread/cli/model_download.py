@@ -8,8 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
-from gistread.cli.json_output import Json
-from gistread.cli.output import say, write, write_json
+from gistread.cli.output import Json, say, write, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.config import save_setting
 from gistread.engine.catalogue import (

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import Json, fields
-from gistread.cli.output import one_line, report, say, write, write_json
+from gistread.cli.output import Json, fields, one_line, report, say, write, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import open_engine
 from gistread.config import Config, load_config, save_setting

@@ -16,6 +16,7 @@ from gistread.errors import GistreadError
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _quiet = False
+Json = dict[str, Any]
 SCHEMA = 1  # Version of all JSON on standard output; raised when a field is renamed, removed or means something else
 
 
@@ -64,6 +65,11 @@ def write_json(fields: Mapping[str, Any]) -> None:
     text = json.dumps({"schema": SCHEMA, **fields}, ensure_ascii=False, separators=(",", ":"))
     text = _SURROGATE.sub("\ufffd", text)  # A file name may have bytes that are not UTF-8.
     write_bytes(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode() + b"\n")
+
+
+def fields(source: object, *names: str) -> Json:
+    """These attributes, under their own names."""
+    return {name: getattr(source, name) for name in names}
 
 
 def report(arguments: Namespace, document: Mapping[str, Any], lines: Iterable[str]) -> None:

@@ -3,9 +3,8 @@
 import argparse
 
 from gistread.book.model import Book
-from gistread.cli.json_output import Json, fields
 from gistread.cli.opening import open_named, resolve_bound
-from gistread.cli.output import report, say
+from gistread.cli.output import Json, fields, report, say
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.sizes import unread_memory
 from gistread.paths import default_paths

@@ -3,20 +3,16 @@
 import argparse
 from contextlib import suppress
 from subprocess import TimeoutExpired
-from typing import TYPE_CHECKING
 
 from gistread.book.model import Book
 from gistread.cli.opening import open_named
-from gistread.cli.output import report, say
+from gistread.cli.output import Json, fields, report, say
 from gistread.errors import ExitStatus, UsageError
 from gistread.library import indexing
 from gistread.library.shelf import LibraryHit, Shelf, open_shelf
 from gistread.paths import default_paths
 from gistread.search.book_search import BookSearch, SearchMode
 from gistread.units import counted
-
-if TYPE_CHECKING:
-    from gistread.cli.json_output import Json
 
 _AROUND = 60  # Characters of context on each side of a hit
 _MOST = 20  # Hits in all books, unless --limit says otherwise
@@ -85,11 +81,11 @@ def _search_all(words: str, arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE if found.hits else ExitStatus.FAILED
 
 
-def place_of(hit: LibraryHit) -> "Json":
-    return {name: getattr(hit, name) for name in ("start", "end", "text", "before", "after", "chapter")}
+def place_of(hit: LibraryHit) -> Json:
+    return fields(hit, "start", "end", "text", "before", "after", "chapter")
 
 
-def hit_document(book: Book, start: int, end: int) -> "Json":
+def hit_document(book: Book, start: int, end: int) -> Json:
     """A hit as `search --json` prints it."""
     text = book.text
     first = book.paragraphs[book.paragraph_index(start)].start if book.paragraphs else 0
@@ -110,7 +106,7 @@ def hit_document(book: Book, start: int, end: int) -> "Json":
     }
 
 
-def _text(place: str, hit: "Json") -> str:
+def _text(place: str, hit: Json) -> str:
     chapter = f"  {hit['chapter']}" if hit["chapter"] else ""
     quote = f"{hit['before']}[{hit['text']}]{hit['after']}"
     return f"{place}{chapter}\n   {' '.join(quote.split())}\n"
