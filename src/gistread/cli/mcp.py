@@ -64,11 +64,10 @@ async def _serve(library: "Library") -> None:
     serving = asyncio.create_task(make_server(library).run_stdio_async())
     try:
         await asyncio.shield(serving)
-    except asyncio.CancelledError:
-        await library.close()
-        os._exit(ExitStatus.INTERRUPTED)  # The SDK's thread waits for standard input and cannot be stopped.
     finally:
         await library.close()
+        if not serving.done():  # The SDK's thread waits for standard input and cannot be stopped.
+            os._exit(ExitStatus.INTERRUPTED)
 
 
 def make_server(library: "Library") -> MCPServer:

@@ -331,7 +331,7 @@ class GistreadApp(App[None]):
             return
         session = self._session
         if role is not Role.READING or session is None or not self.settings.config.model:
-            self.settings.set(role.setting, model)
+            self.settings.set(role.value, model)
         if session is None or self.reading is None or self.reading.controllers is None:
             return
         match role:

@@ -16,12 +16,10 @@ _SHOWN_AT_FIRST = 4  # Most models on this machine, beside the one in use, befor
 
 
 class Role(StrEnum):
-    READING = "reading"  # also answers, unless another model is chosen
-    ASKING = "questions"
+    """What a model is for. The value is the setting's name."""
 
-    @property
-    def setting(self) -> str:
-        return {Role.READING: "model", Role.ASKING: "asking_model"}[self]
+    READING = "model"  # Also answers, unless another model is chosen
+    ASKING = "asking_model"
 
 
 class Fetch(NamedTuple):

@@ -139,9 +139,6 @@ class LibraryScreen(Screen[Opening | None]):
         empty.update(note)
         empty.display = bool(note)
         self._show_about()
-        self._show_keys()
-
-    def _show_keys(self) -> None:
         leading = [("library-close", "stop")] if self._adder.progress else []
         leading += [] if self._session is not None else [("quit", "quit")]
         leading += [("library-undo", "undo")] if self._removed else []
@@ -175,18 +172,14 @@ class LibraryScreen(Screen[Opening | None]):
         elif entry.missing:
             self.action_library_find()
         else:
-            self._leave(entry.path)
-
-    def _leave(self, path: Path | None) -> None:
-        self._adder.stopped = True
-        self.dismiss(Opening(path) if path else None)
+            self.dismiss(Opening(entry.path))
 
     async def action_library_close(self) -> None:
         """Stop adding, or go back to the book."""
         if self._adder.progress:
             self._adder.stopped = True
         elif self._session is not None:
-            self._leave(None)
+            self.dismiss(None)
         else:
             self.notify(f"{self._services.key_hint('quit')} quits.")
 
@@ -197,7 +190,6 @@ class LibraryScreen(Screen[Opening | None]):
 
         opening = await self.app.push_screen_wait(AllBooksScreen(self._books, self._asker, asking=asking, at=at))
         if opening is not None:
-            self._adder.stopped = True
             self.dismiss(opening)
 
     def action_library_sort(self) -> None:
@@ -214,7 +206,7 @@ class LibraryScreen(Screen[Opening | None]):
 
         path = await self.app.push_screen_wait(PathScreen("Open a book", problem=problem))
         if path is not None:
-            self._leave(path)
+            self.dismiss(Opening(path))
 
     @work
     async def action_library_add(self) -> None:
@@ -295,7 +287,7 @@ class LibraryScreen(Screen[Opening | None]):
                 self._warn(str(error))
             else:
                 if found is not None:
-                    self._leave(found)
+                    self.dismiss(Opening(found))
                     return
                 self._warn(f"{path.name} is another book: {self._services.key_hint('library-path')} opens it.")
             typed = str(path)

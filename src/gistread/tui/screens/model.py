@@ -52,7 +52,7 @@ class ModelScreen(ListScreen[ModelKey]):
         `words`: length of the open book, for estimates of time; 0 without one.
         """
         super().__init__(_TITLES[Role.READING], placeholder="filter, or a path or address")
-        self._chosen = {role: str(getattr(config, role.setting)) for role in Role}
+        self._chosen = {role: str(getattr(config, role)) for role in Role}
         self._downloads = downloads
         self.role = Role.READING
         self._found: list[ModelFile] = []
