@@ -27,17 +27,18 @@ _COLUMNS = 78
 
 def run(arguments: argparse.Namespace) -> None:
     book = open_named(arguments.book)
-    if arguments.command == "pages":
-        _show(book, arguments)
-    elif arguments.action == "rm":
-        _remove(book, arguments)
-    else:
-        _list(book, arguments)
-
-
-def _show(book: Book, arguments: argparse.Namespace) -> None:
     headers = saved_memories(book, arguments.book)
+    if arguments.command == "memory" and arguments.action == "list":
+        _list(book, headers, arguments)
+        return
     header = find_memory(headers, arguments, model=arguments.model or "", from_start=False)
+    if arguments.command == "pages":
+        _show(book, headers, header, arguments)
+    else:
+        _remove(header, arguments)
+
+
+def _show(book: Book, headers: Sequence[MemoryHeader], header: MemoryHeader, arguments: argparse.Namespace) -> None:
     memory, ahead = memory_store().load(book, header), memory_store().pages_ahead(book, header)
     lines = [_section(memory, entry) for entry in memory.entries]
     if ahead:
@@ -63,17 +64,15 @@ def _section(memory: GistMemory, entry: MemoryEntry) -> str:
     return f"{heading}\n{gist}\n"
 
 
-def _list(book: Book, arguments: argparse.Namespace) -> None:
-    read = [header for header in saved_memories(book, arguments.book) if header.pages]
+def _list(book: Book, headers: Sequence[MemoryHeader], arguments: argparse.Namespace) -> None:
+    read = [header for header in headers if header.pages]
     lines = ["\n  ".join(describe_memory(header, book, time.time())) for header in read]
     report(arguments, memories_document(read), lines)
     if not read:
         say("No memories of this book yet.")
 
 
-def _remove(book: Book, arguments: argparse.Namespace) -> None:
-    headers = saved_memories(book, arguments.book)
-    header = find_memory(headers, arguments, model=arguments.model or "", from_start=False)
+def _remove(header: MemoryHeader, arguments: argparse.Namespace) -> None:
     memory_store().delete(header)
     report(arguments, {"deleted": memories_document([header])["memories"]}, ())
     say(f"Deleted {counted(header.pages, 'section')} of {header.model_name}, {header.focus.description}.")

@@ -70,8 +70,7 @@ def load_settings(arguments: argparse.Namespace) -> Config:
     config = load_config(default_paths().config_file)
     if getattr(arguments, "model", None):
         config = replace(config, asking_model="")
-    models = ("asking_model", "context_tokens")
-    options = (*models, "reading", "preset", "min_words", "max_words", "max_pages")
+    options = ("asking_model", "context_tokens", "reading", "preset", "min_words", "max_words", "max_pages")
     typed = {name: value for name in options if (value := getattr(arguments, name, None)) is not None}
     return replace(config, **typed)
 

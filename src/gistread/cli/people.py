@@ -23,11 +23,9 @@ def run(arguments: argparse.Namespace) -> ExitStatus | None:
     book = open_named(arguments.book)
     if not supports_names(book):
         raise UsageError("Names are found in English books only.")
-    user_data = UserData(default_paths())
     bound = resolve_bound(arguments.upto, unread_memory(book), "Up to your place; `--upto all` shows the whole book.")
-    view = Index.from_book(book).upto(
-        len(book.text) if bound is None else bound, user_data.name_corrections(book.sha256)
-    )
+    corrections = UserData(default_paths()).name_corrections(book.sha256)
+    view = Index.from_book(book).upto(len(book.text) if bound is None else bound, corrections)
     if not arguments.name:
         _list(view, book, arguments)
         return None

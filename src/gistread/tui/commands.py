@@ -41,9 +41,6 @@ class Command:
     short: str = ""  # One word for the key line; empty: not shown there
     panes: str = "book memory answers"  # Panes in which the key line shows it
 
-    def binding(self) -> Binding:
-        return Binding(self.keys, self.action, self.title, show=False, id=self.id)
-
 
 def run(path: str, *arguments: object) -> str:
     """The action of the reading screen that calls a method of one of its controllers: `run("search.step", 1)`."""
@@ -67,7 +64,7 @@ _OWN_KEYS = (Scope.SELECTING, Scope.LIBRARY)  # scopes whose keys come before al
 
 
 def bindings(*scopes: Scope) -> list[BindingType]:
-    return [command.binding() for command in COMMANDS if command.scope in scopes]
+    return [Binding(one.keys, one.action, one.title, show=False, id=one.id) for one in COMMANDS if one.scope in scopes]
 
 
 def own_keys(*rows: tuple[str, ...], priority: bool = False) -> list[BindingType]:

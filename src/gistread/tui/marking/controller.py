@@ -274,9 +274,7 @@ class MarkController:
         from gistread.tui.marking.screens import ExportScreen
 
         marks = self.marks
-        book = self._book
-        screen = ExportScreen(book.title, Path.cwd(), lambda form: self._gather(marks, form), book.authors)
-        self._context.push(screen)
+        self._context.push(ExportScreen(self._book, Path.cwd(), lambda form: self._gather(marks, form)))
 
     def _gather(self, marks: list[Mark], form: ExportFormat) -> Export:
         user_data = self._context.services.user_data

@@ -245,15 +245,9 @@ class ExportScreen(ListScreen[ExportFormat]):
     ENTER = "write"
     FILTERS = False
 
-    def __init__(
-        self,
-        title: str,
-        folder: Path,
-        gather: Callable[[ExportFormat], Export],
-        authors: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, book: Book, folder: Path, gather: Callable[[ExportFormat], Export]) -> None:
         self._folder = folder
-        self._book_names = (title, authors)
+        self._book = book
         self._form = ExportFormat.MARKDOWN
         self._gather = gather
         self._replace: Path | None = None
@@ -262,8 +256,7 @@ class ExportScreen(ListScreen[ExportFormat]):
 
     def _free(self, form: ExportFormat) -> Path:
         """A path to offer, of a new file; for Obsidian also of an existing note, which is extended."""
-        title, authors = self._book_names
-        first = self._folder / export_file_name(title, form, authors)
+        first = self._folder / export_file_name(self._book.title, form, self._book.authors)
         numbered = (first.with_name(f"{first.stem} ({number}){form.suffix}") for number in count(2))
         paths = [first] if form is ExportFormat.OBSIDIAN else chain([first], numbered)
         return next((path for path in paths if not path.exists()), first)

@@ -72,26 +72,22 @@ class ImageScreen(ModalScreen[int | None]):
         return self._book.images[self._at]
 
     def _show(self) -> None:
-        count = len(self._book.images)
         words = clean(" ".join(self._book.text[self._image.start : self._image.end].split()))
-        self.query_one("#viewer-title", Line).update(f"Picture {self._at + 1} of {count}")
+        title = f"Picture {self._at + 1} of {len(self._book.images)}"
+        self.query_one("#viewer-title", Line).update(title)
         self.query_one("#viewer-caption", Static).update(words)
-        self.run_worker(self._draw(self._image), exclusive=True)
+        self.run_worker(self._draw(self._image, title), exclusive=True)
 
-    async def _draw(self, image: Image) -> None:
+    async def _draw(self, image: Image, title: str) -> None:
         room = self.query_one("#viewer-picture", Container)
         try:
             picture, figure = await asyncio.to_thread(self._unpack, image)
             drawn = self._drawer.sixels(picture) or FigureView(figure, self._drawer.forget)
+            title += f" · {picture.width} × {picture.height} · {picture.kind}"
         except GistreadError as error:
-            await room.remove_children()
-            await room.mount(Static(clean(str(error)), classes="viewer-message", markup=False))
-            return
+            drawn = Static(clean(str(error)), classes="viewer-message", markup=False)
         await room.remove_children()
         await room.mount(drawn)
-        title = (
-            f"Picture {self._at + 1} of {len(self._book.images)} · {picture.width} × {picture.height} · {picture.kind}"
-        )
         self.query_one("#viewer-title", Line).update(title)
 
     def _unpack(self, image: Image) -> tuple[Picture, Figure]:
