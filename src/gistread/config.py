@@ -159,8 +159,8 @@ def load_config(path: Path) -> Config:
     return config
 
 
-def save_setting(path: Path, key: str, value: Value | None) -> None:
-    """Write one setting or `keys.COMMAND`, or remove a setting (None). Raises UsageError, StorageError.
+def save_setting(path: Path, key: str, value: Value) -> None:
+    """Write one setting or `keys.COMMAND`. Raises UsageError, StorageError.
 
     Every other byte of the file is kept.
     """
@@ -170,7 +170,7 @@ def save_setting(path: Path, key: str, value: Value | None) -> None:
     section, _, command = key.partition(".")
     if section == _KEYS and command:
         _check_keys({command: value}, str(path))
-    elif value is not None:
+    else:
         _check(key, value, str(path))
     target = path.resolve()  # A symbolic link, as dotfile managers make, stays one.
     try:
@@ -182,9 +182,6 @@ def save_setting(path: Path, key: str, value: Value | None) -> None:
                 keys = document.setdefault(_KEYS, tomlkit.table())
                 _check_keys(keys, f"{path}, line {_line_of(text, _KEYS)}")
                 keys[command] = value
-            elif value is None:
-                if document.pop(key, None) is None:
-                    return
             else:
                 document[key] = value
             replace_file(target, tomlkit.dumps(document).encode())
