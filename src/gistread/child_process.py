@@ -49,9 +49,8 @@ def python_command(module: str, *arguments: str, output: int | None = None, outl
 
     package = str(Path(__file__).absolute().parents[1])
     path = import_path()
-    parent = None if outlives_parent else os.getpid()
     path += [] if package in path else [package]
-    code = _START.format(path=path, module=module, parent=parent, output=output)
+    code = _START.format(path=path, module=module, parent=None if outlives_parent else os.getpid(), output=output)
     return [sys.executable, "-I", "-c", code, *arguments]
 
 

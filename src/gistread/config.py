@@ -104,8 +104,7 @@ class _Rule(NamedTuple):
 
 @cache
 def _rules() -> dict[str, _Rule]:
-    hints = get_type_hints(Config, include_extras=True)
-    return {name: _rule(hint) for name, hint in hints.items() if name != _KEYS}
+    return {name: _rule(hint) for name, hint in get_type_hints(Config, include_extras=True).items() if name != _KEYS}
 
 
 def _rule(hint: Any) -> _Rule:

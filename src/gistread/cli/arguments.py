@@ -76,8 +76,7 @@ def add_books(parser: argparse.ArgumentParser) -> None:
         tagging = action(name, help=summary)
         tagging.add_argument("books", metavar="BOOK", nargs="+", type=_book_name, help="a file, title or number")
         tagging.add_argument("tag", metavar="TAG", help="its name; TAG.series is a file that opens as one book")
-    listing = action("list", help="list the library (default)")
-    option = listing.add_argument
+    option = action("list", help="list the library (default)").add_argument
     option("words", metavar="WORDS", nargs="*", help="show only books with these words in title, author or file name")
     orders = ["last-read", "title", "author", "progress"]
     option("--sort", metavar="ORDER", choices=orders, default=orders[0], help=f"{', '.join(orders)} (last-read)")

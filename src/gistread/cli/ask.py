@@ -113,10 +113,9 @@ async def _ask(
             _save(book, asked)
             if upto is not None:
                 memory = memory.upto(upto)
-            places = Places(len(book.text), memory)
             async with aclosing(session.questions.stream(question)) as events:
                 told = _with_estimate(events, session, memory, upto)
-                reader, steps, answered = await _show(told, book, places, arguments, line)
+                reader, steps, answered = await _show(told, book, Places(len(book.text), memory), arguments, line)
             info = question.model
             assert info is not None
             if arguments.json:

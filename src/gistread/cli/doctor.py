@@ -46,8 +46,7 @@ class _Findings:
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    config = load_settings(arguments)
-    found = run_until_interrupted(_examine(arguments.model or "", config))
+    found = run_until_interrupted(_examine(arguments.model or "", load_settings(arguments)))
     lines = [f"{name:18}{value}" for name, value in _rows(found)]
     if found.advice:
         lines += ["", "Advice:", *(f"- {one.what}\n  {one.how}" for one in found.advice)]

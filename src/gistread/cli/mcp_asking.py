@@ -83,9 +83,8 @@ class Questions:
                 await self.close()
                 self._session = await Session(view.whole, self._model, config=self._config).__aenter__()
             session = self._session
-            places = Places(len(view.whole.text), session.memory)
             stream = session.stream_answer(question, upto=view.bound, steps=Steps.ALONE)
-            answered, steps = await _report(stream, places, context)
+            answered, steps = await _report(stream, Places(len(view.whole.text), session.memory), context)
             assert session.models.answering.info is not None
             cited = [view.passage(one.start, one.end) for one in answered.citations]
             return _reply(answered, steps, cited, session.models.answering.info.name)
@@ -99,8 +98,7 @@ class Questions:
                 raise GistreadError("The user has begun none of these books.")
             chosen = self._model, ""
             async with answering_models(self._config, shelf.paths, chosen, lambda *_: None) as (models, checks):
-                stream = asked.stream(models.load_asking, checks)
-                answered, steps = await _report(stream, None, context)
+                answered, steps = await _report(asked.stream(models.load_asking, checks), None, context)
                 assert models.answering.info is not None
                 name = models.answering.info.name
         cited: list[Json] = []

@@ -167,8 +167,7 @@ def _use(arguments: argparse.Namespace) -> None:
             header_of(find_source(setting))  # Checks that the adapter fits the model.
         message = role.set.format(plain_name(read_header(path, fingerprint=False).name))
     save_setting(default_paths().config_file, role.setting, setting)
-    document = {"for": arguments.role, "setting": setting or None, "path": str(path) if path else None}
-    report(arguments, document, ())
+    report(arguments, {"for": arguments.role, "setting": setting or None, "path": str(path) if path else None}, ())
     say(message)
 
 

@@ -45,8 +45,7 @@ def _list(index: Index, book: Book, arguments: argparse.Namespace) -> None:
     lines = []
     for entity in shown:
         others = f"  ({', '.join(entity.others)})" if entity.others else ""
-        place = _percent(entity.first, book)
-        lines.append(f"{entity.count:>6}  {entity.kind:<6}  {place:>4}  {entity.name}{others}")
+        lines.append(f"{entity.count:>6}  {entity.kind:<6}  {_percent(entity.first, book):>4}  {entity.name}{others}")
     report(arguments, {"names": [_document(entity) for entity in shown]}, lines)
     if hidden := len(index.entities) - len(shown):
         say(f"{counted(hidden, 'rarer name')} not shown; `--all` shows them.")

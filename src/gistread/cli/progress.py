@@ -33,9 +33,8 @@ class ProgressLine:
             say(text)
             self._drawn_at = now
             return
-        columns = shutil.get_terminal_size().columns
         # Some terminals wrap at the last column, and the line could not be redrawn.
-        line = sanitize(text).replace("\n", " ")[: columns - 1]
+        line = sanitize(text).replace("\n", " ")[: shutil.get_terminal_size().columns - 1]
         self._stream.write(f"\r{line}\x1b[K")
         self._stream.flush()
         self._drawn_at, self._shown = now, text

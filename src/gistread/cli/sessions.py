@@ -120,8 +120,7 @@ async def open_engine(model: ModelSource, config: Config, line: ProgressLine) ->
 
     engine.watch(show)
     try:
-        info = await engine.start()
-        _say_notes(info, engine.state, config, line)
+        _say_notes(await engine.start(), engine.state, config, line)
         yield engine
     finally:
         await engine.close()

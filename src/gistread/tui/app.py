@@ -379,8 +379,7 @@ def run(book: Opened | None, *, paths: Paths, config: Config, model: str) -> int
     return_freed_memory()
     if os.environ.get("TERM") in KITTY_TERMS:
         os.environ.setdefault("COLORTERM", "truecolor")  # ssh does not pass it on
-    first_start = not UserData(paths).recent()
-    app = GistreadApp(book, paths=paths, config=config, model=model, tour=first_start)
+    app = GistreadApp(book, paths=paths, config=config, model=model, tour=not UserData(paths).recent())
     with terminal_order_off(config.bidi, os.environ):
         app.run()
     if app.failure is not None:

@@ -171,8 +171,7 @@ def _rasterize(svg: bytes) -> bytes:
     from lxml import etree
 
     try:
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
-        root = etree.fromstring(svg, parser)
+        root = etree.fromstring(svg, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
         for element in [*root.iter("{*}image", "{*}feImage")]:
             # resvg would open the files that these name.
             links = [name for name in element.attrib if etree.QName(name).localname == "href"]
@@ -197,8 +196,7 @@ def _opaque(image: "Pixels") -> "Pixels":
     if image.mode not in ("RGBA", "LA", "PA") and "transparency" not in image.info:
         return image.convert("RGB")
     layers = image.convert("RGBA")
-    ground = Image.new("RGBA", layers.size, "white")
-    return Image.alpha_composite(ground, layers).convert("RGB")
+    return Image.alpha_composite(Image.new("RGBA", layers.size, "white"), layers).convert("RGB")
 
 
 def _not_installed() -> DrawingError:

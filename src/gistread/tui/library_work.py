@@ -68,8 +68,7 @@ class LibraryAsker:
             models = ModelPair(services.make_engine, services.config, lambda event: None)
             await models.choose(services.named_model, "")
             self._own = models
-        checks = ModelChecks(services.paths)
-        async with aclosing(question.stream(models.load_asking, checks)) as events:
+        async with aclosing(question.stream(models.load_asking, ModelChecks(services.paths))) as events:
             async for event in events:
                 yield event
 

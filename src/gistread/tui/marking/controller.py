@@ -32,8 +32,7 @@ class MarkController:
         self._pane = context.book_pane
         self._navigation = navigation
         self._notified: set[str] = set()
-        store = MarkStore(context.services.paths)
-        self._sync = MarkSync(store, context.book.sha256, context.warn, self._marks_changed)
+        self._sync = MarkSync(MarkStore(context.services.paths), context.book.sha256, context.warn, self._marks_changed)
         context.screen.run_worker(self._sync.sync())
         context.screen.set_interval(POLL_S, self._sync.sync)
 
@@ -105,9 +104,8 @@ class MarkController:
 
     def _copy(self, words: str) -> None:
         self._context.screen.app.copy_to_clipboard(words)
-        count = count_words(words)
         limit = " Some terminals accept less at once." if len(words) > _MUCH else ""
-        self._context.notify(f"Copied {counted(count, 'word')}: {short(words, 48)}{limit}")
+        self._context.notify(f"Copied {counted(count_words(words), 'word')}: {short(words, 48)}{limit}")
 
     def highlight(self) -> None:
         selected = self._selection("highlights it")
@@ -116,8 +114,7 @@ class MarkController:
 
     def _highlight(self, selected: tuple[int, int], color: Color) -> None:
         selected = whole_words(self._book, selected)
-        passages = filter(is_passage, self.marks)
-        same = next((mark for mark in passages if (mark.start, mark.end) == selected), None)
+        same = next((one for one in self.marks if is_passage(one) and (one.start, one.end) == selected), None)
         self._pane.drop_selection()
         if same is not None and same.color is color and not same.note:
             self._sync.remove(same)
@@ -186,8 +183,8 @@ class MarkController:
             self._sync.put(with_changes(mark, note=note), None if is_new else mark)
             self._pane.drop_selection()
 
-        words = f"“{words_of(mark, 240)}”"
-        self._context.push(NoteScreen(title_of(mark, self._book), words, mark.note, keep), keep)
+        screen = NoteScreen(title_of(mark, self._book), f"“{words_of(mark, 240)}”", mark.note, keep)
+        self._context.push(screen, keep)
 
     def clicked(self, event: Clicked) -> bool:
         """Show a clicked highlight with its note and actions. Returns False if none was clicked."""

@@ -113,10 +113,9 @@ class MarkScreen(ListScreen[str]):
     )
 
     def __init__(self, mark: Mark, book: Book) -> None:
-        is_highlight = mark.kind is MarkKind.HIGHLIGHT
         rows = [
             Row("note", mark.note or "Write a note", tail="e edit" if mark.note else "e"),
-            Row("color", "Another colour" if is_highlight else "Highlight", tail="H"),
+            Row("color", "Another colour" if mark.kind is MarkKind.HIGHLIGHT else "Highlight", tail="H"),
             Row("copy", "Copy", tail="y"),
             Row("delete", "Delete", tail="x"),
         ]

@@ -152,8 +152,7 @@ class AllBooksScreen(ListScreen[Opening]):
         self._show([*rows, *map(self._hit_row, found.hits)], self._note(hits, found.left_out))
 
     def _hit_row(self, hit: LibraryHit) -> Row[Opening]:
-        start = hit.start - len(hit.before)
-        text, spans = quote_around(hit.before + hit.text + hit.after, start, hit.core, hit.words)
+        text, spans = quote_around(hit.before + hit.text + hit.after, hit.start - len(hit.before), hit.core, hit.words)
         opening = Opening(hit.book.path, (hit.start, hit.end), self.typed)
         return Row(opening, text, tail=_place(hit.book, hit.start), spans=spans)
 

@@ -95,8 +95,7 @@ class LibraryScreen(Screen[Opening | None]):
             self.action_library_all(False, self._back_to)
 
     def on_resize(self, event: events.Resize) -> None:
-        height = event.size.height
-        self.update_classes({"-short": height < _KEY_LINE_ROWS})
+        self.update_classes({"-short": event.size.height < _KEY_LINE_ROWS})
         self.call_after_refresh(self._show_lines)
 
     def reload(self) -> None:
@@ -133,8 +132,7 @@ class LibraryScreen(Screen[Opening | None]):
     def _show_lines(self) -> None:
         count = self._adder.progress or self._indexing or count_books(self._entries)
         self.query_one("#header", HeaderLine).show_place("Library", count, (f"by {self._order}",))
-        has_books = any(entry.ids for entry in self._entries)
-        note = "" if has_books else self._services.with_keys(_HOW_TO_BEGIN)
+        note = "" if any(entry.ids for entry in self._entries) else self._services.with_keys(_HOW_TO_BEGIN)
         empty = self.query_one("#empty", Static)
         empty.update(note)
         empty.display = bool(note)

@@ -105,8 +105,7 @@ class ModelScreen(ListScreen[ModelKey]):
 
     def rows_for(self, typed: str) -> Sequence[Row[ModelKey]]:
         chooser = Chooser(self.role, self._chosen[self.role], self._free_bytes, self._starter, self._checked)
-        downloads = self._downloads.rows(self._words)
-        self.rows = chooser.rows(self._found, downloads, whole=self._whole or bool(typed))
+        self.rows = chooser.rows(self._found, self._downloads.rows(self._words), whole=self._whole or bool(typed))
         usable = sum(model.usable for model in self._found)
         if self._searching:
             self.note = f"Looking for models on this machine … {usable or ''}".rstrip()

@@ -160,8 +160,7 @@ class ReadingScreen(BookScreen):
         self.book_pane.show_book(book, saved.offset)
         self.answers_pane.places = Places(len(book.text), book=book)
         path = self._source if isinstance(self._source, Path) else None
-        context = ReadingContext(self, services, book, path, saved)
-        self.controllers = controllers = Controllers(context)
+        self.controllers = controllers = Controllers(ReadingContext(self, services, book, path, saved))
         controllers.navigation.jumps.behind += saved.behind
         controllers.typography.apply_text_order()
         self.redraw_lines()
