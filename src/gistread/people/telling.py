@@ -216,7 +216,7 @@ def _compiled(phrase: str) -> re.Pattern[str]:
 
 
 _AFTER_PATTERNS = tuple((weight, _compiled(phrase)) for weight, phrase in _AFTER_NAME)
-_BEFORE_PATTERNS = tuple((weight, _compiled(phrase + r"\Z")) for weight, phrase in _BEFORE_NAME)
+_BEFORE_PATTERNS = tuple((weight, _compiled(phrase + r"\Z"), phrase) for weight, phrase in _BEFORE_NAME)
 _ADDRESSED = _compiled(r"(?:[“‘\"]|[,!] )\Z")
 _LISTED_BEFORE = _compiled(r"(?:\w,|\band) \Z")
 _LISTED_AFTER = _compiled(r",? and (?:the |its |his |her |[A-Z])|, (?:Mr|Mrs|Miss|Dr)\b")
@@ -233,10 +233,7 @@ def _clues(text: str, start: int, end: int, sex: str) -> Iterator[_Clue]:
     tried: list[tuple[float, re.Match[str] | None, str]] = [
         (weight, pattern.match(text, end, end + _AFTER), "") for weight, pattern in _AFTER_PATTERNS
     ]
-    tried += [
-        (weight, pattern.search(lead), phrase)
-        for (weight, pattern), (_, phrase) in zip(_BEFORE_PATTERNS, _BEFORE_NAME, strict=True)
-    ]
+    tried += [(weight, pattern.search(lead), phrase) for weight, pattern, phrase in _BEFORE_PATTERNS]
     for weight, match, before in tried:
         if match is None:
             continue

@@ -65,12 +65,6 @@ def user_prompt(name: str, wording: str = "", **values: object) -> Prompt:
     return (Message("user", prompts.load(name, wording).fill(**values)),)
 
 
-async def short_answer(prompt: Prompt, engine: Engine, max_tokens: int) -> tuple[str, Usage]:
-    said = await engine.complete(prompt, Sampling(max_tokens, repeat_penalty=1.1, stop=("\n",)))
-    answer = " ".join(said.text.split()).strip(" .\"'“”")
-    return "" if says_not_found(answer) else answer, said.usage
-
-
 async def take_note(prompt: Prompt, engine: Engine) -> tuple[str, Usage]:
     """What the model notes, on one line; empty if that adds nothing."""
     said = await engine.complete(prompt, Sampling(NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))

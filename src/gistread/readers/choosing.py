@@ -20,7 +20,9 @@ async def choose_and_say(
     engine: Engine, prompt: Prompt, options: Sequence[str], otherwise: Prompt, key: str = "reason"
 ) -> tuple[Choice, str]:
     """One of the options, and the words under `key`. `prompt` asks for JSON, `otherwise` for the option alone."""
-    said = await engine.complete(prompt, Sampling(SAID_TOKENS, repeat_penalty=1.1, grammar=_grammar(options, key)))
+    listed, line = " | ".join(f'"{option}"' for option in options), r'[^"\\\n]{1,160}'
+    grammar = f'root ::= "{{\\"choice\\": \\"" option "\\", \\"{key}\\": \\"" {line} "\\"}}"\noption ::= {listed}\n'
+    said = await engine.complete(prompt, Sampling(SAID_TOKENS, repeat_penalty=1.1, grammar=grammar))
     named = _CHOICE.search(said.text)
     if named is None or named[1].strip() not in options:
         choice = await choose_or(engine, otherwise, options, len(options) - 1)
@@ -43,9 +45,3 @@ async def choose_several(engine: Engine, prompt: Prompt, options: Sequence[str],
         return chosen, said.usage
     choice = await choose_or(engine, prompt, [*options, STOP], len(options))
     return [choice.index] if choice.index < len(options) else [], said.usage + choice.usage
-
-
-def _grammar(options: Sequence[str], key: str) -> str:
-    listed = " | ".join(f'"{option}"' for option in options)
-    words = r'[^"\\\n]{1,160}'
-    return f'root ::= "{{\\"choice\\": \\"" option "\\", \\"{key}\\": \\"" {words} "\\"}}"\noption ::= {listed}\n'

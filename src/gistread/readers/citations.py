@@ -142,7 +142,10 @@ class Evidence:
         self._stop_words = terms.stop_words or stop_words()["en"]
         self._asked = self._content(question)
         spans = [span for place in places for span in sentences_of(memory.book, *place)]
-        self._sentences = [self._sentence(*span) for span in spans if _can_tell(memory.book, span)]
+        text = memory.book.text
+        self._sentences = [
+            _Sentence(*span, self._content(text[slice(*span)])) for span in spans if _can_tell(memory.book, span)
+        ]
         self._spread = Counter(term for one in self._sentences for term in one.terms)
 
     def best(self, answer: str, statement: str, place: Passage) -> Citation:
@@ -193,9 +196,6 @@ class Evidence:
             self._stem(word.removesuffix("'s"))[:_STEM_LETTERS] for word in words if len(word) > 1 or not word.isascii()
         ]
         return frozenset(stems) | {str(value) for value, _ in numbers_in(text)}
-
-    def _sentence(self, start: int, end: int) -> _Sentence:
-        return _Sentence(start, end, self._content(self._memory.book.text[start:end]))
 
 
 def _can_tell(book: Book, span: Passage) -> bool:

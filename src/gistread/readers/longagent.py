@@ -151,9 +151,10 @@ async def _ask_members(team: _Team, question: str, *, from_end: bool) -> AsyncGe
 
 async def _answer_from(team: _Team, question: str, *chunks: int) -> str:
     prompt = team.member("member_answer", question, *chunks)
-    answer, usage = await answering.short_answer(prompt, team.engine, _REPORT_TOKENS)
-    team.usage += usage
-    return answer
+    said = await team.engine.complete(prompt, Sampling(_REPORT_TOKENS, repeat_penalty=1.1, stop=("\n",)))
+    team.usage += said.usage
+    answer = " ".join(said.text.split()).strip(" .\"'“”")
+    return "" if answering.says_not_found(answer) else answer
 
 
 async def _resolve(team: _Team, question: str, reports: list[_Report]) -> AsyncGenerator[events.ReaderEvent, None]:

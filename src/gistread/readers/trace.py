@@ -135,11 +135,12 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
             return Step(f"{len(by)} say: {answer}", "=")
         case events.LookedUp(page=page, step=number, reason=reason):
             said = f"section {page}" + (f": {reason}" if reason else "")
-            return Step(said, circled(number), ToPage(page))
+            return Step(said, _CIRCLED[number - 1] if 1 <= number <= len(_CIRCLED) else f"({number})", ToPage(page))
         case events.Expanded(page=page, by=events.OpenedBy.PERSON):
             return Step(f"section {page}, opened by you", "◆", ToPage(page))
-        case events.Refused():
-            return Step(_refused(event), "×")
+        case events.Refused(pages=pages, instead=instead):
+            what = f"{pages_words(pages)} refused by you" if pages else "not answered yet, as you chose"
+            return Step(f"{what}, {pages_words(instead)} instead" if instead else what, "×")
         case events.Unfit(page=page, shown=shown):
             why = f"is too long for the model's window or the budget: read up to {shown:.0%} of it"
             return Step(
@@ -241,10 +242,6 @@ def pages_words(numbers: Iterable[int]) -> str:
     return f"section {said}" if said.isdecimal() else f"sections {said}"
 
 
-def circled(number: int) -> str:
-    return _CIRCLED[number - 1] if 1 <= number <= len(_CIRCLED) else f"({number})"
-
-
 def _given(shown: Iterable[tuple[int, int]], places: Places) -> Step:
     passages = [place for place in shown if place[1] > place[0]]
     if not passages:
@@ -261,8 +258,3 @@ def _given(shown: Iterable[tuple[int, int]], places: Places) -> Step:
 
 def _noted(places: Places, place: tuple[int, int], note: str, lead: str, sign: str) -> Step:
     return _Line(lead).add(places.words(*place), ToPlace(*place)).add(f": {note}").step(sign)
-
-
-def _refused(refused: events.Refused) -> str:
-    what = f"{pages_words(refused.pages)} refused by you" if refused.pages else "not answered yet, as you chose"
-    return f"{what}, {pages_words(refused.instead)} instead" if refused.instead else what

@@ -30,6 +30,7 @@ _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _SINGLE_QUOTES = "'‘’‚‛′`´"
 _DOUBLE_QUOTES = '"“”„‟″«»'
 _DASHES = "-‐‑‒–—―−"
+_PLAIN = dict.fromkeys(_SINGLE_QUOTES, "'") | dict.fromkeys(_DOUBLE_QUOTES, '"') | dict.fromkeys(_DASHES, "-")
 _TOKEN = re.compile(r"\s+|--|\.\.\.|.", re.DOTALL)
 
 # Single letters that stand for two; matching by character misses them.
@@ -81,12 +82,8 @@ def _variable(token: str) -> str | None:
 @cache
 def _fold(character: str) -> str:
     """The plain form of a character; always a single character."""
-    if character in _SINGLE_QUOTES:
-        return "'"
-    if character in _DOUBLE_QUOTES:
-        return '"'
-    if character in _DASHES:
-        return "-"
+    if plain := _PLAIN.get(character):
+        return plain
     if character.isspace():
         return " "
     lower = character.lower()
