@@ -13,15 +13,16 @@ from gistread.memory.guard import is_meta
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, sentences_of
 from gistread.people.mentions import supports_names, word_set
+from gistread.readers import selection
 from gistread.readers.answer_marks import find_marks
 from gistread.readers.answering import repeats_prompt, says_not_found, says_only_not_found
 from gistread.readers.book_text import overlaps, places_of
 from gistread.readers.citations import citation_of, cite, with_sources
 from gistread.readers.events import Answered, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import Reader, ReaderOptions
-from gistread.readers.selection import is_translation
 from gistread.readers.steering import Steering
 from gistread.readers.support import Statement, check
+from gistread.readers.thread import with_options, with_thread, within_bound
 from gistread.readers.trace import bound_phrase
 from gistread.search.ranked import Relevance
 from gistread.store.model import AnswerMark, AnswerMarkKind, Citation
@@ -36,7 +37,26 @@ _LIKE = 0.7  # Least similarity (`difflib`) of two spellings of a name
 _SHORT_WORDS = 3  # A statement this short, such as "Yes, he did.", needs no quote
 
 
-async def check_events(
+def with_checks(by_method: Reader) -> Reader:
+    """Wrap a reader: the thread before its question, the check of its answer after it. Calling it raises UsageError."""
+
+    def ask(
+        question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+    ) -> AsyncGenerator[ReaderEvent, None]:
+        bound = len(memory.book.text) if memory.bound_share < 1 else None
+        options = replace(options, thread=within_bound(options.thread, bound), wording=engine.info.wording)
+        asked, window = with_options(question, options.choices), engine.info.context_tokens
+        asked = with_thread(asked, options.thread, window, short=options.trust is Trust.FAILED)
+        # Questions about a passage have a reader of their own, whatever the method.
+        reader = selection.about_selection if options.selection else by_method
+        memory = replace(memory, entries=list(memory.entries))  # Reading may go on meanwhile.
+        events = reader(asked, memory, engine, steering, options)
+        return _check_events(events, question, memory, engine, steering, options)
+
+    return ask
+
+
+async def _check_events(
     events: AsyncGenerator[ReaderEvent, None],
     question: str,
     memory: GistMemory,
@@ -55,7 +75,7 @@ async def check_events(
                 refused = steering.refused
                 checked = await asyncio.to_thread(check_answer, draft, question, memory, started, options, refused)
                 is_kept = options.trust is not Trust.FAILED and checked.answer == draft.answer
-                if is_kept and not draft.cited and not (options.selection and is_translation(question)):
+                if is_kept and not draft.cited and not (options.selection and selection.is_translation(question)):
                     everything = [(0, len(memory.book.text))]
                     closed = everything if steering.only else places_of(memory, refused)
                     places = _places(draft, memory, refused)
@@ -77,7 +97,7 @@ def check_answer(
 
     Only an answer of a weak model may be replaced by quotations.
     """
-    if options.selection and is_translation(question):
+    if options.selection and selection.is_translation(question):
         return answered  # A translation cannot be compared with the text.
     if options.trust is Trust.FAILED:
         return _check_weak(answered, question, memory, started, options, refused)

@@ -1,24 +1,15 @@
 """Every reader by name. A reader's module is imported when it is first used: the command line names all of them."""
 
 import tomllib
-from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from gistread.engine.protocol import Trust
 from gistread.errors import UsageError
 from gistread.readers.protocol import Reader
-from gistread.readers.thread import with_options
-
-if TYPE_CHECKING:
-    from gistread.engine.protocol import Engine
-    from gistread.memory.model import GistMemory
-    from gistread.readers.events import ReaderEvent
-    from gistread.readers.protocol import ReaderOptions
-    from gistread.readers.steering import Steering
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +24,9 @@ class Method:
 
     def reader(self) -> Reader:
         """Import the reader. Calling it raises UsageError."""
-        from gistread.readers.checked import check_events
-        from gistread.readers.selection import about_selection
-        from gistread.readers.thread import with_thread, within_bound
+        from gistread.readers.checked import with_checks
 
-        by_method = self.plain_reader()
-
-        def ask(
-            question: str, memory: "GistMemory", engine: "Engine", steering: "Steering", options: "ReaderOptions"
-        ) -> "AsyncGenerator[ReaderEvent, None]":
-            bound = len(memory.book.text) if memory.bound_share < 1 else None
-            options = replace(options, thread=within_bound(options.thread, bound), wording=engine.info.wording)
-            asked = with_thread(
-                with_options(question, options.choices),
-                options.thread,
-                engine.info.context_tokens,
-                short=options.trust is Trust.FAILED,
-            )
-            # Questions about a passage have a reader of their own, whatever the method.
-            reader = about_selection if options.selection else by_method
-            memory = replace(memory, entries=list(memory.entries))  # Reading may go on meanwhile.
-            events = reader(asked, memory, engine, steering, options)
-            return check_events(events, question, memory, engine, steering, options)
-
-        return ask
+        return with_checks(self.plain_reader())
 
     def plain_reader(self) -> Reader:
         """The reader without checks of its answers."""
