@@ -9,13 +9,11 @@ from gistread.paths import default_paths
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from gistread.tui.commands import COMMANDS, Scope, check_keys, keys_of, with_keys  # Imports Textual: slow.
+    from gistread.tui.commands import COMMANDS, check_keys, keys_of, with_keys  # Imports Textual: slow.
 
     keymap, problems = check_keys(load_config(default_paths().config_file).keys)
     for problem in problems:
         say(problem)
-    scopes = list(Scope)
-    commands = sorted(COMMANDS, key=lambda command: scopes.index(command.scope))
     documents = [
         {
             "command": command.id,
@@ -25,9 +23,9 @@ def run(arguments: argparse.Namespace) -> None:
             "title": command.title,
             "help": with_keys(command.help, keymap),
         }
-        for command in commands
+        for command in COMMANDS
     ]
-    shown = [command for command in commands if command.title]
+    shown = [command for command in COMMANDS if command.title]
     widest = max(len(command.id) for command in shown)
     lines = []
     for scope, group in groupby(shown, key=lambda command: command.scope):

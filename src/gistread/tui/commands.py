@@ -48,9 +48,7 @@ def run(path: str, *arguments: object) -> str:
 
 
 _TABLES = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
-COMMANDS = tuple(
-    Command(Scope[scope.upper()], id_, *row) for scope, rows in _TABLES.items() for id_, row in rows.items()
-)
+COMMANDS = tuple(Command(scope, id_, *row) for scope in Scope for id_, row in _TABLES[scope.name.lower()].items())
 BY_ID: Mapping[str, Command] = {command.id: command for command in COMMANDS}
 READING = (
     Scope.ASKING,
@@ -128,11 +126,10 @@ def display_key(key: str) -> str:
 
 def help_lines(keymap: Mapping[str, str]) -> Iterable[tuple[Command, str, str]]:
     """(command, keys, help) of every command that has a title, in the order of the help screen."""
-    for scope in Scope:
-        for command in COMMANDS:
-            if command.scope is scope and command.title:
-                keys = "1 … 9" if command.id == "citation-1" else " ".join(keys_of(command, keymap))
-                yield command, keys, with_keys(command.help, keymap)
+    for command in COMMANDS:
+        if command.title:
+            keys = "1 … 9" if command.id == "citation-1" else " ".join(keys_of(command, keymap))
+            yield command, keys, with_keys(command.help, keymap)
 
 
 def _is_key(key: str) -> bool:

@@ -84,7 +84,7 @@ class Chooser:
             "Other models": others,
             heading: [_current(without) if not self.current and self.role is not Role.READING else without],
         }
-        return [row for title, some in found.items() if some for row in (_heading(title), *some)]
+        return [row for title, some in found.items() if some for row in (Row(None, title), *some)]
 
     def _row(self, model: ModelFile) -> tuple[Availability, ModelRow]:
         fit = memory_fit_of(model, self.free_bytes)
@@ -108,10 +108,6 @@ class Chooser:
         row = ModelRow(str(model.path), name, about_line, detail=details, also=more, refusal=refusal)
         is_current = self.current in (str(model.path), model.name) or (is_starter and self.current == STARTER)
         return standing, _current(row) if is_current else row
-
-
-def _heading(title: str) -> Row[ModelKey]:
-    return Row(None, title)
 
 
 def _current(row: ModelRow) -> ModelRow:
