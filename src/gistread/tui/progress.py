@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from gistread.book.model import Book, ParagraphKind
@@ -61,10 +62,8 @@ class Progress:
 
     def load(self) -> None:
         """Load the user's pace, if the file can be read; call it in a thread."""
-        try:
+        with suppress(StorageError):
             self._kept = self._speed.samples(self._book.language)
-        except StorageError:
-            self._kept = []
 
     def keep(self) -> None:
         """Save what was measured; call it in a thread. Raises StorageError."""

@@ -32,14 +32,8 @@ REST_S = 1.0  # how long a place must be at rest before it is written
 
 
 class UserDataWriter:
-    def __init__(
-        self, user_data: UserData, catalogue: Catalogue, book: Book, path: Path | None, warn: Callable[[str], None]
-    ) -> None:
-        self._user_data = user_data
-        self._catalogue = catalogue
-        self._book = book
-        self._path = path
-        self._warn = warn
+    def __init__(self, context: "ReadingContext") -> None:
+        self._context = context
         self._place: ReadingPlace | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -47,7 +41,7 @@ class UserDataWriter:
         self._in_order = asyncio.Lock()  # A question is written again with its answer.
 
     def save_opened(self) -> None:
-        book, path = self._book, self._path
+        book, path, services = self._context.book, self._context.path, self._context.services
         if book.source_format == DOCUMENTATION:
             return
 
@@ -55,7 +49,7 @@ class UserDataWriter:
             file = None
             with contextlib.suppress(BookError):  # the file is gone already
                 file = book_file_of(path, book) if path else None
-            self._user_data.record_opening(
+            services.user_data.record_opening(
                 book.sha256,
                 title=book.title,
                 authors=book.authors,
@@ -63,9 +57,10 @@ class UserDataWriter:
                 path=path,
                 file=file.digest if file else "",
             )
+            catalogue = Catalogue(services.paths)
             if file is not None:
-                self._catalogue.add([file])
-            self._catalogue.restore(f"text:{book.sha256}", f"file:{file.digest if file else ''}")
+                catalogue.add([file])
+            catalogue.restore(f"text:{book.sha256}", f"file:{file.digest if file else ''}")
 
         self._write(write)
 
@@ -78,7 +73,7 @@ class UserDataWriter:
 
     def save(self, write: Callable[[UserData, str], object]) -> None:
         """Call `write` with the data and the SHA-256 of the book's text, in a thread and after earlier writes."""
-        self._write(lambda: write(self._user_data, self._book.sha256))
+        self._write(lambda: write(self._context.services.user_data, self._context.book.sha256))
 
     async def close(self) -> None:
         if self._timer is not None:
@@ -89,7 +84,7 @@ class UserDataWriter:
     def _write_place(self) -> None:
         place, self._place, self._timer = self._place, None, None
         if place is not None:
-            words = quote_at(self._book.text, place.offset)
+            words = quote_at(self._context.book.text, place.offset)
             read, behind = place.read, place.behind
             self.save(lambda data, sha256: data.set_position(sha256, place.offset, words, read=read, behind=behind))
 
@@ -105,7 +100,7 @@ class UserDataWriter:
         except StorageError as error:
             if not self._refused:
                 self._refused = True
-                self._warn(f"Your place cannot be saved: {error}")
+                self._context.warn(f"Your place cannot be saved: {error}")
 
 
 class Layer(IntEnum):
@@ -173,7 +168,7 @@ class ReadingContext:
         self.model_place = ModelPlace(self.position, book)
         pace, shown = ReadingSpeed(services.paths), services.config.progress.split()
         self.progress = Progress(book, pace, services.user_data, shown)
-        self.user_data = UserDataWriter(services.user_data, Catalogue(services.paths), book, path, self.warn)
+        self.user_data = UserDataWriter(self)
         self.corrections: tuple[NameCorrection, ...] = ()  # Corrections of names in the book
         self.session: Session | None = None  # None until the first page has been drawn
 

@@ -87,11 +87,8 @@ class LinkController:
             self._choose(None)
             self._context.warn("No link on the screen.")
             return
-        if self._chosen in links:
-            at = (links.index(self._chosen) + step) % len(links)
-        else:
-            at = (step - 1 if step > 0 else step) % len(links)
-        self._choose(links[at])
+        at = links.index(self._chosen) + step if self._chosen in links else step - (step > 0)
+        self._choose(links[at % len(links)])
 
     def _choose(self, chosen: Place | None) -> None:
         before, self._chosen = self._chosen, chosen

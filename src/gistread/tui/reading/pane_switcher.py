@@ -53,10 +53,8 @@ class BookScreen(Screen[None]):
 class PaneSwitcher:
     def __init__(self, screen: BookScreen, services: AppServices) -> None:
         self._screen = screen
-        self._book = screen.book_pane
         self._memory = screen.memory_pane
         self._answers = screen.answers_pane
-        self._question = screen.question
         self._services = services
         self.current = Pane.BOOK
         self._memory_wanted: bool | None = None  # as chosen since the book was opened
@@ -85,13 +83,13 @@ class PaneSwitcher:
             self.hide_memory(False)
         self._set_classes(pane)
         shown = self._answers.exchanges and (self.narrow or self.answers_shown)
-        answers = self._answers if shown else self._question
-        self._focus({Pane.BOOK: self._book, Pane.MEMORY: self._memory, Pane.ANSWERS: answers}[pane])
+        answers = self._answers if shown else self._screen.question
+        self._focus({Pane.BOOK: self._screen.book_pane, Pane.MEMORY: self._memory, Pane.ANSWERS: answers}[pane])
 
     def show_question(self) -> None:
         self.leave_focus_mode()
         self._set_classes(Pane.ANSWERS)
-        self._focus(self._question)
+        self._focus(self._screen.question)
 
     def _focus(self, widget: Widget) -> None:
         """Focus at once. `Widget.focus` does so later, and keys typed meanwhile would run as commands."""

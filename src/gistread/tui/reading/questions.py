@@ -232,7 +232,8 @@ class QuestionController:
         record = replace(self._asked, question=question)
         bound = record.upto
         told = too_little(self._context.book, bound) if bound is not None and record.passage is None else ""
-        self._context.answers_pane.begin(Exchange(record, too_little=told, running=True))
+        answers = self._context.answers_pane
+        answers.show_exchanges([*answers.exchanges, Exchange(record, too_little=told, running=True)])
         self._save(record)
         self._context.panes.show_answers()
         self._context.panes.fit_answers()

@@ -126,9 +126,7 @@ class SearchController(InputLineClient):
             self._navigation.show(before)
             self._say("not in the book" if hits.words.strip() else "", problem=bool(hits.words.strip()))
             return
-        at = 0
-        if hits.mode is not SearchMode.RANKED:
-            at = hits.index_at(before) % len(hits)
+        at = 0 if hits.mode is SearchMode.RANKED else hits.index_at(before) % len(hits)
         self._set_hits(hits, at)
         self._bring_into_view(at)
         self._say(self._position())

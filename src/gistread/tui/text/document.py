@@ -28,7 +28,7 @@ class Block:
     text: str
     key: Hashable = None  # Identifies the block. The block cursor treats neighbours with the same key as one.
     start: int | None = None  # Offset of `text` in the book; None for other text
-    style: str = "text"  # One of `paint.STYLES`; unknown styles are drawn as text
+    style: str = "text"  # A style without a rule in long_text.tcss is drawn as text
     level: int = 0  # A heading's level, from 1; adds the style `heading-1` … `heading-4`
     indent: int = 0  # Cells between the rail and the text
     first_indent: int = 0  # Additional cells before the first row of a paragraph

@@ -13,31 +13,6 @@ from gistread.tui.text.document import Span
 from gistread.tui.text.layout import Layout
 from gistread.tui.text.typesetting import set_row
 
-# Names for `Block.style`, `Span.style` and `Mark.style`.
-STYLES = (
-    *("text", "numeral", "heading", "heading-1", "heading-2", "heading-3", "heading-4"),
-    *("verse", "quote", "list", "table", "note", "break", "code", "image"),
-    *(
-        "page",
-        "opened",
-        "current",
-        "gist",
-        "own-words",
-        "answer",
-        "question",
-        "step",
-        "provenance",
-        "unread",
-        "muted",
-        "error",
-        "warning",
-    ),
-    *("label", "rail", "tail", "cursor", "sign"),
-    *("strong", "emphasis", "underline", "strike", "superscript", "subscript", "small-capitals", "inline-code"),
-    *("link", "note-link", "current-link", "mark", "hit", "current-hit", "cited", "noted", "spoken"),
-    *("highlight-yellow", "highlight-green", "highlight-blue", "highlight-red"),
-)
-
 PREFIX = "long-text--"
 
 _LOWEST_LEVEL = 4  # lower headings look like this level
@@ -60,8 +35,8 @@ class TextStyles:
         level = min(level, _LOWEST_LEVEL)
         found = self._blocks.get((style, level))
         if found is None:
-            found = self._widget.get_component_rich_style(PREFIX + (style if style in STYLES else "text"))
-            if f"{style}-{level}" in STYLES:
+            found = self._widget.get_component_rich_style(PREFIX + style)
+            if level:
                 found += self.layer(f"{style}-{level}")
             self._blocks[style, level] = found
         return found
@@ -75,8 +50,7 @@ class TextStyles:
         """The changes that a span or mark makes to the style below it."""
         found = self._layers.get(style)
         if found is None:
-            found = _layer(self._widget, PREFIX + style) if style in STYLES else Style.null()
-            self._layers[style] = found
+            found = self._layers[style] = _layer(self._widget, PREFIX + style)
         return found
 
 

@@ -29,6 +29,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     DEFAULT_CSS = Path(__file__).with_name("long_text.tcss").read_text("utf-8")
 
     CURSOR_GROUND = ""  # A style whose background fills the rows under the cursor; empty: only the bar marks them
+    CURSOR_NEEDS_FOCUS = False  # Whether the cursor is drawn only while the widget has the focus
     # Whether a block cursor marks one block, or a run of blocks with one key, at the left.
     cursor: reactive[bool] = reactive(False, init=False)
     marks: reactive[tuple[Mark, ...]] = reactive((), init=False)  # Ranges of the book drawn in a style of their own
@@ -193,9 +194,10 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         layout = self._index.layout(index)
         block = layout.block
         joined = index > 0 and block.key is not None and self._index.block(index - 1).key == block.key
-        fill = block.ground if joined or inner >= layout.above else ""
-        marked = bool(self.gutter_cells) and (joined or inner >= layout.above) and self._is_current(index)
-        fill = self.CURSOR_GROUND if marked and self.CURSOR_GROUND else fill
+        filled = joined or inner >= layout.above
+        current = self._cursor_at() if self.has_focus or not self.CURSOR_NEEDS_FOCUS else None
+        marked = filled and current is not None and index in range(*self._index.run_of(current))
+        fill = self.CURSOR_GROUND if marked and self.CURSOR_GROUND else block.ground if filled else ""
         line = self._paint_margin(layout, inner, palette, row)
         if self.gutter_cells:
             cursor = palette.on_ground(palette.block("cursor"), fill)
@@ -229,10 +231,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
             return []
         marks = self._mark_index.between(start, start + len(block.text))
         return [Span(mark.start - start, mark.end - start, mark.style) for mark in marks]
-
-    def _is_current(self, index: int) -> bool:
-        current = self._cursor_at()
-        return current is not None and index in range(*self._index.run_of(current))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self._pressed = event.screen_offset

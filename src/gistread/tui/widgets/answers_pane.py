@@ -20,6 +20,7 @@ class AnswersPane(LongText):
     """The blocks of the last exchange begin at `_last_start`."""
 
     BINDINGS = bindings(Scope.MOVING)
+    CURSOR_NEEDS_FOCUS = True
 
     @dataclass
     class Followed(Message):
@@ -57,10 +58,6 @@ class AnswersPane(LongText):
         self._draw_all()
         self.set_cursor(("question", len(exchanges) - 1), scroll=False)
         self._scroll_to_newest()
-
-    def begin(self, exchange: Exchange) -> None:
-        """Show a running question."""
-        self.show_exchanges([*self.exchanges, exchange])
 
     def set_record(self, record: SavedQuestion) -> None:
         """Set the saved record of the last exchange."""
@@ -141,9 +138,6 @@ class AnswersPane(LongText):
         elif exchange and exchange.running and exchange.shows_steps and not exchange.answer:
             self.scroll_to_key(line_key(last, len(exchange.steps(self.places)) - 1))
         self._left_at = self.scroll_offset.y
-
-    def _is_current(self, index: int) -> bool:
-        return self.has_focus and super()._is_current(index)
 
     def action_line_down(self, count: int = 1) -> None:
         """Move to the next lines (negative: the previous), scrolling through lines longer than the pane."""

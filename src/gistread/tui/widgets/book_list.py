@@ -49,9 +49,7 @@ class BookList(RowList):
 def _block(entry: LibraryEntry, number: int, now_s: float) -> Block:
     authors = ", ".join(entry.authors)
     text = f"{entry.title}  {authors}" if authors else entry.title
-    facts: list[str] = []
-    if entry.missing:
-        facts.append("file missing")
+    facts = ["file missing"] if entry.missing else []
     if entry.was_opened:
         facts += [] if entry.missing else [relative_time(entry.opened_at, now_s)]
         facts.append(f"{progress_bar(entry.share, _BAR)} {format_percent(entry.share):>4}")

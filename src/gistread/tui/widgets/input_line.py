@@ -151,7 +151,7 @@ class InputLine(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._client: InputLineClient | None = None
+        self._client = InputLineClient()  # While the line is closed, one that ignores everything
         self._back: Widget | None = None  # What had the focus before
         self._history: dict[InputLineClient, list[str]] = {}
 
@@ -194,7 +194,7 @@ class InputLine(Vertical):
     def close(self, *, back: bool = True) -> None:
         """Hide the line and give the focus `back`; what was typed goes into the history."""
         self._line.keep(self.words.strip())
-        self._client = None
+        self._client = InputLineClient()
         if back and self._back is not None:
             self.screen.set_focus(self._back)
         self.display = False
@@ -212,20 +212,17 @@ class InputLine(Vertical):
     @on(Input.Changed, "#input-line-input")
     def _changed(self, event: Input.Changed) -> None:
         event.stop()
-        if self._client is not None:
-            self._client.typed(event.value)
+        self._client.typed(event.value)
 
     @on(Input.Submitted, "#input-line-input")
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        if self._client is not None:
-            self._client.accepted(event.value, self._chosen)
+        self._client.accepted(event.value, self._chosen)
 
     @on(Clicked, "#input-line-choices")
     def _clicked(self, event: Clicked) -> None:
         event.stop()
-        if self._client is not None:
-            self._client.accepted(self.words, self._chosen)
+        self._client.accepted(self.words, self._chosen)
 
     def on_click(self, event: events.Click) -> None:
         """A click on the note does the same as Tab."""
@@ -249,10 +246,10 @@ class InputLine(Vertical):
             self._choices.set_cursor(self._chosen + by)
 
     def action_cancel(self) -> None:
-        if (client := self._client) is not None:
+        if self.is_open:
+            client = self._client
             self.close()
             client.cancelled()
 
     def action_switch(self) -> None:
-        if self._client is not None:
-            self._client.switched()
+        self._client.switched()

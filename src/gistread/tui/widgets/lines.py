@@ -112,8 +112,9 @@ class StatusLine(Clickable):
         if whole and note and least + noted > most and not (alone or error):
             status, least, noted = Status(("",), " "), 4, cell_len(note)
         parted = not alone and whole > 0 and (error or least > most)
+        wide = alone or parted
         least += noted
-        room = whole if alone or parted else max(least, min(whole // 2, whole - _LEAST_KEYS))
+        room = whole if wide else max(least, min(whole // 2, whole - _LEAST_KEYS))
         room -= 2 + noted
         said, *others = map(clean, status.parts)
         if error:  # shorten the error rather than drop what helps
@@ -128,15 +129,12 @@ class StatusLine(Clickable):
         left = Content.assemble((f"{status.sign} ", tone), (said, tone))
         used = left.cell_length + noted
         # In steps, so that a growing number does not move the keys.
-        width = whole if alone or parted else 2 + (used + _STATUS_STEP - 1) // _STATUS_STEP * _STATUS_STEP
-        gap = (
-            " " * max(0, width - 2 - left.cell_length - cell_len(note))
-            if alone or parted
-            else " " * (noted - cell_len(note))
-        )
-        before = " " * (0 if alone or parted else width - 2 - used)
+        width = whole if wide else 2 + (used + _STATUS_STEP - 1) // _STATUS_STEP * _STATUS_STEP
+        spare, gap = width - 2 - used, noted - cell_len(note)
+        before, between = (0, gap + spare) if wide else (spare, gap)
         self.styles.width = width
-        self.show((status, note, action, width, room), Content.assemble(before, left, gap if note else "", right))
+        content = Content.assemble(" " * before, left, " " * between if note else "", right)
+        self.show((status, note, action, width, room), content)
 
 
 class Actions(Clickable):

@@ -17,6 +17,7 @@ from gistread.tui.text.layout import lay_out
 
 class MemoryPane(LongText):
     BINDINGS = bindings(Scope.MOVING, Scope.MEMORY)
+    CURSOR_NEEDS_FOCUS = True
 
     @dataclass
     class PageChosen(Message):
@@ -140,10 +141,6 @@ class MemoryPane(LongText):
             if self.view.opened:
                 self._change()
 
-    def close_page(self, number: int) -> None:
-        if self.view.opened.pop(number, None):
-            self._change()
-
     def toggle_page(self, number: int) -> None:
         """Open a page, show the whole of one that is shown in part, or close it."""
         opening = self.view.opened.get(number)
@@ -156,7 +153,8 @@ class MemoryPane(LongText):
             self.view.opened[number] = replace(opening, whole=True)
             self._change()
         else:
-            self.close_page(number)
+            del self.view.opened[number]
+            self._change()
         self.bring_into_view(number)
 
     def toggle_pin(self, number: int) -> None:
@@ -207,9 +205,6 @@ class MemoryPane(LongText):
         if known is None or known[0] != shows:
             known = self._made[number] = shows, memory_blocks.entry_blocks(memory, entry, view, self.begins)
         return known[1]
-
-    def _is_current(self, index: int) -> bool:
-        return self.has_focus and super()._is_current(index)
 
     def action_go_to_page(self) -> None:
         if (page := self._chosen_page()) is not None:
