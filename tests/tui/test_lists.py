@@ -7,8 +7,10 @@ import pytest
 
 from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import ListScreen, Row
+from gistread.tui.widgets.row_list import RowList
 from tests.tui.books import small_book
 from tests.tui.scripted import app_on, lines, opened, text_of, until
+from tests.tui.text.scene import Screen
 
 FRUIT = [Row(None, "Fruit"), *(Row(number, f"apple {number}", "sweet") for number in range(40)), Row(99, "Pear")]
 
@@ -79,3 +81,12 @@ async def test_letters_of_a_list_with_keys_act_and_a_first_click_only_moves(
         await pilot.click(offset=(12, row))
         await until(pilot, lambda: app.screen is screen)
         assert chosen == [3, 2]
+
+
+async def test_an_empty_list_can_be_turned() -> None:
+    """The library's list is empty until the books are known."""
+    app = Screen(RowList(cursor=True))
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.long_text.focus()
+        await pilot.press("pagedown", "pageup", "d", "u", "G", "g", "j")
+        assert app.long_text.cursor_key is None

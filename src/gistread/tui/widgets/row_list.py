@@ -30,6 +30,8 @@ class RowList(LongText):
 
     def _turn(self, screens: float) -> None:
         """Scroll by this part of a screen, and move the cursor by as many rows, less one for orientation."""
+        if not len(self._index):
+            return
         first, last = (self._index.locate(row)[0] for row in self.rows_in_view)
         keys = {self._index.block(number).key for number in range(first, last + 1)} - {None}
         top = self.scroll_offset.y
