@@ -158,10 +158,7 @@ class LinkController:
 
     def _open_note(self, note: int) -> None:
         pane = self._pane
-        found = pane.blocks_of(self._book.paragraph_index(self._book.links[note].start))
-        if not found:
-            return
-        end = found.stop
+        end = pane.blocks_of(self._book.paragraph_index(self._book.links[note].start)).stop
         # Notes of earlier links come first.
         while end < pane.block_count and (other := _note_of(pane.block(end).key)) is not None and other < note:
             end += 1

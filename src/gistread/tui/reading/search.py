@@ -25,7 +25,7 @@ class _Before:
 
     place: int
     hits: SearchHits
-    current: int | None
+    current: int
 
 
 class SearchController(InputLineClient):
@@ -33,9 +33,9 @@ class SearchController(InputLineClient):
         self._context = context
         self._navigation = navigation
         self.hits = SearchHits()
-        self._current: int | None = None
+        self._current = 0  # index of the current hit, if there are hits
         self._mode = SearchMode.EXACT
-        self._before = _Before(0, SearchHits(), None)
+        self._before = _Before(0, SearchHits(), 0)
         self._search = BookSearch(context.book)
         self._stop = threading.Event()
         # The part of the book whose hits are marked; None if the marks are out of date.
@@ -109,7 +109,7 @@ class SearchController(InputLineClient):
         except SearchCancelled:
             return
         except GistreadError as error:
-            self._set_hits(SearchHits(words, mode), None)
+            self._set_hits(SearchHits(words, mode))
             self._navigation.show(self._before.place)
             self._say(error.message, problem=True)
             return
@@ -122,7 +122,7 @@ class SearchController(InputLineClient):
     def _show_found(self, hits: SearchHits) -> None:
         before = self._before.place
         if not len(hits):
-            self._set_hits(hits, None)
+            self._set_hits(hits)
             self._navigation.show(before)
             self._say("not in the book" if hits.words.strip() else "", problem=bool(hits.words.strip()))
             return
@@ -132,10 +132,7 @@ class SearchController(InputLineClient):
         self._say(self._position())
 
     def _position(self) -> str:
-        count = f"{len(self.hits):,}"
-        if self._current is None:
-            return f"{count} hits" if len(self.hits) else "no hits"
-        return f"{self._current + 1:,} of {count}"
+        return f"{self._current + 1:,} of {len(self.hits):,}"
 
     def step(self, step: int) -> None:
         """Move `step` hits further."""
@@ -143,12 +140,10 @@ class SearchController(InputLineClient):
         if not len(hits):
             self._warn_of_no_hits()
             return
-        at = self._current
+        target = self._current + step
         view = context.book_pane.visible_range or (0, 0)
-        if hits.mode is not SearchMode.RANKED and (at is None or not view[0] <= hits.starts[at] < view[1]):
+        if hits.mode is not SearchMode.RANKED and not view[0] <= hits.starts[self._current] < view[1]:
             target = hits.index_at(view[0]) + (step - 1 if step > 0 else step)
-        else:
-            target = (-1 if at is None else at) + step
         wrapped = "" if 0 <= target < len(hits) else f" · from the {'beginning' if step > 0 else 'end'} again"
         self._go(hits, target % len(hits), wrapped)
 
@@ -198,7 +193,7 @@ class SearchController(InputLineClient):
         self._context.refresh()
         return shown
 
-    def _set_hits(self, hits: SearchHits, current: int | None, note: str = "") -> None:
+    def _set_hits(self, hits: SearchHits, current: int = 0, note: str = "") -> None:
         self.hits, self._current, self._marked = hits, current, None
         self.note = f"/{hits.words}  {self._position()}{note}" if len(hits) else ""
         self.mark_hits()
@@ -213,5 +208,5 @@ class SearchController(InputLineClient):
             self._marked = around = max(0, view[0] - _AROUND), view[1] + _AROUND
             marks = [Mark(*part, "hit") for index in hits.between(*around) for part in hits.marked(index)]
             self._context.layers.set(Layer.HITS, marks)
-            current = () if self._current is None else hits.marked(self._current)
+            current = hits.marked(self._current) if len(hits) else ()
             self._context.layers.set(Layer.CURRENT_HIT, [Mark(*part, "current-hit") for part in current])
