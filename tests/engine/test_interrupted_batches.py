@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import pytest
 
 from gistread.engine.llama.fit import LoadOptions
-from gistread.engine.llama.messages import Cancelled, Delta, Done, Event, Load, Status
+from gistread.engine.llama.messages import Delta, Done, Event, Load, Status
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import load
 from gistread.engine.llama.worker.requests import ScheduledRequest, TextStream
@@ -57,6 +57,8 @@ class History:
         if number in self.asked:
             self._scheduler.cancel(number)
             self._scheduler.step()
+            del self.asked[number]
+            self.cancelled += 1
 
     def settle(self, priority: Priority = Priority.BACKGROUND) -> None:
         """Step until everything of this priority or more urgent is answered."""
@@ -85,9 +87,6 @@ class History:
                 question, _ = self.asked.pop(event.id)
                 assert event.text == question.answer
                 self.answered += 1
-            case Cancelled():
-                del self.asked[event.id]
-                self.cancelled += 1
             case _:
                 assert isinstance(event, Delta | Status), event
 

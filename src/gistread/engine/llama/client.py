@@ -308,8 +308,6 @@ class LlamaEngine(Observable, Engine):
                         raise PromptTooLongError(reply.prompt_tokens, reply.answer_tokens, reply.context_tokens)
                     case messages.Failed():
                         raise EngineError(f"The model failed: {reply.message}.")
-                    case messages.Cancelled():
-                        pass
                     case _:
                         yield reply
         finally:

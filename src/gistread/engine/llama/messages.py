@@ -149,15 +149,10 @@ class Failed:
     id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cancelled:
-    id: int
-
-
 Request = Generate | Choose | Count
 Command = Load | Cancel
 Answer = Done | Chosen | Counted  # The last reply to a request
-Reply = Delta | Answer | TooLong | Failed | Cancelled
+Reply = Delta | Answer | TooLong | Failed
 Event = LoadProgress | LoadAttempt | Loaded | LoadFailed | Status | Reply
 
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Request | Command | Event)}
@@ -192,11 +187,9 @@ def _build(kind: Any, value: Any) -> Any:
         return kind(value)
     if get_origin(kind) in (Union, types.UnionType):  # Type | None
         return _build(arguments[0], value)
-    if get_origin(kind) is not tuple:
-        return value
-    if arguments[1:] == (...,):
+    if get_origin(kind) is tuple:  # Of any length
         return tuple(_build(arguments[0], item) for item in value)
-    return tuple(_build(item_type, item) for item_type, item in zip(arguments, value, strict=True))
+    return value
 
 
 @cache

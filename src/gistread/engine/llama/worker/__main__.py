@@ -28,25 +28,25 @@ _NICENESS = 5  # On few cores the user interface has priority over the model
 
 
 class Worker:
-    """The connection, the model once loaded, and the scheduler that works with it."""
+    """The connection, and the scheduler once the model is loaded."""
 
     def __init__(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
         self._incoming = incoming
         self._outgoing = outgoing
         self._writing = threading.Lock()
         self._inbox: queue.SimpleQueue[messages.Request | messages.Command] = queue.SimpleQueue()
-        self._model: LoadedModel | None = None
-        self._scheduler: Scheduler | None = None
+        self._scheduler: Scheduler | None = None  # Once the model is loaded; no request comes before
 
     def run(self) -> None:
-        threading.Thread(target=self._read, name="reader", daemon=True).start()
+        reader = threading.Thread(target=self._read, name="reader", daemon=True)
+        reader.start()
         message = self._inbox.get()
         assert isinstance(message, messages.Load)
         self._load(message)
-        while True:
-            self._take_messages()
-            if self._scheduler is not None:
-                self._scheduler.step()
+        while self._scheduler is not None:
+            self._take_messages(self._scheduler)
+            self._scheduler.step()
+        reader.join()  # Nothing was loaded: the client closes the connection
 
     def send(self, event: messages.Event) -> None:
         with self._writing, contextlib.suppress(ConnectionError):
@@ -92,11 +92,10 @@ class Worker:
 
         try:
             model = load(message, progress=progress, on_attempt=self.send)
-            self._scheduler = Scheduler(model, self.send)
         except GistreadError as error:
             self.send(messages.LoadFailed(error.message, error.hint))
             return
-        self._model = model
+        self._scheduler = Scheduler(model, self.send)
         self.send(
             messages.Loaded(
                 context_tokens=model.context_tokens,
@@ -108,8 +107,8 @@ class Worker:
             )
         )
 
-    def _take_messages(self) -> None:
-        wait = self._scheduler is None or self._scheduler.idle
+    def _take_messages(self, scheduler: Scheduler) -> None:
+        wait = scheduler.idle
         while True:
             try:
                 message = self._inbox.get(block=wait)
@@ -118,27 +117,23 @@ class Worker:
             wait = False
             match message:
                 case messages.Cancel():
-                    if self._scheduler is not None:
-                        self._scheduler.cancel(message.id)
-                case messages.Load():
-                    pass  # Only the first message loads.
-                case request:
-                    self._answer(request)
+                    scheduler.cancel(message.id)
+                case messages.Generate() | messages.Choose():
+                    self._answer(message)
 
     # In either thread.
 
     def _answer(self, request: messages.Request) -> None:
         """Answer, or let the scheduler answer later: no request may end the process or stay unanswered."""
         try:
-            model, scheduler = self._model, self._scheduler
-            if model is None or scheduler is None:
-                raise ValueError("no model is loaded")
+            assert self._scheduler is not None
+            model = self._scheduler.model
             if isinstance(request, messages.Count):
                 weights = model.weights
                 tokens = weights.prompt_tokens(request.prompt) if request.prompt else weights.tokens_of(request.text)
                 self.send(messages.Counted(len(tokens), request.id))
             else:
-                scheduler.submit(_request(model, request))
+                self._scheduler.submit(_request(model, request))
         except PromptTooLongError as error:
             self.send(messages.TooLong(error.prompt_tokens, error.answer_tokens, error.context_tokens, request.id))
         except Exception as error:

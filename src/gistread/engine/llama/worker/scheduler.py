@@ -34,8 +34,7 @@ class Scheduler:
         self, model: LoadedModel, send: Callable[[Event], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._clock = clock
-        self._model = model
-        self._weights = model.weights
+        self.model = model
         self._send = send
         self._slots = Slots(model.context, model.cache_files)
         self._streams = Streams(model.streams) if model.streams else None
@@ -72,7 +71,7 @@ class Scheduler:
     def step(self) -> None:
         """Evaluate one batch and send the events that result."""
         for request in [r for r in self._requests if r.cancelled]:
-            self._finish(request, messages.Cancelled(request.id))
+            self._finish(request, None)  # Nobody waits for a reply
         if not self._requests:
             if self._reported_s:
                 self._reported_s.clear()
@@ -106,7 +105,7 @@ class Scheduler:
         for request in self._requests:
             if request.priority is not priority or request.sequence is not None:
                 continue
-            if running >= self._model.parallel:
+            if running >= self.model.parallel:
                 return
             pool = self._pool_of(request)
             while pool not in full and not pool.admit(request):
@@ -125,7 +124,7 @@ class Scheduler:
         running = [request for request in pool.running if request.priority is priority]
         decoding = [request for request in running if pool.pending(request) == 1]
         prompts = [request for request in running if request not in decoding]
-        if decoding and prompts and not self._model.on_gpu:
+        if decoding and prompts and not self.model.on_gpu:
             self._decodes = self._owed_s >= 0
             running = decoding if self._decodes else prompts
         else:
@@ -180,10 +179,10 @@ class Scheduler:
             if (index := request.sampler.chosen) is not None:
                 probability = request.sampler.probability
                 self._finish(request, messages.Chosen(index, probability, request.usage(), request.id))
-        elif self._weights.ends_turn(token):
+        elif self.model.weights.ends_turn(token):
             self._end_text(request, "end")
         else:
-            self._emit(request, request.stream.feed(self._weights.piece(token)))
+            self._emit(request, request.stream.feed(self.model.weights.piece(token)))
             if request.stream.stopped:
                 self._end_text(request, "end")
             elif len(request.generated) >= request.max_tokens:
@@ -197,10 +196,11 @@ class Scheduler:
         if text:
             self._send(messages.Delta(text, request.usage(), request.id))
 
-    def _finish(self, request: ScheduledRequest, reply: Reply) -> None:
+    def _finish(self, request: ScheduledRequest, reply: Reply | None) -> None:
         self._slots.save(request.prompt[: request.cacheable])
         self._pool_of(request).release(request)
         if isinstance(request.sampler, FreeSampler):
             request.sampler.close()
         self._requests.remove(request)
-        self._send(reply)
+        if reply is not None:
+            self._send(reply)
