@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.engine.text_filters import ReasoningFilter
+from gistread.engine.text_filters import ReasoningFilter, StopStringFilter
 
 HARMONY = (
     "<|channel|>analysis<|message|>A colour?<|end|><|start|>assistant<|channel|>final<|message|>It is red.<|return|>"
@@ -42,3 +42,12 @@ def test_a_text_that_may_begin_in_a_thought_is_withheld(size: int) -> None:
     assert read("Let me see.</think>It is red.", size, begun=True) == "It is red."
     assert read("Let me see, it is", size, begun=True, is_cut=True) == ""
     assert read("It is red.", size, begun=True) == "It is red."
+
+
+@pytest.mark.parametrize(
+    "pieces", [["It is red.\n(Page 3"], ["It is red.", "\n(", "Page", " 3"], ["It is red.\n(Pag", "e 3"]]
+)
+def test_a_stop_string_is_found_however_the_text_is_cut_up(pieces: list[str]) -> None:
+    stops = StopStringFilter(("\nQuestion:", "\n(Page "))
+    assert "".join(map(stops.feed, pieces)) == "It is red."
+    assert stops.stopped

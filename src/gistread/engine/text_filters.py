@@ -27,7 +27,6 @@ class StopStringFilter:
     def __init__(self, stops: Sequence[str], *, skip_leading: bool = False) -> None:
         """`skip_leading`: drop white space and stop strings at the beginning of the text."""
         self._stops = [stop for stop in stops if stop]
-        self._longest = max(map(len, self._stops), default=0)
         self._withheld = ""
         self._leading = skip_leading
         self.stopped = False  # Whether a stop string was reached; nothing is passed on after it
@@ -44,14 +43,14 @@ class StopStringFilter:
                 self._withheld = self._withheld.lstrip()
                 for leading in self._stops:
                     self._withheld = self._withheld.removeprefix(leading)
-            if not self._withheld or self._may_begin(self._withheld):
+            if not self._withheld or any(stop.startswith(self._withheld) for stop in self._stops):
                 return ""
             self._leading = False
         found = [at for stop in self._stops if (at := self._withheld.find(stop)) >= 0]
         if found:
             self.stopped = True
             return self._take(min(found))
-        keep = next((size for size in range(self._longest - 1, 0, -1) if self._may_begin(self._withheld[-size:])), 0)
+        keep = max((_overlap(self._withheld, stop) for stop in self._stops), default=0)
         return self._take(len(self._withheld) - keep)
 
     def finish(self) -> str:
@@ -61,9 +60,6 @@ class StopStringFilter:
     def _take(self, length: int) -> str:
         passed, self._withheld = self._withheld[:length], self._withheld[length:]
         return passed
-
-    def _may_begin(self, text: str) -> bool:
-        return any(stop.startswith(text) for stop in self._stops)
 
 
 class ReasoningFilter:
