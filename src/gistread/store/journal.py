@@ -91,7 +91,7 @@ class Journal:
         self.path = path
         with _storage_errors(path):
             make_folder(path.parent)
-            self._file = _open_locked(path, time.monotonic() + wait_s)
+            self._file = open_locked(path, time.monotonic() + wait_s)
             try:
                 self.records, self._length = read_records(path)
                 self.cut_bytes = path.stat().st_size - self._length
@@ -153,11 +153,11 @@ class Journal:
 @contextlib.contextmanager
 def locked(path: Path, *, wait_s: float) -> Iterator[None]:
     """Lock a file, created if missing. Raises OSError, or StorageError if it stays locked for `wait_s`."""
-    with _open_locked(path, time.monotonic() + wait_s):
+    with open_locked(path, time.monotonic() + wait_s):
         yield
 
 
-def _open_locked(path: Path, until: float) -> FileIO:
+def open_locked(path: Path, until: float) -> FileIO:
     """Open and lock, waiting at most until `until` (`time.monotonic`). Raises OSError, InUseError."""
     while True:
         # Unbuffered: after a write to a full disk fails, no buffer may write it later.
@@ -165,8 +165,9 @@ def _open_locked(path: Path, until: float) -> FileIO:
         try:
             locked = try_lock(file)
             # Another process may have replaced the file between opening and locking.
-            if locked and path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                return file
+            with contextlib.suppress(FileNotFoundError):
+                if locked and os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                    return file
         except BaseException:
             file.close()
             raise

@@ -5,6 +5,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
@@ -16,7 +17,7 @@ from gistread.engine.llama.machine import free_disk_bytes
 from gistread.engine.model_search import plain_name
 from gistread.errors import FetchError, StorageError
 from gistread.store import journal
-from gistread.store.files import make_folder, private_opener
+from gistread.store.files import make_folder
 from gistread.units import format_size
 
 _LEAVE_FREE_BYTES = 64_000_000
@@ -51,7 +52,11 @@ class PartialFile:
         """Raises FetchError if another process has it, StorageError."""
         with self._storing():
             make_folder(self.path.parent)
-            self._file = self._open()
+            try:
+                self._file = journal.open_locked(self.path, time.monotonic())
+            except journal.InUseError:
+                name = _model_name(self.path)
+                raise FetchError(f"Another gistread is fetching {name}.", "Wait for it, or stop it.") from None
             self.length = self._file.seek(0, os.SEEK_END)
         return self
 
@@ -76,7 +81,6 @@ class PartialFile:
         """Discard all bytes."""
         with self._storing():
             self._file.truncate(0)
-            self._file.seek(0)
         self.length = 0
 
     def rename(self, target: Path) -> None:
@@ -93,19 +97,6 @@ class PartialFile:
             self.path.unlink(missing_ok=True)
             _state_of(self.path).unlink(missing_ok=True)
         self._file.close()
-
-    def _open(self) -> FileIO:
-        while True:
-            # Unbuffered: a write that fails on a full disk is not repeated on close.
-            file = FileIO(private_opener(str(self.path), os.O_RDWR | os.O_CREAT), "r+b")
-            if not journal.try_lock(file):
-                file.close()
-                raise FetchError(f"Another gistread is fetching {_model_name(self.path)}.", "Wait for it, or stop it.")
-            # Another process may have renamed it between opening and locking.
-            with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
-                    return file
-            file.close()
 
     @contextlib.contextmanager
     def _storing(self) -> Iterator[None]:
