@@ -11,7 +11,7 @@ from gistread.engine.model_files import ModelFile
 from gistread.engine.protocol import Placement
 from gistread.units import format_duration, format_size
 
-_MEMORIES = {
+_MEMORIES: dict[MemoryKind | None, str] = {
     MemoryKind.SLIDING_WINDOW: "sliding window",
     MemoryKind.RECURRENT: "recurrent: the beginning of a long text fades",
     MemoryKind.HYBRID: "hybrid of attention and recurrent memory",
@@ -19,27 +19,16 @@ _MEMORIES = {
 
 
 def facts(model: ModelFile) -> list[str]:
-    facts = [
-        format_size(model.size_bytes),
-        "" if model.has_template else "base model, without a chat template",
-        model.quantization,
-    ]
-    if model.parameters:
-        facts.append(f"{format_count(model.parameters)} parameters")
-    return [fact for fact in facts if fact]
+    template = "" if model.has_template else "base model, without a chat template"
+    parameters = f"{format_count(model.parameters)} parameters" if model.parameters else ""
+    return [fact for fact in (format_size(model.size_bytes), template, model.quantization, parameters) if fact]
 
 
 def other_facts(model: ModelFile) -> list[str]:
-    facts: list[str] = []
-    if model.context_length:
-        facts.append(f"reads up to about {words_of(model.context_length)} words at once")
-    if model.memory in _MEMORIES:
-        facts.append(_MEMORIES[model.memory])
-    facts.append(model.licence)
-    facts.append(model.place)
-    if model.aliases:
-        facts.append(f"also called {', '.join(model.aliases)}")
-    return [fact for fact in facts if fact]
+    window = f"reads up to about {words_of(model.context_length)} words at once" if model.context_length else ""
+    memory = _MEMORIES.get(model.memory, "")
+    aliases = f"also called {', '.join(model.aliases)}" if model.aliases else ""
+    return [fact for fact in (window, memory, model.licence, model.place, aliases) if fact]
 
 
 def memory_fit_text(fit: MemoryFit | None, trained_for: int | None) -> str:
@@ -53,13 +42,9 @@ def memory_fit_text(fit: MemoryFit | None, trained_for: int | None) -> str:
 
 
 def placement_text(placement: Placement) -> str:
-    parts = [
-        f"{placement.gpu_layers} of {placement.layers} layers on the graphics card"
-        if placement.gpu_layers
-        else "on the processor",
-        f"holds about {words_of(placement.kv_tokens)} words at once",
-    ]
-    return " · ".join(parts)
+    layers = f"{placement.gpu_layers} of {placement.layers} layers on the graphics card"
+    where = layers if placement.gpu_layers else "on the processor"
+    return f"{where} · holds about {words_of(placement.kv_tokens)} words at once"
 
 
 def words_of(tokens: float) -> str:
@@ -77,13 +62,10 @@ _CHECKSUM_SOURCES = {"catalogue": "the catalogue's", "hub": "what the hub says i
 
 
 def entry_facts(entry: CatalogueEntry) -> list[str]:
-    facts = [format_size(entry.size_bytes) if entry.size_bytes else "size unknown"]
-    facts.append(entry.quantization)
-    if entry.parameters:
-        active = f", {format_count(entry.active_parameters)} of them a token" if entry.active_parameters else ""
-        facts.append(f"{format_count(entry.parameters)} parameters{active}")
-    facts.append(entry.licence or "licence not stated")
-    return [fact for fact in facts if fact]
+    size = format_size(entry.size_bytes) if entry.size_bytes else "size unknown"
+    active = f", {format_count(entry.active_parameters)} of them a token" if entry.active_parameters else ""
+    parameters = f"{format_count(entry.parameters)} parameters{active}" if entry.parameters else ""
+    return [fact for fact in (size, entry.quantization, parameters, entry.licence or "licence not stated") if fact]
 
 
 def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
