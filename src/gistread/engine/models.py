@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gistread.config import Config
-from gistread.engine.llama.fit import batch_tokens_of, memory_fit, sizes_of
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes
-from gistread.engine.model_files import ModelFile, describe
+from gistread.engine.model_files import ModelFile, describe, memory_fit_of
 from gistread.engine.model_search import (
     SUFFIX,
     FoundModel,
@@ -195,14 +194,10 @@ def fits_in_memory(spec: str) -> bool:
     """Whether a model is estimated to fit in free memory with the default window."""
     try:
         path = find_source(spec).path
-        if path is None:
-            return True
-        header = read_header(path)
     except EngineError:
         return True
-    sizes = sizes_of(header, batch_tokens_of(header.parameters, on_gpu=False))
-    fit = memory_fit(sizes, header.context_length, available_bytes())
-    return fit.needed_bytes < fit.free_bytes
+    fit = memory_fit_of(describe(FoundModel("", path)), available_bytes()) if path else None
+    return fit is None or fit.needed_bytes < fit.free_bytes
 
 
 def fingerprint_of(source: ModelSource) -> str:
