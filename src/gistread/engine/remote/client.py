@@ -24,7 +24,7 @@ from gistread.engine.protocol import (
     check_options,
 )
 from gistread.engine.remote import discovery
-from gistread.engine.remote.address import ServerAddress, find_key, key_hint, named_fingerprint
+from gistread.engine.remote.address import ServerAddress, find_key, key_hint, named_fingerprint, short_name
 from gistread.engine.remote.chat import Chat, ChatRequest, estimate, estimate_prompt
 from gistread.engine.remote.choice import Chooser
 from gistread.engine.remote.connection import Connection
@@ -125,7 +125,7 @@ class RemoteEngine(Activity, Engine):
         window = min(filter(None, (reported, self._window)), default=dialect.default_window)
         requester.window = window
         info = EngineInfo(
-            name=found.name,
+            name=short_name(found.model),  # So the same on every server
             fingerprint=named_fingerprint(found.model),
             context_tokens=window,
             device=f"{dialect.title} at {self._address.origin.partition('://')[2]}",

@@ -61,11 +61,6 @@ class DiscoveredModel:
     def root(self) -> str:
         return self.base.removesuffix(_V1)
 
-    @property
-    def name(self) -> str:
-        """For people: without folder, owner and suffix, so the same on every server."""
-        return short_name(self.model)
-
 
 async def find(connection: Connection) -> DiscoveredModel:
     """Find the model that an address names. Raises EngineError, RequestRefusedError, ServerLostError."""
