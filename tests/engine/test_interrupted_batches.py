@@ -10,13 +10,13 @@ from collections.abc import Sequence
 import pytest
 
 from gistread.engine.llama.fit import LoadOptions
-from gistread.engine.llama.messages import Delta, Done, Event, Load, Status
+from gistread.engine.llama.messages import Event, Load
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import load
 from gistread.engine.llama.worker.requests import ScheduledRequest, TextStream
 from gistread.engine.llama.worker.sampling import FreeSampler
 from gistread.engine.llama.worker.scheduler import Scheduler
-from gistread.engine.protocol import Priority, Sampling
+from gistread.engine.protocol import Completion, EngineState, Priority, Sampling, TextDelta
 from tests.engine.conftest import TinyModel, on_models
 from tests.engine.fresh_model import ANSWER_TOKENS, Question, passage
 
@@ -81,14 +81,14 @@ class History:
         self.interrupted += outcome is Outcome.INTERRUPTED
         return outcome
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: Event, number: int) -> None:
         match event:
-            case Done():
-                question, _ = self.asked.pop(event.id)
+            case Completion():
+                question, _ = self.asked.pop(number)
                 assert event.text == question.answer
                 self.answered += 1
             case _:
-                assert isinstance(event, Delta | Status), event
+                assert isinstance(event, TextDelta | EngineState), event
 
 
 @on_models("attention", "hybrid")

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 
@@ -18,7 +18,6 @@ from gistread.engine.llama import messages
 from gistread.engine.llama.fast_copy import FAST
 from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
 from gistread.engine.llama.gguf import read_header
-from gistread.engine.llama.messages import Cancel, Delta
 from gistread.engine.llama.token_counter import TokenCounter, read_counter
 from gistread.engine.llama.worker_process import LostWhileLoadingError, WorkerProcess
 from gistread.engine.model_files import check_writes_text
@@ -51,11 +50,10 @@ _MAX_ATTEMPTS = 2
 _SEE_LOG = "Choose another model, or see the log (`gistread paths`)."
 _THINKING_TOKENS = 2048  # Room for a thought that was cut off
 
-Answer = TypeVar("Answer", bound=messages.Answer)
-
 
 @dataclass(eq=False, slots=True)
 class _Pending:
+    id: int
     request: messages.Request
     replies: asyncio.Queue[messages.Reply | StreamRestarted | GistreadError] = field(default_factory=asyncio.Queue)
     attempts: int = 0
@@ -138,10 +136,10 @@ class LlamaEngine(Observable, Engine):
             counter = await asyncio.shield(self._counter)
             if counter is not None and (tokens := await asyncio.to_thread(counter.count, text)) is not None:
                 return tokens
-        return (await self._answer(messages.Count(text), messages.Counted)).tokens
+        return (await first_of(self._ask(messages.Count(text)), messages.Counted)).tokens
 
     async def measure(self, prompt: Prompt) -> int:
-        return (await self._answer(messages.Count(prompt=prompt), messages.Counted)).tokens
+        return (await first_of(self._ask(messages.Count(prompt=prompt)), messages.Counted)).tokens
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
@@ -152,11 +150,9 @@ class LlamaEngine(Observable, Engine):
             async with contextlib.aclosing(self._ask(messages.Generate(prompt, longer, priority))) as replies:
                 async for reply in replies:
                     match reply:
-                        case messages.Delta():
-                            yield TextDelta(reply.text, reply.usage)
-                        case StreamRestarted():
+                        case TextDelta() | StreamRestarted():
                             yield reply
-                        case messages.Done():
+                        case Completion():
                             done = reply
             spent += done.usage
             may_be_cut = not (room or done.text or done.finish == "end")
@@ -170,12 +166,11 @@ class LlamaEngine(Observable, Engine):
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         check_options(options)
-        answer = await self._answer(messages.Choose(prompt, tuple(options), priority), messages.Chosen)
-        return Choice(answer.index, answer.probability, answer.usage)
+        return await first_of(self._ask(messages.Choose(prompt, tuple(options), priority)), Choice)
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         request = messages.Generate(prompt, Sampling(max_tokens=1), priority, only_warms=True)
-        return (await self._answer(request, messages.Done)).usage
+        return (await first_of(self._ask(request), Completion)).usage
 
     def _measured_rates(self) -> Rates | None:
         """How fast the latest requests were worked on; None if there were none."""
@@ -253,13 +248,13 @@ class LlamaEngine(Observable, Engine):
         for pending in self._pending.values():
             self._submit(pending)
 
-    def _on_event(self, event: messages.Event) -> None:
+    def _on_event(self, request_id: int, event: messages.Event) -> None:
         match event:
-            case messages.Status():
+            case EngineState():
                 if self._state.phase is not Phase.LOADING:  # The worker is idle before the load has finished here.
                     if event.tokens_per_s:
                         self._rates[event.phase] = event.tokens_per_s
-                    self.publish(EngineState(event.phase, event.fraction, event.tokens_per_s, event.priority))
+                    self.publish(event)
             case messages.LoadProgress():
                 self.publish(replace(self._state, phase=Phase.LOADING, fraction=event.fraction))
             case messages.LoadAttempt():
@@ -267,7 +262,7 @@ class LlamaEngine(Observable, Engine):
             case messages.Loaded() | messages.LoadFailed():
                 pass
             case reply:
-                if pending := self._pending.get(reply.id):
+                if pending := self._pending.get(request_id):
                     pending.replies.put_nowait(reply)
 
     def _on_lost(self, worker: WorkerProcess, reason: str) -> None:
@@ -287,20 +282,20 @@ class LlamaEngine(Observable, Engine):
     def _fail(self, error: GistreadError, attempts: int = 0) -> None:
         for pending in tuple(self._pending.values()):
             if pending.attempts >= attempts:
-                del self._pending[pending.request.id]
+                del self._pending[pending.id]
                 pending.replies.put_nowait(error)
 
-    async def _ask(self, request: messages.Request) -> AsyncGenerator[Delta | messages.Answer | StreamRestarted]:
-        """Send a request and yield its replies; its id is set here. Raises PromptTooLongError, EngineError."""
+    async def _ask(self, request: messages.Request) -> AsyncGenerator[TextDelta | messages.Answer | StreamRestarted]:
+        """Send a request and yield its replies. Raises PromptTooLongError, EngineError."""
         await self.start()
-        pending = _Pending(replace(request, id=next(self._ids)))
-        self._pending[pending.request.id] = pending
+        pending = _Pending(next(self._ids), request)
+        self._pending[pending.id] = pending
         self._submit(pending)
         ended = False
         try:
             while not ended:
                 reply = await pending.replies.get()
-                ended = not isinstance(reply, Delta | StreamRestarted)
+                ended = not isinstance(reply, TextDelta | StreamRestarted)
                 match reply:
                     case GistreadError():
                         raise reply
@@ -311,21 +306,14 @@ class LlamaEngine(Observable, Engine):
                     case _:
                         yield reply
         finally:
-            self._pending.pop(pending.request.id, None)
-            if not ended:
-                self._send(Cancel(pending.request.id))
-
-    async def _answer(self, request: messages.Request, kind: type[Answer]) -> Answer:
-        """Send a request that has a single answer, of this kind. Raises as `_ask`."""
-        return await first_of(self._ask(request), kind)
-
-    def _send(self, message: messages.Request | messages.Command) -> None:
-        if self._worker is not None:
-            self._worker.send(message)
+            self._pending.pop(pending.id, None)
+            if not ended and self._worker is not None:
+                self._worker.send(messages.Cancel(), pending.id)
 
     def _submit(self, pending: _Pending) -> None:
         pending.attempts += 1
-        self._send(pending.request)
+        if self._worker is not None:
+            self._worker.send(pending.request, pending.id)
 
 
 def _read_rates(path: Path) -> dict[str, Any]:

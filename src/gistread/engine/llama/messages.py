@@ -1,15 +1,27 @@
-"""Messages between client and worker: JSON lines; `kind` names the dataclass, the other keys are its fields."""
+"""Messages between client and worker: JSON lines.
+
+`kind` names a dataclass, `id` the request, or 0, and the other keys are its fields.
+"""
 
 import types
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import orjson
 
 from gistread.engine.llama.fit import LoadOptions
-from gistread.engine.protocol import Message, Phase, Placement, Priority, Sampling, Usage
+from gistread.engine.protocol import (
+    Choice,
+    Completion,
+    EngineState,
+    Message,
+    Placement,
+    Priority,
+    Sampling,
+    TextDelta,
+)
 
 # To the worker. The first message is `Load`.
 
@@ -28,28 +40,26 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    id: int
+    """Cancel the request with this id, which is not answered then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Answered by `Delta`s and `Done`."""
+    """Answered by `TextDelta`s and a `Completion`."""
 
     prompt: tuple[Message, ...]
     sampling: Sampling
     priority: Priority
     only_warms: bool = False  # Whether only the KV state of the cacheable beginning matters, not the text
-    id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Answered by `Chosen`."""
+    """Answered by a `Choice`."""
 
     prompt: tuple[Message, ...]
     options: tuple[str, ...]
     priority: Priority
-    id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +68,6 @@ class Count:
 
     text: str = ""
     prompt: tuple[Message, ...] = ()
-    id: int = 0
 
 
 # From the worker.
@@ -95,42 +104,8 @@ class LoadFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
-    """The worker's current activity."""
-
-    phase: Phase
-    fraction: float | None = None
-    tokens_per_s: float | None = None
-    priority: Priority | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    text: str
-    usage: Usage
-    id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    text: str
-    finish: Literal["end", "length"]
-    usage: Usage
-    id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    index: int
-    probability: float
-    usage: Usage
-    id: int
-
-
-@dataclass(frozen=True, slots=True)
 class Counted:
     tokens: int
-    id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,38 +115,36 @@ class TooLong:
     prompt_tokens: int
     answer_tokens: int
     context_tokens: int
-    id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
     message: str
-    id: int
 
 
 Request = Generate | Choose | Count
 Command = Load | Cancel
-Answer = Done | Chosen | Counted  # The last reply to a request
-Reply = Delta | Answer | TooLong | Failed
-Event = LoadProgress | LoadAttempt | Loaded | LoadFailed | Status | Reply
+Answer = Completion | Choice | Counted  # The last reply to a request
+Reply = TextDelta | Answer | TooLong | Failed
+Event = LoadProgress | LoadAttempt | Loaded | LoadFailed | EngineState | Reply
 
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Request | Command | Event)}
 
 
-def encode(message: Request | Command | Event) -> bytes:
+def encode(message: Request | Command | Event, request_id: int) -> bytes:
     content = {field.name: getattr(message, field.name) for field in fields(message)}
-    return orjson.dumps({"kind": type(message).__name__, **content}) + b"\n"
+    return orjson.dumps({"kind": type(message).__name__, "id": request_id, **content}) + b"\n"
 
 
 class NotAMessageError(ValueError):
     """A line is no message; it may be cut off."""
 
 
-def decode(line: bytes) -> Any:
-    """Decode one line into its dataclass. Raises NotAMessageError."""
+def decode(line: bytes) -> tuple[int, Any]:
+    """The id and the dataclass of one line. Raises NotAMessageError."""
     try:
         content = orjson.loads(line)
-        return _build(_KINDS[content.pop("kind")], content)
+        return content.pop("id"), _build(_KINDS[content.pop("kind")], content)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise NotAMessageError(f"a line of {len(line):,} bytes is no message") from None
 

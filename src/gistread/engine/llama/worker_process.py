@@ -52,7 +52,7 @@ class WorkerProcess:
         self,
         process: asyncio.subprocess.Process,
         streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-        on_event: Callable[[Event], None],
+        on_event: Callable[[int, Event], None],
         on_lost: Callable[["WorkerProcess", str], None],
     ) -> None:
         self._process = process
@@ -67,7 +67,7 @@ class WorkerProcess:
     async def start(
         cls,
         log_path: Path | None,
-        on_event: Callable[[Event], None],
+        on_event: Callable[[int, Event], None],
         on_lost: Callable[["WorkerProcess", str], None],
     ) -> "WorkerProcess":
         """Start a process. Raises EngineError.
@@ -107,10 +107,10 @@ class WorkerProcess:
         """None once the process has ended."""
         return self._process.pid if self._process.returncode is None else None
 
-    def send(self, message: messages.Request | messages.Command) -> None:
+    def send(self, message: messages.Request | messages.Command, request_id: int = 0) -> None:
         # The listener notices a worker that has ended.
         with contextlib.suppress(ConnectionError, RuntimeError):
-            self._outgoing.write(messages.encode(message))
+            self._outgoing.write(messages.encode(message, request_id))
 
     async def load(self, message: messages.Load) -> Loaded:
         """Load a model; once in a worker's life. Raises EngineError; LostWhileLoadingError when the worker is lost."""
@@ -138,7 +138,7 @@ class WorkerProcess:
             try:
                 if not (line := await self._incoming.readline()):
                     break
-                event = messages.decode(line)
+                request_id, event = messages.decode(line)
             except ConnectionError:
                 break
             except ValueError as error:  # No message, or longer than the limit
@@ -153,7 +153,7 @@ class WorkerProcess:
                 case _:
                     if isinstance(event, LoadAttempt):
                         self._attempt = event
-                    self._on_event(event)
+                    self._on_event(request_id, event)
         status = await self._wait()
         if self._loaded is not None and not self._loaded.done():
             self._loaded.set_exception(await self._lost_while_loading(status))

@@ -125,7 +125,7 @@ class RemoteEngine(Activity, Engine):
         window = min(filter(None, (reported, self._window)), default=dialect.default_window)
         requester.window = window
         info = EngineInfo(
-            name=short_name(found.model),  # So the same on every server
+            name=short_name(found.model),  # The same on every server
             fingerprint=named_fingerprint(found.model),
             context_tokens=window,
             device=f"{dialect.title} at {self._address.origin.partition('://')[2]}",

@@ -34,13 +34,13 @@ class Worker:
         self._incoming = incoming
         self._outgoing = outgoing
         self._writing = threading.Lock()
-        self._inbox: queue.SimpleQueue[messages.Request | messages.Command] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[tuple[int, messages.Request | messages.Command]] = queue.SimpleQueue()
         self._scheduler: Scheduler | None = None  # Once the model is loaded; no request comes before
 
     def run(self) -> None:
         reader = threading.Thread(target=self._read, name="reader", daemon=True)
         reader.start()
-        message = self._inbox.get()
+        _, message = self._inbox.get()
         assert isinstance(message, messages.Load)
         self._load(message)
         while self._scheduler is not None:
@@ -48,9 +48,9 @@ class Worker:
             self._scheduler.step()
         reader.join()  # Nothing was loaded: the client closes the connection
 
-    def send(self, event: messages.Event) -> None:
+    def send(self, event: messages.Event, request_id: int = 0) -> None:
         with self._writing, contextlib.suppress(ConnectionError):
-            self._outgoing.write(messages.encode(event))
+            self._outgoing.write(messages.encode(event, request_id))
             self._outgoing.flush()
 
     # In the reader thread.
@@ -59,23 +59,23 @@ class Worker:
         with contextlib.suppress(ConnectionError):
             for line in self._incoming:
                 try:
-                    message = messages.decode(line)
+                    request_id, message = messages.decode(line)
                 except messages.NotAMessageError as error:
                     sys.stderr.write(f"From the client: {error}\n")
                     sys.stderr.flush()
                 else:
-                    self._receive(message)
+                    self._receive(request_id, message)
         os._exit(0)
 
-    def _receive(self, message: messages.Request | messages.Command) -> None:
+    def _receive(self, request_id: int, message: messages.Request | messages.Command) -> None:
         if isinstance(message, messages.Count):
-            self._answer(message)
+            self._answer(request_id, message)
             return
-        self._inbox.put(message)
+        self._inbox.put((request_id, message))
         if self._scheduler is not None:
             match message:
                 case messages.Cancel():
-                    self._scheduler.interrupt_for(None, message.id)
+                    self._scheduler.interrupt_for(None, request_id)
                 case messages.Generate() | messages.Choose():
                     self._scheduler.interrupt_for(message.priority)
 
@@ -111,19 +111,19 @@ class Worker:
         wait = scheduler.idle
         while True:
             try:
-                message = self._inbox.get(block=wait)
+                request_id, message = self._inbox.get(block=wait)
             except queue.Empty:
                 return
             wait = False
             match message:
                 case messages.Cancel():
-                    scheduler.cancel(message.id)
+                    scheduler.cancel(request_id)
                 case messages.Generate() | messages.Choose():
-                    self._answer(message)
+                    self._answer(request_id, message)
 
     # In either thread.
 
-    def _answer(self, request: messages.Request) -> None:
+    def _answer(self, request_id: int, request: messages.Request) -> None:
         """Answer, or let the scheduler answer later: no request may end the process or stay unanswered."""
         try:
             assert self._scheduler is not None
@@ -131,16 +131,16 @@ class Worker:
             if isinstance(request, messages.Count):
                 weights = model.weights
                 tokens = weights.prompt_tokens(request.prompt) if request.prompt else weights.tokens_of(request.text)
-                self.send(messages.Counted(len(tokens), request.id))
+                self.send(messages.Counted(len(tokens)), request_id)
             else:
-                self._scheduler.submit(_request(model, request))
+                self._scheduler.submit(_request(model, request_id, request))
         except PromptTooLongError as error:
-            self.send(messages.TooLong(error.prompt_tokens, error.answer_tokens, error.context_tokens, request.id))
+            self.send(messages.TooLong(error.prompt_tokens, error.answer_tokens, error.context_tokens), request_id)
         except Exception as error:
-            self.send(messages.Failed(str(error) or type(error).__name__, request.id))
+            self.send(messages.Failed(str(error) or type(error).__name__), request_id)
 
 
-def _request(model: LoadedModel, message: messages.Generate | messages.Choose) -> ScheduledRequest:
+def _request(model: LoadedModel, request_id: int, message: messages.Generate | messages.Choose) -> ScheduledRequest:
     """Raises PromptTooLongError, and ValueError for an invalid grammar."""
     weights = model.weights
     prompt = weights.prompt_tokens(message.prompt)
@@ -161,7 +161,7 @@ def _request(model: LoadedModel, message: messages.Generate | messages.Choose) -
     if len(prompt) + max_tokens > model.context_tokens:
         raise PromptTooLongError(len(prompt), max_tokens, model.context_tokens)
     return ScheduledRequest(
-        id=message.id,
+        id=request_id,
         priority=message.priority,
         prompt=prompt,
         max_tokens=max_tokens,

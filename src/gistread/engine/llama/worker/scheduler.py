@@ -12,14 +12,14 @@ from collections.abc import Callable
 from typing import Literal
 
 from gistread.engine.llama import messages
-from gistread.engine.llama.messages import Event, Reply, Status
+from gistread.engine.llama.messages import Event, Reply
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import LoadedModel
 from gistread.engine.llama.worker.requests import ScheduledRequest
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler
 from gistread.engine.llama.worker.slots import SequencePool, Slots
 from gistread.engine.llama.worker.streams import Streams
-from gistread.engine.protocol import Phase, Priority
+from gistread.engine.protocol import Choice, Completion, EngineState, Phase, Priority, TextDelta
 
 _REMEMBERED = 0.9  # Weight of earlier batches in the rate of a phase, from batch to batch
 _STATUS_INTERVAL_S = 0.1
@@ -31,7 +31,7 @@ class Scheduler:
     """Takes requests and sends events, one `step` at a time."""
 
     def __init__(
-        self, model: LoadedModel, send: Callable[[Event], None], clock: Callable[[], float] = time.monotonic
+        self, model: LoadedModel, send: Callable[[Event, int], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._clock = clock
         self.model = model
@@ -75,7 +75,7 @@ class Scheduler:
         if not self._requests:
             if self._reported_s:
                 self._reported_s.clear()
-                self._send(Status(Phase.IDLE))
+                self._send(EngineState(Phase.IDLE), 0)
             return
         urgent = min(request.priority for request in self._requests)
         self._admit(urgent)
@@ -159,7 +159,7 @@ class Scheduler:
         if self._clock() - self._reported_s.get(phase, -1.0) >= _STATUS_INTERVAL_S:
             self._reported_s[phase] = self._clock()
             fraction = evaluated / len(first.prompt) if phase is Phase.PREFILL else None
-            self._send(Status(phase, fraction, rate, first.priority))
+            self._send(EngineState(phase, fraction, rate, first.priority), 0)
         for request, count in counts.items():
             if pool.evaluated(request) - count < len(request.prompt):
                 request.prefilled += count
@@ -172,13 +172,12 @@ class Scheduler:
         try:
             token = request.sampler.sample(self._pool_of(request).context, output)
         except ValueError as error:
-            self._finish(request, messages.Failed(str(error), request.id))
+            self._finish(request, messages.Failed(str(error)))
             return
         request.generated.append(token)
         if isinstance(request.sampler, OptionSampler):
             if (index := request.sampler.chosen) is not None:
-                probability = request.sampler.probability
-                self._finish(request, messages.Chosen(index, probability, request.usage(), request.id))
+                self._finish(request, Choice(index, request.sampler.probability, request.usage()))
         elif self.model.weights.ends_turn(token):
             self._end_text(request, "end")
         else:
@@ -190,11 +189,11 @@ class Scheduler:
 
     def _end_text(self, request: ScheduledRequest, finish: Literal["end", "length"]) -> None:
         self._emit(request, request.stream.finish())
-        self._finish(request, messages.Done(request.stream.text, finish, request.usage(), request.id))
+        self._finish(request, Completion(request.stream.text, finish, request.usage()))
 
     def _emit(self, request: ScheduledRequest, text: str) -> None:
         if text:
-            self._send(messages.Delta(text, request.usage(), request.id))
+            self._send(TextDelta(text, request.usage()), request.id)
 
     def _finish(self, request: ScheduledRequest, reply: Reply | None) -> None:
         self._slots.save(request.prompt[: request.cacheable])
@@ -203,4 +202,4 @@ class Scheduler:
             request.sampler.close()
         self._requests.remove(request)
         if reply is not None:
-            self._send(reply)
+            self._send(reply, request.id)
