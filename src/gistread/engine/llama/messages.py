@@ -89,7 +89,7 @@ class LoadAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    context_tokens: int
+    context_tokens: int  # Window: prompt and answer of one request
     device: str
     library: str
     parallel: int

@@ -19,7 +19,6 @@ from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.requests import ScheduledRequest, TextStream
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, Sampler
 from gistread.engine.llama.worker.scheduler import Scheduler
-from gistread.engine.llama.worker.system_info import library
 from gistread.engine.protocol import Message
 from gistread.errors import GistreadError, PromptTooLongError, traceback_text
 from gistread.system import disable_core_dumps, lower_priority
@@ -96,16 +95,7 @@ class Worker:
             self.send(messages.LoadFailed(error.message, error.hint))
             return
         self._scheduler = Scheduler(model, self.send)
-        self.send(
-            messages.Loaded(
-                context_tokens=model.context_tokens,
-                device=model.device,
-                library=library(),
-                parallel=model.parallel,
-                placement=model.placement,
-                is_copy=model.is_copy,
-            )
-        )
+        self.send(model.loaded)
 
     def _take_messages(self, scheduler: Scheduler) -> None:
         wait = scheduler.idle
@@ -158,8 +148,8 @@ def _request(model: LoadedModel, request_id: int, message: messages.Generate | m
             sampler = FreeSampler(weights, message.sampling)
             if message.only_warms and cacheable:
                 prompt = prompt[:cacheable]
-    if len(prompt) + max_tokens > model.context_tokens:
-        raise PromptTooLongError(len(prompt), max_tokens, model.context_tokens)
+    if len(prompt) + max_tokens > model.loaded.context_tokens:
+        raise PromptTooLongError(len(prompt), max_tokens, model.loaded.context_tokens)
     return ScheduledRequest(
         id=request_id,
         priority=message.priority,

@@ -16,7 +16,7 @@ from gistread.engine.llama.fast_copy import find_copy, make_copy, needs_copy, re
 from gistread.engine.llama.fit import SEQUENCES, STATES, Gpu, Layout, batch_tokens_of, sizes_of
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
-from gistread.engine.llama.messages import Load, LoadAttempt
+from gistread.engine.llama.messages import Load, LoadAttempt, Loaded
 from gistread.engine.llama.worker.chat_template import ChatTemplate, TemplateError
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
 from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
@@ -38,20 +38,9 @@ _PARALLEL, _PARALLEL_ON_GPU = 8, 32  # Concurrent requests: more gain little on 
 class LoadedModel:
     weights: Weights
     context: Context
-    context_tokens: int  # Window: prompt and answer of one request
-    device: str
-    placement: Placement
-    cache_files: PromptCacheFiles | None = None
-    streams: Context | None = None  # For short requests in the background
-    is_copy: bool = False  # Whether the weights are a fast copy
-
-    @property
-    def on_gpu(self) -> bool:
-        return self.placement.gpu_layers > 0
-
-    @property
-    def parallel(self) -> int:
-        return _PARALLEL_ON_GPU if self.on_gpu else _PARALLEL
+    loaded: Loaded  # For the client
+    cache_files: PromptCacheFiles | None
+    streams: Context | None  # For short requests in the background
 
 
 def load(
@@ -179,16 +168,16 @@ class _Loader:
         # A KV state depends on the weights, the type of the cache and the version of llama.cpp.
         which, folder = "a copy" if self.is_copy else "itself", self.message.cache_directory
         identity = f"{self.header.fingerprint} {which} {layout.kv_type} {library()}"
-        return LoadedModel(
-            weights,
-            context,
-            layout.window,
-            _device(self.cards, placement),
-            placement,
-            cache_files=PromptCacheFiles(Path(folder), identity) if folder else None,
-            streams=streams,
+        cache_files = PromptCacheFiles(Path(folder), identity) if folder else None
+        loaded = Loaded(
+            context_tokens=layout.window,
+            device=_device(self.cards, placement),
+            library=library(),
+            parallel=_PARALLEL_ON_GPU if layout.gpu_layers else _PARALLEL,
+            placement=placement,
             is_copy=self.is_copy,
         )
+        return LoadedModel(weights, context, loaded, cache_files, streams)
 
     def _weights_on(self, gpu_layers: int) -> Weights:
         if self.weights is not None and self.gpu_layers == gpu_layers:

@@ -105,7 +105,7 @@ class Scheduler:
         for request in self._requests:
             if request.priority is not priority or request.sequence is not None:
                 continue
-            if running >= self.model.parallel:
+            if running >= self.model.loaded.parallel:
                 return
             pool = self._pool_of(request)
             while pool not in full and not pool.admit(request):
@@ -124,7 +124,7 @@ class Scheduler:
         running = [request for request in pool.running if request.priority is priority]
         decoding = [request for request in running if pool.pending(request) == 1]
         prompts = [request for request in running if request not in decoding]
-        if decoding and prompts and not self.model.on_gpu:
+        if decoding and prompts and not self.model.loaded.placement.gpu_layers:
             self._decodes = self._owed_s >= 0
             running = decoding if self._decodes else prompts
         else:
