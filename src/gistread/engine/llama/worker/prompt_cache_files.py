@@ -48,12 +48,9 @@ class PromptCacheFiles:
         magic, checksum, size = _HEAD.unpack(head)
         if magic == _MAGIC and len(state) == size and zlib.crc32(state.data) == checksum:
             return state
-        self.remove(tokens)
-        return None
-
-    def remove(self, tokens: Sequence[int]) -> None:
         with contextlib.suppress(OSError):
-            self._path(tokens).unlink()
+            path.unlink()
+        return None
 
     def save(self, tokens: Sequence[int], state: State) -> None:
         """Write the state atomically, evicting old files if needed."""
