@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
+import orjson
+
 from gistread.engine.fetching.download import RemoteFile
 from gistread.engine.fetching.network import Network, open_response, refusal_error
-from gistread.engine.model_search import plain_name
+from gistread.engine.model_search import SUFFIX, plain_name
 from gistread.errors import FetchError, UsageError
 from gistread.units import format_list
 
@@ -24,7 +26,6 @@ _BARE = re.compile(rf"{_NAME}/{_NAME}(?<!\.gguf)(@[^:]*)?(:.*)?", re.IGNORECASE)
 _PAGES = ("resolve", "blob", "raw", "tree")
 _REPOSITORY = re.compile(f"{_NAME}/{_NAME}")
 _REVISION = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
-_SUFFIX = ".gguf"
 _FORMS = "Use a catalogue name, hf:owner/repository:file.gguf or hf:owner/repository:Q4_K_M."
 
 
@@ -49,23 +50,7 @@ def read_address(spec: str, endpoint: str) -> HubAddress:
     if "://" in words:
         hint = "Download it with a browser, then: gistread models use FILE"
         raise UsageError("Models are fetched from Hugging Face only.", hint)
-    return _hub_address(unquote(words) if "://" in spec else words)
-
-
-def local_name(path: str) -> str:
-    """The local name for a file. Raises UsageError unless it is a valid .gguf name."""
-    name = path.rpartition("/")[2]
-    if not name.lower().endswith(_SUFFIX) or name.startswith(".") or re.search(r'[\x00-\x1f\\:*?"<>|]', name):
-        raise UsageError(f"{name or 'This'} is not the name of a .gguf file.", _FORMS)
-    return name
-
-
-def file_url(endpoint: str, repository: str, revision: str, file: str) -> str:
-    return f"{endpoint}/{repository}/resolve/{quote(revision, safe='')}/{quote(file)}"
-
-
-def _hub_address(words: str) -> HubAddress:
-    """`words`: `owner/repository@revision:file`, or the path of a page."""
+    words = unquote(words) if "://" in spec else words
     where, _, file = words.partition("?")[0].partition(":")
     repository, at, revision = where.strip(" /").partition("@")
     match repository.split("/"):
@@ -77,9 +62,21 @@ def _hub_address(words: str) -> HubAddress:
         raise UsageError(f"{address.repository!r} is not a repository name.", _FORMS)
     if not _REVISION.fullmatch(address.revision) or ".." in address.file.split("/"):
         raise UsageError(f"Invalid file or revision in {address.repository}.", _FORMS)
-    if address.file.lower().endswith(_SUFFIX):
+    if address.file.lower().endswith(SUFFIX):
         local_name(address.file)
     return address
+
+
+def local_name(path: str) -> str:
+    """The local name for a file. Raises UsageError unless it is a valid .gguf name."""
+    name = path.rpartition("/")[2]
+    if not name.lower().endswith(SUFFIX) or name.startswith(".") or re.search(r'[\x00-\x1f\\:*?"<>|]', name):
+        raise UsageError(f"{name or 'This'} is not the name of a .gguf file.", _FORMS)
+    return name
+
+
+def file_url(endpoint: str, repository: str, revision: str, file: str) -> str:
+    return f"{endpoint}/{repository}/resolve/{quote(revision, safe='')}/{quote(file)}"
 
 
 _PART = re.compile(r"-\d{5}-of-\d{5}\.gguf$", re.IGNORECASE)  # Of a model in several files
@@ -106,7 +103,26 @@ async def read_repository(client: "httpx2.AsyncClient", network: Network, addres
             body += data
             if len(body) > 20_000_000:  # A repository with thousands of files takes 2 MB
                 raise FetchError(f"{address.repository} is too large a repository.", "Use the file's address.")
-    return _repository(body, network, address, response.url.host)
+    try:
+        document = orjson.loads(body)
+        commit = str(document.get("sha") or "")
+        revision = commit if _COMMIT.fullmatch(commit) else address.revision
+        found = {one["rfilename"]: one for one in document["siblings"] if one["rfilename"].lower().endswith(SUFFIX)}
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise FetchError(f"{response.url.host} does not respond like the hub.", "See HF_ENDPOINT.") from None
+    files: dict[str, RemoteFile] = {}
+    for path, one in sorted(found.items()):
+        try:
+            name = local_name(path)
+        except UsageError:
+            continue
+        if _PART.search(name) or name.casefold().startswith("mmproj"):
+            continue
+        url = file_url(network.endpoint, address.repository, revision, path)
+        match one.get("lfs"):
+            case {"size": int(size), "sha256": str(sha256)} if size > 0 and _SHA256.fullmatch(sha256):
+                files[path] = RemoteFile(url, name, size, sha256, address.repository)
+    return Repository(address.repository, _licence(document), files)
 
 
 def select_model(repository: Repository, wanted: str) -> RemoteFile:
@@ -127,32 +143,6 @@ def select_model(repository: Repository, wanted: str) -> RemoteFile:
     if not found:
         raise FetchError(f"{repository.name} has no {wanted} in one file.", f"It has: {shown}.")
     raise FetchError(f"{repository.name} has several models.", f"Name one: hf:{repository.name}:FILE, of {shown}.")
-
-
-def _repository(body: bytearray, network: Network, address: HubAddress, host: str) -> Repository:
-    import orjson
-
-    try:
-        document = orjson.loads(body)
-        siblings = document["siblings"]
-        commit = str(document.get("sha") or "")
-        revision = commit if _COMMIT.fullmatch(commit) else address.revision
-        found = [(one["rfilename"], one) for one in siblings if one["rfilename"].lower().endswith(_SUFFIX)]
-    except (ValueError, LookupError, TypeError, AttributeError):
-        raise FetchError(f"{host} does not respond like the hub.", "See HF_ENDPOINT.") from None
-    files: dict[str, RemoteFile] = {}
-    for path, one in sorted(found):
-        try:
-            name = local_name(path)
-        except UsageError:
-            continue
-        if _PART.search(name) or name.casefold().startswith("mmproj"):
-            continue
-        url = file_url(network.endpoint, address.repository, revision, path)
-        match one.get("lfs"):
-            case {"size": int(size), "sha256": str(sha256)} if size > 0 and _SHA256.fullmatch(sha256):
-                files[path] = RemoteFile(url, name, size, sha256, address.repository)
-    return Repository(address.repository, _licence(document), files)
 
 
 def _licence(document: Any) -> str:
