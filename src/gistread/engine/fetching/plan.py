@@ -87,7 +87,7 @@ async def get(plan: Plan, folder: Path, network: Network, report: Report) -> Fet
     if target.exists():
         await _verify_existing(target, plan.file, report)
         return FetchedModel(target, was_here=True)
-    with PartialFile(_partial_path(plan, folder)) as part:
+    with PartialFile(partial_path(folder, plan.file.name, plan.file.sha256)) as part:
         await download(plan.file, part, network, report)
         part.rename(target)
     return FetchedModel(target, was_here=False)
@@ -95,7 +95,7 @@ async def get(plan: Plan, folder: Path, network: Network, report: Report) -> Fet
 
 def present_bytes(plan: Plan, folder: Path) -> int:
     """Bytes on disk already, complete or not."""
-    for path in (folder / plan.file.name, _partial_path(plan, folder)):
+    for path in (folder / plan.file.name, partial_path(folder, plan.file.name, plan.file.sha256)):
         with contextlib.suppress(OSError):
             return path.stat().st_size
     return 0
@@ -104,10 +104,6 @@ def present_bytes(plan: Plan, folder: Path) -> int:
 def check_disk(plan: Plan, folder: Path) -> None:
     """Raises StorageError if there is no disk space for the rest of the file."""
     check_room(folder, plan.file.size_bytes - present_bytes(plan, folder), plan.name)
-
-
-def _partial_path(plan: Plan, folder: Path) -> Path:
-    return partial_path(folder, plan.file.name, plan.file.sha256)
 
 
 async def _verify_existing(path: Path, file: RemoteFile, report: Report) -> None:
