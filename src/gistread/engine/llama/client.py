@@ -211,9 +211,11 @@ class LlamaEngine(Observable, Engine):
         )
         while True:
             await self._end_worker()
-            self._worker = await WorkerProcess.start(self._log, self._on_event, self._on_lost)
+            worker = WorkerProcess(self._on_event, self._on_lost)
+            await worker.start(self._log)
+            self._worker = worker
             try:
-                return await self._worker.load(message)
+                return await worker.load(message)
             except LostWhileLoadingError as error:
                 if error.next_layout is None:
                     raise

@@ -46,39 +46,24 @@ class LostWhileLoadingError(EngineError):
 
 
 class WorkerProcess:
-    """A running worker. Create it with `start`; always await `end`."""
+    """A worker. Await `start` first; once it has started, always await `end`."""
 
-    def __init__(
-        self,
-        process: asyncio.subprocess.Process,
-        streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-        on_event: Callable[[int, Event], None],
-        on_lost: Callable[["WorkerProcess", str], None],
-    ) -> None:
-        self._process = process
-        self._incoming, self._outgoing = streams
+    _process: asyncio.subprocess.Process
+
+    def __init__(self, on_event: Callable[[int, Event], None], on_lost: Callable[["WorkerProcess", str], None]) -> None:
+        """`on_lost` gets the reason if the process ends while no model is being loaded."""
         self._on_event = on_event
         self._on_lost = on_lost
         self._loaded: asyncio.Future[Loaded] | None = None  # While a model is being loaded
         self._attempt: LoadAttempt | None = None
-        self._listener = asyncio.create_task(self._listen(), name="engine-listener")
 
-    @classmethod
-    async def start(
-        cls,
-        log_path: Path | None,
-        on_event: Callable[[int, Event], None],
-        on_lost: Callable[["WorkerProcess", str], None],
-    ) -> "WorkerProcess":
-        """Start a process. Raises EngineError.
-
-        `on_lost` gets the reason if the process ends while no model is being loaded.
-        """
+    async def start(self, log_path: Path | None) -> None:
+        """Raises EngineError."""
         # A socket of their own: nothing that is printed, by llama.cpp or `sitecustomize`, mixes with the messages.
         ours, theirs = socket.socketpair()
         with theirs, open_log(log_path) as file:
             try:
-                process = await asyncio.create_subprocess_exec(
+                self._process = await asyncio.create_subprocess_exec(
                     *python_command(_WORKER, str(theirs.fileno())),
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=file if file is not None else asyncio.subprocess.DEVNULL,
@@ -99,8 +84,8 @@ class WorkerProcess:
                 if isinstance(error, OSError):
                     raise EngineError(f"The model's process cannot be started: {error}.") from None
                 raise
-        streams = await asyncio.open_unix_connection(sock=ours, limit=_LINE_LIMIT_BYTES)
-        return cls(process, streams, on_event, on_lost)
+        self._incoming, self._outgoing = await asyncio.open_unix_connection(sock=ours, limit=_LINE_LIMIT_BYTES)
+        self._listener = asyncio.create_task(self._listen(), name="engine-listener")
 
     @property
     def pid(self) -> int | None:
