@@ -158,31 +158,21 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
     return None
 
 
-def summary_of(trace: Iterable[ReaderEvent], places: Places) -> str:
+def summary_of(trace: Sequence[ReaderEvent], places: Places) -> str:
     """What a reader did, on one line: `sections 3, 7 opened · 2 notes`. Empty if nothing but answering."""
-    opened: list[int] = []
-    members = notes = 0
-    last = ""
-    given: tuple[tuple[int, int], ...] | None = None
-    for event in trace:
-        if not isinstance(event, events.Started) and (step := step_of(event, places)):
-            last = step.text
-        match event:
-            case events.LookedUp(page=page):
-                opened.append(page)
-            case events.TeamFormed(parts=parts):
-                members = len(parts)
-            case events.Noted():
-                notes += 1
-            case events.Shown(places=given):
-                pass
+    opened = [event.page for event in trace if isinstance(event, events.LookedUp)]
+    members = [len(event.parts) for event in trace if isinstance(event, events.TeamFormed)][-1:]
+    notes = sum(isinstance(event, events.Noted) for event in trace)
     said = [f"{_Line().pages(opened).text} opened"] if opened else []
-    said += [f"{counted(members, 'member')} asked"] if members else []
+    said += [f"{counted(count, 'member')} asked" for count in members if count]
     said += [counted(notes, "note")] if notes else []
-    if given is not None:
-        count = sum(end > start for start, end in given)
+    if given := [event.places for event in trace if isinstance(event, events.Shown)]:
+        count = sum(end > start for start, end in given[-1])
         said.append(f"from {counted(count, 'passage')}" if count else "without any passage of the book")
-    return " · ".join(said) or short(last, 80)
+    if said:
+        return " · ".join(said)
+    steps = (step_of(event, places) for event in reversed(trace) if not isinstance(event, events.Started))
+    return short(next((step.text for step in steps if step), ""), 80)
 
 
 def progress_of(trace: Sequence[ReaderEvent]) -> tuple[str, int, int] | None:
