@@ -15,7 +15,7 @@ from gistread.errors import UsageError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.prompts import load
-from gistread.readers.answering import answer_from, compression_rate
+from gistread.readers.answering import Asking, compression_rate
 from gistread.readers.book_text import BookText, opening_event, overlaps, share_of
 from gistread.readers.events import Answered, LookedUp, OpenedBy, ReaderEvent, Shown, Started, Stopped, StopReason
 from gistread.readers.lookups import answer, begin, start_search
@@ -40,8 +40,8 @@ async def bm25(
     """The `max_pages` pages nearest to the question, in full. See `registry.Reader`."""
     pages = {(entry.page.start, entry.page.end): entry.page.number for entry in memory.entries}
     order = [pages[place] for place in await _rank_passages(question, list(pages), memory.book)]
-    text = BookText("bm25", question, memory, engine, options)
-    async for event in _pages_in_full(text, order, memory, steering, options):
+    text = BookText(question, memory, engine, steering, options, "bm25")
+    async for event in _pages_in_full(text, order):
         yield event
 
 
@@ -53,23 +53,18 @@ async def dense(
     if embedder is None:
         raise UsageError("The reader dense needs an embedding model.", "Give one with --embedding-model FILE.")
     scores = await asyncio.to_thread(embedder.page_scores, question, memory)
-    text = BookText("dense", question, memory, engine, options)
+    text = BookText(question, memory, engine, steering, options, "dense")
     order = sorted(scores, key=lambda number: -scores[number])
-    async for event in _pages_in_full(text, order, memory, steering, options):
+    async for event in _pages_in_full(text, order):
         yield event
 
 
-async def _pages_in_full(
-    text: BookText,
-    order: Sequence[int],
-    memory: GistMemory,
-    steering: Steering,
-    options: ReaderOptions,
-) -> AsyncGenerator[ReaderEvent, None]:
+async def _pages_in_full(text: BookText, order: Sequence[int]) -> AsyncGenerator[ReaderEvent, None]:
     """Answer from the first `max_pages` of `order`."""
+    memory, options = text.memory, text.options
     places = {entry.page.number: (entry.page.start, entry.page.end) for entry in memory.entries}
     nearest = [places[number] for number in order]
-    async for said in text.select(nearest, steering, options.budget_tokens, most=options.max_pages):
+    async for said in text.select(nearest, options.budget_tokens, most=options.max_pages):
         yield said
     shown = text.shown
     opened = [number for number in order[: options.max_pages] if overlaps(shown, places[number])]
@@ -88,11 +83,11 @@ async def dos(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Passages nearest to the question, up to the budget, in the order of the book. See `registry.Reader`."""
-    text = BookText("dos", question, memory, engine, options)
+    text = BookText(question, memory, engine, steering, options, "dos")
     passages = split_into_passages(memory.book)
     # Passages without a shared word come last, so that readers are compared at equal budgets.
     order = dict.fromkeys([*await _rank_passages(question, passages, memory.book), *passages])
-    async for said in text.select([*order], steering, options.budget_tokens or DOS_TOKENS):
+    async for said in text.select([*order], options.budget_tokens or DOS_TOKENS):
         yield said
     shown = text.shown
     yield text.started(shown)
@@ -105,7 +100,7 @@ async def full(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """The whole book, or as much of its start as fits. See `registry.Reader`."""
-    text = BookText("full", question, memory, engine, options)
+    text = BookText(question, memory, engine, steering, options, "full")
     shown = await text.fit(split_into_passages(memory.book), options.budget_tokens)
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW)
@@ -125,7 +120,7 @@ async def closed_book(
     asked = question if by_letter or not options.choices else without_options(question)
     prompt = (Message("user", prompts.load("answer_closed").fill(question=asked, task=task.text)),)
     draft = Answered(compression_rate=compression_rate(0, memory.book))
-    async for event in answer_from(draft, "", prompt, engine, options):
+    async for event in Asking(question, memory, engine, steering, options).answer_from(draft, "", prompt):
         yield event
 
 

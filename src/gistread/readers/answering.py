@@ -1,9 +1,9 @@
-"""The last step of every reader: a free answer, streamed and checked for loops, or the choice of an option."""
+"""A question as it is asked: what the model says and chooses, and the answer, streamed and checked for loops."""
 
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import partial
 
@@ -12,9 +12,11 @@ from gistread.book.model import Book
 from gistread.engine import protocol
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prompt, Sampling, TextDelta, Trust, Usage
 from gistread.memory.guard import Draft, clean, not_the_prompt, without_control_tokens
+from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.readers.events import AnswerDelta, Answered, Restarted
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 from gistread.readers.thread import LETTERS, without_options
 from gistread.search.tokens import ARTICLES, folded
 from gistread.words import PART, WORD
@@ -65,82 +67,100 @@ def user_prompt(name: str, wording: str = "", **values: object) -> Prompt:
     return (Message("user", prompts.load(name, wording).fill(**values)),)
 
 
-async def take_note(prompt: Prompt, engine: Engine) -> tuple[str, Usage]:
-    """What the model notes, on one line; empty if that adds nothing."""
-    said = await engine.complete(prompt, Sampling(NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
-    note = " ".join(said.text.split())
-    return "" if adds_nothing(note) else note, said.usage
+@dataclass(slots=True)
+class Asking:
+    """A question with all that a reader asks the model for it, and the cost so far."""
 
+    question: str
+    memory: GistMemory
+    engine: Engine
+    steering: Steering
+    options: ReaderOptions
+    usage: Usage = field(default=NO_USAGE, kw_only=True)
 
-async def answer_from(
-    draft: Answered,
-    text: str,
-    prompt: Prompt,
-    engine: Engine,
-    options: ReaderOptions,
-    numbered: Sequence[tuple[int, Passage]] = (),
-) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
-    """Stream the answer; the last event is `draft` with it. If that is not `found`, there was nothing to answer from.
+    async def complete(self, prompt: Prompt, sampling: Sampling) -> str:
+        said = await self.engine.complete(prompt, sampling)
+        self.usage += said.usage
+        return said.text
 
-    `text`: everything in the prompt that is from the book. `numbered`: its places with numbers to cite.
-    """
-    draft = replace(draft, context_tokens=await engine.count(text) if text else 0)
-    if not options.choices:
-        async with aclosing(_write_answer(draft, prompt, engine, options, dict(numbered))) as events:
-            async for event in events:
-                yield event
-        return
-    texts = [" ".join(choice.split()) for choice in options.choices]
-    choice = await engine.choose(prompt, texts if _writes_choice(options) else list(LETTERS[: len(texts)]))
-    answer = texts[choice.index]
-    yield AnswerDelta(answer)
-    yield replace(draft, answer=answer, usage=draft.usage + choice.usage, choice=choice.index)
+    async def choose(self, prompt: Prompt, options: Sequence[str], default: int) -> int:
+        """The index of one of these options; `default` if the model names none."""
+        choice = await protocol.choose_or(self.engine, prompt, options, default)
+        self.usage += choice.usage
+        return choice.index
+
+    async def take_note(self, prompt: Prompt) -> str:
+        """What the model notes, on one line; empty if that adds nothing."""
+        said = await self.complete(prompt, Sampling(NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
+        note = " ".join(said.split())
+        return "" if adds_nothing(note) else note
+
+    async def answer_from(
+        self, draft: Answered, text: str, prompt: Prompt, numbered: Sequence[tuple[int, Passage]] = ()
+    ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
+        """Stream the answer; the last event is `draft` with it and the cost. If that is not `found`, there was nothing.
+
+        `text`: everything in the prompt that is from the book. `numbered`: its places with numbers to cite.
+        """
+        options = self.options
+        draft = replace(draft, context_tokens=await self.engine.count(text) if text else 0)
+        if not options.choices:
+            async with aclosing(self._write_answer(draft, prompt, dict(numbered))) as events:
+                async for event in events:
+                    yield event
+            return
+        texts = [" ".join(choice.split()) for choice in options.choices]
+        choice = await self.engine.choose(prompt, texts if _writes_choice(options) else list(LETTERS[: len(texts)]))
+        self.usage += choice.usage
+        answer = texts[choice.index]
+        yield AnswerDelta(answer)
+        yield replace(draft, answer=answer, usage=self.usage, choice=choice.index)
+
+    async def _write_answer(
+        self, draft: Answered, prompt: Prompt, numbered: Mapping[int, Passage]
+    ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
+        is_weak = self.options.trust is Trust.FAILED
+        text = ""
+        finish = "end"
+        usage = NO_USAGE
+        sampling = Sampling(self.options.answer_tokens, repeat_penalty=1.1, stop=_STOP_WEAK if is_weak else _STOP)
+        references = References(numbered)
+        async with aclosing(self.engine.stream(prompt, sampling)) as stream:
+            async for event in stream:
+                match event:
+                    case TextDelta(piece, usage):
+                        text += piece
+                        if ready := references.add(piece):
+                            yield AnswerDelta(ready)
+                        repeats = is_weak and _ENDS.search(piece) and without_repetition(text) != text
+                        if is_looping(text) or repeats:
+                            finish = "length"
+                            break
+                    case protocol.StreamRestarted(reason):
+                        text, references = "", References(numbered)
+                        yield Restarted(reason)
+                    case Completion():
+                        text, finish, usage = event.text, event.finish, event.usage
+        if rest := references.rest():
+            yield AnswerDelta(rest)
+        answer = re.sub(r"\A\W{0,3}answer\W{0,2}:\W{0,3}\s*", "", text.strip(), flags=re.IGNORECASE)
+        if is_weak:
+            answer, _ = clean(without_repetition(answer), cut_off=finish == "length")
+        else:
+            answer = without_control_tokens(answer).strip()
+            answer = without_repetition(answer) if is_looping(answer) else answer
+            if answer and finish == "length" and not re.search(r"[.!?…。！？][\"'”’»)\]*]*\Z", answer):
+                answer += " …"
+        references = References(numbered)
+        answer = (references.add(answer) + references.rest()).strip()
+        found = draft.found and bool(answer) and not says_not_found(answer)
+        self.usage += usage
+        yield replace(draft, answer=answer, found=found, usage=self.usage, cited=references.cited)
 
 
 def _writes_choice(options: ReaderOptions) -> bool:
     """Whether the model writes the option out, since it cannot choose reliably by letter."""
     return bool(options.choices) and options.trust is Trust.FAILED
-
-
-async def _write_answer(
-    draft: Answered, prompt: Prompt, engine: Engine, options: ReaderOptions, numbered: Mapping[int, Passage]
-) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
-    is_weak = options.trust is Trust.FAILED
-    text = ""
-    finish = "end"
-    usage = NO_USAGE
-    sampling = Sampling(options.answer_tokens, repeat_penalty=1.1, stop=_STOP_WEAK if is_weak else _STOP)
-    references = References(numbered)
-    async with aclosing(engine.stream(prompt, sampling)) as stream:
-        async for event in stream:
-            match event:
-                case TextDelta(piece, usage):
-                    text += piece
-                    if ready := references.add(piece):
-                        yield AnswerDelta(ready)
-                    repeats = is_weak and _ENDS.search(piece) and without_repetition(text) != text
-                    if is_looping(text) or repeats:
-                        finish = "length"
-                        break
-                case protocol.StreamRestarted(reason):
-                    text, references = "", References(numbered)
-                    yield Restarted(reason)
-                case Completion():
-                    text, finish, usage = event.text, event.finish, event.usage
-    if rest := references.rest():
-        yield AnswerDelta(rest)
-    answer = re.sub(r"\A\W{0,3}answer\W{0,2}:\W{0,3}\s*", "", text.strip(), flags=re.IGNORECASE)
-    if is_weak:
-        answer, _ = clean(without_repetition(answer), cut_off=finish == "length")
-    else:
-        answer = without_control_tokens(answer).strip()
-        answer = without_repetition(answer) if is_looping(answer) else answer
-        if answer and finish == "length" and not re.search(r"[.!?…。！？][\"'”’»)\]*]*\Z", answer):
-            answer += " …"
-    references = References(numbered)
-    answer = (references.add(answer) + references.rest()).strip()
-    found = draft.found and bool(answer) and not says_not_found(answer)
-    yield replace(draft, answer=answer, found=found, usage=draft.usage + usage, cited=references.cited)
 
 
 class References:

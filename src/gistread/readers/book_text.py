@@ -5,14 +5,12 @@ from dataclasses import dataclass, field
 
 from gistread.book.model import Book
 from gistread.book.sentences import sentence_spans
-from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Usage
+from gistread.engine.protocol import Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, numbered_passages, render
-from gistread.readers.answering import answer_from, answer_prompt, compression_rate, is_asked_to_cite
+from gistread.readers.answering import Asking, answer_prompt, compression_rate, is_asked_to_cite
 from gistread.readers.events import Answered, Expanded, OpenedBy, Proposed, ReaderEvent, Refused, Shown, Started, Unfit
-from gistread.readers.protocol import ReaderOptions
-from gistread.readers.steering import Steering
 from gistread.words import count_words
 
 _SETTING_WORDS = 40  # Of the gist before a page
@@ -23,15 +21,10 @@ CountTokens = Callable[[str], Awaitable[int]]
 
 
 @dataclass(slots=True)
-class BookText:
+class BookText(Asking):
     """The passages shown for one question, and the answer from them."""
 
     name: str  # Of the reader
-    question: str
-    memory: GistMemory
-    engine: Engine
-    options: ReaderOptions
-    usage: Usage = NO_USAGE  # Cost of all answers so far
     shown: list[Passage] = field(default_factory=list)  # The last selection
 
     async def fit(self, wanted: Sequence[Passage], budget: int = 0) -> list[Passage]:
@@ -63,7 +56,6 @@ class BookText:
     async def select(
         self,
         ranked: Sequence[Passage],
-        steering: Steering,
         budget: int = 0,
         *,
         most: int | None = None,
@@ -75,7 +67,7 @@ class BookText:
         The user may review the pages. `most`: most passages of `ranked`. `first`: passages proposed instead,
         until the user objects. `named_budget`: the budget if the user named or pinned passages. Raises as `fit`.
         """
-        memory, known, agreed = self.memory, self.shown, False
+        memory, steering, known, agreed = self.memory, self.steering, self.shown, False
         while True:
             own = places_of(memory, steering.pinned - steering.refused)
             closed = [*places_of(memory, steering.refused), *own]
@@ -123,14 +115,11 @@ class BookText:
             seen=seen,
             lookups=lookups,
             expanded=tuple(sorted(opened)),
-            usage=self.usage,
         )
         numbered = numbered_passages(seen, book) if is_asked_to_cite(self.options) else ()
         text = self._text(shown)
         prompt = self._prompt(text, must_answer=must_answer)
-        async for event in answer_from(draft, text, prompt, self.engine, self.options, numbered):
-            if isinstance(event, Answered):
-                self.usage = event.usage
+        async for event in self.answer_from(draft, text, prompt, numbered):
             yield event
 
     def _text(self, shown: Sequence[Passage]) -> str:

@@ -82,20 +82,17 @@ async def gistread(
     """Answer `question` from the book's text. See `registry.Reader`."""
     ranked = await asyncio.to_thread(rank, without_options(question), memory, options.choices, options.thread)
     asked, hidden = ranked.introductions, places_of(memory, steering.pinned | steering.refused)
-    text = BookText(NAME, question, memory, engine, options)
+    text = BookText(question, memory, engine, steering, options, NAME)
     if asked and options.trust is Trust.FAILED and not any(overlaps(hidden, place) for place in asked.sentences):
         told = quote_introductions(asked, text)
     elif options.trust is Trust.FAILED and not options.choices and (places := await story_so_far(question, memory)):
         told = _quote(_STORY, places, text)
-    elif _has_shortlist(text, ranked, steering):
-        told = _from_each_passage(text, ranked, steering)
+    elif _has_shortlist(text, ranked):
+        told = _from_each_passage(text, ranked)
     else:
         budget = await _passage_budget(memory, engine, options)
         by_gists = memory.entries and (not ranked.has_terms or (not options.choices and asks_for_story(question)))
-        if by_gists and not budget.is_whole:
-            told = _from_gists(text, steering)
-        else:
-            told = _from_passages(text, ranked, budget, steering)
+        told = _from_gists(text) if by_gists and not budget.is_whole else _from_passages(text, ranked, budget)
     async with aclosing(told) as events:
         async for event in events:
             yield event
@@ -156,10 +153,8 @@ def _looks(options: ReaderOptions) -> tuple[_Look, ...]:
     return (_Look(),) if options.budget_tokens else (_Look(), _Look(times=2))
 
 
-async def _from_passages(
-    text: BookText, ranked: Ranked, budget: _Budget, steering: Steering
-) -> AsyncGenerator[ReaderEvent, None]:
-    memory, options = text.memory, text.options
+async def _from_passages(text: BookText, ranked: Ranked, budget: _Budget) -> AsyncGenerator[ReaderEvent, None]:
+    memory, steering, options = text.memory, text.steering, text.options
     opened: list[int] = []
     before: list[Passage] = []  # What the last look showed
     held: list[ReaderEvent] = []  # The events of the last look, if it ended in "not found"
@@ -172,7 +167,7 @@ async def _from_passages(
         again = (
             reusable_passages(ranked, options.thread, places_of(memory, steering.refused)) if look is looks[0] else []
         )
-        async for proposed in text.select(wanted, steering, tokens, first=again, named_budget=named_tokens):
+        async for proposed in text.select(wanted, tokens, first=again, named_budget=named_tokens):
             yield proposed
         shown, pinned = text.shown, steering.pinned - steering.refused
         known = {*opened, *pinned}
@@ -205,12 +200,12 @@ async def _from_passages(
         yield event
 
 
-def _has_shortlist(text: BookText, ranked: Ranked, steering: Steering) -> bool:
+def _has_shortlist(text: BookText, ranked: Ranked) -> bool:
     options = text.options
     return (
         options.trust is Trust.FAILED
         and not options.choices
-        and not (steering.pinned or steering.only)
+        and not (text.steering.pinned or text.steering.only)
         and (not options.budget_tokens or options.budget_tokens >= SHORTLIST_TOKENS)
         and ranked.has_terms
         and len(ranked.passages) >= LONG_BOOK_PASSAGES
@@ -218,10 +213,10 @@ def _has_shortlist(text: BookText, ranked: Ranked, steering: Steering) -> bool:
     )
 
 
-async def _from_each_passage(text: BookText, ranked: Ranked, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
+async def _from_each_passage(text: BookText, ranked: Ranked) -> AsyncGenerator[ReaderEvent, None]:
     """Ask an unreliable model over each near passage alone; over the nearest together if none tells an answer."""
     memory, question = text.memory, without_options(text.question)
-    async for proposed in text.select(ranked.passages, steering, SHORTLIST_TOKENS, most=MOST_PASSAGES):
+    async for proposed in text.select(ranked.passages, SHORTLIST_TOKENS, most=MOST_PASSAGES):
         yield proposed
     shown = tuple(text.shown)
     pages = tuple(_pages_in(shown, ranked, memory, set())[: text.options.max_pages])
@@ -231,7 +226,7 @@ async def _from_each_passage(text: BookText, ranked: Ranked, steering: Steering)
         yield Expanded(number, OpenedBy.AGENT)
     yield Shown(shown)
     near = [place for place in ranked.passages if overlaps(shown, place)][:MOST_PASSAGES]
-    votes, text.usage = await ask_each(question, near, memory.book, text.engine, text.options)
+    votes = await ask_each(text, near)
     yield Stopped(StopReason.WINDOW)
     if not votes:
         together = await text.fit(near, UNRELIABLE_TOKENS)
@@ -328,8 +323,8 @@ async def _quote(answer: str, places: tuple[Passage, ...], text: BookText) -> As
     yield Answered(answer, found, quotes, pages, pages, rate, seen=places, quoted=found)
 
 
-async def _from_gists(text: BookText, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
-    options = text.options
+async def _from_gists(text: BookText) -> AsyncGenerator[ReaderEvent, None]:
+    steering, options = text.steering, text.options
     search = await start_search(text.question, text.memory, text.engine, steering, options, max_pages=0)
     async for opened in begin(NAME, search):
         yield opened
@@ -339,8 +334,7 @@ async def _from_gists(text: BookText, steering: Steering) -> AsyncGenerator[Read
     async with aclosing(_unless_not_found(told, steering, held) if options.trust is Trust.FAILED else told) as events:
         async for event in events:
             yield event
-    if held and isinstance(said := held[-1], Answered):
-        search.usage = said.usage
+    if held:
         async for again in answer(search, must_answer=True):
             yield again
 

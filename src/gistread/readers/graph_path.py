@@ -13,16 +13,13 @@ from functools import partial
 from itertools import groupby
 
 from gistread import prompts
-from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Usage, choose_or
+from gistread.engine.protocol import Prompt
 from gistread.memory.facts import Element, Fact
-from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span
-from gistread.readers.answering import NOTE_TOKENS, take_note, user_prompt, words_of
+from gistread.readers.answering import NOTE_TOKENS, Asking, user_prompt, words_of
 from gistread.readers.book_text import setting
 from gistread.readers.choosing import STOP, choose_several
 from gistread.readers.events import LookedUp, Noted, Proposed, ReaderEvent, Unfit, Visited
-from gistread.readers.protocol import ReaderOptions
-from gistread.readers.steering import Steering
 from gistread.readers.thread import without_options
 from gistread.search.ranked import Ranker
 
@@ -45,15 +42,9 @@ class Note:
 
 
 @dataclass(slots=True)
-class GraphSearch:
-    question: str
-    memory: GistMemory
-    engine: Engine
-    steering: Steering
-    options: ReaderOptions
+class GraphSearch(Asking):
     graph: Mapping[str, Element] = field(default_factory=dict)
     plan: str = ""
-    usage: Usage = NO_USAGE
 
     async def fits(self, prompt: Prompt, answer_tokens: int) -> bool:
         return await self.engine.measure(prompt) + answer_tokens <= self.engine.info.context_tokens
@@ -140,8 +131,7 @@ async def _read_facts(search: GraphSearch, path: Path) -> AsyncGenerator[ReaderE
     path.queue = deque()
     if asked and unread:
         options = [f"Page {page}" for page in unread]
-        chosen, usage = await choose_several(search.engine, asked, options, _PAGES_QUEUED)
-        search.usage += usage
+        chosen = await choose_several(search, asked, options, _PAGES_QUEUED)
         path.queue.extend(unread[index] for index in chosen)
 
 
@@ -169,9 +159,7 @@ async def _read_page(search: GraphSearch, path: Path, page: int) -> AsyncGenerat
     asked = prompts.load("task_action").fill(actions=", ".join(f'"{action}"' for action in actions))
     to_choose = await _fit_prompt(search, path, partial(prompt, asked), CHOICE_TOKENS)
     if to_choose is not None:
-        choice = await choose_or(search.engine, to_choose, actions, 0)
-        search.usage += choice.usage
-        action = actions[choice.index]
+        action = actions[await search.choose(to_choose, actions, 0)]
         if action in possible:
             path.queue.appendleft(possible[action])
         path.has_enough = action == _END
@@ -199,16 +187,14 @@ async def _neighbour(search: GraphSearch, path: Path) -> Element | None:
             shown = shown[: len(shown) // 2]
             continue
         labels = [str(number) for number in range(1, len(shown) + 1)]
-        choice = await choose_or(search.engine, prompt, [*labels, STOP], len(labels))
-        search.usage += choice.usage
-        return shown[choice.index] if choice.index < len(shown) else None
+        index = await search.choose(prompt, [*labels, STOP], len(labels))
+        return shown[index] if index < len(shown) else None
     return None
 
 
 async def _note(search: GraphSearch, path: Path, prompt: Prompt, source: int | Sequence[Fact]) -> Note | None:
     """What the model adds to the notebook from a page, or from facts: its place then is that of the nearest fact."""
-    text, usage = await take_note(prompt, search.engine)
-    search.usage += usage
+    text = await search.take_note(prompt)
     known = words_of(" ".join([search.plan, without_options(search.question), *(one.text for one in path.notes)]))
     if not text or words_of(text) <= known:  # repeats the plan or the notebook
         return None

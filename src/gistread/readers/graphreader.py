@@ -17,7 +17,6 @@ from gistread.memory.facts import Element, build_graph
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span, join
 from gistread.readers.answering import (
-    answer_from,
     answer_prompt,
     compression_rate,
     is_asked_to_cite,
@@ -95,9 +94,8 @@ def _path_of_facts(search: GraphSearch) -> Path:
 async def _plan(search: GraphSearch) -> list[Element]:
     """Make the plan; returns the initial nodes."""
     prompt = user_prompt("plan", question=search.question)
-    planned = await search.engine.complete(prompt, Sampling(_PLAN_TOKENS, repeat_penalty=1.1))
-    search.usage += planned.usage
-    search.plan = "\n".join(line.strip() for line in planned.text.splitlines() if line.strip())[:600]
+    planned = await search.complete(prompt, Sampling(_PLAN_TOKENS, repeat_penalty=1.1))
+    search.plan = "\n".join(line.strip() for line in planned.splitlines() if line.strip())[:600]
     search.plan = search.plan or search.question
     elements = list(search.graph.values())
     query = f"{search.question} {search.question} {search.plan}"
@@ -108,9 +106,7 @@ async def _plan(search: GraphSearch) -> list[Element]:
     if not shown:
         return []
     numbers = [str(number) for number in range(1, len(shown) + 1)]
-    chosen, usage = await choose_several(search.engine, _choice_of(search, shown), numbers, PATHS)
-    search.usage += usage
-    return [shown[index] for index in chosen]
+    return [shown[index] for index in await choose_several(search, _choice_of(search, shown), numbers, PATHS)]
 
 
 def _choice_of(search: GraphSearch, shown: Sequence[Element]) -> Prompt:
@@ -161,10 +157,9 @@ async def _answer(search: GraphSearch, paths: Sequence[Path]) -> AsyncGenerator[
         noted=tuple(places),
         lookups=tuple(dict.fromkeys(page for path in paths for page in path.pages_read)),
         expanded=tuple(sorted({page for path in paths for page in path.pages_read})),
-        usage=search.usage,
     )
     prompt = _answer_prompt(search, text)
-    async for event in answer_from(draft, text, prompt, search.engine, options, numbered):
+    async for event in search.answer_from(draft, text, prompt, numbered):
         yield event
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from gistread.engine.concurrency import useful_requests
-from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Sampling, Usage, choose_or
+from gistread.engine.protocol import Engine, Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory.derived import as_finished
 from gistread.memory.model import GistMemory
@@ -51,16 +51,10 @@ class _Report:
 
 
 @dataclass(slots=True)
-class _Team:
-    question: str
-    memory: GistMemory
-    engine: Engine
-    steering: Steering
-    options: ReaderOptions
+class _Team(answering.Asking):
     chunk_tokens: int = 0  # Longest chunk
     chunks: list[Span] = field(default_factory=list)
     max_reports: int = 0  # Reports of one round that fit the leader's window
-    usage: Usage = NO_USAGE
     # Each question to the members, with the reports kept.
     history: list[tuple[str, list[_Report]]] = field(default_factory=list)
 
@@ -137,9 +131,8 @@ async def _ask_members(team: _Team, question: str, *, from_end: bool) -> AsyncGe
         async with limit:
             if team.steering.stop:
                 return None
-            mentions = await choose_or(team.engine, team.member("member_mention", question, chunk), ["yes", "no"], 0)
-            team.usage += mentions.usage
-            return _Report((chunk,), await _answer_from(team, question, chunk) if mentions.index == 0 else "")
+            mentions = await team.choose(team.member("member_mention", question, chunk), ["yes", "no"], 0)
+            return _Report((chunk,), await _answer_from(team, question, chunk) if mentions == 0 else "")
 
     order = sorted(range(len(team.chunks)), reverse=from_end)
     tasks = [asyncio.create_task(member(chunk)) for chunk in order]
@@ -151,9 +144,8 @@ async def _ask_members(team: _Team, question: str, *, from_end: bool) -> AsyncGe
 
 async def _answer_from(team: _Team, question: str, *chunks: int) -> str:
     prompt = team.member("member_answer", question, *chunks)
-    said = await team.engine.complete(prompt, Sampling(_REPORT_TOKENS, repeat_penalty=1.1, stop=("\n",)))
-    team.usage += said.usage
-    answer = " ".join(said.text.split()).strip(" .\"'“”")
+    said = await team.complete(prompt, Sampling(_REPORT_TOKENS, repeat_penalty=1.1, stop=("\n",)))
+    answer = " ".join(said.split()).strip(" .\"'“”")
     return "" if answering.says_not_found(answer) else answer
 
 
@@ -187,11 +179,9 @@ async def _conflict(team: _Team, question: str, reports: list[_Report]) -> tuple
     pairs = list(combinations(range(len(reports)), 2))
     listed = "\n".join(f"{number}. {report.answer}" for number, report in enumerate(reports, start=1))
     prompt = answering.user_prompt("leader_conflict", reports=listed, question=without_options(question))
-    choice = await choose_or(
-        team.engine, prompt, [*(f"{one + 1} and {other + 1}" for one, other in pairs), _NONE], len(pairs)
-    )
-    team.usage += choice.usage
-    return pairs[choice.index] if choice.index < len(pairs) else None
+    options = [*(f"{one + 1} and {other + 1}" for one, other in pairs), _NONE]
+    index = await team.choose(prompt, options, len(pairs))
+    return pairs[index] if index < len(pairs) else None
 
 
 def _shortlist(reports: list[_Report], most: int) -> list[_Report]:
@@ -200,21 +190,17 @@ def _shortlist(reports: list[_Report], most: int) -> list[_Report]:
 
 
 async def _next_question(team: _Team) -> str:
-    decision = await choose_or(team.engine, team.leader("leader_decide"), ["ANSWER", "ASK"], 0)
-    team.usage += decision.usage
-    if decision.index == 0:
+    if await team.choose(team.leader("leader_decide"), ["ANSWER", "ASK"], 0) == 0:
         return ""
-    said = await team.engine.complete(
-        team.leader("leader_ask"), Sampling(answering.SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",))
-    )
-    team.usage += said.usage
-    question = " ".join(said.text.split()).strip('"“” ')
+    sampling = Sampling(answering.SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",))
+    said = await team.complete(team.leader("leader_ask"), sampling)
+    question = " ".join(said.split()).strip('"“” ')
     known = any(agree(question, asked) for asked, _ in team.history)
     return "" if not question or known or answering.says_not_found(question) else question
 
 
 def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
-    engine, options, book = team.engine, team.options, team.memory.book
+    options, book = team.options, team.memory.book
     reports = [report for _, found in team.history for report in found]
     places = {chunk + 1: team.chunks[chunk] for report in reports for chunk in report.chunks}
     text = team.findings() if reports else ""
@@ -222,11 +208,10 @@ def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
         found=bool(reports),
         compression_rate=answering.compression_rate(count_words(text), book),
         seen=tuple(join(places.values(), book)),
-        usage=team.usage,
     )
     prompt = answering.answer_prompt("leader_answer", options, findings=text or _NOTHING, question=team.question)
     numbered = tuple(places.items()) if answering.is_asked_to_cite(options) else ()
-    return answering.answer_from(draft, text, prompt, engine, options, numbered)
+    return team.answer_from(draft, text, prompt, numbered)
 
 
 def _chunk_tokens(window: int, question_tokens: int, answer_tokens: int) -> int:

@@ -15,7 +15,7 @@ from gistread.memory.passages import join
 from gistread.memory.sizes import PAGES_OPEN, TOKENS_PER_WORD
 from gistread.memory.tree import Node, choose_nodes, current_tree, one_line, page_by_page, page_weights
 from gistread.readers import events
-from gistread.readers.answering import answer_from, answer_prompt
+from gistread.readers.answering import Asking, answer_prompt
 from gistread.readers.choosing import SAID_TOKENS
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -84,15 +84,10 @@ def _in_full(memory: GistMemory, number: int) -> str:
 
 
 @dataclass(slots=True)
-class Search:
-    question: str
+class Search(Asking):
     window: Window
-    engine: Engine
-    steering: Steering
-    options: ReaderOptions
     lookups: list[int] = field(default_factory=list)
     unfit: set[int] = field(default_factory=set)  # Pages found not to fit the window
-    usage: Usage = NO_USAGE
 
     def prompt(self, name: str, *, must_answer: bool = False) -> Prompt:
         """The memory as shown now, then the task `name`."""
@@ -125,7 +120,7 @@ async def start_search(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions, max_pages: int
 ) -> Search:
     """Lay out the memory with room for `max_pages`. Raises PromptTooLongError."""
-    search = Search(question, Window(memory, ()), engine, steering, options)
+    search = Search(question, memory, engine, steering, options, Window(memory, ()))
     search.window = await _lay_out(search, max_pages)
     if not search.window.segments and not search.window.opened:
         needed = await search.tokens_needed(render(memory, [one_line(current_tree(memory))]))
@@ -135,7 +130,7 @@ async def start_search(
 
 async def _lay_out(search: Search, max_pages: int) -> Window:
     """Choose the level of every page, opening the pinned ones that fit. Raises PromptTooLongError."""
-    memory, engine, measure = search.window.memory, search.engine, search.tokens_needed
+    memory, engine, measure = search.memory, search.engine, search.tokens_needed
     steering = search.steering
     pinned = {page for page in steering.pinned - steering.refused if 1 <= page <= len(memory.entries)}
     here: int | None = None
@@ -195,7 +190,7 @@ async def _all_fit(segments: Sequence[Node], room: int, memory: GistMemory, engi
 
 async def begin(name: str, search: Search) -> AsyncGenerator[events.ReaderEvent, None]:
     """Report the layout of the memory, then apply steering."""
-    window, memory = search.window, search.window.memory
+    window, memory = search.window, search.memory
     told = () if window.whole else tuple(events.SegmentLevel(p.first, p.last, p.level, p.made) for p in window.segments)
     yield events.Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
     for page in sorted(window.opened):
@@ -206,7 +201,7 @@ async def begin(name: str, search: Search) -> AsyncGenerator[events.ReaderEvent,
 
 async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     """Evaluate the common beginning of all questions in advance, if the memory fits the window."""
-    search = Search("", Window(memory, page_by_page(memory)), engine, Steering(), ReaderOptions())
+    search = Search("", memory, engine, Steering(), ReaderOptions(), Window(memory, page_by_page(memory)))
     prompt = search.prompt("lookup")
     return await engine.prepare(prompt) if memory.entries and await search.fits() else NO_USAGE
 
@@ -241,7 +236,7 @@ async def openable_pages(search: Search) -> list[int]:
 
 def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator[events.ReaderEvent, None]:
     """The answer over the memory as shown now; the last event is `Answered`. `must_answer`: see `answer_prompt`."""
-    window, memory = search.window, search.window.memory
+    window, memory = search.window, search.memory
     places = {number: (memory.entry(number).page.start, memory.entry(number).page.end) for number in window.shown}
     draft = events.Answered(
         compression_rate=window.compression_rate,
@@ -249,8 +244,7 @@ def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator[event
         gists=tuple(sorted(window.shown - window.opened)),
         lookups=tuple(search.lookups),
         expanded=tuple(sorted(window.opened)),
-        usage=search.usage,
     )
     numbered = sorted(places.items())
     prompt = search.prompt("answer", must_answer=must_answer)
-    return answer_from(draft, window.text(), prompt, search.engine, search.options, numbered)
+    return search.answer_from(draft, window.text(), prompt, numbered)

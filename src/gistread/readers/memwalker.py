@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from gistread.engine.protocol import NO_USAGE, Engine, Priority, Prompt, Usage, choose_or
+from gistread.engine.protocol import Engine, Priority, Prompt
 from gistread.errors import PromptTooLongError
 from gistread.memory import tree
 from gistread.memory.model import GistMemory, Page
@@ -21,8 +21,8 @@ from gistread.memory.passages import Passage, Span
 from gistread.memory.tree import Node
 from gistread.readers import events
 from gistread.readers.answering import (
+    Asking,
     adds_nothing,
-    answer_from,
     answer_prompt,
     compression_rate,
     is_asked_to_cite,
@@ -46,17 +46,12 @@ _Task = Callable[[str], Prompt]  # A prompt with this working memory
 
 
 @dataclass(slots=True)
-class _Walk:
-    question: str
-    memory: GistMemory
-    engine: Engine
-    options: ReaderOptions
-    path: list[Node]  # From the top to the current node
+class _Walk(Asking):
+    path: list[Node] = field(default_factory=list)  # From the top to the current node
     rejected: set[tuple[int, int]] = field(default_factory=set)  # Level and first page of rejected nodes
     notes: dict[int, str] = field(default_factory=dict)  # What pages told, by number
     lookups: list[int] = field(default_factory=list)
     calls: int = 0
-    usage: Usage = NO_USAGE
 
     def open_children(self, steering: Steering) -> list[Node]:
         return [
@@ -140,7 +135,7 @@ async def memwalker(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[events.ReaderEvent, None]:
     """Answer by walking the tree of summaries. See `registry.Reader`."""
-    walk = _Walk(question, memory, engine, options, [])
+    walk = _Walk(question, memory, engine, steering, options)
     least = min(memory.entries, key=lambda entry: entry.page.words)
     await walk.at_page(least.page)  # raises before a tree is built if no page fits
     yield events.Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
@@ -186,15 +181,14 @@ async def memwalker(
             continue
         yield opening_event(page.number, (page.start, page.end), [view.place], events.OpenedBy.AGENT)
         helps = ["yes", "part", "no"]
-        choice, note = await choose_and_say(engine, view.prompt(known), helps, view.prompt(known), "told")
+        index, note = await choose_and_say(walk, view.prompt(known), helps, view.prompt(known), "told")
         walk.calls += 1
-        walk.usage += choice.usage
-        if helps[choice.index] == "yes":
+        if helps[index] == "yes":
             yield events.Stopped(events.StopReason.ENOUGH)
             async for event in _answer_from_page(view, known):
                 yield event
             return
-        if helps[choice.index] == "part" and note and not adds_nothing(note):
+        if helps[index] == "part" and note and not adds_nothing(note):
             walk.notes[page.number] = note
             yield events.Noted(note, page.start, page.end)
         yield walk.turn_back()
@@ -222,12 +216,11 @@ async def _step(walk: _Walk, steering: Steering, wanted: int | None) -> Node | e
     task = partial(_triage_prompt, walk, children, at_top)
     prompt = task(await walk.working_memory(task, answer_tokens=_LABEL_TOKENS))
     options = [*labels, *([] if at_top else [_NONE]), _ANSWER]
-    choice = await choose_or(walk.engine, prompt, options, len(options) - 1)
+    option = options[await walk.choose(prompt, options, len(options) - 1)]
     walk.calls += 1
-    walk.usage += choice.usage
-    if options[choice.index] == _ANSWER:
+    if option == _ANSWER:
         return events.StopReason.ENOUGH
-    return labels.get(options[choice.index]) or walk.turn_back()
+    return labels.get(option) or walk.turn_back()
 
 
 def _triage_prompt(walk: _Walk, children: Sequence[Node], at_top: bool, memory: str) -> Prompt:
@@ -249,17 +242,16 @@ def _answer_from_page(view: _PageView, known: str) -> AsyncGenerator[events.Read
         noted=tuple(walk.noted().values()),
         lookups=tuple(walk.lookups),
         expanded=(page.number,) if place == (page.start, page.end) else (),
-        usage=walk.usage,
     )
     text = f"{view.text}\n\n{known}" if known else view.text
     places = walk.noted() | {page.number: place}
     numbered = tuple(sorted(places.items())) if is_asked_to_cite(walk.options) else ()
-    return answer_from(draft, text, view.answer_prompt(known), walk.engine, walk.options, numbered)
+    return walk.answer_from(draft, text, view.answer_prompt(known), numbered)
 
 
 async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator[events.ReaderEvent, None]:
     """The answer from notes and summaries: those in front of the model if they tell `enough`, else those at the top."""
-    engine, options, lookups = walk.engine, walk.options, tuple(walk.lookups)
+    lookups = tuple(walk.lookups)
     if not walk.path:
         yield events.Answered(NOT_FOUND, False, lookups=lookups, compression_rate=100.0, usage=walk.usage)
         return
@@ -269,7 +261,7 @@ async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator
         text = _numbered(children)
         task = partial(_summaries_prompt, walk, text)
         try:
-            known = await walk.working_memory(task, answer_tokens=options.answer_tokens)
+            known = await walk.working_memory(task, answer_tokens=walk.options.answer_tokens)
             break
         except PromptTooLongError:
             if not children:
@@ -282,10 +274,9 @@ async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator
         noted=tuple(walk.noted().values()),
         gists=tuple(sorted(pages - set(walk.notes))),
         lookups=lookups,
-        usage=walk.usage,
     )
     text = f"{text}\n\n{known}" if known else text
-    async for event in answer_from(draft, text, task(known), engine, options):
+    async for event in walk.answer_from(draft, text, task(known)):
         yield event
 
 

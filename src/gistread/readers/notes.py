@@ -3,17 +3,16 @@
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
-from gistread.engine.protocol import NO_USAGE, Engine
+from gistread.engine.protocol import Engine
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span, join, split_into_chunks
 from gistread.readers.answering import (
     NOTE_TOKENS,
-    answer_from,
+    Asking,
     answer_prompt,
     compression_rate,
     is_asked_to_cite,
-    take_note,
     user_prompt,
     words_of,
 )
@@ -66,7 +65,7 @@ async def notes(
     notebook = _Notebook(min(room - chunk_tokens, CHUNK_TOKENS))
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
 
-    usage = NO_USAGE
+    asking = Asking(question, memory, engine, steering, options)
     reason = StopReason.NOTHING_LEFT
     for number, (start, end) in enumerate(parts, start=1):
         if steering.stop:
@@ -79,8 +78,7 @@ async def notes(
             question=question,
             notes=notebook.text() or _NONE,
         )
-        note, cost = await take_note(prompt, engine)
-        usage += cost
+        note = await asking.take_note(prompt)
         if note and not notebook.has(note):
             await notebook.add(note, (start, end), engine)
             yield Noted(note, start, end)
@@ -96,9 +94,8 @@ async def notes(
         found=bool(places),
         compression_rate=compression_rate(count_words(text), book),
         seen=tuple(join(places, book)),
-        usage=usage,
     )
     prompt = answer_prompt("notes_answer", options, notes=text or _NONE, question=question)
     numbered = tuple(enumerate(places, start=1)) if is_numbered else ()
-    async for event in answer_from(draft, text, prompt, engine, options, numbered):
+    async for event in asking.answer_from(draft, text, prompt, numbered):
         yield event

@@ -7,7 +7,7 @@ names all pages in one answer. The user may pin and refuse pages, or end the sea
 
 from collections.abc import AsyncGenerator, Sequence
 
-from gistread.engine.protocol import Engine, Trust, choose_or
+from gistread.engine.protocol import Engine, Trust
 from gistread.memory.model import GistMemory
 from gistread.readers.choosing import STOP, choose_and_say, choose_several
 from gistread.readers.events import Expanded, LookedUp, OpenedBy, Proposed, ReaderEvent, Stopped, StopReason
@@ -88,9 +88,8 @@ async def _choose_pages(search: Search) -> tuple[list[int], StopReason]:
     if ended := _must_end(search, offered):
         return named, ended
     options, most = [f"Page {page}" for page in offered], search.options.max_pages
-    chosen, usage = await choose_several(search.engine, search.prompt("lookup_parallel"), options, most)
-    search.usage += usage
-    for page in (offered[index] for index in chosen):
+    for index in await choose_several(search, search.prompt("lookup_parallel"), options, most):
+        page = offered[index]
         if page in steering.refused or page in search.window.opened:
             continue  # the user opened or refused it during the choice
         if not await search.fits(*named, page):
@@ -101,23 +100,22 @@ async def _choose_pages(search: Search) -> tuple[list[int], StopReason]:
 
 async def _propose(search: Search, *, may_stop: bool) -> Proposed | StopReason:
     """Propose the next page, or the answer if the model has enough; or the reason why the search must end."""
-    steering, step, last = search.steering, len(search.lookups) + 1, len(search.window.memory.entries)
+    steering, step, last = search.steering, len(search.lookups) + 1, len(search.memory.entries)
     while True:
         offered = await openable_pages(search)
         if ended := _must_end(search, offered):
             return ended
         options, reason = [*(f"Page {page}" for page in offered), *[STOP] * may_stop], ""
         if search.options.trust is Trust.FAILED:
-            choice = await choose_or(search.engine, search.prompt("lookup"), options, len(options) - 1)
+            index = await search.choose(search.prompt("lookup"), options, len(options) - 1)
         else:
             prompts = search.prompt("lookup_reason"), search.prompt("lookup")
-            choice, reason = await choose_and_say(search.engine, prompts[0], options, prompts[1])
-        search.usage += choice.usage
+            index, reason = await choose_and_say(search, prompts[0], options, prompts[1])
         if steering.stop:
             return StopReason.PERSON
-        if choice.index == len(offered):
+        if index == len(offered):
             return Proposed((), step, last)
-        page = offered[choice.index]
+        page = offered[index]
         if page in steering.refused or page in search.window.opened:
             continue  # the user opened or refused it during the choice
         if await search.fits(page):

@@ -11,7 +11,7 @@ from gistread.engine.protocol import Engine, Trust
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, Span, split_into_passages
-from gistread.readers.answering import answer_from, user_prompt
+from gistread.readers.answering import user_prompt
 from gistread.readers.book_text import BookText, overlaps
 from gistread.readers.cost import UNRELIABLE_TOKENS
 from gistread.readers.events import Answered, ReaderEvent, Shown, Stopped, StopReason
@@ -79,7 +79,8 @@ async def about_selection(
     start, end = options.selection
     words = " ".join(memory.book.text[start:end].split())
     before, mark, own = question.rpartition("\nQuestion: ")
-    text = BookText(NAME, f"{before}{mark}About {abbreviate(words, _MOST_WORDS)}: {own}", memory, engine, options)
+    about = f"{before}{mark}About {abbreviate(words, _MOST_WORDS)}: {own}"
+    text = BookText(about, memory, engine, steering, options, NAME)
     asked = without_options(question)
     who = introductions(f"Who is {words}?", memory) if _ASKS_WHO.match(asked) else None
     if is_translation(asked):
@@ -123,19 +124,20 @@ def passages_around(selection: Span, book: Book) -> list[Passage]:
 
 
 async def _translation(question: str, selection: Span, text: BookText) -> AsyncGenerator[ReaderEvent, None]:
-    engine, options = text.engine, text.options
+    engine = text.engine
     words = text.memory.book.text[slice(*selection)].strip()
     prompt = user_prompt("translate", text=words, question=question)
-    options = replace(options, answer_tokens=max(options.answer_tokens, 2 * await engine.count(words)))
+    most = max(text.options.answer_tokens, 2 * await engine.count(words))
     needed, window = await engine.measure(prompt), engine.info.context_tokens
-    if needed + options.answer_tokens > window:
-        raise PromptTooLongError(needed, options.answer_tokens, window)
+    if needed + most > window:
+        raise PromptTooLongError(needed, most, window)
+    text.options = replace(text.options, answer_tokens=most)
     seen = (selection,)
     yield text.started(seen)
     yield Shown(seen)
     yield Stopped(StopReason.NOTHING_LEFT)
     draft = Answered(compression_rate=100.0 * (1 - text.share(seen)), seen=seen)
-    async for event in answer_from(draft, words, prompt, engine, options):
+    async for event in text.answer_from(draft, words, prompt):
         if isinstance(event, Answered) and _plain(event.answer) == _plain(words):
             yield replace(event, answer=_UNTRANSLATED)
         else:

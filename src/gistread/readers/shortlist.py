@@ -11,11 +11,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gistread.book.model import Book
-from gistread.engine.protocol import NO_USAGE, Engine, Sampling, Usage
+from gistread.engine.protocol import Sampling
 from gistread.memory.passages import Passage
-from gistread.readers.answering import answer_prompt, says_not_found
-from gistread.readers.protocol import ReaderOptions
+from gistread.readers.answering import Asking, answer_prompt, says_not_found
+from gistread.readers.thread import without_options
 from gistread.words import WORD
 
 MOST_PASSAGES = 9
@@ -59,24 +58,22 @@ def asks_for_a_fact(question: str) -> bool:
     return bool(_ASKS_FOR_A_FACT.match(question.strip()))
 
 
-async def ask_each(
-    question: str, passages: Sequence[Passage], book: Book, engine: Engine, options: ReaderOptions
-) -> tuple[tuple[Vote, ...], Usage]:
-    """Ask over each of the passages, nearest first: the votes of `choose`, and the cost. Raises EngineError."""
+async def ask_each(asking: Asking, passages: Sequence[Passage]) -> tuple[Vote, ...]:
+    """Ask over each of the passages, nearest first: the votes of `choose`. Raises EngineError."""
+    question, book = without_options(asking.question), asking.memory.book
     sampling = Sampling(_ANSWER_TOKENS, repeat_penalty=1.1, stop=("\n",))
     said = await asyncio.gather(
         *(
-            engine.complete(
-                answer_prompt("answer_passages", options, text=book.text[start:end].strip(), question=question),
+            asking.complete(
+                answer_prompt("answer_passages", asking.options, text=book.text[start:end].strip(), question=question),
                 sampling,
             )
             for start, end in passages
         )
     )
-    usage = sum((one.usage for one in said), NO_USAGE)
-    votes = [Vote(passage, " ".join(one.text.split())) for passage, one in zip(passages, said, strict=True)]
+    votes = [Vote(passage, " ".join(one.split())) for passage, one in zip(passages, said, strict=True)]
     told = [vote for vote in votes if vote.answer and not says_not_found(vote.answer)]
-    return choose(question, told), usage
+    return choose(question, told)
 
 
 def choose(question: str, votes: Sequence[Vote]) -> tuple[Vote, ...]:
