@@ -5,10 +5,10 @@
 A second process ends at once. Whatever ends this one, the books indexed so far stay.
 """
 
+import contextlib
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 from gistread.book.cache import open_cached
@@ -44,22 +44,19 @@ def index_new_books(paths: Paths) -> "subprocess.Popen[bytes] | None":
     return process
 
 
-def update_index(paths: Paths, stopped: Callable[[], bool] = lambda: False) -> None:
+def update_index(paths: Paths) -> None:
     """Index all new books and drop those that were removed, unless another process does it already.
 
     Raises OSError, StorageError.
     """
     index = LibraryIndex(paths)
     make_folder(index.folder)
-    try:
-        with locked(index.folder / "indexing.lock", wait_s=0):
-            while not stopped() and _index_new(paths, index, stopped):
-                pass  # Books may have been added meanwhile.
-    except InUseError:
-        return
+    with contextlib.suppress(InUseError), locked(index.folder / "indexing.lock", wait_s=0):
+        while _index_new(paths, index):
+            pass  # Books may have been added meanwhile.
 
 
-def _index_new(paths: Paths, index: LibraryIndex, stopped: Callable[[], bool]) -> int:
+def _index_new(paths: Paths, index: LibraryIndex) -> int:
     """Index the books that are new now; returns their number."""
     entries, problem = list_entries(UserData(paths), Catalogue(paths))
     if problem:
@@ -68,8 +65,6 @@ def _index_new(paths: Paths, index: LibraryIndex, stopped: Callable[[], bool]) -
     known = index.books().keys()
     new = [entry for entry in searchable(entries) if entry.digest not in known]
     for entry in new:
-        if stopped():
-            break
         try:
             book = open_cached(entry.path, paths.texts) if entry.path else None
         except (BookError, MemoryError):

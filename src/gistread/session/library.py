@@ -141,9 +141,7 @@ class LibraryQuestion:
             return replace(answered, answer=answer, found=True, quoted=True, citations=(cited,))
         citations: dict[Span, Citation] = {}
         for one in answered.citations:
-            piece = next((piece for piece in self._pieces if one.start < piece.end), None)
-            if piece is None:
-                continue
+            piece = next(piece for piece in self._pieces if one.start < piece.end)
             start, end = one.start, one.end
             if start < piece.start or one.quote.strip() == piece.book.entry.title:
                 passage = text.text[piece.start : piece.end]

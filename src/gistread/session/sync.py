@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Iterator
+from contextlib import suppress
 from typing import Any, Self, TypeVar, Unpack
 
 from gistread.book.model import Book
@@ -65,15 +66,12 @@ class SyncSession:
         return self._iterate(self._session.stream_answer(question, **options))
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        in_loop = True
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            in_loop = False
-        if in_loop or self._closed:
+        if self._closed:
             work.close()
-            if self._closed:
-                raise NotReadyError("The session is closed.", "Open a new one.")
+            raise NotReadyError("The session is closed.", "Open a new one.")
+        with suppress(RuntimeError):  # No loop is running
+            asyncio.get_running_loop()
+            work.close()
             raise UsageError("SyncSession cannot run inside an event loop.", "Use `async with Session(…)` there.")
         return self._runner.run(work)
 
