@@ -49,7 +49,6 @@ class DerivedRecords:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._known: dict[tuple[str, str], Record] | None = None
-        self.failure: StorageError | None = None  # Of the last record that could not be saved
 
     def get(self, kind: str, key: str) -> Record | None:
         return self._records().get((kind, key))
@@ -57,11 +56,9 @@ class DerivedRecords:
     def put(self, kind: str, key: str, record: Record) -> None:
         self._records()[kind, key] = record
         if self._path is not None:
-            try:
-                with Journal(self._path, wait_s=1.0) as journal:
-                    journal.append({"kind": kind, "key": key, "record": record})
-            except StorageError as error:
-                self.failure = error
+            # A record that cannot be saved is kept for this session only.
+            with contextlib.suppress(StorageError), Journal(self._path, wait_s=1.0) as journal:
+                journal.append({"kind": kind, "key": key, "record": record})
 
     def _records(self) -> dict[tuple[str, str], Record]:
         if self._known is None:

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from gistread.book.model import Book
-    from gistread.store.model import BoundChoice
-    from gistread.store.user_data import UserData
+from gistread.book.model import Book
+from gistread.store.model import BoundChoice
+from gistread.store.user_data import UserData
+from gistread.words import count_words
 
 _BEGINNING = 200_000  # Characters that show whether a book has a plot
 _ENOUGH = 2_000  # Words needed to tell
@@ -18,11 +17,10 @@ _ENGLISH = re.compile(r"\bthe\b")
 _LEAST_PERSONAL, _LEAST_ENGLISH = 0.01, 0.03
 
 
-def has_plot(book: "Book") -> bool:
+def has_plot(book: Book) -> bool:
     """Whether to hide unread text from questions: the book has the form of fiction and is about people."""
     from gistread.memory.preset_detection import detect_preset
     from gistread.presets import FICTION
-    from gistread.words import count_words
 
     if detect_preset(book) != FICTION.name:
         return False
@@ -32,13 +30,13 @@ def has_plot(book: "Book") -> bool:
     return not is_english or len(_PERSONAL.findall(text)) >= _LEAST_PERSONAL * words
 
 
-def saved_bound(book: "Book", user_data: "UserData") -> int | None:
+def saved_bound(book: Book, user_data: UserData) -> int | None:
     """The spoiler bound of a book for this person; None for the whole book. Raises StorageError."""
     place = user_data.reading_place(book.sha256)
     return usual_bound(book, place.furthest, user_data.bound_choice(book.sha256))
 
 
-def usual_bound(book: "Book", here: int, choice: "BoundChoice | None") -> int | None:
+def usual_bound(book: Book, here: int, choice: BoundChoice | None) -> int | None:
     """The default spoiler bound: as chosen for this book, else `here` in a book that `has_plot`.
 
     None: the whole book, also if all or nothing of it has been read.
@@ -46,7 +44,7 @@ def usual_bound(book: "Book", here: int, choice: "BoundChoice | None") -> int | 
     return bound_of(len(book.text.rstrip()), here, choice, lambda: has_plot(book))
 
 
-def bound_of(length: int, here: int, choice: "BoundChoice | None", plot: Callable[[], bool]) -> int | None:
+def bound_of(length: int, here: int, choice: BoundChoice | None, plot: Callable[[], bool]) -> int | None:
     """As `usual_bound`, for a text of `length` characters."""
     end = choice.at if choice is not None and choice.at is not None else here
     if (choice and choice.whole) or not 0 < end < length:
