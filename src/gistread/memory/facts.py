@@ -75,8 +75,7 @@ async def build(
             ]
             told = told_before(memory.book.text, entry.page.start, engine.info.wording)
             kept = _guard(lines, text, told) or _sentences_as_facts(text)
-            record = {"facts": [[fact, list(elements)] for fact, elements in kept]}
-            memory.derived.put(_KIND, _key(text), record)
+            memory.derived.put(_KIND, _key(text), {"facts": [[fact, list(elements)] for fact, elements in kept]})
             return said.usage
 
     done = 0

@@ -17,6 +17,7 @@ PROMPTS = ("gist", "gist_again")  # Part of a memory's identity
 VERBATIM_WORDS = 60  # A shorter page (a title page, a few last lines) is its own gist
 
 _CHECKED_EVERY = 120  # Characters between checks of an unfinished gist; some twenty words
+_LEAST_EXTRA = 48  # Tokens reserved at least for a task that may be longer than another
 _ROOM = 1.8  # Tokens allowed for each token of the length asked for
 
 
@@ -129,10 +130,10 @@ async def careful_attempts(
     )
 
 
-async def extra_task_tokens(engine: protocol.Engine, focus: GistFocus, gist: str, other: str, least: int) -> int:
-    """Tokens of the task of the prompt `gist` beyond those of the task of the prompt `other`; at least `least`."""
+async def extra_task_tokens(engine: protocol.Engine, focus: GistFocus, gist: str, other: str) -> int:
+    """Tokens to reserve for the task of the prompt `gist`, which may be longer than that of the prompt `other`."""
     mine, others = [await engine.count(_task(focus.template(name))) for name in (gist, other)]
-    return max(least, mine - others)
+    return max(_LEAST_EXTRA, mine - others)
 
 
 def _task(template: PromptTemplate) -> str:

@@ -86,8 +86,7 @@ async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) 
             f"{engine.info.name} could not be checked within {TIME_LIMIT_S:.0f} s: it is slow, or the machine is busy.",
             "It is checked again at its next start, or with `gistread models check`.",
         ) from None
-    seconds = time.monotonic() - began
-    return assess(right, answered, turn, gisted, seconds, has_template=engine.info.has_template)
+    return assess(right, answered, turn, gisted, time.monotonic() - began, has_template=engine.info.has_template)
 
 
 async def check_answering(engine: Engine) -> CheckResult | None:

@@ -14,13 +14,12 @@ from gistread.book.sentences import sentence_spans
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage, choose_or
 from gistread.errors import EngineError
 from gistread.memory.extractive import CHARACTERS_PER_WORD
-from gistread.memory.gisting import gist_tokens
-from gistread.memory.model import Page, PageSize
+from gistread.memory.gisting import extra_task_tokens, gist_tokens
+from gistread.memory.model import DEFAULT_FOCUS, GistFocus, Page, PageSize
 from gistread.words import count_words
 
 PROMPTS = ("pagination",)  # Part of a memory's identity
 
-TOKENS_BESIDE = 48  # Least reserve for the gisting prompt, which may be longer than the one here
 _MIN_PASSAGE_WORDS = 8  # A window with less room cannot be used
 _APART_WORDS = 80  # Least distance between labels if the page size allows it: each label costs six tokens
 _SPEECH = tuple('“”„"«»‘‚—–「『')  # Beginnings of direct speech
@@ -121,18 +120,18 @@ def _fill(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) ->
 
 
 async def next_page(
-    book: Book, start: int, size: PageSize, engine: Engine, beside_tokens: int = TOKENS_BESIDE, wording: str = ""
+    book: Book, start: int, size: PageSize, engine: Engine, focus: GistFocus = DEFAULT_FOCUS
 ) -> tuple[Page, Usage]:
     """Find the page that begins at `start`, unnumbered, and the cost. Raises EngineError when no page fits."""
+    beside_tokens = await extra_task_tokens(engine, focus, "gist", "pagination")
     while True:
         passage = find_passage(book, start, size)
-        prompt = _prompt(book, passage, wording)
+        prompt = _prompt(book, passage, focus.wording)
         tokens = await engine.measure(prompt)
         needed = tokens + gist_tokens(count_words(book.text[start : passage.end]), tokens) + beside_tokens
         if needed <= engine.info.context_tokens:
-            break
+            return await choose_page(book, passage, prompt, engine)
         size = shorten_size(book, passage, size, needed, engine.info.context_tokens)
-    return await choose_page(book, passage, prompt, engine)
 
 
 async def choose_page(book: Book, passage: Passage, prompt: Prompt, engine: Engine) -> tuple[Page, Usage]:

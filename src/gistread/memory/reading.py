@@ -15,10 +15,10 @@ from gistread.book.model import Book
 from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import Engine, Priority, Usage
 from gistread.memory.front_matter import front_matter_end, front_matter_entries
-from gistread.memory.gisting import Attempt, careful_attempts, extra_task_tokens, gist_page, is_short
+from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short
 from gistread.memory.guard import Fault, told_before
 from gistread.memory.model import GistSource, MemoryEntry, Page, ReadingMode
-from gistread.memory.pagination import TOKENS_BESIDE, chapter_end, next_page
+from gistread.memory.pagination import chapter_end, next_page
 from gistread.memory.single_pass import SinglePass
 from gistread.memory.writer import MemoryWriter
 
@@ -206,13 +206,11 @@ class _Reading:
 
     async def _find_page(self, start: int) -> tuple[Page, tuple[Attempt, ...], Usage]:
         memory = self._memory
-        beside = await extra_task_tokens(self._engine, memory.focus, "gist", "pagination", TOKENS_BESIDE)
-        page, usage = await next_page(self._book, start, memory.size, self._engine, beside, memory.focus.wording)
+        page, usage = await next_page(self._book, start, memory.size, self._engine, memory.focus)
         text = self._text_of(page)
         return page, () if is_short(text) else await careful_attempts(text, self._engine, memory.focus), usage
 
     async def _gist(self, page: Page, attempts: tuple[Attempt, ...], usage: Usage) -> None:
-        memory = self._memory
         if self._second_passed < int(_SECOND_PAYS * self._second):
             attempts = attempts[:1]
         text = self._text_of(page)
@@ -222,7 +220,7 @@ class _Reading:
                 self._engine,
                 attempts,
                 Priority.BACKGROUND,
-                task=memory.focus.task,
+                task=self._memory.focus.task,
                 told_before=told_before(self._book.text, page.start, self._engine.info.wording),
                 on_draft=partial(self._on_draft, page.start),
             )

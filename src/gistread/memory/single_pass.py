@@ -23,7 +23,6 @@ _CHEAP_SHARE = 0.2
 """The window restarts after a page if the text to show again is at most this share of the text dropped. On a CPU,
 attention over a thousand tokens takes a small model as long as its weights; a larger share costs more than it saves."""
 _LAST_NUMBER = 50  # Beyond it, label numbers restart
-_TASK_TOKENS = 48  # Least reserve for a gisting task that is longer than the pause task
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +74,7 @@ class SinglePass:
     async def _show(self, start: int) -> Passage:
         size = self._size
         fresh = self._window.begin == start
-        task_tokens = await extra_task_tokens(
-            self._engine, self._focus, "single_pass_gist", "single_pass_pause", _TASK_TOKENS
-        )
+        task_tokens = await extra_task_tokens(self._engine, self._focus, "single_pass_gist", "single_pass_pause")
         while True:
             passage = self._label(find_passage(self._book, start, size))
             shown = await self._engine.measure(self._pause_prompt(passage))

@@ -32,8 +32,7 @@ def has_plot(book: Book) -> bool:
 
 def saved_bound(book: Book, user_data: UserData) -> int | None:
     """The spoiler bound of a book for this person; None for the whole book. Raises StorageError."""
-    place = user_data.reading_place(book.sha256)
-    return usual_bound(book, place.furthest, user_data.bound_choice(book.sha256))
+    return usual_bound(book, user_data.reading_place(book.sha256).furthest, user_data.bound_choice(book.sha256))
 
 
 def usual_bound(book: Book, here: int, choice: BoundChoice | None) -> int | None:

@@ -126,8 +126,7 @@ class MemoryStore:
 
     def load(self, book: Book, header: MemoryHeader) -> GistMemory:
         """Load a memory read-only, without its model. Raises StorageError when it is gone."""
-        records = _records(header.path)
-        entries = chain(entries_of(records[1:], book))
+        entries = chain(entries_of(_records(header.path)[1:], book))
         derived = DerivedRecords(header.path.with_suffix(SUFFIX))
         return GistMemory(book, header.size, header.model_name, entries, derived, header.mode, header.focus)
 

@@ -304,8 +304,7 @@ class Questions:
         engine = await self._reading.models.load_asking()
         question.model = engine.info
         self._tell(question, events.QuestionStarted(engine.info.name, memory.model_name if memory.entries else ""))
-        checks = self._reading.checks
-        result = await checks.for_answer(engine, lambda: self._set_state(question, AskingState.CHECK))
+        result = await self._reading.checks.for_answer(engine, lambda: self._set_state(question, AskingState.CHECK))
         options = ReaderOptions(
             max_pages=self._config.max_pages,
             first_word_s=QUICK_S,
