@@ -16,7 +16,7 @@ from gistread.engine.protocol import Engine, Trust, choose_or
 from gistread.errors import GistreadError, UsageError
 from gistread.library.index import Matches, places_in
 from gistread.library.shelf import LibraryHit, Shelf, ShelfBook, hit_in
-from gistread.memory.passages import Span
+from gistread.memory.passages import Span, join
 from gistread.memory.sizes import unread_memory
 from gistread.readers.answering import user_prompt
 from gistread.readers.cost import QUICK_S
@@ -189,9 +189,8 @@ class LibraryQuestion:
         for one in named:
             began, title = len(text), " ".join(one.book.entry.title.split())
             own = self._shelf.text_of(one.book) or ""
-            for start, end in _joined(
-                sorted(hit.number for hit in matches.in_book(one.book.indexed.id)[:most]), one.book
-            ):
+            spans = [one.book.indexed.span(hit.number) for hit in matches.in_book(one.book.indexed.id)[:most]]
+            for start, end in join(spans, Book(own, "", (), ())):
                 paragraphs.append(Paragraph(len(text), len(text) + len(title), ParagraphKind.HEADING, 1))
                 text += f"{title}\n\n"
                 found = (Paragraph(*match.span()) for match in _PARAGRAPH.finditer(own, start, end))
@@ -202,15 +201,3 @@ class LibraryQuestion:
             chapters.append(Chapter(title, began, len(text)))
         language = named[0].book.indexed.language
         return Book(text, "", tuple(paragraphs), tuple(chapters), language="" if language == "en" else language)
-
-
-def _joined(numbers: Sequence[int], book: ShelfBook) -> list[Span]:
-    """The passages with these numbers; consecutive ones as one."""
-    spans: list[Span] = []
-    for at, number in enumerate(numbers):
-        start, end = book.indexed.span(number)
-        if at and numbers[at - 1] == number - 1:
-            spans[-1] = spans[-1][0], end
-        else:
-            spans.append((start, end))
-    return spans
