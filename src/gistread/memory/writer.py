@@ -1,8 +1,8 @@
 """Writes a growing memory to its file; also the format of its records."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Self
 
 from gistread.book.model import Book
 from gistread.engine.protocol import Usage
@@ -12,7 +12,7 @@ from gistread.store.journal import Journal, Record
 from gistread.words import count_words
 
 
-class MemoryWriter:
+class MemoryWriter(AbstractContextManager["MemoryWriter"]):
     """A growing memory and its file, as a context manager. `notice` is one line about the file, or empty."""
 
     def __init__(self, memory: GistMemory, file: Journal | None, notice: str = "", ahead: Iterable[MemoryEntry] = ()):
@@ -68,9 +68,6 @@ class MemoryWriter:
         if self._file is not None:
             self._file.close()
             self._file = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import orjson
 
@@ -83,7 +83,7 @@ class InUseError(StorageError):
     """Another process is writing the file."""
 
 
-class Journal:
+class Journal(contextlib.AbstractContextManager["Journal"]):
     """A file open for appending, by one process at a time. `records` holds the records found on opening."""
 
     def __init__(self, path: Path, *, wait_s: float = 0.0) -> None:
@@ -131,9 +131,6 @@ class Journal:
 
     def close(self) -> None:
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
