@@ -39,10 +39,6 @@ class ShelfBook:
         """What JSON says of it."""
         return {"title": self.entry.title, "path": str(self.path), "sha256": self.indexed.sha256}
 
-    @property
-    def known_passages(self) -> int:
-        return self.indexed.known_passages(self.bound)
-
 
 @dataclass(frozen=True, slots=True)
 class LibraryHit:
@@ -81,14 +77,14 @@ class Shelf:
         """`indexing 12 of 100`; empty if everything is indexed."""
         return f"indexing {self.total - len(self.pending)} of {self.total}" if self.pending else ""
 
-    def find(self, query: str, books: Iterable[ShelfBook] | None = None) -> Matches:
-        """Search these books, or all. Raises StorageError."""
-        searched = self.books if books is None else books
-        return LibraryIndex(self.paths).find(query, {book.indexed.id: book.known_passages for book in searched})
+    def find(self, query: str, books: Iterable[ShelfBook]) -> Matches:
+        """Search these books. Raises StorageError."""
+        known = {book.indexed.id: book.indexed.known_passages(book.bound) for book in books}
+        return LibraryIndex(self.paths).find(query, known)
 
     def search(self, query: str, limit: int = MOST_HITS) -> "LibraryHits":
         """The best hits. Raises StorageError."""
-        matches, text_of = self.find(query), cache(self.text_of)
+        matches, text_of = self.find(query, self.books), cache(self.text_of)
         by_id = {book.indexed.id: book for book in self.books}
         found = matches.hits()
         shown = [

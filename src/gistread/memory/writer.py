@@ -18,16 +18,8 @@ class MemoryWriter(AbstractContextManager["MemoryWriter"]):
     def __init__(self, memory: GistMemory, file: Journal | None, notice: str = "", ahead: Iterable[MemoryEntry] = ()):
         self.memory = memory
         self.notice = notice
-        self._file = file
+        self.file = file  # None: new pages are kept for this session only
         self._ahead = {entry.page.start: entry for entry in ahead}  # Finished pages after a gap, by start
-
-    @property
-    def is_saved(self) -> bool:
-        return self._file is not None
-
-    @property
-    def pages(self) -> int:
-        return len(self.memory.entries) + len(self._ahead)
 
     @property
     def pages_ahead(self) -> tuple[MemoryEntry, ...]:
@@ -48,9 +40,9 @@ class MemoryWriter(AbstractContextManager["MemoryWriter"]):
         """Save and add a page; return the pages that joined the memory, numbered. `notice` reports a failing disk."""
         if entry.page.start < self.memory.read_until:
             raise ValueError(f"the page at {entry.page.start} overlaps what was read up to {self.memory.read_until}")
-        if self._file is not None:
+        if self.file is not None:
             try:
-                self._file.append(page_record(entry))
+                self.file.append(page_record(entry))
             except StorageError as error:
                 self.notice = not_saved_notice(error)
                 self.close()
@@ -65,9 +57,9 @@ class MemoryWriter(AbstractContextManager["MemoryWriter"]):
 
     def close(self) -> None:
         """Release the file; the memory stays usable. Idempotent."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        if self.file is not None:
+            self.file.close()
+            self.file = None
 
     def __exit__(self, *exception: object) -> None:
         self.close()

@@ -139,7 +139,7 @@ class Reading:
 
     @property
     def saves_pages(self) -> bool:
-        return self.writer is not None and self.writer.is_saved
+        return self.writer is not None and self.writer.file is not None
 
     @property
     def draft(self) -> str:
@@ -236,7 +236,7 @@ class Reading:
         else:
             if self.memory is not own:
                 self._show(own)
-            self._emit(events.ReadingStarted(self.writer.pages, self.seconds_left))
+            self._emit(events.ReadingStarted(len(self.writer.all_entries()), self.seconds_left))
             if own.complete:
                 self._complete()
             else:
