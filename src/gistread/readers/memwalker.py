@@ -17,7 +17,7 @@ from gistread.engine.protocol import Engine, Priority, Prompt
 from gistread.errors import PromptTooLongError
 from gistread.memory import tree
 from gistread.memory.model import GistMemory, Page
-from gistread.memory.passages import Passage, Span
+from gistread.memory.passages import Span
 from gistread.memory.tree import Node
 from gistread.readers import events
 from gistread.readers.answering import (
@@ -53,12 +53,9 @@ class _Walk(Asking):
     lookups: list[int] = field(default_factory=list)
     calls: int = 0
 
-    def open_children(self, steering: Steering) -> list[Node]:
-        return [
-            child
-            for child in self.path[-1].children
-            if (child.level, child.first) not in self.rejected and not steering.refused.issuperset(pages_of(child))
-        ]
+    def open_children(self) -> list[Node]:
+        new = (child for child in self.path[-1].children if (child.level, child.first) not in self.rejected)
+        return [child for child in new if not self.steering.refused.issuperset(pages_of(child))]
 
     def turn_back(self) -> events.TurnedBack:
         node = self.path.pop()
@@ -85,50 +82,37 @@ class _Walk(Asking):
                 raise PromptTooLongError(needed, answer_tokens, window)
             del known[0]
 
-    async def at_page(self, page: Page) -> tuple["_PageView", str]:
-        """The beginning of this page that fits, and the working memory shown with it. Raises as `working_memory`."""
-        view = _PageView(self, page, (page.start, page.end))
-        with suppress(PromptTooLongError):
-            return view, await self._fit_memory(view)
-        start = await fit_beginning(view.place, self.memory.book, partial(self._fits, page))
-        view = _PageView(self, page, start or view.place)
-        return view, await self._fit_memory(view)
+    def text(self, place: Span) -> str:
+        return self.memory.book.text[slice(*place)].strip()
 
-    async def _fits(self, page: Page, place: Passage) -> bool:
+    async def at_page(self, page: Page) -> tuple[Span, str]:
+        """The beginning of this page that fits, and the working memory shown with it. Raises as `working_memory`."""
+        place = page.start, page.end
+        with suppress(PromptTooLongError):
+            return place, await self._fit_memory(page, place)
+        place = await fit_beginning(place, self.memory.book, partial(self._fits, page)) or place
+        return place, await self._fit_memory(page, place)
+
+    async def _fits(self, page: Page, place: Span) -> bool:
         try:
-            await self._fit_memory(_PageView(self, page, place))
+            await self._fit_memory(page, place)
         except PromptTooLongError:
             return False
         return True
 
-    async def _fit_memory(self, view: "_PageView") -> str:
-        tokens = max(self.options.answer_tokens, SAID_TOKENS)
-        return await self.working_memory(view.prompt, view.answer_prompt, answer_tokens=tokens)
+    async def _fit_memory(self, page: Page, place: Span) -> str:
+        tasks = partial(self.leaf, page, place), partial(self.leaf_answer, page, place)
+        return await self.working_memory(*tasks, answer_tokens=max(self.options.answer_tokens, SAID_TOKENS))
 
+    def leaf(self, page: Page, place: Span, memory: str) -> Prompt:
+        return user_prompt("leaf", self.options.wording, **self._values(page, place, memory))
 
-@dataclass(frozen=True, slots=True)
-class _PageView:
-    """A page, or its beginning, in front of the model."""
+    def leaf_answer(self, page: Page, place: Span, memory: str) -> Prompt:
+        return answer_prompt("leaf_answer", self.options, **self._values(page, place, memory))
 
-    walk: _Walk
-    page: Page
-    place: Span
-
-    @property
-    def text(self) -> str:
-        return self.walk.memory.book.text[slice(*self.place)].strip()
-
-    def _values(self, memory: str) -> dict[str, Any]:
-        walk, number = self.walk, self.page.number
-        where = setting(walk.memory, self.page.start)
-        known = memory or _NOTHING_KNOWN
-        return {"text": self.text, "page": number, "where": where, "memory": known, "question": walk.question}
-
-    def prompt(self, memory: str) -> Prompt:
-        return user_prompt("leaf", self.walk.options.wording, **self._values(memory))
-
-    def answer_prompt(self, memory: str) -> Prompt:
-        return answer_prompt("leaf_answer", self.walk.options, **self._values(memory))
+    def _values(self, page: Page, place: Span, memory: str) -> dict[str, Any]:
+        text, where, known = self.text(place), setting(self.memory, page.start), memory or _NOTHING_KNOWN
+        return {"text": text, "page": page.number, "where": where, "memory": known, "question": self.question}
 
 
 async def memwalker(
@@ -151,7 +135,7 @@ async def memwalker(
     if not steering.stop:
         walk.path.append(await asyncio.to_thread(tree.current_tree, memory))
     wanted: int | None = None  # A page that the user chose to walk to
-    while not isinstance(step := await _step(walk, steering, wanted), events.StopReason):
+    while not isinstance(step := await _step(walk, wanted), events.StopReason):
         if isinstance(step, events.TurnedBack):
             yield step
             continue
@@ -174,18 +158,18 @@ async def memwalker(
         yield events.LookedUp(step.first, len(walk.lookups), "")
         page = memory.entry(step.first).page
         try:
-            view, known = await walk.at_page(page)
+            place, known = await walk.at_page(page)
         except PromptTooLongError:
             yield events.Unfit(page.number)
             yield walk.turn_back()
             continue
-        yield opening_event(page.number, (page.start, page.end), [view.place], events.OpenedBy.AGENT)
-        helps = ["yes", "part", "no"]
-        index, note = await choose_and_say(walk, view.prompt(known), helps, view.prompt(known), "told")
+        yield opening_event(page.number, (page.start, page.end), [place], events.OpenedBy.AGENT)
+        helps, prompt = ["yes", "part", "no"], walk.leaf(page, place, known)
+        index, note = await choose_and_say(walk, prompt, helps, prompt, "told")
         walk.calls += 1
         if helps[index] == "yes":
             yield events.Stopped(events.StopReason.ENOUGH)
-            async for event in _answer_from_page(view, known):
+            async for event in _answer_from_page(walk, page, place, known):
                 yield event
             return
         if helps[index] == "part" and note and not adds_nothing(note):
@@ -201,12 +185,12 @@ def pages_of(node: Node) -> tuple[int, ...]:
     return tuple(range(node.first, node.last + 1))
 
 
-async def _step(walk: _Walk, steering: Steering, wanted: int | None) -> Node | events.TurnedBack | events.StopReason:
-    if steering.stop:
+async def _step(walk: _Walk, wanted: int | None) -> Node | events.TurnedBack | events.StopReason:
+    if walk.steering.stop:
         return events.StopReason.PERSON
     if walk.calls >= CALLS:
         return events.StopReason.LIMIT
-    children = walk.open_children(steering)
+    children = walk.open_children()
     at_top = len(walk.path) == 1
     if not children:
         return events.StopReason.NOTHING_LEFT if at_top else walk.turn_back()
@@ -234,19 +218,19 @@ def _numbered(children: Sequence[Node]) -> str:
     return "\n\n".join(f"{number}. {child.summary.text}" for number, child in enumerate(children, start=1))
 
 
-def _answer_from_page(view: _PageView, known: str) -> AsyncGenerator[events.ReaderEvent, None]:
-    walk, page, place = view.walk, view.page, view.place
+def _answer_from_page(walk: _Walk, page: Page, place: Span, known: str) -> AsyncGenerator[events.ReaderEvent, None]:
+    text = walk.text(place)
     draft = events.Answered(
-        compression_rate=compression_rate(count_words(view.text) + count_words(known), walk.memory.book),
+        compression_rate=compression_rate(count_words(text) + count_words(known), walk.memory.book),
         seen=(place,),
         noted=tuple(walk.noted().values()),
         lookups=tuple(walk.lookups),
         expanded=(page.number,) if place == (page.start, page.end) else (),
     )
-    text = f"{view.text}\n\n{known}" if known else view.text
+    text = f"{text}\n\n{known}" if known else text
     places = walk.noted() | {page.number: place}
     numbered = tuple(sorted(places.items())) if is_asked_to_cite(walk.options) else ()
-    return walk.answer_from(draft, text, view.answer_prompt(known), numbered)
+    return walk.answer_from(draft, text, walk.leaf_answer(page, place, known), numbered)
 
 
 async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator[events.ReaderEvent, None]:
