@@ -15,7 +15,7 @@ from gistread.memory.passages import Passage, join, sentences_of
 from gistread.people.mentions import supports_names, word_set
 from gistread.readers import selection
 from gistread.readers.answer_marks import find_marks
-from gistread.readers.answering import repeats_prompt, says_not_found, says_only_not_found
+from gistread.readers.answering import Asking, repeats_prompt, says_not_found, says_only_not_found
 from gistread.readers.book_text import overlaps, places_of
 from gistread.readers.citations import citation_of, cite, with_sources
 from gistread.readers.events import Answered, ReaderEvent, Started, Stopped, StopReason
@@ -51,20 +51,14 @@ def with_checks(by_method: Reader) -> Reader:
         reader = selection.about_selection if options.selection else by_method
         memory = replace(memory, entries=list(memory.entries))  # Reading may go on meanwhile.
         events = reader(asked, memory, engine, steering, options)
-        return _check_events(events, question, memory, engine, steering, options)
+        return _check_events(events, Asking(question, memory, engine, steering, options))
 
     return ask
 
 
-async def _check_events(
-    events: AsyncGenerator[ReaderEvent, None],
-    question: str,
-    memory: GistMemory,
-    engine: Engine,
-    steering: Steering,
-    options: ReaderOptions,
-) -> AsyncGenerator[ReaderEvent, None]:
-    """The events of a reader, with its answer checked. `question` is without options."""
+async def _check_events(events: AsyncGenerator[ReaderEvent, None], asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    """The events of a reader, with its answer checked. The question is without options."""
+    question, memory, steering, options = asking.question, asking.memory, asking.steering, asking.options
     started: Started | None = None
     async with aclosing(events):
         async for event in events:
@@ -79,7 +73,7 @@ async def _check_events(
                     everything = [(0, len(memory.book.text))]
                     closed = everything if steering.only else places_of(memory, refused)
                     places = _places(draft, memory, refused)
-                    checked = await with_sources(checked, question, memory, engine, places, closed)
+                    checked = await with_sources(checked, asking, places, closed)
                 yield checked
             else:
                 yield event

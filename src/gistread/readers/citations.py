@@ -15,11 +15,11 @@ from functools import cache
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
-from gistread.engine.protocol import Engine, choose_or
+from gistread.engine.protocol import choose_or
 from gistread.errors import EngineError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, sentences_of, split_into_passages
-from gistread.readers.answering import user_prompt
+from gistread.readers.answering import Asking, user_prompt
 from gistread.readers.events import Answered
 from gistread.readers.thread import REFERENCE
 from gistread.search.ranked import Relevance
@@ -209,18 +209,14 @@ _LONGEST_CHARACTERS = 200  # Of a sentence offered
 
 
 async def with_sources(
-    answered: Answered,
-    question: str,
-    memory: GistMemory,
-    engine: Engine,
-    places: Sequence[Passage],
-    closed: Sequence[Passage],
+    answered: Answered, asking: Asking, places: Sequence[Passage], closed: Sequence[Passage]
 ) -> Answered:
     """The answer with up to three citations. The model is asked for the first if several sentences are as near.
 
     `places`: what was shown of the book. `closed`: places that may not be cited.
     """
-    ranked = await asyncio.to_thread(nearest_sentences, answered.answer, question, memory, places, closed)
+    question, memory, answer = asking.question, asking.memory, answered.answer
+    ranked = await asyncio.to_thread(nearest_sentences, answer, question, memory, places, closed)
     found, offered = leading(ranked), [one for one, _ in ranked[:MOST_OFFERED]]
     if min(len(found), len(offered)) < 2:
         return replace(answered, citations=found)
@@ -228,10 +224,10 @@ async def with_sources(
         "source",
         text="\n".join(f"{n}. {one.quote[:_LONGEST_CHARACTERS]}" for n, one in enumerate(offered, start=1)),
         question=question,
-        answer=answered.answer,
+        answer=answer,
     )
     with contextlib.suppress(EngineError):  # The answer is kept if the model fails after it.
-        choice = await choose_or(engine, prompt, [str(n) for n in range(1, len(offered) + 1)], 0)
+        choice = await choose_or(asking.engine, prompt, [str(n) for n in range(1, len(offered) + 1)], 0)
         first, usage = offered[choice.index], answered.usage + choice.usage
         found = (first, *(one for one in found if one != first))[: len(found)]
         return replace(answered, citations=found, usage=usage)
