@@ -216,9 +216,7 @@ class _Text:
 def fold(text: str) -> str:
     """The text in lower case, without diacritics, with straight apostrophes."""
     text = text.casefold().replace("’", "'")
-    for letter in {one for one in set(text) if not one.isascii() and one.isalpha()}:
-        text = text.replace(letter, folded(letter))
-    return text
+    return text.translate({ord(one): folded(one) for one in set(text) if not one.isascii() and one.isalpha()})
 
 
 def _letters(text: str) -> str:

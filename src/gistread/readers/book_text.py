@@ -165,8 +165,6 @@ async def fit_beginning(place: Passage, book: Book, fits: Callable[[Passage], Aw
 def setting(memory: GistMemory, start: int) -> str:
     """The chapter of the text at `start`, and what its last page told: they say who speaks. Begins with a space."""
     book = memory.book
-    if not book.chapters:
-        return ""
     chapter = book.chapters[book.chapter_index(start)]
     title = "" if book.is_volume_heading(chapter.start) else " ".join(chapter.title.split())  # hidden by a bound
     told = f" It is from the chapter “{title}”." if title else ""

@@ -20,6 +20,7 @@ from gistread.errors import EngineError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, sentences_of, split_into_passages
 from gistread.readers.answering import Asking, user_prompt
+from gistread.readers.book_text import overlaps
 from gistread.readers.events import Answered
 from gistread.readers.thread import REFERENCE
 from gistread.search.ranked import Relevance
@@ -91,9 +92,8 @@ def _told_elsewhere(said: Iterable[str], memory: GistMemory, closed: Sequence[Pa
         scores = relevance.scores(REFERENCE.sub(" ", part))
         by_own_words = sorted(range(len(passages)), key=scores.alone.__getitem__, reverse=True)
         for index in {*scores.order[:_FURTHER_PASSAGES], *by_own_words[:_FURTHER_PASSAGES]}:
-            start, end = passages[index]
-            if not any(first < end and start < last for first, last in closed):
-                yield start, end
+            if not overlaps(closed, passages[index]):
+                yield passages[index]
 
 
 def statement_spans(answer: str) -> list[tuple[int, int]]:
@@ -123,10 +123,10 @@ def _citing(answer: str, number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sentence:
-    start: int
-    end: int
+class Sentence:
+    place: Passage
     terms: frozenset[str]  # Stems of its content words, and numbers
+    is_gist: bool = False  # Whether it is one of a gist; the place is that of the page
 
 
 class Evidence:
@@ -144,7 +144,7 @@ class Evidence:
         spans = [span for place in places for span in sentences_of(memory.book, *place)]
         text = memory.book.text
         self._sentences = [
-            _Sentence(*span, self._content(text[slice(*span)])) for span in spans if _can_tell(memory.book, span)
+            Sentence(span, self._content(text[slice(*span)])) for span in spans if _can_tell(memory.book, span)
         ]
         self._spread = Counter(term for one in self._sentences for term in one.terms)
 
@@ -174,12 +174,10 @@ class Evidence:
         padded = [0.0, *alone, 0.0]
         scored: list[tuple[Citation, float]] = []
         for at, one in enumerate(self._sentences):
-            if places and not any(start < one.end and one.start < end for start, end in places):
-                continue
-            if not alone[at]:
+            if not alone[at] or (places and not overlaps(places, one.place)):
                 continue
             score = alone[at] + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2]) / 2
-            citation = citation_of((one.start, one.end), self._memory)
+            citation = citation_of(one.place, self._memory)
             score *= (_ASKING_WEIGHT if "?" in citation.quote else 1.0) / (1 + len(one.terms) / _LENGTH_WORDS)
             scored.append((citation, score))
         return sorted(scored, key=lambda pair: -pair[1])

@@ -58,10 +58,9 @@ class Recap:
 def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Recap:
     """Recap a memory that ends where the user is (`GistMemory.upto`)."""
     book, end = memory.book, len(memory.book.text.rstrip())
-    here = book.chapter_index(max(0, end - 1)) if book.chapters else 0
-    chapters = [book.chapter_index(entry.page.start) if book.chapters else 0 for entry in memory.entries]
-    last = max(chapters, default=here)
-    begins = max(len(memory.entries) - _CHAPTER_PAGES, sum(chapter < last for chapter in chapters))
+    chapters = [book.chapter_index(entry.page.start) for entry in memory.entries]
+    last = max(chapters, default=book.chapter_index(max(0, end - 1)))
+    begins = max(len(memory.entries) - _CHAPTER_PAGES, sum(index < last for index in chapters))
     front = front_matter_end(book)
     # A page may be a heading alone, as that of a part.
     told = [
@@ -70,12 +69,11 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     ]
     nodes = [node for node in existing_summaries(memory, begins) if any(told[node.first - 1 : node.last])]
     now = [node for node in page_by_page(memory)[begins:] if told[node.first - 1]]
-    start = book.chapters[last].start if book.chapters else 0
-    people = _people_near(memory, end, corrections)
+    chapter, people = book.chapters[last], _people_near(memory, end, corrections)
     return Recap(
         _tell(nodes, _BEFORE_WORDS, memory),
-        book.chapters[last].title if book.chapters else "",
-        _tell(now, _CHAPTER_WORDS, memory) if now else _own_sentences(book, start, end, " ".join(people)),
+        chapter.title,
+        _tell(now, _CHAPTER_WORDS, memory) if now else _own_sentences(book, chapter.start, end, " ".join(people)),
         people,
         sentence_at(book, end - 1) if end else None,
         sum(told),

@@ -6,11 +6,10 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from gistread.book.model import Book
-from gistread.book.sentences import sentence_spans
 from gistread.engine.protocol import Engine, Trust
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, Span, split_into_passages
+from gistread.memory.passages import Passage, Span, sentence_at, split_into_passages
 from gistread.readers.answering import user_prompt
 from gistread.readers.book_text import BookText, overlaps
 from gistread.readers.cost import UNRELIABLE_TOKENS
@@ -62,9 +61,7 @@ def extend_bound(selection: Span | None, bound: int | None, book: Book) -> int |
     """Extend the bound to the end of the selection's last sentence, which the user sees."""
     if selection is None or bound is None or selection[1] <= bound:
         return bound
-    paragraph = book.paragraphs[book.paragraph_index(selection[1] - 1)]
-    ends = (paragraph.start + end for _, end in sentence_spans(book.text[paragraph.start : paragraph.end]))
-    return next((end for end in ends if end >= selection[1]), selection[1])
+    return max(selection[1], sentence_at(book, selection[1] - 1)[1])
 
 
 def is_translation(question: str) -> bool:

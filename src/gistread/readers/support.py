@@ -16,7 +16,7 @@ from gistread.memory.guard import capitals_mark_names
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import sentences_of
 from gistread.readers.answer_marks import find_marks
-from gistread.readers.citations import citation_of, statement_spans
+from gistread.readers.citations import Sentence, citation_of, statement_spans
 from gistread.search.tokens import ARTICLES, Terms
 from gistread.store.model import Citation
 
@@ -67,13 +67,6 @@ class Statement:
     quote: Citation | None = None  # The sentence of the book that supports it best
 
 
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    terms: frozenset[str]
-    place: tuple[int, int]  # In the book; for a sentence of a gist, that of its page
-    is_gist: bool = False
-
-
 def check(
     answer: str, question: str, memory: GistMemory, places: Sequence[tuple[int, int]], gists: Sequence[int] = ()
 ) -> tuple[Statement, ...]:
@@ -102,7 +95,7 @@ class _Check:
         self._stem = cache(self._terms.stem)
         self._question = question
         self._asked = self._content(question)
-        self._windows: list[list[_Sentence]] = []
+        self._windows: list[list[Sentence]] = []
         texts = [memory.book.text[start:end] for start, end in places]
         for start, end in places:
             self._add(self._sentences_of(start, end))
@@ -111,7 +104,7 @@ class _Check:
             texts.append(text)
             spans = sentence_spans(text)
             page = entry.page.start, entry.page.end
-            self._add([_Sentence(self._content(text[start:end]), page, is_gist=True) for start, end in spans])
+            self._add([Sentence(page, self._content(text[start:end]), is_gist=True) for start, end in spans])
         self._text = "\n".join(texts)
         self._known = frozenset[str]().union(*(sentence.terms for window in self._windows for sentence in window))
 
@@ -142,13 +135,13 @@ class _Check:
         words = {self._stem(word) for word in self._terms.words(text) if word not in ARTICLES | _FORMS_OF_ADDRESS}
         return bool(words) and words <= self._asked
 
-    def _add(self, sentences: list[_Sentence]) -> None:
+    def _add(self, sentences: list[Sentence]) -> None:
         last = max(1, len(sentences) - _WINDOW_SENTENCES + 1)
         self._windows += [sentences[at : at + _WINDOW_SENTENCES] for at in range(last)]
 
-    def _sentences_of(self, start: int, end: int) -> list[_Sentence]:
+    def _sentences_of(self, start: int, end: int) -> list[Sentence]:
         book = self._memory.book
-        return [_Sentence(self._content(book.text[slice(*one)]), one) for one in sentences_of(book, start, end)]
+        return [Sentence(one, self._content(book.text[slice(*one)])) for one in sentences_of(book, start, end)]
 
     def _content(self, text: str) -> frozenset[str]:
         """Stems of the content words. Numbers are checked as they are written (`_foreign`)."""
@@ -175,7 +168,7 @@ class _Check:
         marks = find_marks(text, self._question, self._text, self._memory.book, only_shown=True)
         return tuple(text[mark.start : mark.end] for mark in marks)
 
-    def _quote(self, new: frozenset[str], window: list[_Sentence]) -> Citation | None:
+    def _quote(self, new: frozenset[str], window: list[Sentence]) -> Citation | None:
         if window and window[0].is_gist:
             window = self._sentences_of(*window[0].place)
         best = max(window, key=lambda sentence: self._overlap(new, sentence.terms), default=None)
@@ -191,5 +184,5 @@ class _Check:
         return citation_of(best.place, self._memory) if best else None
 
 
-def _union(window: Sequence[_Sentence]) -> frozenset[str]:
+def _union(window: Sequence[Sentence]) -> frozenset[str]:
     return frozenset[str]().union(*(sentence.terms for sentence in window))
