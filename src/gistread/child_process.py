@@ -54,17 +54,15 @@ def python_command(module: str, *arguments: str, output: int | None = None, outl
     return [sys.executable, "-I", "-c", code, *arguments]
 
 
-def run_python(
-    module: str, *arguments: str, timeout_s: float, stdin: BinaryIO | None = None, given: bytes | None = None
-) -> CompletedProcess[bytes]:
-    """Run a module to its end, with a file or bytes as standard input. Raises OSError, TimeoutExpired."""
+def run_python(module: str, *arguments: str, timeout_s: float, given: bytes | None = None) -> CompletedProcess[bytes]:
+    """Run a module to its end, with bytes as standard input. Raises OSError, TimeoutExpired."""
     import subprocess
     import tempfile
 
     with tempfile.TemporaryFile() as output:
         run = subprocess.run(
             python_command(module, *arguments, output=output.fileno()),
-            stdin=stdin or (subprocess.DEVNULL if given is None else None),
+            stdin=subprocess.DEVNULL if given is None else None,
             input=given,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

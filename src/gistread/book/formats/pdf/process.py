@@ -13,7 +13,7 @@ import orjson
 import psutil
 
 from gistread.book.formats.pdf.pages import Font, OutlineEntry, PagePosition, PdfDocument, decode_page
-from gistread.child_process import run_python, start_python
+from gistread.child_process import start_python
 from gistread.system import is_limited_below, wait_for_data
 
 _WORKER = "gistread.book.formats.pdf.worker"
@@ -60,14 +60,6 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
             page += 1
     document.unread.extend(range(page, document.page_count))
     return document
-
-
-def draw_cover(stream: BinaryIO) -> bytes:
-    """Draw the first page of the PDF in a seekable stream as PPM; empty if it is text on white or fails."""
-    with _as_file(stream) as file, suppress(subprocess.TimeoutExpired):
-        run = run_python(_WORKER, "cover", str(_MEMORY_BYTES), stdin=file, timeout_s=20.0)
-        return b"" if run.returncode else run.stdout
-    return b""
 
 
 def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any]) -> None:

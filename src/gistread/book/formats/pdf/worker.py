@@ -57,9 +57,7 @@ _DISTILLED = re.compile("Ghostscript|Distiller")  # From PostScript, where some 
 _MOST_ENTRIES = 20_000
 _WIDE_GAP_EMS = 1.3
 _CLOSE_EMS = 0.55  # Average advance of running text, spaces included, is less
-_METADATA = ("Title", "Author", "Subject", "Keywords", "Creator")
-_COVER_PIXELS = 480  # The longer side
-_WHITE, _MOST_WHITE = 240, 0.7  # Least channel of a white pixel; largest share of white pixels in a cover
+_METADATA = ("Title", "Author")
 
 RunRecord = tuple[str, float, float, float, float, int, int]
 
@@ -110,7 +108,6 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
         pictures = page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,), max_depth=2) if len(runs) < 3 else ()
         yield {
             "page": number,
-            "size": page.get_size(),
             "runs": runs,
             "fonts": [[name.decode("utf-8", "replace"), flags, weight] for name, flags, weight in list(fonts)[known:]],
             "links": links if runs else [],
@@ -273,30 +270,14 @@ def _metadata(document: Any, key: str) -> str:
     return utf16_text(partial(pdfium.FPDF_GetMetaText, document.raw, key.encode()))
 
 
-def cover(stream: BinaryIO) -> bytes:
-    """The first page as PPM; empty if it is text on white paper. Raises PdfiumError."""
-    page = pypdfium2.PdfDocument(stream)[0]
-    bitmap = page.render(scale=_COVER_PIXELS / max(page.get_size()), rev_byteorder=True)
-    row_bytes = 3 * bitmap.width
-    data = b"".join(bytes(bitmap.buffer[at : at + row_bytes]) for at in range(0, len(bitmap.buffer), bitmap.stride))
-    sample = range(0, len(data), 3 * 7)  # Every seventh pixel
-    if sum(min(data[at : at + 3]) > _WHITE for at in sample) > _MOST_WHITE * len(sample):
-        return b""
-    return b"P6 %d %d 255\n" % (bitmap.width, bitmap.height) + data
-
-
-def main(part: str, memory_bytes: int) -> None:
-    """`part`: number of the first page to read, or `cover`."""
+def main(first_page: int, memory_bytes: int) -> None:
     limit_memory(memory_bytes)
     stream = io.BufferedReader(io.FileIO(0, closefd=False))
     stream.seek(0)
-    if part == "cover":
-        sys.stdout.buffer.write(cover(stream))
-        return
-    for record in read(stream, int(part)):
+    for record in read(stream, first_page):
         sys.stdout.buffer.write(orjson.dumps(record) + b"\n")
         sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]))
