@@ -52,9 +52,9 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         # A Japanese or Chinese sentence may continue after speech: 「はい。」と言った。
         if match["closed"] and text[match.end() : match.end() + 1] in tuple("とっ、，,"):
             continue
-        _add(spans, text, start, match.end())
+        spans += _pieces(text, start, match.end())
         start = match.end()
-    _add(spans, text, start, len(text))
+    spans += _pieces(text, start, len(text))
     return spans
 
 
@@ -103,15 +103,11 @@ def _ends_sentence(text: str, dot: int, end: int) -> bool:
     return not (word.isdigit() and len(word) <= 2 and end < len(text) and starts_line)
 
 
-def _add(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
-    piece = text[start:end]
-    words = piece.strip()
-    if words:
-        start += len(piece) - len(piece.lstrip())
-        spans.extend(_cut(text, start, start + len(words)))
-
-
-def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A sentence without surrounding white space, cut where it is too long."""
+    sentence = text[start:end]
+    start += len(sentence) - len(sentence.lstrip())
+    end = start + len(sentence.strip())
     while end - start > LONGEST_CHARACTERS:
         limit = start + LONGEST_CHARACTERS
         at = max(text.rfind("\n", start + 1, limit), text.rfind(" ", start + 1, limit)) + 1 or limit

@@ -155,14 +155,12 @@ def _sheets(archive: Archive) -> Callable[[str, etree._Element], StyleSheet]:
 def _mark_other_languages(documents: Mapping[str, XhtmlDocument], language: str) -> dict[str, XhtmlDocument]:
     """Mark the pages of a bilingual book in the other language, unless most pages contradict the package."""
     others = {path for path, each in documents.items() if language and not is_same_language(each.language, language)}
+    marked = dict(documents)
     if len(others) * 2 > len(documents):
-        return dict(documents)
-    marked = {}
-    for path, document in documents.items():
-        mark = InlineMark(language=document.language)
-        paragraphs = document.paragraphs
-        paragraphs = tuple(each.under(mark) for each in paragraphs) if path in others else paragraphs
-        marked[path] = replace(document, paragraphs=paragraphs)
+        return marked
+    for path in others:
+        mark = InlineMark(language=marked[path].language)
+        marked[path] = replace(marked[path], paragraphs=tuple(each.under(mark) for each in marked[path].paragraphs))
     return marked
 
 

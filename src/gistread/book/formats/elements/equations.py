@@ -22,8 +22,8 @@ def equation_text(equation: etree._Element) -> str:
     text = " ".join(_text(equation, 0).split())
     if text:
         return text
-    sources = (element for element in elements_named(equation, "annotation"))
-    return next(filter(None, map(plain_text, sources)), equation.get("alttext") or "")
+    sources = map(plain_text, elements_named(equation, "annotation"))
+    return next(filter(None, sources), equation.get("alttext") or "")
 
 
 def bracket(text: str) -> str:

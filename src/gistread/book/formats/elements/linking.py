@@ -236,10 +236,8 @@ class _Linker:
                 marks[number] = replace(mark, image=self.find(path, mark.image))
             link, note = self._links.get(key), notes.get(key)
             if link is None:
-                if key in self._dead:
-                    marks[number] = replace(mark, href="", is_note=False)
-                elif mark.is_note:
-                    marks[number] = replace(mark, is_note=False)
+                if key in self._dead or mark.is_note:
+                    marks[number] = replace(mark, href="" if key in self._dead else mark.href, is_note=False)
                 continue
             target = note or link.target
             name = f"{target.path}#{target.first}" + (f"-{target.last}" if note else "")

@@ -86,12 +86,10 @@ class Collector:
         if not self._buffer:
             return None
         marks, opened = self._marks, self._open
-        if marks:
-            for _, index in reversed(opened):
-                self._close_mark(index)
+        for _, index in reversed(opened):
+            self._close_mark(index)
         is_picture, has_words = self._place_pictures(heading) if self._pictures else (False, True)
         text = "".join(self._buffer)
-        marks = self._marks
         self._buffer, self._marks, self._open = [], [], []
         for mark, index in opened:
             if index >= 0:

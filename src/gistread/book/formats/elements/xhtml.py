@@ -83,7 +83,6 @@ class _Walker:
     notes: list[tuple[int, int]] = field(default_factory=list)
     has_words: bool = False
     left_out: Counter[str] = field(default_factory=Counter)
-    _ids: list[str] = field(default_factory=list)  # Keys of `anchors` in order
     _collector: Collector = field(default_factory=Collector)
     _marker: str = ""
     _captioned: list[InlineMark] | None = None  # Inside a figure with a caption: its pictures without a description
@@ -166,9 +165,7 @@ class _Walker:
 
     def _anchor(self, element: etree._Element) -> None:
         for value in _ids_of(element):
-            if value not in self.anchors:
-                self.anchors[value] = len(self.paragraphs)
-                self._ids.append(value)
+            self.anchors.setdefault(value, len(self.paragraphs))
 
     def _children(self, element: etree._Element, context: BlockContext) -> None:
         text = self._collector.text
@@ -245,7 +242,7 @@ class _Walker:
             self.flush(inner)
 
     def _stanzas(self, element: etree._Element, context: BlockContext) -> None:
-        first, known = len(self.paragraphs), len(self._ids)
+        first, known = len(self.paragraphs), len(self.anchors)
         self._children(element, context)
         self.flush(context)
         lines = self.paragraphs[first:]
@@ -258,7 +255,7 @@ class _Walker:
             marks += paragraph.marks
         kept = tuple(marks[: inline.MAX_MARKS])
         self.paragraphs[first:] = [ParsedParagraph("\n".join(texts), ParagraphKind.VERSE, lines=True, marks=kept)]
-        for name in self._ids[known:]:
+        for name in islice(reversed(self.anchors), len(self.anchors) - known):  # The anchors inside
             self.anchors[name] = first + (self.anchors[name] - first) // len(lines)
             if name in self.ends:
                 self.ends[name] = first + 1

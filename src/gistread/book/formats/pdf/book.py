@@ -11,7 +11,7 @@ from gistread.book.formats.elements.single_document import HeadingParagraph, fin
 from gistread.book.formats.outline import outline
 from gistread.book.formats.pdf.layout import PageLayout, find_furniture, measure_layout, without_line_numbers
 from gistread.book.formats.pdf.lines import READING_RATIO, TextLine, columns, find_gutter, rows
-from gistread.book.formats.pdf.pages import OutlineEntry, PagePosition, PdfDocument, PdfPage, TextRun
+from gistread.book.formats.pdf.pages import PagePosition, PdfDocument, PdfPage, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, split_into_blocks
 from gistread.book.formats.pdf.process import CancelledError, DamagedError, LockedError, read_document
 from gistread.book.formats.pdf.text import WordCounts, marked_text, plain_text_of
@@ -86,19 +86,20 @@ def letters(text: str) -> str:
     return re.compile(r"[\W_]+").sub("", text).casefold()
 
 
-def by_outline(entries: Sequence[OutlineEntry], places: PositionIndex) -> list[ChapterStart]:
+def by_outline(document: PdfDocument, places: PositionIndex) -> list[ChapterStart]:
     """Chapters of the document's outline, in text order; empty if it is useless."""
     found: dict[tuple[int, str], ChapterStart] = {}
-    for entry in entries:
-        block = places.heading_at(entry.place, entry.title) if entry.place and entry.title.strip() else None
-        if block is not None:
-            found.setdefault((block, entry.title), ChapterStart(block, entry.title, entry.level))
-    if len(found) < 2 or len(found) < 0.5 * len(entries):
+    for entry in document.outline:
+        if entry.place and entry.title.strip():
+            block = places.heading_at(document.upright(entry.place), entry.title)
+            if block is not None:
+                found.setdefault((block, entry.title), ChapterStart(block, entry.title, entry.level))
+    if len(found) < 2 or len(found) < 0.5 * len(document.outline):
         return []
     return sorted(found.values(), key=lambda chapter: (chapter.index, chapter.level))
 
 
-def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: PageLayout) -> list[ChapterStart]:
+def by_headings(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterStart]:
     """Chapters by the words of headings (Chapter 1), otherwise by size."""
     is_heading = [block.kind is ParagraphKind.HEADING for block in blocks]
     as_text = [
@@ -257,9 +258,7 @@ def _assemble(
 ) -> Book:
     texts = [plain_text_of(block, words) for block in paragraphs]
     places = PositionIndex(paragraphs)
-    chapters = by_outline(
-        [type(e)(e.title, e.level, document.upright(e.place) if e.place else None) for e in document.outline], places
-    ) or by_headings(paragraphs, texts, layout)
+    chapters = by_outline(document, places) or by_headings(paragraphs, texts)
     starts = by_paragraph(chapters)
     areas = {page.number: page.areas for page in document.pages if page.areas}
     notes = _NoteIndex(paragraphs)

@@ -102,12 +102,6 @@ def _has_indents(columns: Iterable[Column], size: float) -> bool:
     return indented > 0.5 * flush and indented > 2
 
 
-def first_word_width(line: TextLine) -> float:
-    """Estimated width of the first word, assuming letters of equal width."""
-    words = len(line.text.partition(" ")[0])
-    return words * (line.right - line.left) / max(1, len(line.text))
-
-
 _EDGE_ROWS = 3
 _NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")
 _USUAL_SHARE = 0.4

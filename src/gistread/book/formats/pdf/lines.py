@@ -246,18 +246,15 @@ def _gutter(segments: list[Segment], known: float | None) -> float | None:
     if best is None:
         return None
     x = (low + high) / 2
-    left_wide = sum(s.right <= x and s.right - s.left > _WIDE_SHARE * (x - start) for s in _join_rows(segments, x))
-    right_wide = sum(s.left >= x and s.right - s.left > _WIDE_SHARE * (end - x) for s in _join_rows(segments, x))
+    ordered = sorted(segments, key=lambda one: (one.left >= x, -round(one.baseline), one.left))
+    grouped = groupby(ordered, key=lambda one: (one.left >= x, round(one.baseline)))
+    spans = ([(one.left, one.right) for one in row] for _, row in grouped)
+    rows = [(row[0][0], max(right for _, right in row)) for row in spans]
+    left_wide = sum(right <= x and right - left > _WIDE_SHARE * (x - start) for left, right in rows)
+    right_wide = sum(left >= x and right - left > _WIDE_SHARE * (end - x) for left, right in rows)
     if min(left_wide, right_wide) < 4 or best[0] > (left_wide + right_wide):
         return None
     return x
-
-
-def _join_rows(segments: list[Segment], x: float) -> list[Segment]:
-    ordered = sorted(segments, key=lambda one: (one.left >= x, -round(one.baseline), one.left))
-    grouped = groupby(ordered, key=lambda one: (one.left >= x, round(one.baseline)))
-    rows = [list(row) for _, row in grouped]
-    return [Segment([], row[0].left, max(one.right for one in row), row[0].baseline) for row in rows]
 
 
 def _line(page: int, segments: list[Segment]) -> TextLine:

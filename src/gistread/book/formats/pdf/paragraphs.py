@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from gistread.book.formats.pdf.layout import PageLayout, first_word_width
+from gistread.book.formats.pdf.layout import PageLayout
 from gistread.book.formats.pdf.lines import Column, TextLine, is_raised
 from gistread.book.formats.pdf.pages import HYPHEN
 from gistread.book.model import ParagraphKind
@@ -183,8 +183,9 @@ def _begins_block(
 
 
 def _is_short(above: TextLine, below: TextLine, right: float) -> bool:
-    room = right - above.right
-    return room > first_word_width(below) * 1.1 + 0.9 * above.size
+    """Whether the first word of `below` would fit, if its letters had equal widths."""
+    word = len(below.text.partition(" ")[0]) * (below.right - below.left) / max(1, len(below.text))
+    return right - above.right > word * 1.1 + 0.9 * above.size
 
 
 def _has_hanging_indent(lines: Sequence[TextLine], index: int, right: float) -> bool:
