@@ -11,7 +11,7 @@ from typing import BinaryIO
 from gistread.book import sniff
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.model import Book
-from gistread.book.series import is_series, read_series, reject_series
+from gistread.book.series import is_series, read_series
 from gistread.errors import BookError
 
 LIMIT_BYTES = 64 * 1024 * 1024  # For plain text, HTML, Markdown and FB2; about twenty times War and Peace
@@ -34,7 +34,8 @@ def open_book_or_series(read_one: Callable[[io.BufferedReader, Path], Book], sou
 
     def open_volume(path: Path) -> Book:
         with open_file(path) as stream:
-            reject_series(stream, path.name)
+            if is_series(stream, path.name):  # It could include itself
+                raise BookError(f"{path.name} is itself a series.", "List its volumes instead.")
             return read_one(stream, path)
 
     with open_file(source) as stream:

@@ -123,12 +123,6 @@ def volume_path(stream: BinaryIO, source: Path, number: int) -> Path:
     return paths[number - 1]
 
 
-def reject_series(stream: BinaryIO, name: str) -> None:
-    """Reject a series as a volume, so that no series can include itself. Raises BookError, OSError."""
-    if is_series(stream, name):
-        raise BookError(f"{name} is itself a series.", "List its volumes instead.")
-
-
 def _is_string_list(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 

@@ -48,12 +48,11 @@ def read_html(data: bytes, name: str) -> Book:
     decoded = decode_declared(data)
     if decoded is None:
         raise BookError(f"{name} is not an HTML page but unknown binary data.")
-    return read_page(decoded.text, name, notices=encoding_notices(decoded))
+    return _read_page(decoded, name)
 
 
-def read_page(text: str, name: str, *, notices: tuple[str, ...] = ()) -> Book:
-    """The book in the text of an HTML file. Raises BookError."""
-    root = _tree(text.lstrip("\ufeff"))
+def _read_page(decoded: Decoded, name: str) -> Book:
+    root = _tree(decoded.text.lstrip("\ufeff"))
     if root is None:
         raise BookError(f"{name} cannot be read: it contains no HTML, or too much.")
     # A page that is mostly one <pre> is plain text with a few tags around it.
@@ -79,7 +78,7 @@ def read_page(text: str, name: str, *, notices: tuple[str, ...] = ()) -> Book:
     mark_backlinks(root)
     split_at_empty_lines(root)
     left_out = {"word(s) of menus and the like": removed}
-    return book_from_tree(root, name, "html", metadata, notices=notices, left_out=left_out)
+    return book_from_tree(root, name, "html", metadata, notices=encoding_notices(decoded), left_out=left_out)
 
 
 def _tree(text: str) -> etree._Element | None:
@@ -120,7 +119,7 @@ def read_mhtml(data: bytes, name: str) -> Book:
     decoded = _decoded(page) if page is not None else None
     if decoded is None:
         raise BookError(f"{name} is a saved page (MHTML) with no page of HTML in it.", "Save the page again, as HTML.")
-    return read_page(decoded.text, name, notices=encoding_notices(decoded))
+    return _read_page(decoded, name)
 
 
 def _decoded(page: Message) -> Decoded | None:
