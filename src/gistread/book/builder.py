@@ -19,6 +19,16 @@ _KEEPS_SPACING = frozenset({ParagraphKind.TABLE, ParagraphKind.CODE})
 
 
 @dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a file says of its book."""
+
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    language: str = ""
+    cover: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class LinkTarget:
     """Target of an internal link: an offset of the finished text and, for a note, its end."""
 

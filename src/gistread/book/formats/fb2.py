@@ -9,9 +9,10 @@ from types import MappingProxyType
 
 from lxml import etree
 
+from gistread.book.builder import Metadata
 from gistread.book.formats.elements.markup import parse_xml, plain_text
 from gistread.book.formats.elements.semantics import EPUB_TYPE
-from gistread.book.formats.elements.single_document import Metadata, Section, book_from_tree
+from gistread.book.formats.elements.single_document import Section, book_from_tree
 from gistread.book.formats.encoding import decode_declared, encoding_notices
 from gistread.book.formats.text_blocks import is_break
 from gistread.book.model import Book

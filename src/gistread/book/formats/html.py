@@ -11,6 +11,7 @@ from itertools import islice
 
 from lxml import etree
 
+from gistread.book.builder import Metadata
 from gistread.book.formats.elements.inline_elements import language_of
 from gistread.book.formats.elements.markup import (
     elements_named,
@@ -21,9 +22,9 @@ from gistread.book.formats.elements.markup import (
     plain_text,
 )
 from gistread.book.formats.elements.semantics import EPUB_TYPE, classes_of
-from gistread.book.formats.elements.single_document import Metadata, book_from_tree
+from gistread.book.formats.elements.single_document import book_from_tree
 from gistread.book.formats.encoding import Decoded, codec_of, decode_declared, encoding_notices
-from gistread.book.formats.text import GutenbergText, read_text, strip_gutenberg
+from gistread.book.formats.text import read_text, strip_gutenberg
 from gistread.book.model import Book
 from gistread.book.normalise import language_tag, one_line, word_set
 from gistread.errors import BookError
@@ -133,13 +134,10 @@ def _decoded(page: Message) -> Decoded | None:
     return decode_declared(payload)
 
 
-def _gutenberg_header(root: etree._Element) -> GutenbergText:
+def _gutenberg_header(root: etree._Element) -> Metadata:
     header = next(root.iterfind(".//*[@id='pg-header']"), None)
-    if header is None:
-        return GutenbergText("")
-    return strip_gutenberg(
-        "\n".join(plain_text(element) for element in header.iter() if local_name(element) in ("p", "div"))
-    )
+    parts = (each for each in (() if header is None else header.iter()) if local_name(each) in ("p", "div"))
+    return strip_gutenberg("\n".join(map(plain_text, parts)))[1]
 
 
 def _meta(root: etree._Element) -> dict[str, list[str]]:

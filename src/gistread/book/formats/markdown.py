@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -14,8 +15,9 @@ from markdown_it.token import Token
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
+from gistread.book.builder import Metadata
 from gistread.book.formats.elements.markup import parse_page
-from gistread.book.formats.elements.single_document import Metadata, book_from_tree
+from gistread.book.formats.elements.single_document import book_from_tree
 from gistread.book.formats.encoding import decode, encoding_notices
 from gistread.book.formats.html import mark_backlinks, split_at_empty_lines
 from gistread.book.formats.text import read_text
@@ -96,27 +98,22 @@ def _number_headings(tokens: Sequence[Token]) -> None:
 
 def split_front_matter(text: str) -> tuple[str, Metadata]:
     head = text[:_LONGEST_FRONT_MATTER]
-    if match := _YAML.match(head):
-        try:
+    with suppress(yaml.YAMLError, RecursionError, ValueError, OverflowError):
+        if match := _YAML.match(head):
             # A few hundred bytes of aliases can stand for gigabytes, and nested brackets take quadratic time.
             if match[1].count("[") + match[1].count("{") > 500 or any(
                 isinstance(event, yaml.AliasEvent) for event in yaml.parse(match[1], Loader=yaml.BaseLoader)
             ):
                 return text, Metadata()
             fields = yaml.load(match[1], Loader=yaml.BaseLoader)
-        except (yaml.YAMLError, RecursionError, ValueError, OverflowError):
-            return text, Metadata()
-        # A rule, prose and another rule are not metadata.
-        if fields and isinstance(fields, dict):
-            return text[match.end() :], _metadata(fields)
-    elif match := _TOML.match(head):
-        try:
+            # A rule, prose and another rule are not metadata.
+            if fields and isinstance(fields, dict):
+                return text[match.end() :], _metadata(fields)
+        elif match := _TOML.match(head):
             return text[match.end() :], _metadata(tomllib.loads(match[1]))
-        except (ValueError, RecursionError):
-            return text, Metadata()
-    elif match := _PERCENT.match(head):
-        authors = [part for line in (match[2] or "").split("\n") for part in re.split(r";|\band\b", line)]
-        return text[match.end() :], _metadata({"title": match[1], "author": authors})
+        elif match := _PERCENT.match(head):
+            authors = [part for line in (match[2] or "").split("\n") for part in re.split(r";|\band\b", line)]
+            return text[match.end() :], _metadata({"title": match[1], "author": authors})
     return text, Metadata()
 
 

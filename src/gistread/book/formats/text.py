@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from pathlib import PurePath
 
-from gistread.book.builder import BookBuilder, left_out_notices
+from gistread.book.builder import BookBuilder, Metadata, left_out_notices
 from gistread.book.formats.encoding import decode, encoding_notices
 from gistread.book.formats.headings import heading_candidate, is_short_line, split_heading
 from gistread.book.formats.outline import Outline, outline
@@ -54,17 +53,7 @@ _LANGUAGES: dict[str, str] = dict(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class GutenbergText:
-    """A book without header and footer, and the header's metadata."""
-
-    text: str
-    title: str = ""
-    authors: tuple[str, ...] = ()
-    language: str = ""
-
-
-def find_bounds(paragraphs: Sequence[str]) -> tuple[int, int, GutenbergText]:
+def find_bounds(paragraphs: Sequence[str]) -> tuple[int, int, Metadata]:
     """`strip_gutenberg` for paragraphs: the range `[first, end)` of the book, and the header's metadata."""
     sizes = accumulate(map(len, paragraphs), initial=0)
     header = takewhile(lambda one: one[0] <= _HEADER_CHARACTERS, zip(sizes, paragraphs, strict=False))
@@ -73,16 +62,16 @@ def find_bounds(paragraphs: Sequence[str]) -> tuple[int, int, GutenbergText]:
         first += 1
     end = next((n for n in range(first, len(paragraphs)) if _END.search(paragraphs[n])), len(paragraphs))
     if first == end:
-        return 0, len(paragraphs), GutenbergText("")
-    return first, end, strip_gutenberg("\n".join(paragraphs[:first]))
+        return 0, len(paragraphs), Metadata()
+    return first, end, strip_gutenberg("\n".join(paragraphs[:first]))[1]
 
 
-def strip_gutenberg(text: str) -> GutenbergText:
-    """`text` without header, credits, footer and licence; unchanged if it has none."""
+def strip_gutenberg(text: str) -> tuple[str, Metadata]:
+    """`text` without header, credits, footer and licence, unchanged if it has none; and the header's metadata."""
     head = text[:_HEADER_CHARACTERS]
     start = _START.search(head)
     if start is None and not _MENTION.search(head[:600]):
-        return GutenbergText(text)
+        return text, Metadata()
     header = head[: start.start()] if start else head[:600]
     first = start.end() if start else 0
     while credit := _CREDIT.match(text, first):
@@ -97,8 +86,7 @@ def strip_gutenberg(text: str) -> GutenbergText:
     line = _FIRST_LINE.search(header)
     title = fields.get("Title", [line["title"] if line else ""])[0]
     authors = fields.get("Author", [line["author"] if line else ""])
-    return GutenbergText(
-        text=body.strip("\n"),
+    return body.strip("\n"), Metadata(
         title=one_line(title),
         authors=tuple(author for author in (one_line(author) for author in authors) if author),
         language=_LANGUAGES.get(fields.get("Language", [""])[0].lower(), ""),
@@ -118,8 +106,8 @@ def read_text(data: bytes, name: str) -> Book:
     decoded = decode(data)
     if decoded is None:
         raise BookError(f"{name} is not a book but unknown binary data.", f"gistread reads {SUPPORTED_FORMATS}.")
-    unwrapped = strip_gutenberg(clean(decoded.text))
-    found = [part for block in split_into_blocks(unwrapped.text) for part in split_heading(block)]
+    body, header = strip_gutenberg(clean(decoded.text))
+    found = [part for block in split_into_blocks(body) for part in split_heading(block)]
     shape = outline(found)
     builder = BookBuilder()
     _add_blocks(builder, found, shape)
@@ -128,9 +116,9 @@ def read_text(data: bytes, name: str) -> Book:
     byline = _BYLINE.fullmatch(one_line(found[1].text)) if len(found) > 1 and is_short_line(found[1]) else None
     controls = len(_CONTROLS.findall(decoded.text)) - decoded.text.count("\x1a")
     return builder.build(
-        title=unwrapped.title or shape.title or _first_line(found) or PurePath(name).stem,
-        authors=unwrapped.authors or ((byline["author"],) if byline else ()),
-        language=unwrapped.language,
+        title=header.title or shape.title or _first_line(found) or PurePath(name).stem,
+        authors=header.authors or ((byline["author"],) if byline else ()),
+        language=header.language,
         source_format="text",
         notices=(*encoding_notices(decoded), *left_out_notices({"control character(s)": controls})),
     )

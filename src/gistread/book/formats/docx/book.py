@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 
 from lxml import etree
 
-from gistread.book.builder import left_out_notices
+from gistread.book.builder import Metadata, left_out_notices
 from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
 from gistread.book.formats.docx.runs import Relation, RunState
 from gistread.book.formats.docx.styles import ParagraphStyle, StyleRole, read_numbering, read_styles
 from gistread.book.formats.docx.tree import BodyWriter, finish_tree
 from gistread.book.formats.elements.markup import has_too_many_tags, parse_entry, parse_xml, plain_text
-from gistread.book.formats.elements.single_document import Metadata, book_from_tree
+from gistread.book.formats.elements.single_document import book_from_tree
 from gistread.book.formats.encoding import decode_declared
 from gistread.book.model import Book
 from gistread.book.normalise import language_tag

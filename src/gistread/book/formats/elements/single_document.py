@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from lxml import etree
 
-from gistread.book.builder import BookBuilder, ChapterStart, left_out_notices
+from gistread.book.builder import BookBuilder, ChapterStart, Metadata, left_out_notices
 from gistread.book.formats.elements.linking import anchor_in_document, assemble, resolve_links
 from gistread.book.formats.elements.xhtml import XhtmlDocument, read_document
 from gistread.book.formats.headings import Candidate, Rank, heading_candidate
@@ -143,14 +143,6 @@ def _title(group: list[HeadingParagraph]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Metadata:
-    title: str = ""
-    authors: tuple[str, ...] = ()
-    language: str = ""
-    cover: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Section:
     """A chapter named by the format, which starts at the id `anchor`."""
 
@@ -187,8 +179,7 @@ def book_from_tree(
     if not builder.characters:  # only controls and spaces
         raise BookError(f"{name} has no readable text.")
     starts = {each.index for each in chapters}
-    first_headings = (n for n, each in enumerate(document.paragraphs[:3]) if each.kind is ParagraphKind.HEADING)
-    first = next(first_headings, None)
+    first = next((n for n, each in enumerate(document.paragraphs[:3]) if each.kind is ParagraphKind.HEADING), None)
     if not title and first is not None and (first not in starts or len(starts) == 1):
         title = document.paragraphs[first].words
     return builder.build(
