@@ -111,8 +111,7 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     while end - start > LONGEST_CHARACTERS:
         limit = start + LONGEST_CHARACTERS
         at = max(text.rfind("\n", start + 1, limit), text.rfind(" ", start + 1, limit)) + 1 or limit
-        piece = text[start:at]
-        yield start, start + len(piece.rstrip())
+        yield start, start + len(text[start:at].rstrip())
         gap = _GAP.match(text, at)
         start = gap.end() if gap else at
     if start < end:

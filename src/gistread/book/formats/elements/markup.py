@@ -89,8 +89,7 @@ def parse_page(text: str) -> etree._Element | None:
     """Parse HTML as a browser would; None if it is empty or far too large."""
     if has_too_many_tags(text):
         return None
-    data = _remove_invalid(text).encode("utf-8", errors="replace")
-    return _html_root(data)
+    return _html_root(_remove_invalid(text).encode("utf-8", errors="replace"))
 
 
 def parse_recovering(data: bytes) -> etree._Element | None:

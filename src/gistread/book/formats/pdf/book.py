@@ -258,8 +258,7 @@ def _assemble(
 ) -> Book:
     texts = [plain_text_of(block, words) for block in paragraphs]
     places = PositionIndex(paragraphs)
-    chapters = by_outline(document, places) or by_headings(paragraphs, texts)
-    starts = by_paragraph(chapters)
+    starts = by_paragraph(by_outline(document, places) or by_headings(paragraphs, texts))
     areas = {page.number: page.areas for page in document.pages if page.areas}
     notes = _NoteIndex(paragraphs)
     builder = BookBuilder()

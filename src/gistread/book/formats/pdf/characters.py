@@ -47,8 +47,7 @@ class PageCharacters:
             return ""
         buffer = (ctypes.c_ushort * (self.count + 1))()
         written = pdfium.FPDFText_GetText(self.text, 0, self.count, buffer)
-        units = bytes(buffer)[: 2 * max(0, written - 1)]
-        text = units.decode("utf-16-le", "surrogatepass")
+        text = bytes(buffer)[: 2 * max(0, written - 1)].decode("utf-16-le", "surrogatepass")
         if len(text) == self.count:
             return name_tex_ligatures(text)
         codes = (pdfium.FPDFText_GetUnicode(self.text, index) for index in range(self.count))
@@ -279,8 +278,7 @@ def place_of(document: Any, destination: Any) -> list[Any] | None:
         return None
     has_x, has_y, has_zoom = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
     x, y, zoom = ctypes.c_float(), ctypes.c_float(), ctypes.c_float()
-    known = pdfium.FPDFDest_GetLocationInPage(destination, has_x, has_y, has_zoom, x, y, zoom)
-    if known:
+    if pdfium.FPDFDest_GetLocationInPage(destination, has_x, has_y, has_zoom, x, y, zoom):
         return [page, round(x.value, 2) if has_x.value else None, round(y.value, 2) if has_y.value else None]
     # The view of a "fit width" destination has its y.
     count, numbers = ctypes.c_ulong(), (ctypes.c_float * 4)()

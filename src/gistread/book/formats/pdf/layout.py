@@ -168,8 +168,7 @@ def _with_strays(
 
 
 def _keys(text: str, page: int) -> Iterator[tuple[str, int]]:
-    words = " ".join(text.split()).casefold()
-    yield words, -1
+    yield " ".join(text.split()).casefold(), -1
     for match in _NUMBER.finditer(text):
         number = int(match[0]) if match[0].isdigit() else parse_roman(match[0])
         if number is not None:

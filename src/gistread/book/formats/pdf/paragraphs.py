@@ -38,7 +38,6 @@ class Block:
     left: float = 0.0
     right: float = 0.0  # Edges of its last column
     keeps_lines: bool = False
-    first_indented: bool = False
     notes: list["Block"] = field(default_factory=list)
 
     @property
@@ -90,8 +89,7 @@ def _breaks_off(block: Block) -> bool:
 
 
 def _continuation(last: Block, own: Sequence[Block], layout: PageLayout) -> Block | None:
-    running = [block for block in own if not _is_float(block)]
-    for index, block in enumerate(running):
+    for index, block in enumerate(block for block in own if not _is_float(block)):
         if _continues(last, block, layout):
             fits = block.lines[0].text[0].islower() or last.lines[-1].text.endswith(HYPHEN)
             return block if index == 0 or (fits and _breaks_off(last)) else None
@@ -112,7 +110,7 @@ def _continues(last: Block, first: Block, layout: PageLayout) -> bool:
         return False
     if above.text.endswith(HYPHEN):
         return True
-    if first.first_indented and layout.indents:
+    if below.left > first.left + 0.6 * below.size and layout.indents:
         return False
     starts_small = below.text[0].islower()
     ended = bool(_SENTENCE_END.search(above.text))
@@ -129,8 +127,7 @@ def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
     lines = column.lines
     for index, line in enumerate(lines):
         if not index or _begins_block(lines, index, left, right, layout, found[-1]):
-            indented = line.left > left + 0.6 * line.size
-            found.append(Block([line], left=left, right=right, first_indented=indented))
+            found.append(Block([line], left=left, right=right))
         else:
             found[-1].lines.append(line)
     for block in found:

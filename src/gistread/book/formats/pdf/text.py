@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gistread.book import inline
 from gistread.book.formats.pdf.layout import PageLayout
@@ -15,7 +16,6 @@ from gistread.book.model import ParagraphKind, Style
 from gistread.book.normalise import word_set
 
 _LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
-_ORDER = tuple(Style)
 _WORD = re.compile(r"\S+\s*")
 _CELL_GAP = "   "
 
@@ -108,7 +108,8 @@ def marked_text(
     block: Block, layout: PageLayout, words: WordCounts, areas: Sequence[LinkArea], references: References
 ) -> tuple[str, list[InlineMark]]:
     """Text and marks of a paragraph for `BookBuilder.add`. `areas`: links on its pages."""
-    lines = [_row(line, block.kind, layout, words, areas, references) for line in block.lines]
+    chunks = partial(_chunks, kind=block.kind, layout=layout, areas=areas, references=references)
+    lines = [_row(line, block.kind, words, chunks) for line in block.lines]
     if block.keeps_lines:
         left = min(line.left for line in block.lines)
         joined: list[StyledText] = []
@@ -117,8 +118,7 @@ def marked_text(
                 joined = _joined([joined, line], words)
                 continue
             columns = round((source.left - left) / (0.6 * source.size)) if block.kind is ParagraphKind.CODE else 0
-            indent = " " * min(60, columns)
-            joined += [StyledText(("\n" if joined else "") + indent, frozenset()), *line]
+            joined += [StyledText(("\n" if joined else "") + " " * min(60, columns), frozenset()), *line]
     else:
         joined = _joined(lines, words)
     return _apply_marks(joined, block.kind)
@@ -133,23 +133,18 @@ def plain_text_of(block: Block, words: WordCounts) -> str:
 
 
 def _row(
-    line: TextLine,
-    kind: ParagraphKind,
-    layout: PageLayout,
-    words: WordCounts,
-    areas: Sequence[LinkArea],
-    references: References,
+    line: TextLine, kind: ParagraphKind, words: WordCounts, chunks: Callable[[TextLine], list[StyledText]]
 ) -> list[StyledText]:
-    """A line, or the cells of a table row in order."""
+    """A line, or the cells of a table row in order. `chunks`: reads one line."""
     found: list[StyledText] = []
     for number, cell in enumerate(line.stacks or ((line,),)):
-        chunks = _joined([_chunks(part, kind, layout, areas, references) for part in cell], words)
+        joined = _joined([chunks(part) for part in cell], words)
         if found and found[-1].text.endswith(HYPHEN):
-            found = _joined([found, chunks], words)
+            found = _joined([found, joined], words)
             continue
         if number:
             found.append(StyledText(_CELL_GAP if kind is ParagraphKind.TABLE else " ", frozenset()))
-        found += chunks
+        found += joined
     return found
 
 
@@ -207,8 +202,7 @@ def _joined(lines: list[list[StyledText]], words: WordCounts) -> list[StyledText
         if not line:
             continue
         if joined:
-            before = "".join(chunk.text for chunk in joined[-6:])
-            after = "".join(chunk.text for chunk in line[:6])
+            before, after = ("".join(chunk.text for chunk in part) for part in (joined[-6:], line[:6]))
             drop, between = words.junction(before, after)
             # Keeps a word across a line end in one chunk.
             last = joined[-1]
@@ -229,7 +223,7 @@ def _apply_marks(chunks: list[StyledText], kind: ParagraphKind) -> tuple[str, li
             text = without_leaders(text)
         opened = len(marks)
         if chunk.text.strip():
-            marks += [InlineMark(style=style) for style in _ORDER if style in chunk.styles]
+            marks += [InlineMark(style=style) for style in Style if style in chunk.styles]
             if chunk.href:
                 marks.append(InlineMark(href=chunk.href, is_note=chunk.is_note))
         if len(marks) > inline.MAX_MARKS:

@@ -67,8 +67,7 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
     try:
         document = pypdfium2.PdfDocument(stream)
     except pypdfium2.PdfiumError as error:
-        code = getattr(error, "err_code", None)
-        locked = code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
+        locked = getattr(error, "err_code", None) in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
         yield {"error": "locked" if locked else "damaged"}
         return
     if document.get_formtype():
