@@ -214,7 +214,7 @@ async def test_themes_of_the_person_are_read_anew_when_the_chooser_opens(tmp_pat
         await until(pilot, lambda: "My harbour" in text_of(app))
         assert "Theme broken.toml: [colors] is missing" in text_of(app)
         await pilot.press("escape")
-        app.use_theme("harbour")
+        app.theme = "harbour"
         ground = str(app.get_theme("harbour").background)
         written(folder, "harbour", 'extends = "night"\ntitle = "My harbour"')
         await pilot.press("T")

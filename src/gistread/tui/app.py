@@ -86,7 +86,7 @@ class GistreadApp(App[None]):
                 lambda: self.settings.config, os.environ, self._to_terminal, lambda: self.app_focus
             ),
             keymap=keymap,
-            make_engine=make_engine or self._new_engine,
+            make_engine=make_engine or (lambda name: engine_maker(self.settings.config, paths)(name)),
             named_model=model,
             download_note=lambda: self._downloads.note if self._downloads is not None else "",
             cannot_open=self._cannot_open,
@@ -98,7 +98,8 @@ class GistreadApp(App[None]):
             self._driver.write(data)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return themes.variable_defaults()
+        """For parsing the style sheet before a theme is set."""
+        return {f"gr-{role}": "#808080" for role in themes.ROLES} | {"gr-cursor-style": "none"}
 
     def on_mount(self) -> None:
         self._end_by_signal()
@@ -157,10 +158,6 @@ class GistreadApp(App[None]):
         nodes = (screen, screen.focused, *screen.query("#book, #memory"))
         return next((node for node in nodes if node is not None and hasattr(node, f"action_{name}")), None)
 
-    def use_theme(self, name: str) -> None:
-        self.theme = name
-        self.settings.set("theme", name)
-
     def action_choose_theme(self) -> None:
         """Read the themes again first, so that one can be edited while it is shown."""
         problems = self._read_themes()
@@ -169,10 +166,9 @@ class GistreadApp(App[None]):
         self.mutate_reactive(GistreadApp.theme)  # its file may have changed
 
         def chosen(name: str | None) -> None:
-            if name is None:
-                self.theme = before
-            else:
-                self.use_theme(name)
+            self.theme = before if name is None else name
+            if name is not None:
+                self.settings.set("theme", name)
 
         self.push_screen(ThemeScreen(list(self._palettes.values()), before, problems), chosen)
 
@@ -361,9 +357,6 @@ class GistreadApp(App[None]):
         await self.settings.close()
         self.services.drawer.clear()
         self.services.signals.progress(None)
-
-    def _new_engine(self, model: str) -> Engine:
-        return engine_maker(self.settings.config, self.paths)(model)
 
     def _handle_exception(self, error: Exception) -> None:
         # Textual prints a traceback over the terminal, unless the error has `__rich__`; there is no public hook.

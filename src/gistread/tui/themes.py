@@ -123,11 +123,6 @@ class Palette:
         )
 
 
-def variable_defaults() -> dict[str, str]:
-    """Defaults of our variables, for parsing the style sheet before a theme is set."""
-    return {f"gr-{role}": "#808080" for role in ROLES} | {"gr-cursor-style": "none"}
-
-
 def completed(colors: Mapping[str, str]) -> dict[str, str]:
     """Every role; missing ones of `DERIVED` are derived."""
     all_of_them = {"link": colors["accent"], "emphasis": colors["text"], "on-mark": colors["text"], **colors}
