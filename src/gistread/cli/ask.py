@@ -1,7 +1,6 @@
 """`gistread ask BOOK QUESTION`: the reader's steps go to standard error, the answer to standard output."""
 
 import argparse
-import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
@@ -174,9 +173,8 @@ async def _show(
     line: ProgressLine,
 ) -> tuple[str, list[Json], reader_events.Answered]:
     """Print the steps and the answer. Returns the reader that answered, the steps for JSON, and the answer."""
-    as_json = arguments.json or arguments.events
     reader, steps, trace = "", [], []
-    answer = PrintedAnswer(line, live=not as_json and sys.stdout.isatty())
+    answer = PrintedAnswer(line, as_json=arguments.json or arguments.events)
     async for event in events:
         if document := step_document(event):
             steps.append(document)
@@ -193,10 +191,7 @@ async def _show(
             if scope := describe_scope(event):
                 line.say(scope)
         answer.add(event)
-    if not as_json:
-        answer.finish(lambda citation: _place(citation, book))
-    assert answer.answered is not None
-    return reader, steps, answer.answered
+    return reader, steps, answer.finish(lambda citation: _place(citation, book))
 
 
 def _place(citation: Citation, book: Book) -> str:

@@ -1,7 +1,6 @@
 """`gistread ask --all QUESTION`: the books that may answer go to standard error, the answer to standard output."""
 
 import argparse
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 
@@ -81,7 +80,7 @@ async def _show(
 ) -> tuple[tuple[NamedBook, ...], events.Answered]:
     """Print the books that are named, and the answer."""
     named: tuple[NamedBook, ...] = ()
-    answer = PrintedAnswer(line, live=not as_json and sys.stdout.isatty())
+    answer = PrintedAnswer(line, as_json=as_json)
     async for event in stream:
         if not isinstance(event, BooksNamed):
             answer.add(event)
@@ -92,10 +91,7 @@ async def _show(
             for one in event.books:
                 line.say(f"  {one.book.entry.title}: {one.reason}: {in_quotes(' '.join(one.best.text.split()))}")
         named = event.books
-    if not as_json:
-        answer.finish(lambda citation: _place(citation, question))
-    assert answer.answered is not None
-    return named, answer.answered
+    return named, answer.finish(lambda citation: _place(citation, question))
 
 
 def _place(citation: Citation, question: LibraryQuestion) -> str:
