@@ -16,15 +16,8 @@ from gistread.store.journal import locked
 _WAIT_S = 2.0  # Seconds to wait for another process's write
 
 Value = str | int | bool
-Images = Literal["auto", "kitty", "sixel", "blocks", "dots"]
 KvCache = Literal["auto", "f16", "q8_0", "q4_0"]
-ReadingMode = Literal["", "careful", "single-pass"]
-Prepare = Literal["auto", "when asked"]
-Steps = Literal["alone", "ask"]
-Highlight = Literal["yellow", "green", "blue", "red"]
-Paragraphs = Literal["auto", "gap", "indent"]
 Bidi = Literal["auto", "on", "off"]
-Notify = Literal["on", "bell", "off"]
 
 PROGRESS_PARTS = ("title", "chapter", "chapter-left", "book-left", "page", "percent")  # What the header line can show
 
@@ -53,32 +46,33 @@ class Config:
     gpu_layers: Annotated[int | None, _Range(0, 10_000)] = None
     threads: Annotated[int | None, _Range(1, 1024)] = None  # Threads of the engine. None: the number of physical cores.
     model_folders: tuple[str, ...] = ()  # More folders to look for models in
-    reading: ReadingMode = ""  # How books are read; see `memory/model.py`
+    reading: Literal["", "careful", "single-pass"] = ""  # How books are read; see `memory/model.py`
     preset: str = "auto"  # What gists keep, as `--preset` takes it. `auto`: chosen from the form of the book.
     min_words: Annotated[int | None, _Range(1, 100_000)] = None  # Fewest words of a page (ReadAgent, Appendix H)
     max_words: Annotated[int | None, _Range(2, 100_000)] = None  # Most words of a page
     max_pages: Annotated[int, _Range(0, 100)] = 5  # Most look-ups for a question
     reader: str = ""  # How questions are answered, as `--reader` takes it
     # Who decides which pages are looked up: the model `alone`, or you are `ask`ed.
-    steps: Steps = "alone"
+    steps: Literal["alone", "ask"] = "alone"
     # When to build what a reader needs besides gists: `auto`, after the book has been read, or `when asked`.
-    prepare: Prepare = "auto"
+    prepare: Literal["auto", "when asked"] = "auto"
     memory: bool = True  # Whether the memory stands beside the book
     # What the header line shows, separated by spaces.
     progress: Annotated[str, PROGRESS_PARTS] = "title chapter chapter-left book-left page percent"
-    images: Images = "auto"  # How pictures are drawn. `auto`: by the terminal's abilities.
+    # How pictures are drawn. `auto`: by the terminal's abilities.
+    images: Literal["auto", "kitty", "sixel", "blocks", "dots"] = "auto"
     pictures: bool = True  # Whether pictures are shown in the text
     # A command that reads aloud, with `{text}` and `{language}`. Empty: one found on this machine.
     speech_command: str = ""
     # Whether the terminal tells, or its bell, that an answer or a book is done while its window has no focus
-    notify: Notify = "on"
+    notify: Literal["on", "bell", "off"] = "on"
     terminal_progress: bool = True  # Whether the terminal's tab shows progress, where it can
     text_width: Annotated[int, _Range(20, 400)] = 72  # Longest line of a book, in columns
-    highlight: Highlight = "yellow"  # Colour of the next highlight
+    highlight: Literal["yellow", "green", "blue", "red"] = "yellow"  # Colour of the next highlight
     lookup_command: str = ""  # A dictionary command such as `dict {word}`. Empty: one found on this machine.
     side_margin: Annotated[int, _Range(0, 40)] = 2  # Fewest empty columns on each side of a book's text
     # How paragraphs are separated: an empty row, or an indented first line; by default the latter in stories
-    paragraphs: Paragraphs = "auto"
+    paragraphs: Literal["auto", "gap", "indent"] = "auto"
     justify: bool = False  # Whether lines are justified
     hyphenate: bool = True  # Whether words may be hyphenated, by the rules of their language
     bidi: Bidi = "auto"  # Who reorders right-to-left text: `on` gistread, `off` the terminal
