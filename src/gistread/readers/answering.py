@@ -23,6 +23,11 @@ from gistread.words import PART, WORD
 
 SHORT_TOKENS = 40  # Longest answer in a few words
 NOTE_TOKENS = 64
+STOP = "STOP"  # The model's choice when it wants no more
+SAID_TOKENS = 64  # Longest choice with words: the JSON, the option and some forty tokens
+_OPTION_TOKENS = 8  # Longest option with its separator
+_CHOICE = re.compile(r'"choice"\s*:\s*"([^"]*)"')
+_SAID = re.compile(r'"(?!choice)\w+"\s*:\s*"((?:[^"\\]|\\.)*)("?)')
 # Stop a model that continues the prompt instead of ending; a weak one also repeats the rule above the task.
 _STOP = ("\nQuestion:", "\n(Page ")
 _STOP_WEAK = (*_STOP, "\n---")
@@ -89,6 +94,38 @@ class Asking:
         self.usage += choice.usage
         return choice.index
 
+    async def choose_and_say(
+        self, prompt: Prompt, options: Sequence[str], otherwise: Prompt, key: str = "reason"
+    ) -> tuple[int, str]:
+        """The index of an option, and the words under `key`. `prompt` asks for JSON, `otherwise` for the option alone.
+
+        As in `choose_several`, a constrained choice (design D3) follows a reply without a legal one: a server may
+        ignore the grammar.
+        """
+        listed, line = " | ".join(f'"{option}"' for option in options), r'[^"\\\n]{1,160}'
+        grammar = f'root ::= "{{\\"choice\\": \\"" option "\\", \\"{key}\\": \\"" {line} "\\"}}"\noption ::= {listed}\n'
+        said = await self.complete(prompt, Sampling(SAID_TOKENS, repeat_penalty=1.1, grammar=grammar))
+        named = _CHOICE.search(said)
+        if named is None or named[1].strip() not in options:
+            return await self.choose(otherwise, options, len(options) - 1), ""
+        found = _SAID.search(said)
+        words, is_whole = (found[1], bool(found[2])) if found else ("", True)
+        words = " ".join(words.replace('\\"', "”").replace("\\n", " ").replace("\\", "").split()).strip(" .,;")
+        return options.index(named[1].strip()), words if is_whole or not words else f"{words}…"
+
+    async def choose_several(self, prompt: Prompt, options: Sequence[str], most: int) -> list[int]:
+        """The indices of up to `most` options, the best first. `prompt` asks for them in a list that ends with STOP."""
+        listed = " | ".join(f'"{option}"' for option in options)
+        grammar = f'root ::= (option ", "){{0,{most}}} "{STOP}"\noption ::= {listed}\n'
+        said = await self.complete(prompt, Sampling(_OPTION_TOKENS * (most + 1), grammar=grammar))
+        named = [piece.strip(" .\"'`*") for piece in re.split(r"[,;\n]", said)]
+        ended = named.index(STOP) if STOP in named else None
+        chosen = [options.index(one) for one in dict.fromkeys(named[:ended]) if one in options][:most]
+        if chosen or ended is not None:
+            return chosen
+        index = await self.choose(prompt, [*options, STOP], len(options))
+        return [index] if index < len(options) else []
+
     async def take_note(self, prompt: Prompt) -> str:
         """What the model notes, on one line; empty if that adds nothing."""
         said = await self.complete(prompt, Sampling(NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
@@ -98,7 +135,7 @@ class Asking:
     async def answer_from(
         self, draft: Answered, text: str, prompt: Prompt, numbered: Sequence[tuple[int, Passage]] = ()
     ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
-        """Stream the answer; the last event is `draft` with it and the cost. If that is not `found`, there was nothing.
+        """Stream the answer; the last event is `draft` with it and the cost. It stays "not found" if that says so.
 
         `text`: everything in the prompt that is from the book. `numbered`: its places with numbers to cite.
         """

@@ -16,9 +16,8 @@ from gistread import prompts
 from gistread.engine.protocol import Prompt
 from gistread.memory.facts import Element, Fact
 from gistread.memory.passages import Span
-from gistread.readers.answering import NOTE_TOKENS, Asking, user_prompt, words_of
+from gistread.readers.answering import NOTE_TOKENS, STOP, Asking, user_prompt, words_of
 from gistread.readers.book_text import setting
-from gistread.readers.choosing import STOP, choose_several
 from gistread.readers.events import LookedUp, Noted, Proposed, ReaderEvent, Unfit, Visited
 from gistread.readers.thread import without_options
 from gistread.search.ranked import Ranker
@@ -131,7 +130,7 @@ async def _read_facts(search: GraphSearch, path: Path) -> AsyncGenerator[ReaderE
     path.queue = deque()
     if asked and unread:
         options = [f"Page {page}" for page in unread]
-        chosen = await choose_several(search, asked, options, _PAGES_QUEUED)
+        chosen = await search.choose_several(asked, options, _PAGES_QUEUED)
         path.queue.extend(unread[index] for index in chosen)
 
 

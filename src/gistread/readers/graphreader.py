@@ -23,7 +23,6 @@ from gistread.readers.answering import (
     user_prompt,
     words_of,
 )
-from gistread.readers.choosing import choose_several
 from gistread.readers.events import Answered, PathEnded, Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.graph_path import (
     CHOICE_TOKENS,
@@ -106,7 +105,7 @@ async def _plan(search: GraphSearch) -> list[Element]:
     if not shown:
         return []
     numbers = [str(number) for number in range(1, len(shown) + 1)]
-    return [shown[index] for index in await choose_several(search, _choice_of(search, shown), numbers, PATHS)]
+    return [shown[index] for index in await search.choose_several(_choice_of(search, shown), numbers, PATHS)]
 
 
 def _choice_of(search: GraphSearch, shown: Sequence[Element]) -> Prompt:

@@ -21,6 +21,7 @@ from gistread.memory.passages import Span
 from gistread.memory.tree import Node
 from gistread.readers import events
 from gistread.readers.answering import (
+    SAID_TOKENS,
     Asking,
     adds_nothing,
     answer_prompt,
@@ -29,7 +30,6 @@ from gistread.readers.answering import (
     user_prompt,
 )
 from gistread.readers.book_text import fit_beginning, opening_event, setting
-from gistread.readers.choosing import SAID_TOKENS, choose_and_say
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.words import count_words
@@ -165,7 +165,7 @@ async def memwalker(
             continue
         yield opening_event(page.number, (page.start, page.end), [place], events.OpenedBy.AGENT)
         helps, prompt = ["yes", "part", "no"], walk.leaf(page, place, known)
-        index, note = await choose_and_say(walk, prompt, helps, prompt, "told")
+        index, note = await walk.choose_and_say(prompt, helps, prompt, "told")
         walk.calls += 1
         if helps[index] == "yes":
             yield events.Stopped(events.StopReason.ENOUGH)

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from gistread.engine.protocol import Engine, Trust
 from gistread.memory.model import GistMemory
-from gistread.readers.choosing import STOP, choose_and_say, choose_several
+from gistread.readers.answering import STOP
 from gistread.readers.events import Expanded, LookedUp, OpenedBy, Proposed, ReaderEvent, Stopped, StopReason
 from gistread.readers.lookups import Search, answer, apply_steering, begin, openable_pages, start_search
 from gistread.readers.protocol import ReaderOptions
@@ -88,7 +88,7 @@ async def _choose_pages(search: Search) -> tuple[list[int], StopReason]:
     if ended := _must_end(search, offered):
         return named, ended
     options, most = [f"Page {page}" for page in offered], search.options.max_pages
-    for index in await choose_several(search, search.prompt("lookup_parallel"), options, most):
+    for index in await search.choose_several(search.prompt("lookup_parallel"), options, most):
         page = offered[index]
         if page in steering.refused or page in search.window.opened:
             continue  # the user opened or refused it during the choice
@@ -110,7 +110,7 @@ async def _propose(search: Search, *, may_stop: bool) -> Proposed | StopReason:
             index = await search.choose(search.prompt("lookup"), options, len(options) - 1)
         else:
             prompts = search.prompt("lookup_reason"), search.prompt("lookup")
-            index, reason = await choose_and_say(search, prompts[0], options, prompts[1])
+            index, reason = await search.choose_and_say(prompts[0], options, prompts[1])
         if steering.stop:
             return StopReason.PERSON
         if index == len(offered):
