@@ -100,7 +100,7 @@ def test_the_worked_path_names_functions_in_the_order_of_their_files() -> None:
     for file, told in steps:
         text = (PACKAGE / file).read_text("utf-8")
         named = re.findall(r"`(?:(\w+)\.)?(\w+)`", told) if file.endswith(".py") else []
-        places = [text.find(f"def {name}(", text.index(f"class {owner}:") if owner else 0) for owner, name in named]
+        places = [text.find(f"def {name}(", text.index(f"class {owner}") if owner else 0) for owner, name in named]
         assert -1 not in places, f"{file}: {named}"
         assert places == sorted(places), f"{file}: {named}"
         assert file.endswith(".toml") or places, file
