@@ -7,6 +7,7 @@ import os
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gistread import __version__
@@ -34,23 +35,18 @@ _TRANSIENT = {408, 425, 500, 502, 504, *_BUSY}
 _MOST_BYTES = 64 * 2**20  # Largest answer or event
 
 
+@dataclass(eq=False, slots=True)
 class Connection:
     """HTTP to one server. Opens nothing before the first request; await `close`."""
 
-    def __init__(
-        self,
-        address: ServerAddress,
-        key: str = "",
-        policy: RetryPolicy | None = None,
-        notice: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        """`notice` is called with a line for the user when the server is silent."""
-        self.address = address
-        self.policy = policy or RetryPolicy()
-        conceal(key)
-        self._key = {"Authorization": f"Bearer {key}"} if key else {}
-        self._notice = notice
-        self._client: httpx2.AsyncClient | None = None
+    address: ServerAddress
+    key: str = field(default="", repr=False)
+    policy: RetryPolicy = field(default_factory=RetryPolicy)
+    notice: Callable[[str], None] = lambda _: None  # Called with a line for the user when the server is silent
+    _client: "httpx2.AsyncClient | None" = None
+
+    def __post_init__(self) -> None:
+        conceal(self.key)
 
     async def fetch(self, path: str, body: Json = None, *, loads: bool = False) -> Json:
         """GET a path, or POST a body to it. `loads`: allow time to load a model.
@@ -112,8 +108,9 @@ class Connection:
         if self._client is None:
             import httpx2  # slow to import
 
+            authorization = {"Authorization": f"Bearer {self.key}"} if self.key else {}
             self._client = httpx2.AsyncClient(
-                headers={"User-Agent": f"gistread/{__version__}", **self._key},
+                headers={"User-Agent": f"gistread/{__version__}", **authorization},
                 timeout=httpx2.Timeout(None, connect=self.policy.connect_s, write=self.policy.short_s),
                 # Concurrency is limited in slots.py.
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
@@ -131,7 +128,7 @@ class Connection:
         def tell() -> None:
             until = time.strftime("%H:%M:%S", time.localtime(time.time() + limit_s - silent_s))
             host = self.address.origin.partition("://")[2]
-            self._notice(f"no reply from {host} for {silent_s:.0f} s; waiting until {until}, then {then}")
+            self.notice(f"no reply from {host} for {silent_s:.0f} s; waiting until {until}, then {then}")
 
         timer = asyncio.get_running_loop().call_later(silent_s, tell) if silent_s < limit_s else None
         try:
