@@ -81,7 +81,8 @@ class RemoteEngine(Activity, Engine):
         if self._start.closed:
             return
         await self._start.close()
-        await self._disconnect()
+        if self._connection is not None:
+            await self._connection.close()
         self.publish(EngineState(Phase.STOPPED))
 
     async def _started(self) -> _Server:
@@ -100,8 +101,8 @@ class RemoteEngine(Activity, Engine):
             ended = EngineState(Phase.FAILED, notice=error.message)
             raise
         finally:
-            if ended.phase is not Phase.IDLE:
-                await self._disconnect()
+            if ended.phase is not Phase.IDLE and self._connection is not None:
+                await self._connection.close()
             self.publish(ended)
 
     async def _connect(self) -> tuple[_Server, str]:
@@ -142,11 +143,6 @@ class RemoteEngine(Activity, Engine):
                 "Set context_tokens if it differs."
             )
         return ""
-
-    async def _disconnect(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.close()
 
     async def count(self, text: str) -> int:
         return estimate(text)
