@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import FileIO
 from pathlib import Path
 
@@ -61,13 +61,13 @@ class WorkerProcess:
         """Raises EngineError."""
         # A socket of their own: nothing that is printed, by llama.cpp or `sitecustomize`, mixes with the messages.
         ours, theirs = socket.socketpair()
-        with theirs, open_log(log_path) as file:
+        with theirs, _open_log(log_path) as log_file:
             try:
                 self._process = await asyncio.create_subprocess_exec(
                     *python_command(_WORKER, str(theirs.fileno())),
                     stdin=asyncio.subprocess.DEVNULL,
-                    stdout=file if file is not None else asyncio.subprocess.DEVNULL,
-                    stderr=file if file is not None else asyncio.subprocess.DEVNULL,
+                    stdout=log_file,
+                    stderr=log_file,
                     pass_fds=(theirs.fileno(),),
                     start_new_session=True,
                     # ggml would start a debugger to print a backtrace, which takes seconds. The matrices of an
@@ -163,20 +163,14 @@ class WorkerProcess:
         return LostWhileLoadingError(status, self._attempt)
 
 
-@contextlib.contextmanager
-def open_log(path: Path | None) -> Iterator[FileIO | None]:
-    """Open the log for appending, emptied first if it is large; None without a path or if it cannot be written."""
-    file: FileIO | None = None
+def _open_log(path: Path | None) -> FileIO:
+    """Open the log for appending, emptied first if it is large; the null device if there is none to write."""
     if path is not None:
         with contextlib.suppress(OSError):
             make_folder(path.parent)
             large = path.exists() and path.stat().st_size > _LOG_LIMIT_BYTES
-            file = FileIO(path, "wb" if large else "ab", opener=private_opener)
-    try:
-        yield file
-    finally:
-        if file is not None:
-            file.close()
+            return FileIO(path, "wb" if large else "ab", opener=private_opener)
+    return FileIO(os.devnull, "wb")
 
 
 def _reason(status: int) -> str:
