@@ -30,11 +30,11 @@ class ChatTemplate:
 
     def begin(self, bos: str, eos: str) -> None:
         """Compile the template and try it, with the text of these tokens. Raises TemplateError if it is unusable."""
-        if self._head:
-            return
-        self._head = orjson.dumps([self._source, bos, eos]) + b"\n"
-        with self._lock:
-            self._ask(self._head)
+        if not self._head:
+            head = orjson.dumps([self._source, bos, eos]) + b"\n"
+            with self._lock:
+                self._ask(head)
+            self._head = head
 
     def render(self, prompt: Sequence[Message]) -> str:
         """Render a prompt up to where the model continues. Raises TemplateError."""

@@ -20,7 +20,7 @@ from gistread.engine.llama.messages import Load, LoadAttempt, Loaded
 from gistread.engine.llama.worker.chat_template import ChatTemplate, TemplateError
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
 from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
-from gistread.engine.llama.worker.system_info import LlamaLog, gpus, library
+from gistread.engine.llama.worker.system_info import forward_log, gpus, library
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.protocol import STREAM_TOKENS, Placement
 from gistread.errors import EngineError
@@ -54,7 +54,8 @@ def load(
     `progress` gets numbers from 0 to 1.
     """
     header, cards = read_header(Path(message.path), Path(message.adapter) if message.adapter else None), gpus()
-    new_loader = partial(_Loader, message, header, cards, progress, on_attempt)
+    template = ChatTemplate(header.chat_template)  # Starts while the weights are read
+    new_loader = partial(_Loader, message, header, cards, template, progress, on_attempt)
     folder, uses_card = Path(message.copies), bool(cards) and message.options.gpu_layers != 0
     if message.copies and message.first_layout < 0 and not uses_card and needs_copy(header):
         copy = find_copy(header, folder)
@@ -64,7 +65,8 @@ def load(
             try:
                 return loader.load()
             except EngineError:
-                loader.close()
+                if loader.weights is not None:
+                    loader.weights.close()
                 reject_copy(header, folder)
     return new_loader(header.path).load()
 
@@ -76,17 +78,14 @@ class _Loader:
     message: Load
     header: GgufHeader
     cards: tuple[Gpu, ...]
+    template: ChatTemplate
     progress: Callable[[float], None]
     on_attempt: Callable[[LoadAttempt], None]
     path: Path
     batch_tokens: int = 0
-    template: ChatTemplate = field(init=False)
-    log: LlamaLog = field(default_factory=LlamaLog)
+    errors: list[str] = field(default_factory=forward_log)
     weights: Weights | None = None
     gpu_layers: int = -1
-
-    def __post_init__(self) -> None:
-        self.template = ChatTemplate(self.header.chat_template)
 
     @property
     def is_copy(self) -> bool:
@@ -124,12 +123,6 @@ class _Loader:
             except OutOfMemoryError as out_of_memory:
                 error = out_of_memory
         raise error
-
-    def close(self) -> None:
-        """Free the weights, if any."""
-        self.template.close()
-        if self.weights is not None:
-            self.weights.close()
 
     def _load_in(self, layout: Layout, notice: str) -> LoadedModel:
         """Raises OutOfMemoryError, or another EngineError if no layout can help."""
@@ -185,7 +178,7 @@ class _Loader:
         if self.weights is not None:
             self.weights.close()
             self.weights = None
-        handle = _open(self.path, self.progress, gpu_layers, self.log)
+        handle = _open(self.path, self.progress, gpu_layers, self.errors)
         self.gpu_layers = gpu_layers
         # In the copy, the adapter is part of the weights.
         adapter = "" if self.is_copy else str(self.header.adapter or "")
@@ -221,10 +214,10 @@ def _warm_up(context: Context, tokens: int) -> bool:
     return done
 
 
-def _open(path: Path, progress: Callable[[float], None], gpu_layers: int, log: LlamaLog) -> llama.llama_model_p:
+def _open(path: Path, progress: Callable[[float], None], gpu_layers: int, errors: list[str]) -> llama.llama_model_p:
     """Load weights. Raises OutOfMemoryError, other EngineErrors."""
     llama.llama_backend_init()
-    log.errors.clear()  # Errors of the previous layout
+    errors.clear()  # Errors of the previous layout
 
     def on_progress(share: float, _data: object) -> bool:
         progress(share)
@@ -240,7 +233,7 @@ def _open(path: Path, progress: Callable[[float], None], gpu_layers: int, log: L
     parameters.progress_callback = callback
     handle: llama.llama_model_p | None = llama.llama_model_load_from_file(os.fsencode(path), parameters)
     if not handle:
-        raise _load_error(path, log.errors, on_gpu=bool(gpu_layers))
+        raise _load_error(path, errors, on_gpu=bool(gpu_layers))
     return handle
 
 

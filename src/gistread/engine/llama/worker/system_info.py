@@ -55,22 +55,22 @@ def _ggml(name: str, result: Any, *arguments: Any) -> Any:
     return ctypes.CFUNCTYPE(result, *arguments)((f"ggml_{name}", llama.llama_cpp._lib))
 
 
-class LlamaLog:
-    """Forwards llama.cpp's log to stderr, which is a log file, and collects errors."""
+def forward_log() -> list[str]:
+    """Forward llama.cpp's log to stderr, which is a log file. Returns a list that collects its errors from now on."""
+    errors: list[str] = []
 
-    def __init__(self) -> None:
-        self.errors: list[str] = []
-        callback = llama.llama_log_callback(self._on_line)
-        llama.llama_log_set(callback, None)
-        _CALLBACKS.append(callback)
-
-    def _on_line(self, level: int, text: bytes, _data: object) -> None:
+    def on_line(level: int, text: bytes, _data: object) -> None:
         if level == _DEBUG_LEVEL:  # Dozens of lines for each batch
             return
         line = text.decode("utf-8", "replace")
         os.write(2, text)
         if level == _ERROR_LEVEL and line.strip():
-            self.errors.append(line.strip())
+            errors.append(line.strip())
+
+    callback = llama.llama_log_callback(on_line)
+    llama.llama_log_set(callback, None)
+    _CALLBACKS.append(callback)
+    return errors
 
 
 def main() -> None:
