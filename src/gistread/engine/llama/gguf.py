@@ -118,7 +118,7 @@ class GgufHeader:
 
 def read_header(path: Path, adapter: Path | None = None, *, fingerprint: bool = True) -> GgufHeader:
     """Read the header of a model, with a LoRA adapter if given. Raises EngineError, also if they do not match."""
-    header = _header_from(path, *_read(path, fingerprint=fingerprint))
+    header = _header_from(path, read_contents(path, fingerprint=fingerprint))
     if adapter is None:
         return header
     lora = read_header(adapter)
@@ -148,6 +148,7 @@ class Contents:
     tensors: Mapping[str, Tensor]
     header_bytes: int  # Without padding
     file_bytes: int
+    fingerprint: str = ""  # See `GgufHeader`
 
     def text(self, key: str) -> str:
         value = self.pairs.get(key, "")
@@ -188,12 +189,8 @@ class Contents:
         return _TENSOR_TYPES.get(kind, (f"type {kind}", 1, 0))[0] if most else ""
 
 
-def read_contents(path: Path, arrays: Collection[str] = ()) -> Contents:
+def read_contents(path: Path, arrays: Collection[str] = (), *, fingerprint: bool = False) -> Contents:
     """Read the whole header, with these arrays however long they are. Raises EngineError."""
-    return _read(path, arrays, fingerprint=False)[0]
-
-
-def _read(path: Path, arrays: Collection[str] = (), *, fingerprint: bool) -> tuple[Contents, str]:
     if _BAD_PATH.search(str(path)):
         raise BrokenModelError(path, "its path contains line breaks or bytes that are not UTF-8", "Rename it.")
     try:
@@ -208,7 +205,7 @@ def _read(path: Path, arrays: Collection[str] = (), *, fingerprint: bool) -> tup
                 raise BrokenModelError(path, reason, "Fetch a newer conversion of this model (GGUF 3).")
             file.seek(0)
             contents = _Reader(file, arrays).read()
-            return contents, _fingerprint(file, contents) if fingerprint else ""
+            return replace(contents, fingerprint=_fingerprint(file, contents)) if fingerprint else contents
     except FileNotFoundError:
         raise EngineError(f"No such model file: {path}", _LIST_HINT) from None
     except _DamagedError:
@@ -218,7 +215,7 @@ def _read(path: Path, arrays: Collection[str] = (), *, fingerprint: bool) -> tup
         raise BrokenModelError(path, f"it cannot be read ({said})", _LIST_HINT) from None
 
 
-def _header_from(path: Path, contents: Contents, fingerprint: str) -> GgufHeader:
+def _header_from(path: Path, contents: Contents) -> GgufHeader:
     arch, title = contents.text("general.architecture"), contents.text("general.name")
     most_used = contents.most_used_type()
     return GgufHeader(
@@ -238,7 +235,7 @@ def _header_from(path: Path, contents: Contents, fingerprint: str) -> GgufHeader
         chat_template=contents.text("tokenizer.chat_template").strip(),
         split_count=max(1, contents.number("split.count", 1)),
         missing_bytes=max(0, contents.data_start + contents.data_bytes - contents.file_bytes),
-        fingerprint=fingerprint,
+        fingerprint=contents.fingerprint,
         title=title,
         contains=contents.text("general.type"),
         pooling=contents.number(f"{arch}.pooling_type"),
