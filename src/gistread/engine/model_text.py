@@ -96,12 +96,10 @@ def progress_text(progress: Progress) -> str:
         parts.append("verifying the file")
     elif progress.step is DownloadStep.WAITING:
         parts.append(progress.notice)
-    else:
-        if progress.bytes_per_s:
-            megabytes = progress.bytes_per_s / 1e6
-            parts.append(f"{megabytes:.0f} MB/s" if megabytes >= 9.5 else f"{megabytes:.1f} MB/s")
-        if progress.left_s is not None:
-            parts.append(f"{format_duration(progress.left_s)} left")
+    elif progress.bytes_per_s:
+        megabytes = progress.bytes_per_s / 1e6
+        parts.append(f"{megabytes:.0f} MB/s" if megabytes >= 9.5 else f"{megabytes:.1f} MB/s")
+        parts.append(f"{format_duration((progress.total_bytes - progress.done_bytes) / progress.bytes_per_s)} left")
     return " · ".join(parts)
 
 

@@ -43,10 +43,6 @@ class Progress:
     bytes_per_s: float | None = None
     notice: str = ""  # Problem, for the person
 
-    @property
-    def left_s(self) -> float | None:
-        return (self.total_bytes - self.done_bytes) / self.bytes_per_s if self.bytes_per_s else None
-
 
 Report = Callable[[Progress], None]
 
