@@ -4,6 +4,7 @@ import contextlib
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from gistread.engine.catalogue import Catalogue, CatalogueEntry
 from gistread.engine.fetching.download import DownloadStep, Progress, RemoteFile, Report, download
@@ -31,12 +32,7 @@ class Plan:
     host: str  # Source, for people
     page: str  # Page with its description and licence
     licence: str  # Empty if unknown
-    entry: CatalogueEntry | None = None
-
-    @property
-    def checksum_source(self) -> str:
-        """Who published the checksum."""
-        return "catalogue" if self.entry else "hub"
+    checksum_source: Literal["catalogue", "hub"]  # Who published the checksum
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,7 @@ class FetchedModel:
 def plan_entry(entry: CatalogueEntry, network: Network) -> Plan:
     url = file_url(network.endpoint, entry.repository, entry.revision, entry.file)
     file = RemoteFile(url, local_name(entry.file), entry.size_bytes, entry.sha256, entry.repository)
-    return _plan(entry.name, entry.name, file, network, entry.licence, entry)
+    return _plan(entry.name, entry.name, file, network, entry.licence, "catalogue")
 
 
 async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
@@ -71,14 +67,14 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
         hint = "Check the network, HTTPS_PROXY and HF_ENDPOINT."
         raise FetchError(f"No response: {describe(error, network)}.", hint) from None
     file = select_model(repository, address.file)
-    return _plan(spec, plain_name(file.name), file, network, repository.licence)
+    return _plan(spec, plain_name(file.name), file, network, repository.licence, "hub")
 
 
 def _plan(
-    spec: str, name: str, file: RemoteFile, network: Network, licence: str, entry: CatalogueEntry | None = None
+    spec: str, name: str, file: RemoteFile, network: Network, licence: str, source: Literal["catalogue", "hub"]
 ) -> Plan:
     host, page = f"{network.host}/{file.repository}", f"{network.endpoint}/{file.repository}"
-    return Plan(spec, name, file, host, page, licence, entry)
+    return Plan(spec, name, file, host, page, licence, source)
 
 
 async def get(plan: Plan, folder: Path, network: Network, report: Report) -> FetchedModel:
