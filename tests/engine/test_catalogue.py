@@ -21,11 +21,15 @@ def entries() -> tuple[CatalogueEntry, ...]:
 def test_the_catalogue_is_dated_and_complete() -> None:
     catalogue = read_catalogue()
     assert catalogue.dated <= datetime.date.today()
+    for entry in (*catalogue.entries, catalogue.starter):
+        assert entry.size_bytes
+        assert len(entry.sha256) == 64
     for entry in catalogue.entries:
         assert entry.good_for
         assert entry.licence
         assert entry.parameters
         assert entry.context_tokens
+        assert entry.quantization
         assert entry.quantization in entry.file
         assert len(entry.revision) == 40, "a branch may change, and the checksum with it"
         assert entry.machine_gb in (4, 8, 16, 24)

@@ -137,15 +137,15 @@ def _entry_text(entry: CatalogueEntry, machine: Machine, best: Recommendation | 
 
 
 def _entry_document(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path) -> Json:
-    place, fit = estimate_fit(entry, machine) or (None, None)
+    place, fit = estimate_fit(entry, machine)
     recommended = best is not None and best.entry == entry
     return {
         **{name: value for name, value in asdict(entry).items() if value not in ("", 0)},
         "here": (folder / Path(entry.file).name).exists(),
-        "fits": place and place != "nowhere",
+        "fits": place != "nowhere",
         "place": place,
-        "window_tokens": fit and fit.context_tokens,
-        "needed_bytes": fit and fit.needed_bytes,
+        "window_tokens": fit.context_tokens,
+        "needed_bytes": fit.needed_bytes,
         "recommended": recommended,
         "reason": best.reason if best is not None and recommended else None,
     }

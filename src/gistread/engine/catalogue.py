@@ -3,7 +3,7 @@
 import datetime
 import difflib
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Literal
@@ -18,7 +18,7 @@ from gistread.units import counted, format_size
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """A model file on the hub. Unknown fields are empty or 0."""
+    """A model file on the hub."""
 
     name: str  # For `models get`
     repository: str  # `owner/repository` on the hub
@@ -27,7 +27,7 @@ class CatalogueEntry:
     revision: str = "main"  # Commit or branch of the repository
     licence: str = ""
     size_bytes: int = 0
-    sha256: str = ""  # Hexadecimal digest of the file; empty: the hub's is used
+    sha256: str = ""  # Hexadecimal digest of the file
     parameters: int = 0
     active_parameters: int = 0  # Parameters used per token in a mixture of experts; 0: all
     quantization: str = ""
@@ -84,19 +84,15 @@ class Recommendation:
     reason: str  # A clause for the user
 
 
-def estimate_fit(
-    entry: CatalogueEntry, machine: Machine
-) -> tuple[Literal["gpu", "memory", "nowhere"], MemoryFit] | None:
-    """Where the model fits, the GPU first; None if its size is unknown."""
-    if not entry.size_bytes:
-        return None
+def estimate_fit(entry: CatalogueEntry, machine: Machine) -> tuple[Literal["gpu", "memory", "nowhere"], MemoryFit]:
+    """Where the model fits, the GPU first."""
     if (on_gpu := _fit(entry, machine.gpu_bytes)).enough:
         return "gpu", on_gpu
     in_memory = _fit(entry, machine.free_bytes)
     return "memory" if in_memory.enough else "nowhere", in_memory
 
 
-def recommend(entries: Iterable[CatalogueEntry], machine: Machine) -> Recommendation | None:
+def recommend(entries: Sequence[CatalogueEntry], machine: Machine) -> Recommendation | None:
     """The largest model for GPU or memory and cores, else the fastest that fits; None if none does.
 
     It has to fit with the default window: some pages and the gists of a long book.
@@ -105,11 +101,10 @@ def recommend(entries: Iterable[CatalogueEntry], machine: Machine) -> Recommenda
     def worth(entry: CatalogueEntry) -> tuple[int, int]:
         return entry.parameters, entry.size_bytes
 
-    known = [entry for entry in entries if entry.size_bytes]
-    if on_gpu := [entry for entry in known if _fit(entry, machine.gpu_bytes).needed_bytes <= machine.gpu_bytes]:
+    if on_gpu := [entry for entry in entries if _fit(entry, machine.gpu_bytes).needed_bytes <= machine.gpu_bytes]:
         room = f"the GPU's {format_size(machine.gpu_bytes)} with a {DEFAULT_CONTEXT_TOKENS:,}-token window"
         return Recommendation(max(on_gpu, key=worth), f"the largest that fits {room}")
-    in_memory = [entry for entry in known if _fit(entry, machine.free_bytes).needed_bytes <= machine.free_bytes]
+    in_memory = [entry for entry in entries if _fit(entry, machine.free_bytes).needed_bytes <= machine.free_bytes]
     if not in_memory:
         return None
     cores = counted(machine.cores, "core")
@@ -121,15 +116,15 @@ def recommend(entries: Iterable[CatalogueEntry], machine: Machine) -> Recommenda
 
 
 def reading_s(entry: CatalogueEntry, machine: Machine, words: int) -> float:
-    """Rough seconds to read a book of so many words on the processor; 0 on a GPU or if unknown."""
-    if not entry.parameters or _fit(entry, machine.gpu_bytes).needed_bytes <= machine.gpu_bytes:
+    """Rough seconds to read a book of so many words on the processor; 0 on a GPU."""
+    if _fit(entry, machine.gpu_bytes).needed_bytes <= machine.gpu_bytes:
         return 0.0
     return words * _TOKENS_PER_WORD * _TOKEN_COST * 2 * _active(entry) / (machine.cores * _FLOPS_PER_CORE)
 
 
 def _active(entry: CatalogueEntry) -> int:
     """Parameters used per token."""
-    return entry.active_parameters or entry.parameters or entry.size_bytes * 2
+    return entry.active_parameters or entry.parameters
 
 
 def _fit(entry: CatalogueEntry, free_bytes: int) -> MemoryFit:

@@ -62,16 +62,13 @@ _CHECKSUM_SOURCES = {"catalogue": "the catalogue's", "hub": "what the hub says i
 
 
 def entry_facts(entry: CatalogueEntry) -> list[str]:
-    size = format_size(entry.size_bytes) if entry.size_bytes else "size unknown"
     active = f", {format_count(entry.active_parameters)} of them a token" if entry.active_parameters else ""
-    parameters = f"{format_count(entry.parameters)} parameters{active}" if entry.parameters else ""
-    return [fact for fact in (size, entry.quantization, parameters, entry.licence or "licence not stated") if fact]
+    parameters = f"{format_count(entry.parameters)} parameters{active}"
+    return [format_size(entry.size_bytes), entry.quantization, parameters, entry.licence]
 
 
 def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
-    if (found := estimate_fit(entry, machine)) is None:
-        return ""
-    place, fit = found
+    place, fit = estimate_fit(entry, machine)
     text = memory_fit_text(fit, entry.context_tokens)
     if place == "nowhere" and entry.machine_gb:
         return f"{text}; for machines of {entry.machine_gb} GB"
