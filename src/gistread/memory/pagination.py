@@ -50,8 +50,7 @@ class _Unit:
     start: int
     end: int
     words: int
-    heading: bool = False  # A page must not end here
-    scene_break: bool = False
+    kind: ParagraphKind = ParagraphKind.TEXT  # Of a whole paragraph
     speech: bool = False  # Begins with direct speech
 
 
@@ -82,9 +81,9 @@ def find_passage(book: Book, start: int, size: PageSize) -> Passage:
     words = 0
     for number, unit in enumerate(units, start=1):
         words += unit.words
-        if words >= size.min_words and not unit.heading:
+        if words >= size.min_words and unit.kind is not ParagraphKind.HEADING:
             following = units[number] if number < len(units) else None
-            if unit.scene_break or (following and following.heading):
+            if unit.kind is ParagraphKind.BREAK or (following and following.kind is ParagraphKind.HEADING):
                 rank = 2
             else:
                 rank = int(not (following and unit.speech and following.speech))
@@ -203,8 +202,7 @@ def _divide(text: str, start: int, paragraph: Paragraph, end: int, max_words: in
         words = count_words(text[start : paragraph.end])
         if words <= max_words:
             speech = text[start : paragraph.end].lstrip()[:1] in _SPEECH
-            kind = paragraph.kind
-            yield _Unit(start, end, words, kind is ParagraphKind.HEADING, kind is ParagraphKind.BREAK, speech)
+            yield _Unit(start, end, words, paragraph.kind, speech)
             return
     for sentence in _sentences(text, start, paragraph.end, end, 2 * most_characters):
         yield from _pieces(text, sentence.start, sentence.end, max_words)

@@ -51,15 +51,14 @@ def choose_size(
         max_words = usual.max_words if min_words is None else max(usual.max_words, min_words)
     if min_words is None:
         min_words = min(usual.min_words, max(1, int(max_words * (usual.min_words / usual.max_words))))
-    size = PageSize(min_words, max_words)
-    if size.max_words > room_words:
-        needed = round(size.max_words * TOKENS_PER_WORD) + PROMPT_TOKENS + ANSWER_TOKENS
+    if max_words > room_words:
+        needed = round(max_words * TOKENS_PER_WORD) + PROMPT_TOKENS + ANSWER_TOKENS
         raise EngineError(
-            f"The context is too small for one page: a page of {size.max_words} words needs about {needed} tokens, "
+            f"The context is too small for one page: a page of {max_words} words needs about {needed} tokens, "
             f"the model's window has {context_tokens}.",
             "Use smaller pages (--max-words) or a model with a longer context.",
         )
-    return size
+    return PageSize(min_words, max_words)
 
 
 def _usual_size(book_words: int, room_words: int) -> PageSize:

@@ -63,22 +63,18 @@ def jobs_for(
     reading: R, *, has_pages: bool, asked: bool, admitted: bool, prompt_due: bool, check_due: bool, artifacts_due: bool
 ) -> frozenset[Job]:
     """The jobs to run. `asked`: there is a question; `admitted`: its model and memory are ready."""
-    jobs = set()
-    if reading is R.LOADING:
-        jobs.add(Job.LOAD)
-    if reading is R.RUNNING:
-        jobs.add(Job.READ)
-    if admitted:
-        jobs.add(Job.ANSWER)
-    if reading is R.DONE and prompt_due:
-        jobs.add(Job.PREPARE)
-    if not asked:  # While a question is answered, nothing else uses the model but reading.
-        if check_due and reading in (R.RUNNING, R.DONE):
-            jobs.add(Job.CHECK)
-        settled = reading not in (R.NO_MODEL, R.LOADING, R.WAITING)
-        if artifacts_due and has_pages and settled and Job.PREPARE not in jobs:
-            jobs.add(Job.BUILD)
-    return frozenset(jobs)
+    preparing = reading is R.DONE and prompt_due
+    settled = reading not in (R.NO_MODEL, R.LOADING, R.WAITING)
+    due = {
+        Job.LOAD: reading is R.LOADING,
+        Job.READ: reading is R.RUNNING,
+        Job.ANSWER: admitted,
+        Job.PREPARE: preparing,
+        # While a question is answered, nothing else uses the model but reading.
+        Job.CHECK: not asked and check_due and reading in (R.RUNNING, R.DONE),
+        Job.BUILD: not asked and artifacts_due and has_pages and settled and not preparing,
+    }
+    return frozenset(job for job, is_due in due.items() if is_due)
 
 
 Command = Callable[[], Awaitable[None] | None]

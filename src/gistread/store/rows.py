@@ -77,7 +77,7 @@ def add_text(connection: Connection, sha256: str) -> None:
     connection.execute("INSERT OR IGNORE INTO texts (sha256) VALUES (?)", (sha256,))
 
 
-def place_of(row: Row) -> ReadingPlace:
+def place_of(row: Mapping[str, Any]) -> ReadingPlace:
     offset = row["position"]
     usual = {"offset": offset, "read": [(0, offset)] if offset else []}
     return decoded(ReadingPlace, usual | from_json(row["place"])) or ReadingPlace(offset)

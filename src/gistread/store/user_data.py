@@ -1,10 +1,11 @@
 """What the user did with each book: where they are, when they read, what they asked, marked and corrected."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from gistread.errors import StorageError
 from gistread.marking import Mark, TextQuote, merge_marks, sorted_marks
@@ -21,7 +22,6 @@ from gistread.store.model import (
     SavedThread,
 )
 from gistread.store.rows import (
-    Row,
     add_text,
     book_of,
     decoded,
@@ -62,8 +62,7 @@ class UserData(Database):
 
     def reading_place(self, sha256: str) -> ReadingPlace:
         """The last position and the parts read."""
-        row = self._text(sha256)
-        return place_of(row) if row else ReadingPlace()
+        return place_of(self._text(sha256))
 
     def set_position(
         self,
@@ -78,18 +77,16 @@ class UserData(Database):
         place = {"words": asdict(words) if words else None, "read": list(read), "behind": list(behind)}
         encoded = to_json({name: value for name, value in place.items() if value})
         row = self._text(sha256)
-        if (offset, encoded) != ((row["position"], row["place"]) if row else (0, "{}")):
+        if (offset, encoded) != (row["position"], row["place"]):
             self._set(sha256, position=offset, place=encoded)
 
     def position_quote(self, sha256: str) -> TextQuote | None:
         """The quote at the last position; None if unknown."""
-        row = self._text(sha256)
-        return decoded(TextQuote, from_json(row["place"]).get("words")) if row else None
+        return decoded(TextQuote, from_json(self._text(sha256)["place"]).get("words"))
 
     def bound_choice(self, sha256: str) -> BoundChoice | None:
         """Where answers about a book stop; None if never chosen."""
-        row = self._text(sha256)
-        return _bound_of(row) if row else None
+        return _bound_of(self._text(sha256))
 
     def bounds(self) -> dict[str, tuple[int, BoundChoice | None]]:
         """How far each text was read, and where its answers stop; None if never chosen."""
@@ -102,8 +99,7 @@ class UserData(Database):
 
     def reading_along(self, sha256: str) -> ReadAlongChoice | None:
         """The last choice for this book; None if never chosen."""
-        row = self._text(sha256)
-        return decoded(ReadAlongChoice, from_json(row["along"])) if row else None
+        return decoded(ReadAlongChoice, from_json(self._text(sha256)["along"]))
 
     def set_reading_along(self, sha256: str, model: str, along: bool) -> None:
         self._set(sha256, along=to_json({"model": model, "along": along}))
@@ -128,8 +124,8 @@ class UserData(Database):
 
     def opened_at(self, sha256: str) -> float:
         """When the book was opened last, in seconds since the epoch; 0 if never."""
-        row = self._text(sha256)
-        return row["opened_at"] if row else 0.0
+        opened_at: float = self._text(sha256)["opened_at"]
+        return opened_at
 
     def add_question(self, sha256: str, question: SavedQuestion) -> None:
         """Record a question, or its answer: the time and words of a question identify it."""
@@ -222,10 +218,11 @@ class UserData(Database):
         self.problem = self.notice
         return [book for book in map(book_of, rows) if book is not None]
 
-    def _text(self, sha256: str) -> Row | None:
+    def _text(self, sha256: str) -> Mapping[str, Any]:
+        """The row of a book's text; that of a new one if there is none."""
         with self.reading() as connection:
-            row: Row | None = connection.execute("SELECT * FROM texts WHERE sha256 = ?", (sha256,)).fetchone()
-            return row
+            row = connection.execute("SELECT * FROM texts WHERE sha256 = ?", (sha256,)).fetchone()
+            return row or {"position": 0, "place": "{}", "bound": "{}", "along": "{}", "opened_at": 0.0}
 
     def _set(self, sha256: str, **columns: object) -> None:
         with self.writing() as connection:
@@ -234,7 +231,7 @@ class UserData(Database):
             connection.execute(f"UPDATE texts SET {assignments} WHERE sha256 = ?", (*columns.values(), sha256))
 
 
-def _bound_of(row: Row) -> BoundChoice | None:
+def _bound_of(row: Mapping[str, Any]) -> BoundChoice | None:
     chosen = from_json(row["bound"])
     return decoded(BoundChoice, chosen) if chosen else None
 
