@@ -107,8 +107,7 @@ _REFUSAL = re.compile(
 
 def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
     """The cleaned gist, one line a paragraph, and whether it is still cut off in mid-sentence."""
-    text = without_control_tokens(written)
-    text = _LABEL.sub("", text)
+    text = _LABEL.sub("", without_control_tokens(written))
     for _ in range(3):  # "Sure! Here is the passage: Summary: …"
         text = _OPENING.sub("", text, count=1)
     text = text.strip().strip("*_#`").strip()
@@ -281,7 +280,7 @@ def _without_repetition(text: str) -> str:
     said: list[set[str]] = []
     paragraphs: list[str] = []
     for paragraph in text.split("\n"):
-        kept: list[str] = []
+        kept = ""
         for start, end in sentence_spans(paragraph):
             sentence = " ".join(paragraph[start:end].split())
             words = set(folded_words(sentence))
@@ -290,17 +289,11 @@ def _without_repetition(text: str) -> str:
             if not words or (len(words) >= 4 and again >= 0.8 * len(words)):
                 continue
             said.append(words)
-            kept.append(sentence)
+            needs_space = kept and not UNSPACED_CHARACTER.match(kept[-1]) and kept[-1] not in "。！？」』"
+            kept += f" {sentence}" if needs_space else sentence
         if kept:
-            paragraphs.append(_join_sentences(kept))
+            paragraphs.append(kept)
     return "\n".join(paragraphs)
-
-
-def _join_sentences(sentences: list[str]) -> str:
-    joined = sentences[0]
-    for sentence in sentences[1:]:
-        joined += sentence if UNSPACED_CHARACTER.match(joined[-1]) or joined[-1] in "。！？」』" else f" {sentence}"
-    return joined
 
 
 def _runs(text: str, length: int) -> set[tuple[str, ...]]:

@@ -125,7 +125,8 @@ async def next_page(
     beside_tokens = await extra_task_tokens(engine, focus, "gist", "pagination")
     while True:
         passage = find_passage(book, start, size)
-        prompt = _prompt(book, passage, focus.wording)
+        text = labelled_text(book, passage.start, zip(passage.pauses, passage.numbers, strict=True), passage.end)
+        prompt = (Message("user", prompts.load("pagination", focus.wording).fill(passage=text)),)
         tokens = await engine.measure(prompt)
         needed = tokens + gist_tokens(count_words(book.text[start : passage.end]), tokens) + beside_tokens
         if needed <= engine.info.context_tokens:
@@ -156,11 +157,6 @@ def shorten_size(book: Book, passage: Passage, size: PageSize, needed: int, cont
             "Use a model with a longer context.",
         )
     return PageSize(min(size.min_words, max(1, max_words // 2)), max_words)
-
-
-def _prompt(book: Book, passage: Passage, wording: str) -> Prompt:
-    text = labelled_text(book, passage.start, zip(passage.pauses, passage.numbers, strict=True), passage.end)
-    return (Message("user", prompts.load("pagination", wording).fill(passage=text)),)
 
 
 def labelled_text(book: Book, start: int, labels: Iterable[tuple[int, int]], end: int) -> str:

@@ -80,7 +80,9 @@ class MemoryStore:
     def open(self, book: Book, request: MemoryRequest) -> MemoryWriter:
         """Open or create this memory. Raises StorageError."""
         header = _header(book, request)
-        path = self._path(header)
+        key = "\0".join(str(header[name]) for name in _KEY)
+        file_name = f"{book.sha256[:_BOOK_KEY_LENGTH]}-{hashlib.sha256(key.encode()).hexdigest()[:16]}{_SUFFIX}"
+        path = self.directory / file_name
         _refuse_later_version(path)
         derived = DerivedRecords(path.with_suffix(SUFFIX))
         memory = GistMemory(book, request.size, request.model_name, [], derived, request.mode, request.focus)
@@ -99,11 +101,6 @@ class MemoryStore:
         except StorageError as error:
             file.close()
             return MemoryWriter(memory, None, not_saved_notice(error))
-
-    def _path(self, header: Record) -> Path:
-        key = "\0".join(str(header[name]) for name in _KEY if name in header)
-        name = f"{header['book'][:_BOOK_KEY_LENGTH]}-{hashlib.sha256(key.encode()).hexdigest()[:16]}{_SUFFIX}"
-        return self.directory / name
 
     def reopen(self, book: Book, header: MemoryHeader) -> MemoryWriter | None:
         """Open this memory for its model; None if the prompts have changed since. Raises StorageError."""
