@@ -189,7 +189,7 @@ async def _shorten(engine: Engine, priority: Priority) -> list[GistResult]:
     """Gist passages, two at a time, while time allows."""
     began = time.monotonic()
     gisted: list[GistResult] = []
-    found = passages(_MAX_PASSAGES)
+    found = passages()
     for at in range(0, len(found), 2):
         pair = found[at : at + 2]
         attempts = [await careful_attempts(text, engine, GistFocus(wording=engine.info.wording)) for text in pair]
@@ -200,7 +200,7 @@ async def _shorten(engine: Engine, priority: Priority) -> list[GistResult]:
     return gisted
 
 
-def passages(count: int) -> list[str]:
+def passages() -> list[str]:
     """The first passages of the sample story, each of whole paragraphs."""
     paragraphs = [line for line in story_path().read_text(encoding="utf-8").splitlines() if count_words(line) > 20]
     found: list[str] = []
@@ -210,9 +210,7 @@ def passages(count: int) -> list[str]:
         if sum(map(count_words, current)) >= _PASSAGE_WORDS:
             found.append("\n\n".join(current))
             current = []
-        if len(found) == count:
-            break
-    return found
+    return found[:_MAX_PASSAGES]
 
 
 def _prompt(name: str, wording: str, **values: str) -> Prompt:

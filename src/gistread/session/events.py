@@ -41,11 +41,11 @@ class AskingState(StrEnum):
 
 
 class Obstacle(StrEnum):
-    """Why a question cannot be asked now."""
+    """Why a question cannot be asked now, in words for scripts."""
 
-    NO_MODEL = "no model"
-    NO_READING_MODEL = "no reading model"  # Nothing has been read, and no reading model is chosen
-    NOTHING_READ = "nothing read"  # Nothing has been read, and the model is not reading
+    NO_MODEL = "No model is chosen."
+    NO_READING_MODEL = "Nothing of this book has been read yet, and no model is chosen to read it."
+    NOTHING_READ = "Nothing of this book has been read yet."  # And the model is not reading
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,6 @@ from gistread.store.user_data import UserData
 from gistread.system import free_unused_memory
 from gistread.units import counted
 
-NOT_READY = {
-    Obstacle.NO_MODEL: "No model is chosen.",
-    Obstacle.NO_READING_MODEL: "Nothing of this book has been read yet, and no model is chosen to read it.",
-    Obstacle.NOTHING_READ: "Nothing of this book has been read yet.",
-}
-
 
 class AskOptions(TypedDict, total=False):
     """How a question is asked. Every key is optional."""
@@ -258,7 +252,7 @@ class Questions:
         """Answer this question, yielding the reader's events. Leaving the stream cancels it. Raises GistreadError."""
         self._actor.check_open()
         if obstacle := self.obstacle(question.reader, about_selection=question.passage is not None):
-            raise NotReadyError(NOT_READY[obstacle])
+            raise NotReadyError(obstacle.value)
         self.start(question)
         try:
             async for event in question.stream():
@@ -289,7 +283,7 @@ class Questions:
         while self._queue and not self._queue[0].admitted:
             question, models = self._queue[0], self._reading.models
             if self.obstacle(question.reader, about_selection=question.passage is not None):
-                self._end(question, self._reading.failure or NotReadyError(NOT_READY[Obstacle.NOTHING_READ]))
+                self._end(question, self._reading.failure or NotReadyError(Obstacle.NOTHING_READ.value))
                 continue
             if self._reading.has_pages or not question.needs_memory:
                 question.apart = models.apart

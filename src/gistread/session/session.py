@@ -23,7 +23,7 @@ from gistread.session.artifacts import Artifacts
 from gistread.session.events import Activity, Obstacle, ReadingEvent, ReadingState, SessionEvent
 from gistread.session.machine import UNDER_WAY, Actor, Job, Signal, command, jobs_for
 from gistread.session.models import MakeEngine, ModelPair, engine_maker
-from gistread.session.questions import NOT_READY, Answer, AskOptions, Question, Questions, question_of
+from gistread.session.questions import Answer, AskOptions, Question, Questions, question_of
 from gistread.session.reading import MemoryChoice, Reading
 from gistread.store.user_data import UserData
 
@@ -149,14 +149,14 @@ class Session:
             async for _ in stream:
                 pass
         if self.memory is None:
-            raise NotReadyError(NOT_READY[Obstacle.NOTHING_READ])
+            raise NotReadyError(Obstacle.NOTHING_READ.value)
         return self.memory
 
     async def stream_reading(self) -> AsyncGenerator[ReadingEvent, None]:
         """Read the book to its end, yielding events. Leaving the stream pauses reading. Raises GistreadError."""
         self._actor.check_open()
         if not self.has_model:
-            raise NotReadyError(NOT_READY[Obstacle.NO_MODEL])
+            raise NotReadyError(Obstacle.NO_MODEL.value)
         queue: asyncio.Queue[SessionEvent] = asyncio.Queue()
         self._listeners.append(queue.put_nowait)
         self.resume()
