@@ -105,9 +105,7 @@ class QuestionController:
             context.screen.app.call_later(context.screen.app.run_action, "choose_model")
         elif obstacle:
             context.warn_of(obstacle)
-        if obstacle:
-            return
-        if passage or session.reader == QUICK:
+        elif passage or session.reader == QUICK:
             self._start(session, event.question)
         else:
             context.screen.run_worker(self._start_or_offer(session, event.question), group="cost", exclusive=True)

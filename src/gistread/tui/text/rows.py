@@ -28,14 +28,6 @@ class RowPlace(NamedTuple):
     shift: int = 0  # Rows below the one of `offset`; negative for the empty rows above the text
 
 
-class Landmark(NamedTuple):
-    """A place that can be found again in another document."""
-
-    place: RowPlace
-    offset: int | None  # Offset in the book; None outside the book's text
-    key: Hashable
-
-
 class RowIndex:
     """The rows of `source`, each `width` cells wide. Counted when first needed."""
 
@@ -150,21 +142,16 @@ class RowIndex:
             end += 1
         return start, end
 
-    def landmark(self, place: RowPlace) -> Landmark:
-        block = self.block(place.block)
-        return Landmark(place, None if block.start is None else block.start + place.offset, block.key)
-
-    def recall(self, landmark: Landmark, among: range) -> RowPlace | None:
-        """The landmark's place among these blocks, by its offset in the book or else by its key."""
-        known = landmark.place
-        if landmark.offset is not None:
-            found = self.find_offset(landmark.offset)
+    def recall(self, place: RowPlace, block: Block, among: range) -> RowPlace | None:
+        """A place in `block` of another document, among these blocks: by its offset in the book, or else by its key."""
+        if block.start is not None:
+            found = self.find_offset(block.start + place.offset)
             if found is not None and found.block in among:
-                return found._replace(shift=known.shift)
-        if landmark.key is not None:
-            index = self.find_key(landmark.key)
+                return found._replace(shift=place.shift)
+        if block.key is not None:
+            index = self.find_key(block.key)
             if index is not None and index in among:
-                return known._replace(block=index)
+                return place._replace(block=index)
         return None
 
     def splice(self, at: int, removed: int, blocks: Sequence[Block]) -> None:

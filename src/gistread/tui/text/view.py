@@ -45,9 +45,9 @@ class TextView(ScrollView, inherit_bindings=False):
     def show(self, source: BlockSource, *, keep_position: bool = True) -> None:
         """Show another document. The position is kept by the book's offset at the top, or else by the block's key."""
         keep = keep_position and self._ready and len(self._index) > 0
-        landmark = self._index.landmark(self._anchor) if keep else None
+        shown = self._index.block(self._anchor.block) if keep else None
         self._index = RowIndex(source, self._index.width, self._index.reorder)
-        place = self._index.recall(landmark, range(len(self._index))) if landmark else None
+        place = self._index.recall(self._anchor, shown, range(len(self._index))) if shown else None
         self._anchor = place or _BEGINNING
         if not keep_position:
             self._later = None
@@ -56,19 +56,17 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def splice(self, at: int, removed: int, blocks: Sequence[Block]) -> None:
         """Replace `removed` blocks from index `at` by `blocks`. The top of the view stays where it is."""
-        at = min(max(0, at), len(self._index))
-        removed = min(max(0, removed), len(self._index) - at)
         end = at + removed
         growth = len(blocks) - removed
         selected = self._selected()
         inside = self._ready and self._anchor is not _BEGINNING and at <= self._anchor.block < end
-        landmark = self._index.landmark(self._anchor) if inside else None
+        shown = self._index.block(self._anchor.block) if inside else None
         height = self._index.height
         self._index.splice(at, removed, blocks)
         if not len(self._index) or (end == 0 and growth == len(self._index)):
             self._anchor = _BEGINNING
-        elif landmark is not None:
-            found = self._index.recall(landmark, range(at, at + len(blocks)))
+        elif shown is not None:
+            found = self._index.recall(self._anchor, shown, range(at, at + len(blocks)))
             self._anchor = found or self._anchor._replace(block=min(self._anchor.block, max(0, end + growth - 1)))
         elif self._anchor.block >= end and self._anchor is not _BEGINNING:
             self._anchor = self._anchor._replace(block=self._anchor.block + growth)
