@@ -20,11 +20,11 @@ _LAYOUTS_KEPT = 512
 _COSTLY = 20_000  # characters above which a block's layout is cached even when its rows are only counted
 
 
-class RowPlace(NamedTuple):
-    """A row, identified by its text to find it again at another width."""
+class TextPlace(NamedTuple):
+    """A character of a block, or a row near it, to be found again at another width."""
 
     block: int
-    offset: int  # A character of the block that the row shows
+    offset: int
     shift: int = 0  # Rows below the one of `offset`; negative for the empty rows above the text
 
 
@@ -88,14 +88,14 @@ class RowIndex:
         index = bisect_right(firsts, row) - 1
         return index, row - firsts[index]
 
-    def place_of(self, row: int) -> RowPlace:
+    def place_of(self, row: int) -> TextPlace:
         """Raises IndexError if the document is empty."""
         index, inner = self.locate(row)
         layout = self.layout(index)
         line = layout.line_of(inner)
-        return RowPlace(index, layout.spans[line][0] if line else 0, inner - layout.above - line)
+        return TextPlace(index, layout.spans[line][0] if line else 0, inner - layout.above - line)
 
-    def row_of(self, place: RowPlace) -> int:
+    def row_of(self, place: TextPlace) -> int:
         if not len(self):
             return 0
         index = min(max(0, place.block), len(self) - 1)
@@ -103,7 +103,7 @@ class RowIndex:
         inner = min(max(0, layout.row_of(place.offset) + place.shift), layout.rows - 1)
         return self._rows.firsts[index] + inner
 
-    def find_offset(self, offset: int) -> RowPlace | None:
+    def find_offset(self, offset: int) -> TextPlace | None:
         """Place of the book's character at `offset`, else the nearest before it, else the first; None without text."""
         if self._by_offset is None:
             self._by_offset = sorted(
@@ -113,7 +113,7 @@ class RowIndex:
             return None
         found = max(0, bisect_left(self._by_offset, (offset + 1, -1)) - 1)
         start, index = self._by_offset[found]
-        return RowPlace(index, min(max(0, offset - start), len(self.block(index).text)))
+        return TextPlace(index, min(max(0, offset - start), len(self.block(index).text)))
 
     def find_key(self, key: Hashable) -> int | None:
         if self._by_key is None:
@@ -122,7 +122,7 @@ class RowIndex:
                 self._by_key.setdefault(self.block(index).key, index)
         return self._by_key.get(key)
 
-    def book_offset(self, place: RowPlace) -> int | None:
+    def book_offset(self, place: TextPlace) -> int | None:
         """Offset of the place in the book, or of the book's next text, or of its last end; None without any."""
         offsets = self._rows.offsets
         for index in range(place.block, len(self)):
@@ -142,7 +142,7 @@ class RowIndex:
             end += 1
         return start, end
 
-    def recall(self, place: RowPlace, block: Block, among: range) -> RowPlace | None:
+    def recall(self, place: TextPlace, block: Block, among: range) -> TextPlace | None:
         """A place in `block` of another document, among these blocks: by its offset in the book, or else by its key."""
         if block.start is not None:
             found = self.find_offset(block.start + place.offset)

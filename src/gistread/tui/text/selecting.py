@@ -1,36 +1,27 @@
 """Selections as ranges of the blocks' text, without margins, labels and line breaks, and what is under the mouse."""
 
-from typing import NamedTuple
-
 from textual.geometry import Offset
 from textual.selection import Selection
 from textual.widget import Widget
 
 from gistread.tui.text.cells import cell_len
-from gistread.tui.text.rows import RowIndex
+from gistread.tui.text.rows import RowIndex, TextPlace
 from gistread.tui.text.typesetting import offset_at, set_row
 from gistread.words import HYPHENATED
 
 
-class Point(NamedTuple):
-    """A place between two characters of a block's text."""
-
-    block: int
-    offset: int
-
-
-def point_at(index: RowIndex, row: int, character: int) -> Point:
+def point_at(index: RowIndex, row: int, character: int) -> TextPlace:
     """The point at a character of a row's text; in a row without text, the nearest point of its block."""
     block, inner = index.locate(row)
     layout = index.layout(block)
     span = layout.span(inner)
     if span is None:
-        return Point(block, 0 if inner < layout.above else len(layout.shown))
+        return TextPlace(block, 0 if inner < layout.above else len(layout.shown))
     start, end = span
-    return Point(block, min(start + max(0, character), end))
+    return TextPlace(block, min(start + max(0, character), end))
 
 
-def offset_of(index: RowIndex, point: Point) -> Offset:
+def offset_of(index: RowIndex, point: TextPlace) -> Offset:
     """The point in Textual's form: (character of the row's text, row)."""
     layout = index.layout(point.block)
     inner = layout.row_of(point.offset)
@@ -38,13 +29,15 @@ def offset_of(index: RowIndex, point: Point) -> Offset:
     return Offset(min(point.offset, end) - start, index.first_row(point.block) + inner)
 
 
-def selected_between(index: RowIndex, selection: Selection, top: int, bottom: int) -> tuple[Point, Point] | None:
+def selected_between(
+    index: RowIndex, selection: Selection, top: int, bottom: int
+) -> tuple[TextPlace, TextPlace] | None:
     """First and last point of a selection. If it continues in another widget, it ends at row `top` or `bottom`."""
     if not len(index):
         return None
     start, end = selection
     if start is None and end is None:
-        return Point(0, 0), Point(len(index) - 1, len(index.block(len(index) - 1).text))
+        return TextPlace(0, 0), TextPlace(len(index) - 1, len(index.block(len(index) - 1).text))
     first = point_at(index, top, 0) if start is None else point_at(index, start.y, start.x)
     if end is None:
         last = point_at(index, bottom, len(index.block(index.locate(bottom)[0]).text))
@@ -53,7 +46,7 @@ def selected_between(index: RowIndex, selection: Selection, top: int, bottom: in
     return (first, last) if first < last else None
 
 
-def part_of(block: int, ends: tuple[Point, Point]) -> tuple[int, int] | None:
+def part_of(block: int, ends: tuple[TextPlace, TextPlace]) -> tuple[int, int] | None:
     first, last = ends
     if not first.block <= block <= last.block:
         return None
@@ -62,7 +55,7 @@ def part_of(block: int, ends: tuple[Point, Point]) -> tuple[int, int] | None:
     return start, end
 
 
-def text_between(index: RowIndex, first: Point, last: Point) -> str:
+def text_between(index: RowIndex, first: TextPlace, last: TextPlace) -> str:
     pieces: list[str] = []
     for number in range(first.block, last.block + 1):
         block = index.block(number)
@@ -81,7 +74,7 @@ def word_around(text: str, offset: int) -> tuple[int, int]:
     return offset, min(offset + 1, len(text))
 
 
-def select(widget: Widget, index: RowIndex, first: Point, last: Point) -> None:
+def select(widget: Widget, index: RowIndex, first: TextPlace, last: TextPlace) -> None:
     """Select this range of a widget's text, keeping selections in other widgets."""
     ends = Selection(offset_of(index, first), offset_of(index, last))
     widget.screen.selections = {**widget.screen.selections, widget: ends}

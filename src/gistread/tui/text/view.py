@@ -11,10 +11,10 @@ from textual.strip import Strip
 
 from gistread.tui.text import selecting
 from gistread.tui.text.document import Block, BlockSource, OffsetChanged
-from gistread.tui.text.rows import RowIndex, RowPlace
+from gistread.tui.text.rows import RowIndex, TextPlace
 from gistread.units import ranges
 
-_BEGINNING = RowPlace(0, 0, -(1 << 30))
+_BEGINNING = TextPlace(0, 0, -(1 << 30))
 _STRIPS_KEPT = 1024
 
 
@@ -137,7 +137,7 @@ class TextView(ScrollView, inherit_bindings=False):
         if start is None:
             return None
         below = self.scroll_offset.y + self.size.height
-        after = RowPlace(len(self._index), 0) if below >= self._index.height else self._index.place_of(below)
+        after = TextPlace(len(self._index), 0) if below >= self._index.height else self._index.place_of(below)
         return start, max(start, self._index.book_offset(after) or start)
 
     def scroll_to_offset(self, offset: int, *, top: float = 0.0) -> None:
@@ -339,7 +339,7 @@ class TextView(ScrollView, inherit_bindings=False):
         selected = self._selected()
         if selected is None:
             return None
-        start, end = (self._index.book_offset(RowPlace(*point)) for point in selected)
+        start, end = map(self._index.book_offset, selected)
         return (start, end) if start is not None and end is not None and start < end else None
 
     def select_range(self, start: int, end: int) -> None:
@@ -347,9 +347,9 @@ class TextView(ScrollView, inherit_bindings=False):
         if start >= end or first is None or last is None:
             selecting.drop(self)
         else:
-            selecting.select(self, self._index, selecting.Point(*first[:2]), selecting.Point(*last[:2]))
+            selecting.select(self, self._index, first, last)
 
-    def _selected(self) -> tuple[selecting.Point, selecting.Point] | None:
+    def _selected(self) -> tuple[TextPlace, TextPlace] | None:
         if not self._ready or not self.is_attached or (selection := self.text_selection) is None:
             return None
         return selecting.selected_between(self._index, selection, *self.rows_in_view)

@@ -17,6 +17,7 @@ from gistread.tui.text.cells import cell_len, clean
 from gistread.tui.text.document import Block, BlockSource, Clicked, Mark, MarkIndex, Span
 from gistread.tui.text.layout import Layout
 from gistread.tui.text.paint import TextStyles, before_text, located, paint_row
+from gistread.tui.text.rows import TextPlace
 from gistread.tui.text.selecting import character_at
 from gistread.tui.text.view import TextView
 
@@ -259,7 +260,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         elif offset is not None:
             whole = 0, len(block.text)
             start, end = selecting.word_around(block.text, offset) if event.chain == 2 else whole
-            selecting.select(self, self._index, selecting.Point(index, start), selecting.Point(index, end))
+            selecting.select(self, self._index, TextPlace(index, start), TextPlace(index, end))
 
     def _report(self, block: Block, offset: int | None) -> None:
         link = None
