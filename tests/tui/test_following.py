@@ -171,7 +171,8 @@ async def test_a_long_answer_is_followed_only_at_its_end(
         await pilot.press("g")
         await until(pilot, lambda: "Note number 1." in text_of(app))
         reader.say(*_notes(41, 60))
-        await until(pilot, lambda: "Note number 60." in screen.answers_pane._blocks[-3].text)
+        pane = screen.answers_pane
+        await until(pilot, lambda: "Note number 60." in pane.block(len(pane._index) - 3).text)
         await pilot.pause(0.2)
         assert "Note number 1." in text_of(app)
         await pilot.press("G")

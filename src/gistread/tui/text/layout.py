@@ -149,10 +149,8 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
     width = max(1, width)
     narrow = is_narrow(block.text)
     shown = block.text if narrow else clean(block.text)
-    rail = cell_len(block.rail) if block.rail else 0
-    left = rail + block.indent
-    if left:
-        left = max(0, min(left, width - min(width, _LEAST_TEXT)))
+    rail = cell_len(block.rail)
+    left = min(rail + block.indent, max(0, width - _LEAST_TEXT))
     room = text_cells(block, width, left)
     first = block.first_indent
     if block.hanging:

@@ -86,8 +86,9 @@ class TextView(ScrollView, inherit_bindings=False):
                 first, last = (p._replace(block=p.block + growth) if p.block >= end else p for p in selected)
                 selecting.select(self, self._index, first, last)
 
-    def replace_blocks(self, at: int, old: Sequence[Block], new: Sequence[Block]) -> None:
-        """Replace the blocks `old` from index `at` by `new`; only what differs between both is laid out."""
+    def replace_from(self, at: int, new: Sequence[Block]) -> None:
+        """Replace all blocks from index `at`; only what differs is laid out."""
+        old = [self._index.block(number) for number in range(at, len(self._index))]
         if len(old) == len(new):
             differing = (number for number, (one, other) in enumerate(zip(old, new, strict=True)) if one != other)
             for start, end in ranges(differing):

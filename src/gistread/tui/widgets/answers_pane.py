@@ -31,7 +31,6 @@ class AnswersPane(LongText):
         super().__init__(_EMPTY, id=id, side_margin=0, cursor=True)
         self.exchanges: list[Exchange] = []
         self.places = Places()  # names places of the book; replaced when the memory changes
-        self._blocks: list[Block] = []
         self._targets: dict[Hashable, AnswerTarget] = {}
         self._last_start = 0
         self._drawn_width = 0
@@ -79,7 +78,8 @@ class AnswersPane(LongText):
     @property
     def last_rows(self) -> int:
         """Rows of the last exchange."""
-        return self._index.height - self._index.first_row(self._last_start) if self._blocks else 0
+        is_drawn = self._index.find_key(("question", 0)) is not None
+        return self._index.height - self._index.first_row(self._last_start) if is_drawn else 0
 
     @property
     def shown_places(self) -> tuple[tuple[int, int], ...]:
@@ -108,21 +108,20 @@ class AnswersPane(LongText):
 
     def _draw_all(self) -> None:
         self._drawn_width = self.size.width
-        self._blocks, self._targets = [], {}
+        blocks, self._targets = list[Block](), {}
         for number, exchange in enumerate(self.exchanges):
-            self._last_start = len(self._blocks)
+            self._last_start = len(blocks)
             drawn = exchange_blocks(exchange, number, self.places, self.size.width)
-            self._blocks += drawn.blocks
+            blocks += drawn.blocks
             self._targets |= drawn.targets
-        self.show(self._blocks or _EMPTY)
+        self.show(blocks or _EMPTY)
 
     def _set_last(self, exchange: Exchange) -> None:
         following = self._following
         self.exchanges[-1] = exchange
         drawn = exchange_blocks(exchange, len(self.exchanges) - 1, self.places, self.size.width)
         self._targets |= drawn.targets
-        before, self._blocks[self._last_start :] = self._blocks[self._last_start :], drawn.blocks
-        self.replace_blocks(self._last_start, before, drawn.blocks)
+        self.replace_from(self._last_start, drawn.blocks)
         if following:
             self._scroll_to_newest()
 

@@ -34,7 +34,6 @@ class MemoryPane(LongText):
         self.memory: GistMemory | None = None
         self._pages = 0  # Pages of the memory when it was last drawn
         self.view = memory_blocks.View()
-        self._blocks: list[Block] = []
         self._made: dict[int, tuple[object, list[Block]]] = {}  # Of each page: what its blocks show, and they
         self.begins = 0  # Offset at which the front matter ends
         self._ahead_here: int | None = None  # Start of the page read ahead at the place of the user
@@ -51,8 +50,7 @@ class MemoryPane(LongText):
             self.view, opened={}, pinned=pinned, refused=set(), unread_at=None, begun=None, draft="", ahead=()
         )
         self.cursor = memory is not None
-        self._blocks = self._all_blocks()
-        self.show(self._blocks, keep_position=False)
+        self.show(self._all_blocks(), keep_position=False)
         if self.view.here is not None and self.set_cursor(("page", self.view.here), scroll=False):
             self.scroll_to_key(("page", self.view.here), top=0.3)
 
@@ -180,8 +178,7 @@ class MemoryPane(LongText):
 
     def _update(self) -> None:
         """Draw what has changed."""
-        old, self._blocks = self._blocks, self._all_blocks()
-        self.replace_blocks(0, old, self._blocks)
+        self.replace_from(0, self._all_blocks())
 
     def _all_blocks(self) -> list[Block]:
         memory, view = self.memory, self.view
