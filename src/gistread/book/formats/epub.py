@@ -19,7 +19,7 @@ from gistread.book.formats.elements.inline_elements import (
     merge_sheets,
     read_sheet,
 )
-from gistread.book.formats.elements.linking import DocumentAnchor, assemble, resolve_links
+from gistread.book.formats.elements.linking import assemble, resolve_links
 from gistread.book.formats.elements.markup import Tree, is_too_dense, parse
 from gistread.book.formats.elements.xhtml import XhtmlDocument, in_head, read_document
 from gistread.book.formats.epub_package import (
@@ -94,11 +94,11 @@ def read_epub(archive: Archive, name: str) -> Book:
     has_words = any(document.has_words for document in documents.values())
     documents = _mark_other_languages(documents, package.language)
 
-    def place(path: str, href: str) -> DocumentAnchor | None:
+    def place(path: str, href: str) -> tuple[str, str] | None:
         target, fragment = resolve_reference(href, posixpath.dirname(path))
         if not target and not fragment:
             return None
-        return DocumentAnchor(archive.find(target) or target if target else path, fragment)
+        return archive.find(target) or target if target else path, fragment
 
     def picture(path: str, source: str) -> str:
         target, _ = resolve_reference(source, posixpath.dirname(path))

@@ -12,17 +12,8 @@ from gistread.book.formats.elements.xhtml import XhtmlDocument
 from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind
 
-
-@dataclass(frozen=True, slots=True)
-class DocumentAnchor:
-    """A position in one of the documents, which may not exist."""
-
-    path: str
-    fragment: str = ""
-
-
-# Resolves an `href` in a document; None if it leads out of the book.
-Locate = Callable[[str, str], DocumentAnchor | None]
+# Path and fragment of an `href` in a document, which may not exist; None if it leads out of the book.
+Locate = Callable[[str, str], tuple[str, str] | None]
 FindPicture = Callable[[str, str], str]  # Resolves a picture's source in a document
 
 
@@ -61,10 +52,10 @@ def resolve_links(
     return _Linker(documents, locate, find).run()
 
 
-def anchor_in_document(path: str, href: str) -> DocumentAnchor | None:
+def anchor_in_document(path: str, href: str) -> tuple[str, str] | None:
     """`Locate` for a single document: "#here" is inside, even if the link names the file."""
     page, separator, fragment = href.partition("#")
-    return DocumentAnchor(path, unquote(fragment)) if separator and unquote(page) in ("", path) else None
+    return (path, unquote(fragment)) if separator and unquote(page) in ("", path) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,22 +123,22 @@ class _Linker:
             if place is None:
                 continue
             key = (path, index, mark)
-            target = self._target(path, place)
+            target = self._target(path, *place)
             if target is None:
                 self._dead.add(key)
                 continue
-            link = _Link(path, index, mark, text[start:end].strip(), text, start, end, target, place.fragment)
+            link = _Link(path, index, mark, text[start:end].strip(), text, start, end, target, place[1])
             self._links[key] = link
             self._by_piece.setdefault((path, index), []).append(link)
 
-    def _target(self, path: str, place: DocumentAnchor) -> ParagraphRange | None:
-        document = self.documents.get(place.path)
+    def _target(self, path: str, target: str, fragment: str) -> ParagraphRange | None:
+        document = self.documents.get(target)
         if document is None:
             return None
-        if place.fragment in document.anchors:
-            return ParagraphRange(place.path, document.anchors[place.fragment])
+        if fragment in document.anchors:
+            return ParagraphRange(target, document.anchors[fragment])
         # A missing anchor in another file means the file's start; in the same file, a browser stays in place.
-        return ParagraphRange(place.path, 0) if place.path != path or place.fragment.lower() in ("", "top") else None
+        return ParagraphRange(target, 0) if target != path or fragment.lower() in ("", "top") else None
 
     def _range(self, link: _Link, starts: set[tuple[str, int]]) -> ParagraphRange | None:
         """The note that a link may lead to: the declared note, the element with the id, or one paragraph."""
