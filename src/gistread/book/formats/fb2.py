@@ -156,7 +156,7 @@ class _Translator:
         if title:
             if not section.get("id"):
                 section.set("id", f"section {len(self.sections)}")
-            self.sections.append(Section(section.get("id") or "", title, level))
+            self.sections.append((section.get("id") or "", title, level))
 
     def _children(self, element: etree._Element, depth: int) -> None:
         for child in element:

@@ -34,13 +34,6 @@ class Relation:
     external: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NoteReference:
-    kind: str
-    number: str
-    label: str  # The number or sign in the text
-
-
 @dataclass(slots=True)
 class _Field:
     instruction: str = ""
@@ -53,7 +46,8 @@ class _Field:
 class RunState:
     styles: Styles
     relations: Mapping[str, Relation]
-    references: list[NoteReference] = field(default_factory=list)
+    # Of notes: kind, id, and the number or sign in the text.
+    references: list[tuple[str, str, str]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)  # Notes so far, by kind
     characters: Counter[str] = field(default_factory=Counter)  # By language
     places: list[str] = field(default_factory=list)  # Bookmarks before the next paragraph
@@ -195,7 +189,7 @@ class RunWriter:
             link, kind, number = self._custom_reference
             self._custom_reference = None
             link.text = text
-            self.state.references.append(NoteReference(kind, number, text.strip()))
+            self.state.references.append((kind, number, text.strip()))
             return
         key = [("span", {"class": "small-caps"})] if look.get("smallcaps") else []
         if language := self._language(text, look):
@@ -227,7 +221,7 @@ class RunWriter:
             return
         self.state.counts[kind] += 1
         link.text = format_number(self.state.counts[kind], "i" if kind == "endnote" else "1")
-        self.state.references.append(NoteReference(kind, number, link.text))
+        self.state.references.append((kind, number, link.text))
 
     def _picture(self, element: etree._Element) -> None:
         named = (each.get(key) for each in _drawn(element, "docpr") for key in ("descr", "title"))

@@ -157,18 +157,17 @@ class BodyWriter:
     def write_notes(self, notes: dict[tuple[str, str | None], tuple[etree._Element, Mapping[str, Relation]]]) -> None:
         """Append the notes, by kind and id, in order of reference, each with the relations of its part."""
         outer = self.target
-        for reference in self.state.references:  # A note may refer to another one, which follows it
-            note = notes.pop((reference.kind, reference.number), None)
+        for kind, number, label in self.state.references:  # A note may refer to another one, which follows it
+            note = notes.pop((kind, number), None)
             if note is None:
                 continue
-            self.target = etree.SubElement(outer, "aside", id=f"{reference.kind} {reference.number}")
+            self.target = etree.SubElement(outer, "aside", id=f"{kind} {number}")
             self.target.set(EPUB_TYPE, "footnote")
             self.state.relations = note[1]
             self.write(note[0])
-            label = reference.label if reference.label[-1:] in ")*†‡§]" else f"{reference.label}."
             first = next(self.target.iter("p", "li"), None)
             if first is not None:
-                _prefix(first, label)
+                _prefix(first, label if label[-1:] in ")*†‡§]" else f"{label}.")
         self.target = outer
 
 

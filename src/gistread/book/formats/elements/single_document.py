@@ -142,14 +142,8 @@ def _title(group: list[HeadingParagraph]) -> str:
     return text if len(text) <= _LONGEST_TITLE else parts[0][:_LONGEST_TITLE]
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A chapter named by the format, which starts at the id `anchor`."""
-
-    anchor: str
-    title: str
-    level: int
-
+# A chapter named by the format: the id where it starts, its title and its level.
+Section = tuple[str, str, int]
 
 _NOTES = "Notes"
 
@@ -211,7 +205,7 @@ def _chapters(
     paragraphs = document.paragraphs
     if sections:
         anchors = document.anchors
-        return [ChapterStart(anchors[one.anchor], one.title, one.level) for one in sections if one.anchor in anchors]
+        return [ChapterStart(anchors[start], name, level) for start, name, level in sections if start in anchors]
     headings = [
         HeadingParagraph(index, paragraph.words, paragraph.level)
         for index, paragraph in enumerate(paragraphs)
