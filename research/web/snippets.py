@@ -6,7 +6,7 @@ from itertools import groupby
 
 from lxml import etree
 
-from gistread.book.formats.elements.markup import first_named, local_name, parse_page, plain_text
+from gistread.book.formats.elements.markup import elements_named, local_name, parse_page, plain_text
 from gistread.book.formats.elements.semantics import BLOCKS
 from gistread.book.formats.encoding import decode_declared
 from gistread.errors import BookError
@@ -47,7 +47,7 @@ def read_page(data: bytes, name: str, depth: int = DEPTH) -> WebPage:
         )
     groups = _merge_small(list(_cut(_Writer(found).lines_of(root), depth)))
     return WebPage(
-        title=plain_text(first_named(root, "title")),
+        title=plain_text(next(elements_named(root, "title"), None)),
         elements=tuple(one.element for one in found.values()),
         snippets=tuple(
             Snippet(

@@ -13,14 +13,7 @@ from lxml import etree
 
 from gistread.book.builder import Metadata
 from gistread.book.formats.elements.inline_elements import language_of
-from gistread.book.formats.elements.markup import (
-    elements_named,
-    first_named,
-    local_name,
-    parse_page,
-    parse_xhtml,
-    plain_text,
-)
+from gistread.book.formats.elements.markup import elements_named, local_name, parse_page, parse_xhtml, plain_text
 from gistread.book.formats.elements.semantics import EPUB_TYPE, classes_of
 from gistread.book.formats.elements.single_document import book_from_tree
 from gistread.book.formats.encoding import Decoded, codec_of, decode_declared, encoding_notices
@@ -66,7 +59,7 @@ def _read_page(decoded: Decoded, name: str) -> Book:
     # Some pages name their author by a link or a handle.
     values = (v for v in _first_present(meta, _AUTHORS) if not v.startswith(("http:", "https:", "@")) and len(v) <= 120)
     authors = (name for value in values for name in _names(value))
-    declared = (language_of(element) for element in (root, first_named(root, "body")) if element is not None)
+    declared = map(language_of, (root, *islice(elements_named(root, "body"), 1)))
     metadata = Metadata(
         title=framed.title or _title(root, meta),
         authors=tuple(dict.fromkeys(framed.authors or authors)),
@@ -115,8 +108,7 @@ def read_mhtml(data: bytes, name: str) -> Book:
     """The page in the web archive `data`; `name` is used in messages. Raises BookError."""
     parts = islice(email.message_from_bytes(data, policy=email.policy.compat32).walk(), _MOST_PARTS)
     # The first HTML part is the page; parts of frames follow it.
-    pages = (part for part in parts if part.get_content_type() in ("text/html", "application/xhtml+xml"))
-    page = next(pages, None)
+    page = next((part for part in parts if part.get_content_type() in ("text/html", "application/xhtml+xml")), None)
     decoded = _decoded(page) if page is not None else None
     if decoded is None:
         raise BookError(f"{name} is a saved page (MHTML) with no page of HTML in it.", "Save the page again, as HTML.")

@@ -153,12 +153,8 @@ def _without_namespace(tag: str) -> str:
     return tag.rpartition("}")[2].lower()
 
 
-def elements_named(root: etree._Element | None, name: str) -> Iterator[etree._Element]:
-    return (element for element in (() if root is None else root.iter()) if local_name(element) == name)
-
-
-def first_named(root: etree._Element | None, name: str) -> etree._Element | None:
-    return next(elements_named(root, name), None)
+def elements_named(root: etree._Element, name: str) -> Iterator[etree._Element]:
+    return (element for element in root.iter() if local_name(element) == name)
 
 
 def plain_text(element: etree._Element | None) -> str:
