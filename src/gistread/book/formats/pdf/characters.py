@@ -156,7 +156,8 @@ def right_to_left_line(page: PageCharacters, line: re.Match[str], size: float, t
     # The letters of one ligature share a position; PDFium lists them backwards.
     indices = [index for index in range(line.end() - 1, line.start() - 1, -1) if page.characters[index].isprintable()]
     letters = [_Letter(page.characters[index], *page.advance(index, turn)) for index in indices]
-    bases = sorted(each for each in letters if not each.text.isspace() and not combining(each.text))
+    bases = [each for each in letters if not each.text.isspace() and not combining(each.text)]
+    bases.sort(key=lambda base: -base.middle)
     if not bases:
         return None
     for mark in letters:
@@ -184,9 +185,6 @@ class _Letter:
     @property
     def middle(self) -> float:
         return (self.left + self.right) / 2
-
-    def __lt__(self, other: "_Letter") -> bool:
-        return self.middle > other.middle
 
 
 def vertical_line(page: PageCharacters, line: re.Match[str]) -> WholeLine | None:

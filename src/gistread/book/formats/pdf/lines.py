@@ -232,19 +232,16 @@ def _gutter(segments: list[Segment], known: float | None) -> float | None:
         return known if left and right and between <= 0.5 * len(segments) else None
     if width < 2 * 90.0:
         return None
-    best: tuple[int, float] | None = None
+    fewest, low, high = len(segments) + 1, start, start
     x = start + width * 0.25
     while x < start + width * 0.75:
         # Segments that end before x or start after it do not cross it.
         crossing = len(segments) - bisect_left(rights, x) - (len(lefts) - bisect_left(lefts, x))
-        if best is None or crossing < best[0]:
-            best = crossing, x
-            low = high = x
-        elif crossing == best[0] and x - high < 3:
+        if crossing < fewest:
+            fewest, low, high = crossing, x, x
+        elif crossing == fewest and x - high < 3:
             high = x
         x += 2
-    if best is None:
-        return None
     x = (low + high) / 2
     ordered = sorted(segments, key=lambda one: (one.left >= x, -round(one.baseline), one.left))
     grouped = groupby(ordered, key=lambda one: (one.left >= x, round(one.baseline)))
@@ -252,7 +249,7 @@ def _gutter(segments: list[Segment], known: float | None) -> float | None:
     rows = [(row[0][0], max(right for _, right in row)) for row in spans]
     left_wide = sum(right <= x and right - left > _WIDE_SHARE * (x - start) for left, right in rows)
     right_wide = sum(left >= x and right - left > _WIDE_SHARE * (end - x) for left, right in rows)
-    if min(left_wide, right_wide) < 4 or best[0] > (left_wide + right_wide):
+    if min(left_wide, right_wide) < 4 or fewest > (left_wide + right_wide):
         return None
     return x
 

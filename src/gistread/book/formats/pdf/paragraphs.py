@@ -146,9 +146,7 @@ def _begins_block(
         return True
     if gap > 1.28 * layout.leading(line.size) + 0.5 and gap > 1.1 * line.size:
         return True
-    if _is_bold(above) != _is_bold(line):
-        return True
-    if _is_code(line, layout) != _is_code(above, layout):
+    if _is_bold(above) != _is_bold(line) or _is_code(line, layout) != _is_code(above, layout):
         return True
     if above.text.endswith(HYPHEN):
         return False
