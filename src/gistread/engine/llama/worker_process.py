@@ -99,8 +99,6 @@ class WorkerProcess:
 
     async def load(self, message: messages.Load) -> Loaded:
         """Load a model; once in a worker's life. Raises EngineError; LostWhileLoadingError when the worker is lost."""
-        if self._process.returncode is not None:
-            raise await self._lost_while_loading(self._process.returncode)
         self._loaded = asyncio.get_running_loop().create_future()
         try:
             self.send(message)
@@ -114,8 +112,6 @@ class WorkerProcess:
         with contextlib.suppress(asyncio.CancelledError):
             await self._listener
         self._outgoing.close()
-        if self._process.returncode is not None:
-            return
         await self._wait()
 
     async def _listen(self) -> None:

@@ -50,8 +50,6 @@ class PrefixTree:
         return best
 
     def extend(self, sequence: int, tokens: Sequence[int]) -> None:
-        if not tokens:
-            return
         leaf = self._leaves.get(sequence, self._root)
         if leaf.holders == {sequence}:
             leaf.tokens.extend(tokens)
@@ -62,7 +60,7 @@ class PrefixTree:
         self.cells += len(tokens)
 
     def share(self, source: int, target: int, length: int) -> None:
-        """Let the empty sequence `target` share the first `length` tokens of `source`."""
+        """Let the empty sequence `target` share the first `length` tokens of `source`, at least one."""
         assert not self.length(target)
         at = 0
         for node in self._path(source):
@@ -73,8 +71,7 @@ class PrefixTree:
             node.holders.add(target)
             self._leaves[target] = node
             at += len(node.tokens)
-        if at:
-            self._lengths[target] = at
+        self._lengths[target] = length
 
     def cut(self, sequence: int, length: int) -> None:
         at = self.length(sequence)
