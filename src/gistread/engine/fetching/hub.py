@@ -84,15 +84,10 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
-    name: str
-    licence: str
-    files: dict[str, RemoteFile]  # Every model by its path in the repository, in order
-
-
-async def read_repository(client: "httpx2.AsyncClient", network: Network, address: HubAddress) -> Repository:
-    """Ask the hub for a repository. Raises FetchError, httpx2.TransportError."""
+async def read_repository(
+    client: "httpx2.AsyncClient", network: Network, address: HubAddress
+) -> tuple[dict[str, RemoteFile], str]:
+    """The models of a repository by path, in order, and its licence. Raises FetchError, httpx2.TransportError."""
     revision = quote(address.revision, safe="")
     url = f"{network.endpoint}/api/models/{address.repository}/revision/{revision}?blobs=true"
     async with open_response(client, network, url, {"Accept": "application/json"}) as response:
@@ -122,12 +117,13 @@ async def read_repository(client: "httpx2.AsyncClient", network: Network, addres
         match one.get("lfs"):
             case {"size": int(size), "sha256": str(sha256)} if size > 0 and _SHA256.fullmatch(sha256):
                 files[path] = RemoteFile(url, name, size, sha256, address.repository)
-    return Repository(address.repository, _licence(document), files)
+    return files, _licence(document)
 
 
-def select_model(repository: Repository, wanted: str) -> RemoteFile:
-    """The model with this path, name or quantization; by default the only one. Raises FetchError."""
-    models, name = repository.files, plain_name(wanted).casefold()
+def select_model(models: dict[str, RemoteFile], address: HubAddress) -> RemoteFile:
+    """The model with the path, name or quantization of the address; by default the only one. Raises FetchError."""
+    repository, wanted = address.repository, address.file
+    name = plain_name(wanted).casefold()
     # With or without its folder; a quantization as a whole word: `Q4_K` is not `Q4_K_M`.
     exact = [file for path, file in models.items() if f"/{plain_name(path)}".casefold().endswith(f"/{name}")]
     word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(wanted)}(?![A-Za-z0-9_])", re.IGNORECASE)
@@ -138,11 +134,11 @@ def select_model(repository: Repository, wanted: str) -> RemoteFile:
     shown = format_list([file.name for file in found or models.values()], 12)
     if not models:
         raise FetchError(
-            f"{repository.name} has no GGUF model in one file.", "Look for a repository whose name ends in -GGUF."
+            f"{repository} has no GGUF model in one file.", "Look for a repository whose name ends in -GGUF."
         )
     if not found:
-        raise FetchError(f"{repository.name} has no {wanted} in one file.", f"It has: {shown}.")
-    raise FetchError(f"{repository.name} has several models.", f"Name one: hf:{repository.name}:FILE, of {shown}.")
+        raise FetchError(f"{repository} has no {wanted} in one file.", f"It has: {shown}.")
+    raise FetchError(f"{repository} has several models.", f"Name one: hf:{repository}:FILE, of {shown}.")
 
 
 def _licence(document: Any) -> str:

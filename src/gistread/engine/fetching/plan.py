@@ -62,12 +62,12 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
 
     try:
         async with new_client(network) as client:
-            repository = await read_repository(client, network, address)
+            models, licence = await read_repository(client, network, address)
     except httpx2.TransportError as error:
         hint = "Check the network, HTTPS_PROXY and HF_ENDPOINT."
         raise FetchError(f"No response: {describe(error, network)}.", hint) from None
-    file = select_model(repository, address.file)
-    return _plan(spec, plain_name(file.name), file, network, repository.licence, "hub")
+    file = select_model(models, address)
+    return _plan(spec, plain_name(file.name), file, network, licence, "hub")
 
 
 def _plan(
