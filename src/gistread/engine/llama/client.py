@@ -272,9 +272,8 @@ class LlamaEngine(Observable, Engine):
             return
         self._worker = None
         self._lost = reason
-        self._fail(
-            EngineError(f"The model's process ended twice on the same request ({reason}).", _SEE_LOG), _MAX_ATTEMPTS
-        )
+        error = EngineError(f"The model's process ended twice on the same request ({reason}).", _SEE_LOG)
+        self._fail(error, _MAX_ATTEMPTS)
         if self._pending:
             self._start.begin()
         else:

@@ -34,8 +34,7 @@ def lacks_kernels(header: GgufHeader) -> bool:
 
 
 def needs_copy(header: GgufHeader) -> bool:
-    is_small = header.parameters * _BYTES_PER_WEIGHT <= _MOST_BYTES
-    return lacks_kernels(header) and is_small
+    return lacks_kernels(header) and header.parameters * _BYTES_PER_WEIGHT <= _MOST_BYTES
 
 
 def copy_path(header: GgufHeader, folder: Path) -> Path:

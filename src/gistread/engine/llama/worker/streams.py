@@ -8,7 +8,6 @@ adjacent.
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
 from gistread.engine.llama.worker.prefix_tree import common_prefix
@@ -21,15 +20,6 @@ _LEAST_MOVED = 64  # Tokens; fewer may be equal by chance
 _PROMPT_STREAMS = 2  # Streams for choices, the last ones; gists copy their prompts
 _LEAST_IDLE = _PROMPT_STREAMS + 1  # With fewer, a gist would overwrite a prompt that another gist needs
 _TOKEN_BYTES = array("i").itemsize
-
-
-@dataclass(frozen=True, slots=True)
-class _ReusablePrefix:
-    """Prefix of a request found in a stream, once `dropped` tokens of the stream at `start` are removed."""
-
-    length: int
-    start: int = 0
-    dropped: int = 0
 
 
 class Streams(SequencePool):
@@ -47,23 +37,23 @@ class Streams(SequencePool):
         if len(idle) <= _LEAST_IDLE:
             return False
         tokens = request.tokens[:-1]  # The last token is always evaluated, for its logits
-        found, source = max(
-            ((self._find(held, tokens, request), stream) for stream, held in enumerate(self._tokens)),
-            key=lambda one: one[0].length,
+        (length, start, dropped), source = max(
+            ((_reusable(held, tokens, request), stream) for stream, held in enumerate(self._tokens)),
+            key=lambda one: one[0][0],
         )
         decodes = isinstance(request.sampler, FreeSampler)
-        if found.length < _LEAST_REUSED:
+        if length < _LEAST_REUSED:
             target = self._free(idle, decodes=decodes)
             self._cut(target, 0)
-        elif source in idle and not decodes and found.length == len(self._tokens[source]):
+        elif source in idle and not decodes and length == len(self._tokens[source]):
             target = source  # An interrupted request resumes
         else:  # Another request may still need the source
             target = self._free([stream for stream in idle if stream != source], decodes=decodes)
             self._copy(source, target)
-            self._cut(target, found.length + found.dropped)
-            if found.dropped:
-                self.context.remove(target, found.start, found.dropped)
-                del self._tokens[target][found.start : found.start + found.dropped]
+            self._cut(target, length + dropped)
+            if dropped:
+                self.context.remove(target, start, dropped)
+                del self._tokens[target][start : start + dropped]
         request.sequence = target
         request.reused = max(request.reused, min(len(self._tokens[target]), len(request.prompt)))
         self._running[target] = request
@@ -98,18 +88,6 @@ class Streams(SequencePool):
         """The first idle stream to decode in; otherwise one of the last, in turn."""
         return idle[0] if decodes else min(idle[-_PROMPT_STREAMS:], key=self._used_at.__getitem__)
 
-    @staticmethod
-    def _find(held: list[int], tokens: list[int], request: ScheduledRequest) -> _ReusablePrefix:
-        start = common_prefix(held, tokens)
-        sought = tokens[start : start + _LEAST_MOVED]
-        if not start or not request.allow_kv_shift or len(sought) < _LEAST_MOVED:
-            return _ReusablePrefix(start)
-        at = array("i", held).tobytes().find(array("i", sought).tobytes(), start * _TOKEN_BYTES)
-        if at < 0 or at % _TOKEN_BYTES:
-            return _ReusablePrefix(start)
-        at //= _TOKEN_BYTES
-        return _ReusablePrefix(start + common_prefix(held[at:], tokens[start:]), start, at - start)
-
     def _copy(self, source: int, target: int) -> None:
         self._cut(target, 0)
         self.context.copy(source, target)
@@ -119,3 +97,16 @@ class Streams(SequencePool):
         if len(self._tokens[stream]) > length:
             self.context.cut(stream, length)
             del self._tokens[stream][length:]
+
+
+def _reusable(held: list[int], tokens: list[int], request: ScheduledRequest) -> tuple[int, int, int]:
+    """Length of the prefix found in a stream, once so many (third) of its tokens at a place (second) are removed."""
+    start = common_prefix(held, tokens)
+    sought = tokens[start : start + _LEAST_MOVED]
+    if not start or not request.allow_kv_shift or len(sought) < _LEAST_MOVED:
+        return start, 0, 0
+    at = array("i", held).tobytes().find(array("i", sought).tobytes(), start * _TOKEN_BYTES)
+    if at < 0 or at % _TOKEN_BYTES:
+        return start, 0, 0
+    at //= _TOKEN_BYTES
+    return start + common_prefix(held[at:], tokens[start:]), start, at - start
