@@ -261,8 +261,6 @@ class LlamaEngine(Observable, Engine):
                 self.publish(replace(self._state, phase=Phase.LOADING, fraction=event.fraction))
             case messages.LoadAttempt():
                 self.publish(EngineState(Phase.LOADING, fraction=0.0, notice=event.notice or self._state.notice))
-            case messages.Loaded() | messages.LoadFailed():
-                pass
             case reply:
                 if pending := self._pending.get(request_id):
                     pending.replies.put_nowait(reply)

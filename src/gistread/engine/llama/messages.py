@@ -126,12 +126,13 @@ Request = Generate | Choose | Count
 Command = Load | Cancel
 Answer = Completion | Choice | Counted  # The last reply to a request
 Reply = TextDelta | Answer | TooLong | Failed
-Event = LoadProgress | LoadAttempt | Loaded | LoadFailed | EngineState | Reply
+LoadEnd = Loaded | LoadFailed
+Event = LoadProgress | LoadAttempt | EngineState | Reply
 
-_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Request | Command | Event)}
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Request | Command | LoadEnd | Event)}
 
 
-def encode(message: Request | Command | Event, request_id: int) -> bytes:
+def encode(message: Request | Command | LoadEnd | Event, request_id: int) -> bytes:
     content = {field.name: getattr(message, field.name) for field in fields(message)}
     return orjson.dumps({"kind": type(message).__name__, "id": request_id, **content}) + b"\n"
 

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable
 from io import FileIO
 from pathlib import Path
+from typing import Any
 
 from gistread.child_process import python_command
 from gistread.engine.llama import messages
@@ -51,11 +52,10 @@ class WorkerProcess:
     _process: asyncio.subprocess.Process
 
     def __init__(self, on_event: Callable[[int, Event], None], on_lost: Callable[["WorkerProcess", str], None]) -> None:
-        """`on_lost` gets the reason if the process ends while no model is being loaded."""
+        """`on_lost` gets the reason if the process ends once the model is loaded."""
         self._on_event = on_event
         self._on_lost = on_lost
-        self._loaded: asyncio.Future[Loaded] | None = None  # While a model is being loaded
-        self._attempt: LoadAttempt | None = None
+        self._listener: asyncio.Task[None] | None = None  # Once the model is loaded
 
     async def start(self, log_path: Path | None) -> None:
         """Raises EngineError."""
@@ -85,7 +85,6 @@ class WorkerProcess:
                     raise EngineError(f"The model's process cannot be started: {error}.") from None
                 raise
         self._incoming, self._outgoing = await asyncio.open_unix_connection(sock=ours, limit=_LINE_LIMIT_BYTES)
-        self._listener = asyncio.create_task(self._listen(), name="engine-listener")
 
     @property
     def pid(self) -> int | None:
@@ -99,47 +98,48 @@ class WorkerProcess:
 
     async def load(self, message: messages.Load) -> Loaded:
         """Load a model; once in a worker's life. Raises EngineError; LostWhileLoadingError when the worker is lost."""
-        self._loaded = asyncio.get_running_loop().create_future()
-        try:
-            self.send(message)
-            return await self._loaded
-        finally:
-            self._loaded = None
+        attempt: LoadAttempt | None = None
+        self.send(message)
+        while (received := await self._receive()) is not None:
+            match received[1]:
+                case Loaded() as loaded:
+                    self._listener = asyncio.create_task(self._listen(), name="engine-listener")
+                    return loaded
+                case messages.LoadFailed() as failed:
+                    raise EngineError(failed.message, failed.hint)
+                case event:
+                    if isinstance(event, LoadAttempt):
+                        attempt = event
+                    self._on_event(*received)
+        status = await self._wait()
+        if status == 1 and attempt is None:  # An exception in Python: check whether llama.cpp can be loaded.
+            await asyncio.to_thread(ask_library)
+        raise LostWhileLoadingError(status, attempt)
 
     async def end(self) -> None:
         """Close the connection, which ends the worker; kill it if it does not end in time."""
-        self._listener.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._listener
+        if self._listener is not None:
+            self._listener.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._listener
         self._outgoing.close()
         await self._wait()
 
     async def _listen(self) -> None:
+        while (received := await self._receive()) is not None:
+            self._on_event(*received)
+        self._on_lost(self, _reason(await self._wait()))
+
+    async def _receive(self) -> tuple[int, Any] | None:
+        """The next message with its id; None when the worker has closed the connection."""
         while True:
             try:
-                if not (line := await self._incoming.readline()):
-                    break
-                request_id, event = messages.decode(line)
+                line = await self._incoming.readline()
+                return messages.decode(line) if line else None
             except ConnectionError:
-                break
+                return None
             except ValueError as error:  # No message, or longer than the limit
                 log.warning("From the worker: %s", error)
-                continue
-            loading = self._loaded if self._loaded is not None and not self._loaded.done() else None
-            match event:
-                case Loaded() if loading:
-                    loading.set_result(event)
-                case messages.LoadFailed() if loading:
-                    loading.set_exception(EngineError(event.message, event.hint))
-                case _:
-                    if isinstance(event, LoadAttempt):
-                        self._attempt = event
-                    self._on_event(request_id, event)
-        status = await self._wait()
-        if self._loaded is not None and not self._loaded.done():
-            self._loaded.set_exception(await self._lost_while_loading(status))
-        else:
-            self._on_lost(self, _reason(status))
 
     async def _wait(self) -> int:
         """Wait for the end of a process that has closed its connection, or kill it. Returns its exit status."""
@@ -149,14 +149,6 @@ class WorkerProcess:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
             return await self._process.wait()
-
-    async def _lost_while_loading(self, status: int) -> EngineError:
-        if status == 1 and self._attempt is None:  # An exception in Python: check whether llama.cpp can be loaded.
-            try:
-                await asyncio.to_thread(ask_library)
-            except EngineError as error:
-                return error
-        return LostWhileLoadingError(status, self._attempt)
 
 
 def _open_log(path: Path | None) -> FileIO:

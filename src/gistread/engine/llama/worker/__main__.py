@@ -47,7 +47,7 @@ class Worker:
             self._scheduler.step()
         reader.join()  # Nothing was loaded: the client closes the connection
 
-    def send(self, event: messages.Event, request_id: int = 0) -> None:
+    def send(self, event: messages.LoadEnd | messages.Event, request_id: int = 0) -> None:
         with self._writing, contextlib.suppress(ConnectionError):
             self._outgoing.write(messages.encode(event, request_id))
             self._outgoing.flush()
