@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from gistread.errors import StorageError
@@ -14,7 +15,7 @@ POLL_S = 2.0  # how often the file is checked for changes by other processes
 
 class _Change(NamedTuple):
     mark: Mark
-    base: Mark | None = None
+    save: Callable[[], Mark]  # Called in a thread; returns the mark as stored
     remove: bool = False
 
 
@@ -40,13 +41,13 @@ class MarkSync:
 
     def put(self, mark: Mark, base: Mark | None = None) -> None:
         self._marks[mark.id] = mark
-        self._do(_Change(mark, base))
+        self._do(_Change(mark, partial(self._store.put, self._sha256, mark, base)))
 
     def remove(self, mark: Mark) -> None:
         """Delete a mark; `undo` restores it."""
         self._marks.pop(mark.id, None)
         self._removed.append(mark)
-        self._do(_Change(mark, remove=True))
+        self._do(_Change(mark, partial(self._store.remove, self._sha256, mark), remove=True))
 
     def undo(self) -> Mark | None:
         """Restore and return the mark that was removed last; None without one."""
@@ -96,7 +97,7 @@ class MarkSync:
         while self._pending:
             change = self._pending[0]
             try:
-                kept = await asyncio.to_thread(self._keep, change)
+                kept = await asyncio.to_thread(change.save)
             except StorageError as error:
                 self._refuse(f"Your marks cannot be saved yet; gistread keeps trying. {error}")
                 return
@@ -106,11 +107,6 @@ class MarkSync:
                 self._removed[self._removed.index(change.mark)] = kept
             elif not change.remove and self._marks.get(change.mark.id) == change.mark:
                 self._marks[change.mark.id] = kept
-
-    def _keep(self, change: _Change) -> Mark:
-        if change.remove:
-            return self._store.remove(self._sha256, change.mark)
-        return self._store.put(self._sha256, change.mark, change.base)
 
     def _refuse(self, why: str) -> None:
         if not self._refused:
