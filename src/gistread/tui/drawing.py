@@ -180,12 +180,11 @@ def _rasterize(svg: bytes) -> bytes:
         box = [*map(float, root.get("viewBox", "").replace(",", " ").split()), 0.0, 0.0, 0.0][2]
         width = round(min(box or _SVG_PIXELS, _SVG_PIXELS))
         run = run_python("gistread.tui.drawing", str(width), given=etree.tostring(root), timeout_s=_SVG_S)
-    except (etree.XMLSyntaxError, ValueError, OSError, subprocess.TimeoutExpired):
+        if b"ModuleNotFoundError" in run.stderr:
+            raise _not_installed()
+        run.check_returncode()
+    except (etree.XMLSyntaxError, ValueError, OSError, subprocess.SubprocessError):
         raise DrawingError("The drawing is damaged, or too large to be drawn.") from None
-    if b"ModuleNotFoundError" in run.stderr:
-        raise _not_installed()
-    if run.returncode:
-        raise DrawingError("The drawing is damaged, or too large to be drawn.")
     return run.stdout
 
 

@@ -12,7 +12,7 @@ from gistread.readers.selection import DEFINE
 from gistread.store.user_data import MarkStore
 from gistread.tui.commands import run
 from gistread.tui.marking.caret import Unit, whole_words
-from gistread.tui.marking.describe import COLOR_SIGNS, is_passage, mark_at, name_of, text_marks, title_of, words_of
+from gistread.tui.marking.describe import COLOR_SIGNS, is_passage, mark_at, name_of, text_marks, title_of
 from gistread.tui.marking.sync import POLL_S, MarkSync
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
@@ -167,7 +167,7 @@ class MarkController:
         known = self._mark_around(place)
         mark = known or new_mark(MarkKind.NOTE, quote_at(self._book.text, *place))
         self._sync.put(with_changes(mark, note="\n\n".join(filter(None, (mark.note, note)))), known)
-        self._context.notify(f"Note on {short(words_of(mark, 60), 48)}")
+        self._context.notify(f"Note on {short(mark.place.exact, 48)}")
 
     def _edit_note(self, mark: Mark, *, is_new: bool) -> None:
         from gistread.tui.marking.screens import NoteScreen
@@ -183,7 +183,7 @@ class MarkController:
             self._sync.put(with_changes(mark, note=note), None if is_new else mark)
             self._pane.drop_selection()
 
-        screen = NoteScreen(title_of(mark, self._book), f"“{words_of(mark, 240)}”", mark.note, keep)
+        screen = NoteScreen(title_of(mark, self._book), f"“{short(mark.place.exact, 240)}”", mark.note, keep)
         self._context.push(screen, keep)
 
     def clicked(self, event: Clicked) -> bool:
@@ -222,7 +222,7 @@ class MarkController:
         if mark is None:
             self._context.warn("No mark has been deleted.")
         else:
-            self._context.notify(f"Restored: {name_of(mark)}, {words_of(mark, 60)}")
+            self._context.notify(f"Restored: {name_of(mark)}, {short(mark.place.exact, 60)}")
 
     def bookmark(self) -> None:
         """Set a bookmark at the first character in view, or remove the one there."""
@@ -234,7 +234,7 @@ class MarkController:
                 return
         mark = new_mark(MarkKind.BOOKMARK, place)
         self._sync.put(mark)
-        self._context.notify(f"Bookmark: {words_of(mark, 48)}")
+        self._context.notify(f"Bookmark: {short(mark.place.exact, 48)}")
 
     def list_marks(self) -> None:
         from gistread.tui.marking.screens import MarkChoice, MarksScreen

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from gistread.book.model import Book
 from gistread.marking import Color, Mark, MarkKind
 from gistread.tui.text import Mark as TextMark
-from gistread.units import short
 
 NOTE_SIGN, BOOKMARK_SIGN = "✎", "⚑"
 COLOR_SIGNS = {Color.YELLOW: "●", Color.GREEN: "■", Color.BLUE: "▲", Color.RED: "◆"}
@@ -63,10 +62,6 @@ def where(mark: Mark, book: Book) -> str:
     share = f"{mark.start / max(1, len(book.text)):.0%}"
     chapter = book.chapter_title(mark.start) if len(book.chapters) > 1 else ""
     return f"{share} · {chapter}" if chapter else share
-
-
-def words_of(mark: Mark, limit: int = 160) -> str:
-    return short(mark.place.exact, limit)
 
 
 def mark_at(marks: Iterable[Mark], offset: int) -> Mark | None:

@@ -19,13 +19,13 @@ from gistread.exporting.model import Export, ExportFormat, export_file_name, for
 from gistread.marking import Mark, MarkKind
 from gistread.store.files import ExistsError
 from gistread.tui.commands import Scope, bindings, own_keys
-from gistread.tui.marking.describe import title_of, words_of
+from gistread.tui.marking.describe import title_of
 from gistread.tui.marking.sync import MarkSync
 from gistread.tui.screens.listing import ListScreen, Panel, Row
 from gistread.tui.text import Block, LongText, clean
 from gistread.tui.widgets.lines import Actions
 from gistread.tui.widgets.row_list import RowList
-from gistread.units import counted
+from gistread.units import counted, short
 
 
 class MarkChoice(NamedTuple):
@@ -97,7 +97,7 @@ class MarksScreen(ListScreen[MarkChoice]):
 
 
 def _row(mark: Mark, book: Book) -> Row[MarkChoice]:
-    title, words = title_of(mark, book), words_of(mark)
+    title, words = title_of(mark, book), short(mark.place.exact, 160)
     note = f"✎ {' '.join(mark.note.split())}" if mark.note else ""
     return Row(MarkChoice(mark.id), title, "\n".join(filter(None, (words, note))))
 
@@ -119,7 +119,7 @@ class MarkScreen(ListScreen[str]):
             Row("copy", "Copy", tail="y"),
             Row("delete", "Delete", tail="x"),
         ]
-        super().__init__(title_of(mark, book), f"“{words_of(mark, 240)}”", rows)
+        super().__init__(title_of(mark, book), f"“{short(mark.place.exact, 240)}”", rows)
 
 
 class NoteScreen(Panel[str | None]):
