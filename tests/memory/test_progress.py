@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gistread.memory.store import all_memories, furthest_memories
+from gistread.memory.store import furthest_memories
 from gistread.store.journal import encode_line
 
 
@@ -18,7 +18,7 @@ def test_the_progress_is_that_of_the_furthest_memory_up_to_its_first_gap(tmp_pat
     write(tmp_path / "a-1.memory", "a" * 64, "small", (0, 100), (100, 250))
     write(tmp_path / "a-2.memory", "a" * 64, "large", (100, 200), (0, 100), (500, 900))
     write(tmp_path / "b-1.memory", "b" * 64, "small")
-    found = furthest_memories(all_memories(tmp_path))
+    found, _ = furthest_memories(tmp_path)
     assert (found["a" * 64].model_name, found["a" * 64].read_until, found["a" * 64].pages) == ("small", 250, 2)
     assert found["b" * 64].pages == 0
 
@@ -29,7 +29,7 @@ def test_a_memory_with_a_task_counts_only_if_it_got_further(tmp_path: Path) -> N
     write(tmp_path / "b-1.memory", "b" * 64, "small", (0, 100), task="when it ends")
     write(tmp_path / "b-2.memory", "b" * 64, "large", (0, 90))
     write(tmp_path / "c-1.memory", "c" * 64, "large", (0, 90), task=7)
-    found = furthest_memories(all_memories(tmp_path))
+    found, _ = furthest_memories(tmp_path)
     assert {sha256[0]: (one.model_name, one.focus.task) for sha256, one in found.items()} == {
         "a": ("large", ""),
         "b": ("small", "when it ends"),

@@ -33,7 +33,7 @@ from gistread.library.figures import (
     relative_time,
 )
 from gistread.memory.model import DEFAULT_FOCUS
-from gistread.memory.store import BookProgress, all_memories, furthest_memories
+from gistread.memory.store import BookProgress, furthest_memories
 from gistread.paths import default_paths
 from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import UserData
@@ -60,15 +60,13 @@ def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
     entries = library_entries()
     ordered = sort_entries(entries, Order(arguments.sort.replace("-", " ")))
     shown = filter_entries(tagged(ordered, arguments.tag) if arguments.tag else ordered, " ".join(arguments.words))
-    memories: list[BookProgress] = []
+    read: dict[str, BookProgress] = {}
     try:
-        memories += all_memories(default_paths().memories)
+        read, problems = furthest_memories(default_paths().memories)
     except StorageError as error:
-        say(error.message)
-    for memory in memories:
-        if memory.problem:
-            say(memory.problem)
-    read = furthest_memories(memories)
+        problems = [error.message]
+    for problem in problems:
+        say(problem)
     furthest = [read.get(entry.sha256) for entry in shown]
     folders: list[str] | None = None
     with contextlib.suppress(StorageError):  # Told with the list

@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -278,14 +278,7 @@ class BookProgress:
     read_until: int  # Offset of the first gap
     pages: int  # Pages after a gap included
     characters: int  # Characters of these pages
-    focus: GistFocus = DEFAULT_FOCUS
-    problem: str = ""  # Why it cannot be read
-
-
-def furthest_memories(memories: Iterable[BookProgress]) -> dict[str, BookProgress]:
-    """The furthest memory of each book, by SHA-256 of the text; among equals, one without a task."""
-    ranked = sorted(memories, key=lambda memory: (memory.read_until, not memory.focus.task))
-    return {memory.sha256: memory for memory in ranked if memory.sha256}
+    focus: GistFocus
 
 
 def count_characters(spans: Iterable[tuple[int, int]]) -> int:
@@ -297,16 +290,21 @@ def count_characters(spans: Iterable[tuple[int, int]]) -> int:
     return count
 
 
-def all_memories(directory: Path) -> Iterator[BookProgress]:
-    """Every memory on disk with a whole header; one that cannot be read has no `sha256`. Raises StorageError."""
+def furthest_memories(directory: Path) -> tuple[dict[str, BookProgress], list[str]]:
+    """The furthest memory of each book, by SHA-256 of the text, and why others cannot be read.
+
+    Among equals, one without a task. Raises StorageError if the directory cannot be read.
+    """
+    found: list[BookProgress] = []
+    problems: list[str] = []
     for file in journal.list_files(directory, f"*{_SUFFIX}"):
         try:
             records, _ = journal.read_records(file)
         except StorageError as error:
-            yield BookProgress("", "", 0, 0, 0, problem=error.message)
+            problems.append(error.message)
             continue
         match records[:1]:
-            case [{"book": str(sha256), "model": str(model)}]:
+            case [{"book": str(sha256), "model": str(model)}] if sha256:
                 ends = {record.get("start"): record.get("end") for record in records[1:]}
                 spans = [(a, b) for a, b in ends.items() if isinstance(a, int) and isinstance(b, int)]
                 at = 0
@@ -314,4 +312,6 @@ def all_memories(directory: Path) -> Iterator[BookProgress]:
                     at = end
                 with contextlib.suppress(ValueError):
                     focus = focus_from_record(records[0])
-                    yield BookProgress(sha256, model, at, len(ends), count_characters(spans), focus)
+                    found.append(BookProgress(sha256, model, at, len(ends), count_characters(spans), focus))
+    found.sort(key=lambda memory: (memory.read_until, not memory.focus.task))
+    return {memory.sha256: memory for memory in found}, problems

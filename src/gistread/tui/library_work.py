@@ -14,7 +14,7 @@ from gistread.library import adding, indexing
 from gistread.library.entries import LibraryEntry, list_entries
 from gistread.library.metadata import examine_file
 from gistread.library.shelf import Shelf, open_shelf
-from gistread.memory.store import BookProgress, all_memories, furthest_memories
+from gistread.memory.store import BookProgress, furthest_memories
 from gistread.paths import Paths
 from gistread.readers.events import ReaderEvent
 from gistread.sample import story_path
@@ -123,7 +123,7 @@ class Books:
 
     def load_progress(self) -> None:
         with contextlib.suppress(StorageError):
-            self.read_by = furthest_memories(all_memories(self._paths.memories))
+            self.read_by, _ = furthest_memories(self._paths.memories)
 
     def locate(self, entry: LibraryEntry, path: Path) -> Path | None:
         """Remember a path that the user gave; None if it is another book. Raises BookError."""
