@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from gistread.book.model import Book
 from gistread.config import Config
-from gistread.engine.protocol import EngineInfo, Trust, Usage
+from gistread.engine.protocol import EngineInfo, Usage
 from gistread.errors import GistreadError, NotReadyError, UsageError
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
@@ -89,11 +89,9 @@ class Question:
 
     text: str
     reader: str
-    steering: Steering = field(default_factory=Steering)
-    upto: int | None = None  # Offset in the book; the model sees no text after it
-    choices: tuple[str, ...] = ()
-    thread: Thread = ()  # The questions and answers before it
-    passage: tuple[int, int] | None = None  # Start and end of the book's text that it is about
+    steering: Steering
+    upto: int | None  # Offset in the book; the model sees no text after it
+    options: ReaderOptions
     state: AskingState = AskingState.WAITING
     admitted: bool = False  # Its model and memory are ready, or being loaded for it
     apart: bool = False  # A model other than the reading one answers
@@ -103,11 +101,12 @@ class Question:
 
     @property
     def needs_memory(self) -> bool:
-        return METHODS[self.reader].needs_memory and self.passage is None
+        return METHODS[self.reader].needs_memory and self.options.selection is None
 
     def shown(self, book: Book) -> str:
         """The question as it is shown and saved, with its passage."""
-        return question_about(self.passage, self.text, book) if self.passage else self.text
+        selection = self.options.selection
+        return question_about(selection, self.text, book) if selection else self.text
 
     async def stream(self) -> AsyncGenerator[ReaderEvent, None]:
         """The reader's events. Raises what ends the answer early."""
@@ -133,7 +132,7 @@ class Question:
             steps=tuple(event for event in told if not isinstance(event, AnswerDelta | Answered)),
             marks=answered.marks,
             quoted=answered.quoted,
-            thread=(*self.thread, exchange),
+            thread=(*self.options.thread, exchange),
             lookups=answered.lookups,
             choice=answered.choice,
             compression_rate=answered.compression_rate,
@@ -149,6 +148,7 @@ def question_of(
     memory: GistMemory,
     reader: str,
     user_data: UserData,
+    config: Config,
 ) -> Question:
     """The question with these options about the book of `memory`. Raises UsageError for what cannot be asked.
 
@@ -178,8 +178,14 @@ def question_of(
         raise UsageError(f"Unknown steps {steps!r}.", f"Use {', '.join(Steps)}.")
     steering = Steering(pinned=pinned, here=options.get("here"), steps=Steps(steps))
     upto = extend_bound(passage, upto, book)
-    choices, thread = options.get("choices", ()), tuple(options.get("thread", ()))
-    return Question(text, reader, steering, upto, choices, thread, passage)
+    reader_options = ReaderOptions(
+        max_pages=config.max_pages,
+        first_word_s=QUICK_S,
+        choices=options.get("choices", ()),
+        thread=tuple(options.get("thread", ())),
+        selection=passage,
+    )
+    return Question(text, reader, steering, upto, reader_options)
 
 
 def _asking_state(event: ReaderEvent, before: AskingState) -> AskingState:
@@ -199,18 +205,10 @@ def _asking_state(event: ReaderEvent, before: AskingState) -> AskingState:
 
 
 class Questions:
-    def __init__(
-        self,
-        reading: Reading,
-        actor: Actor,
-        emit: Callable[[SessionEvent], None],
-        config: Config,
-        book: Book,
-    ) -> None:
+    def __init__(self, reading: Reading, actor: Actor, emit: Callable[[SessionEvent], None], book: Book) -> None:
         self._reading = reading
         self._actor = actor
         self._emit = emit
-        self._config = config
         self._book = book
         self._queue: list[Question] = []  # The first is being answered, or waits for its model or memory
         self.steering = Steering()  # Of the running or last question: pin or refuse pages, stop, decide look-ups
@@ -251,7 +249,7 @@ class Questions:
     async def stream(self, question: Question) -> AsyncGenerator[ReaderEvent, None]:
         """Answer this question, yielding the reader's events. Leaving the stream cancels it. Raises GistreadError."""
         self._actor.check_open()
-        if obstacle := self.obstacle(question.reader, about_selection=question.passage is not None):
+        if obstacle := self.obstacle(question.reader, about_selection=question.options.selection is not None):
             raise NotReadyError(obstacle.value)
         self.start(question)
         try:
@@ -282,7 +280,7 @@ class Questions:
         """Let the first question begin once its model and memory are ready; end it if they never will be."""
         while self._queue and not self._queue[0].admitted:
             question, models = self._queue[0], self._reading.models
-            if self.obstacle(question.reader, about_selection=question.passage is not None):
+            if self.obstacle(question.reader, about_selection=question.options.selection is not None):
                 self._end(question, self._reading.failure or NotReadyError(Obstacle.NOTHING_READ.value))
                 continue
             if self._reading.has_pages or not question.needs_memory:
@@ -299,15 +297,9 @@ class Questions:
         question.model = engine.info
         self._tell(question, events.QuestionStarted(engine.info.name, memory.model_name if memory.entries else ""))
         result = await self._reading.checks.for_answer(engine, lambda: self._set_state(question, AskingState.CHECK))
-        options = ReaderOptions(
-            max_pages=self._config.max_pages,
-            first_word_s=QUICK_S,
-            choices=question.choices,
-            thread=question.thread,
-            selection=question.passage,
-            trust=result.trust if result else Trust.UNKNOWN,
-            abstains_reliably=bool(result and result.abstains_reliably),
-        )
+        options = question.options
+        if result is not None:
+            options = replace(options, trust=result.trust, abstains_reliably=result.abstains_reliably)
         self._set_state(question, AskingState.PAGE)
         reader = METHODS[question.reader].reader()
         streamed = False  # Whether the answer has been told in parts

@@ -82,7 +82,7 @@ class Session:
             Job.ANSWER: lambda: self.questions.answer(),
         }
         self._actor = Actor(jobs, self._decide, self._ended, self._crashed)
-        self.questions = Questions(self.reading, self._actor, self._emit, self.config, book)
+        self.questions = Questions(self.reading, self._actor, self._emit, book)
 
     async def __aenter__(self) -> Self:
         """Choose the models and show the saved memory. Raises EngineError for an unknown model."""
@@ -120,7 +120,7 @@ class Session:
     def question(self, text: str, **options: Unpack[AskOptions]) -> Question:
         """A question for `questions.start`. Raises UsageError for what cannot be asked."""
         memory, user_data = self.memory or unread_memory(self.book), UserData(self._paths)
-        return question_of(text, options, memory, self.reader, user_data)
+        return question_of(text, options, memory, self.reader, user_data, self.config)
 
     @command
     async def cancel_question(self) -> None:
