@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from textual.worker import Worker, WorkerCancelled
 
 from gistread.book.model import Book, ParagraphKind
-from gistread.book.sentences import sentence_spans
 from gistread.errors import GistreadError
+from gistread.memory.passages import sentences_of
 from gistread.system import end_group
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.text import Mark, clean
@@ -74,12 +74,9 @@ def find_voice(setting: str) -> Voice:
 def sentences(book: Book, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Bounds of the sentences that overlap `[start, end)` of the book."""
     for paragraph in book.paragraphs_between(start, end):
-        if paragraph.kind is ParagraphKind.BREAK:
-            continue
-        text = book.text[paragraph.start : paragraph.end]
-        for first, last in sentence_spans(text):
-            if paragraph.start + last > start and paragraph.start + first < end:
-                yield paragraph.start + first, paragraph.start + last
+        if paragraph.kind is not ParagraphKind.BREAK:
+            whole = sentences_of(book, paragraph.start, paragraph.end)
+            yield from ((first, last) for first, last in whole if last > start and first < end)
 
 
 class Speaker:

@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol
 
 from textual.message import Message
 from textual.widget import Widget
@@ -51,18 +51,14 @@ class Block:
 
 
 class BlockSource(Protocol):
-    """Blocks by index, possibly created on demand; one index always gives equal blocks."""
+    """Blocks by index, possibly created on demand; one index always gives equal blocks.
+
+    With a method `bare`, a source creates blocks without spans, faster, to count their rows.
+    """
 
     def __len__(self) -> int: ...
 
     def __getitem__(self, index: int, /) -> Block: ...
-
-
-@runtime_checkable
-class CountableSource(Protocol):
-    """A source that can create blocks faster if only their rows are counted."""
-
-    def bare(self, index: int, /) -> Block: ...
 
 
 class Mark(NamedTuple):

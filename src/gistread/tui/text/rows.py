@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from textual.cache import LRUCache
 
-from gistread.tui.text.document import Block, BlockSource, CountableSource
+from gistread.tui.text.document import Block, BlockSource
 from gistread.tui.text.layout import Layout, lay_out
 
 _NO_OFFSET = -1
@@ -49,7 +49,7 @@ class RowIndex:
 
     def _measure(self, blocks: BlockSource, at: int) -> tuple["array[int]", "array[int]"]:
         counts, offsets = array("L"), array("q")
-        bare = blocks.bare if isinstance(blocks, CountableSource) else blocks.__getitem__
+        bare = getattr(blocks, "bare", blocks.__getitem__)  # Spans take no rows
         for number in range(len(blocks)):
             block = bare(number)
             layout = lay_out(block, self.width, self.reorder)
