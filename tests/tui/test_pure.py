@@ -19,7 +19,7 @@ from gistread.tui.answer_blocks import (
     with_event,
 )
 from gistread.tui.commands import COMMANDS, check_keys, help_lines
-from gistread.tui.memory_blocks import Opening, View, entry_blocks, rest_blocks
+from gistread.tui.memory_blocks import Opening, View, entry_blocks, excerpt_of, rest_blocks
 from gistread.tui.status import status_of
 from tests.tui.books import small_book
 
@@ -168,6 +168,15 @@ def test_a_section_that_the_agent_opened_stays_a_gist_beside_the_book() -> None:
     assert "Ada Brennan kept the lamp" in shown()
     view.opened[1], view.beside = Opening(OpenedBy.AGENT), False
     assert "Ada Brennan kept the lamp" in shown()
+
+
+def test_an_excerpt_has_all_that_is_cited_also_where_one_source_lies_in_another() -> None:
+    known = memory()
+    page = known.entry(1).page
+    inner, outer = (page.start + 2, page.start + 6), (page.start, page.end - 2)
+    view = View(opened={1: Opening(OpenedBy.PERSON)}, beside=True, cited=frozenset({inner, outer}))
+    alone = View(opened={1: Opening(OpenedBy.PERSON)}, beside=True, cited=frozenset({outer}))
+    assert excerpt_of(known.book, page, view) == excerpt_of(known.book, page, alone)
 
 
 def test_the_steps_fold_to_one_line_after_the_answer() -> None:

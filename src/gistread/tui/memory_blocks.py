@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from gistread.book.model import Book
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
-from gistread.memory.passages import sentence_at
+from gistread.memory.passages import join, sentence_at
 from gistread.readers.events import OpenedBy
 from gistread.tui.book_blocks import inline_spans, turnover
 from gistread.tui.text import Block, Span
@@ -69,13 +69,12 @@ def excerpt_of(book: Book, page: Page, view: View) -> list[Range]:
     if not view.beside or opening is None or opening.whole:
         return []
     parts: list[Range] = []
-    for start, end in sorted(one for one in view.cited if page.start <= one[0] < page.end):
-        start = max(page.start, sentence_at(book, max(page.start, start - 2))[0])
-        end = min(page.end, sentence_at(book, min(page.end, end + 2) - 1)[1])
-        if parts and start <= parts[-1][1] + 1:
-            start = parts.pop()[0]
-        parts.append((start, end))
-    return parts
+    for start, end in view.cited:
+        if page.start <= start < page.end:
+            first, _ = sentence_at(book, max(page.start, start - 2))
+            _, last = sentence_at(book, min(page.end, end + 2) - 1)
+            parts.append((max(page.start, first), min(page.end, last)))
+    return join(parts, book)
 
 
 def stays_gist(book: Book, page: Page, view: View) -> bool:
