@@ -195,7 +195,7 @@ def _settings(
         page_size=f"{size.min_words}-{size.max_words}" if size else "",
         preset=plan.config.preset.name if plan.config.preset else "",
         gist_task=plan.config.task,
-        prompts=prompts.version(*prompts.names()),
+        prompts=prompts.version(*sorted(path.stem for path in Path(prompts.__file__).parent.glob("*.txt"))),
     )
 
 

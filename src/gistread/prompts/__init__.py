@@ -61,11 +61,6 @@ def load(name: str, wording: str = "") -> PromptTemplate:
     return replace(template, unused=usual.places - template.places)
 
 
-def names() -> tuple[str, ...]:
-    files = (file.name for file in resources.files(__name__).iterdir())
-    return tuple(sorted(name.removesuffix(".txt") for name in files if name.endswith(".txt")))
-
-
 def version(*names: str, given: Mapping[str, str] | None = None, wording: str = "") -> str:
     """A hash of these prompts with the values given: what other wording made does not match (D5)."""
     digest = hashlib.sha256()

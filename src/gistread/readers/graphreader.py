@@ -16,24 +16,9 @@ from gistread.memory import facts
 from gistread.memory.facts import Element, build_graph
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span, join
-from gistread.readers.answering import (
-    answer_prompt,
-    compression_rate,
-    is_asked_to_cite,
-    user_prompt,
-    words_of,
-)
+from gistread.readers.answering import answer_prompt, compression_rate, is_asked_to_cite, user_prompt, words_of
 from gistread.readers.events import Answered, PathEnded, Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
-from gistread.readers.graph_path import (
-    CHOICE_TOKENS,
-    NOTES_KEPT,
-    GraphSearch,
-    Note,
-    Path,
-    nearest,
-    rank_elements,
-    walk,
-)
+from gistread.readers.graph_path import CHOICE_TOKENS, NOTES_KEPT, GraphSearch, Note, Path, nearest, rank_elements, walk
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.words import count_words
