@@ -8,7 +8,7 @@ from functools import cache, cached_property
 
 from gistread.book.model import Book
 from gistread.people.joining import Entity, Kind, join_names, make_entity, sort_by_count
-from gistread.people.mentions import Form, find_names, plain, word_tables
+from gistread.people.mentions import Form, find_names, has_between, plain, word_tables
 from gistread.search.tokens import folded
 from gistread.store.model import NameCorrection
 
@@ -95,8 +95,7 @@ class Index:
             places = other.starts()
             for at in starts if len(starts) <= len(places) else places:
                 beside = places if len(starts) <= len(places) else starts
-                after = bisect_left(beside, at - _NEAR)
-                near[number] += after < len(beside) and beside[after] <= at + _NEAR
+                near[number] += has_between(beside, at - _NEAR, at + _NEAR)
         return tuple((self.entities[number], count) for number, count in near.most_common(_MOST_TOGETHER) if count)
 
 

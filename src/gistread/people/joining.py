@@ -4,7 +4,6 @@ A shared family name alone joins nobody: a bare "Bennet" is neither the husband 
 on the mentions given, so a view up to an offset reveals nothing of the text after it.
 """
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from enum import StrEnum
 from functools import cache
 from heapq import merge
 
-from gistread.people.mentions import Form, MentionContext, plain, titles, word_set, word_tables
+from gistread.people.mentions import Form, MentionContext, has_between, plain, titles, word_set, word_tables
 
 _PARTICLES = frozenset("de du da di van von der den of la le y al".split())  # noqa: SIM905
 _LEAST = 2  # Minimum of mentions, except for names with a title
@@ -188,11 +187,7 @@ class _PersonIndex:
         starts = titled.starts()
         called = self._bare.get(full.words[0])
         others = [*full.starts(), *(called.starts() if called else ())]
-        together = sum(
-            1
-            for at in others
-            if (after := bisect_left(starts, at - _SIDE_BY_SIDE)) < len(starts) and starts[after] <= at + _SIDE_BY_SIDE
-        )
+        together = sum(has_between(starts, at - _SIDE_BY_SIDE, at + _SIDE_BY_SIDE) for at in others)
         return together >= max(_LEAST, _TOGETHER * min(len(starts), len(others)))
 
     def find_bare(self, group: _Group) -> _Group | None:

@@ -9,7 +9,7 @@ import tomllib
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntFlag
 from functools import cache
@@ -77,6 +77,12 @@ class Form:
         """The form with the mentions that end before this offset."""
         count = bisect_left(self.starts, end - len(self.text) + 1)
         return Form(self.text, self.starts[:count], self.contexts[:count])
+
+
+def has_between(starts: Sequence[int], first: int, last: int) -> bool:
+    """Whether one of these ascending offsets is from `first` to `last`."""
+    at = bisect_left(starts, first)
+    return at < len(starts) and starts[at] <= last
 
 
 @cache

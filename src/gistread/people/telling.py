@@ -5,7 +5,6 @@ named X". Phrases are weighed by how much they say, and what several sentences s
 """
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from gistread.book.model import Book
 from gistread.memory.passages import Passage, sentences_of
 from gistread.people.index import Index
 from gistread.people.joining import Entity
-from gistread.people.mentions import Form, MentionContext, plain, titles, word_set
+from gistread.people.mentions import Form, MentionContext, has_between, plain, titles, word_set
 
 _AFTER, _BEFORE = 260, 140  # Characters after and before a name that are searched
 _CLOSING = ',.;:!?)”"—’'
@@ -87,8 +86,7 @@ def find_holder(role: str, others: Collection[str], index: Index) -> Told | None
         sex = _sex(entity.forms)
         for form in entity.forms:
             for start in form.starts:
-                after = bisect_left(near, start - _BEFORE)
-                if after == len(near) or near[after] > start + _AFTER:
+                if not has_between(near, start - _BEFORE, start + _AFTER):
                     continue
                 clues = [
                     one for one in _clues(_marked(text), start, start + len(form.text), sex) if one.role == role.lower()
