@@ -97,7 +97,7 @@ def test_a_card_has_places_chapters_and_company(index: Index, book: Book) -> Non
     assert index.find("Pénn") == index.find("Penn")
     assert index.find("Lizzy") == index.find("Elizabeth") != []
     card = index.card(penn)
-    assert book.text[card.first :].startswith("Mr. Penn came")
+    assert book.text[card.entity.first :].startswith("Mr. Penn came")
     assert book.text[card.last :].startswith("Penn was glad")
     assert card.chapters == (3, 3)
     assert card.together[0][0].name == "Elizabeth Kerr"

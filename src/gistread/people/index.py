@@ -22,8 +22,7 @@ class Card:
     """Facts about one entity, up to the end of the view."""
 
     entity: Entity
-    first: int  # Offset of the first mention
-    last: int
+    last: int  # Offset of the last mention
     chapters: tuple[int, ...]  # Mentions in each chapter up to the end of the view
     strip: tuple[int, ...]  # See `Index.strip`
     together: tuple[tuple[Entity, int], ...]  # People mentioned nearby, and how often
@@ -77,7 +76,7 @@ class Index:
     def card(self, entity: Entity) -> Card:
         starts = entity.starts()
         chapters = _counts(starts, [(chapter.start, chapter.end) for chapter in self.book.chapters])
-        return Card(entity, starts[0], starts[-1], chapters, self.strip(entity), self._together(entity, starts))
+        return Card(entity, starts[-1], chapters, self.strip(entity), self._together(entity, starts))
 
     def strip(self, entity: Entity) -> tuple[int, ...]:
         """Mentions in each chapter; without chapters, in equal parts of the text."""
