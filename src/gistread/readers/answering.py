@@ -219,15 +219,10 @@ class References:
         if not self._numbered:
             return piece
         self._held += piece
-        final, last = "", 0
-        for found in _REFERENCE.finditer(self._held):
-            final += self._held[last : found.start()] + self._renumbered(found)
-            last = found.end()
-        begun = _REFERENCE_BEGUN.search(self._held, last)
+        begun = _REFERENCE_BEGUN.search(self._held)
         until = begun.start() if begun else len(self._held)
-        final += self._held[last:until]
-        self._held = self._held[until:]
-        return final
+        final, self._held = self._held[:until], self._held[until:]
+        return _REFERENCE.sub(self._renumbered, final)
 
     def rest(self) -> str:
         held, self._held = self._held, ""
