@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import groupby
 
 from gistread.book.model import Book
 from gistread.engine.protocol import Engine, Trust
@@ -146,14 +147,8 @@ def _check_weak(
 
 def _marks_of(statements: Sequence[Statement]) -> tuple[AnswerMark, ...]:
     """A mark for each unsupported statement; neighbours in one."""
-    marks: list[AnswerMark] = []
-    supported_last = True
-    for one in statements:
-        if not one.supported:
-            start = one.start if supported_last else marks.pop().start
-            marks.append(AnswerMark(start, one.end, AnswerMarkKind.STATEMENT, NOT_SUPPORTED))
-        supported_last = one.supported
-    return tuple(marks)
+    runs = [list(run) for supported, run in groupby(statements, key=lambda one: one.supported) if not supported]
+    return tuple(AnswerMark(run[0].start, run[-1].end, AnswerMarkKind.STATEMENT, NOT_SUPPORTED) for run in runs)
 
 
 def missing_names(question: str, book: Book) -> list[str]:
