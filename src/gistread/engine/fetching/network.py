@@ -29,10 +29,6 @@ class Network:
     pause_s: float = 1.0  # Pause before the second attempt; doubles each time
     attempts: int = 8  # Attempts in a row without progress before giving up
 
-    @property
-    def host(self) -> str:
-        return urlsplit(self.endpoint).netloc
-
     def is_hub(self, url: str) -> bool:
         here, there = urlsplit(self.endpoint), urlsplit(url)
         return (here.scheme, here.netloc) == (there.scheme, there.netloc)

@@ -5,6 +5,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from gistread.engine.catalogue import Catalogue, CatalogueEntry
 from gistread.engine.fetching.download import DownloadStep, Progress, RemoteFile, Report, download
@@ -73,7 +74,7 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
 def _plan(
     spec: str, name: str, file: RemoteFile, network: Network, licence: str, source: Literal["catalogue", "hub"]
 ) -> Plan:
-    host, page = f"{network.host}/{file.repository}", f"{network.endpoint}/{file.repository}"
+    host, page = f"{urlsplit(network.endpoint).netloc}/{file.repository}", f"{network.endpoint}/{file.repository}"
     return Plan(spec, name, file, host, page, licence, source)
 
 

@@ -72,9 +72,5 @@ class ScheduledRequest:
     def tokens_left(self) -> int:
         return self.max_tokens - len(self.generated)
 
-    def wants_logits(self, position: int) -> bool:
-        """Whether the token after `position` is to be sampled."""
-        return position == self.length - 1
-
     def usage(self) -> Usage:
         return Usage(self.prefilled, self.reused, len(self.generated), self.worked_s)

@@ -139,7 +139,8 @@ class Scheduler:
             if not tokens:
                 break
             for position, token in enumerate(tokens, start):
-                batch.append(BatchToken(token, position, request.sequence, request.wants_logits(position)))
+                # The token after the last one is sampled.
+                batch.append(BatchToken(token, position, request.sequence, position == request.length - 1))
             room -= len(tokens)
             chosen.append(request)
         return chosen, batch
