@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from gistread.engine.protocol import Prompt, Sampling
+from gistread.engine.protocol import NO_USAGE, Prompt, Sampling, Usage
 from gistread.engine.remote.connection import DONE, Connection, Json
 from gistread.engine.remote.discovery import Dialect
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
@@ -31,12 +31,8 @@ class AnswerPiece:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEnd:
-    """The end of an answer, and its cost if the server reports it."""
-
     finish: Literal["end", "length"]
-    prompt_tokens: int = 0
-    reused: int = 0
-    generated: int = 0
+    usage: Usage = NO_USAGE  # If the server reports it
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +132,10 @@ def _end_of(finish: str, usage: Json, pieces: int) -> AnswerEnd:
 
     usage = usage if isinstance(usage, dict) else {}
     details = usage.get("prompt_tokens_details")
-    return AnswerEnd(
-        "length" if finish == "length" else "end",
-        number(usage.get("prompt_tokens")),
-        number(details.get("cached_tokens")) if isinstance(details, dict) else 0,
-        number(usage.get("completion_tokens")) or pieces,
-    )
+    reused = number(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    prefilled = max(0, number(usage.get("prompt_tokens")) - reused)
+    generated = number(usage.get("completion_tokens")) or pieces
+    return AnswerEnd("length" if finish == "length" else "end", Usage(prefilled, reused, generated))
 
 
 def _refused_field(refusal: RequestRefusedError, body: Mapping[str, Any], kept: set[str]) -> str:

@@ -203,7 +203,7 @@ class Requester:
                         text += new
                         yield TextDelta(new, Usage(generated=pieces, seconds=time.monotonic() - began))
                     if stops.stopped:
-                        ended = AnswerEnd("end", generated=pieces)
+                        ended = AnswerEnd("end", Usage(generated=pieces))
                         break
         # A reply that ends without closing a thought had none, so that the next one is streamed at once.
         self.begins_thinking = reasoning.began_unseen and not (reasoning.begins_withheld and ended.finish == "end")
@@ -214,8 +214,7 @@ class Requester:
             text += new
             yield TextDelta(new, Usage(generated=pieces, seconds=time.monotonic() - began))
         is_cut = is_cut or (reasoned_apart and not text.strip())
-        prefilled = max(0, ended.prompt_tokens - ended.reused)
-        usage = Usage(prefilled, ended.reused, ended.generated, time.monotonic() - began)
+        usage = replace(ended.usage, seconds=time.monotonic() - began)
         reasoned = reasoned_apart or reasoning.reasoned
         yield Reply("" if is_cut else without_keys(text), ended.finish, usage, reasoned, is_cut)
 
