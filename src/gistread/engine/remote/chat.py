@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from gistread.engine.protocol import NO_USAGE, Prompt, Sampling, Usage
-from gistread.engine.remote.connection import DONE, Connection, Json
-from gistread.engine.remote.discovery import Dialect
+from gistread.engine.remote.connection import DONE, Connection, Json, member
+from gistread.engine.remote.discovery import Dialect, tokens_of
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]|[^\sA-Za-z0-9\u0080-\U0010ffff]|[\u0080-\u02af]|[\u02b0-\U0010ffff]|\n+")
@@ -111,11 +111,10 @@ class Chat:
 def _read(event: Json) -> tuple[AnswerPiece | None, str]:
     match event:
         case {"choices": [{**choice}, *_]}:
-            said = choice.get("delta") or choice.get("message") or {}
-            said = said if isinstance(said, dict) else {}
-            text = said.get("content")
+            said = choice.get("delta") or choice.get("message")
+            text = member(said, "content")
             text = text if isinstance(text, str) else ""
-            reasoning = bool(said.get("reasoning_content") or said.get("reasoning"))
+            reasoning = bool(member(said, "reasoning_content") or member(said, "reasoning"))
             finish = choice.get("finish_reason")
             piece = AnswerPiece(text, reasoning) if text or reasoning else None
             return piece, finish if isinstance(finish, str) else ""
@@ -126,15 +125,9 @@ def _read(event: Json) -> tuple[AnswerPiece | None, str]:
 
 def _end_of(finish: str, usage: Json, pieces: int) -> AnswerEnd:
     """The end of an answer. Without reported usage, a piece counts as a token."""
-
-    def number(value: object) -> int:
-        return value if isinstance(value, int) and value > 0 else 0
-
-    usage = usage if isinstance(usage, dict) else {}
-    details = usage.get("prompt_tokens_details")
-    reused = number(details.get("cached_tokens")) if isinstance(details, dict) else 0
-    prefilled = max(0, number(usage.get("prompt_tokens")) - reused)
-    generated = number(usage.get("completion_tokens")) or pieces
+    reused = tokens_of(member(member(usage, "prompt_tokens_details"), "cached_tokens")) or 0
+    prefilled = max(0, (tokens_of(member(usage, "prompt_tokens")) or 0) - reused)
+    generated = tokens_of(member(usage, "completion_tokens")) or pieces
     return AnswerEnd("length" if finish == "length" else "end", Usage(prefilled, reused, generated))
 
 

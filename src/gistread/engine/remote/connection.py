@@ -174,11 +174,11 @@ class Connection:
 
     def _checked(self, event: Json) -> Json:
         """Raises the error that an event reports, if any."""
-        error = event.get("error") if isinstance(event, dict) else None
+        error = member(event, "error")
         if not error:
             return event
         said = _shorten(str(error.get("message", "")) if isinstance(error, dict) else str(error))
-        code = error.get("code") if isinstance(error, dict) else None
+        code = member(error, "code")
         code = int(code) if isinstance(code, str) and code.isdecimal() else code  # LiteLLM's are strings.
         if isinstance(code, int) and 400 <= code < 500 and code not in _TRANSIENT:
             raise RequestRefusedError(code, said)
@@ -192,6 +192,11 @@ async def _content(response: "httpx2.Response") -> bytes:
         if len(content) > _MOST_BYTES:
             raise ServerLostError("sent an answer without end", answered=True)
     return bytes(content)
+
+
+def member(value: Json, name: str) -> Json:
+    """A member of a JSON object; None if it is missing, or this is no object."""
+    return value.get(name) if isinstance(value, dict) else None
 
 
 def _shorten(text: str) -> str:

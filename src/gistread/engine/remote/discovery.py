@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gistread.engine.remote.address import ServerAddress, short_name
-from gistread.engine.remote.connection import Connection, Json
+from gistread.engine.remote.connection import Connection, Json, member
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 from gistread.errors import EngineError
 from gistread.units import format_list
@@ -76,9 +76,9 @@ async def loaded_window(connection: Connection, found: DiscoveredModel) -> int |
     """The window that the model was loaded with; only Ollama reports it, after loading."""
     if found.dialect is not OLLAMA:
         return None
-    for one in _field(await _query(connection, f"{found.root}/api/ps"), "models") or ():
-        if found.model in (_field(one, "name"), _field(one, "model")):
-            return _tokens(_field(one, "context_length"))
+    for one in member(await _query(connection, f"{found.root}/api/ps"), "models") or ():
+        if found.model in (member(one, "name"), member(one, "model")):
+            return tokens_of(member(one, "context_length"))
     return None
 
 
@@ -143,37 +143,37 @@ async def _with_details(connection: Connection, found: DiscoveredModel) -> Disco
     match found.dialect.title:
         case LLAMA_SERVER.title:
             props = await _props(connection, found)
-            window = _tokens(_field(_field(props, "default_generation_settings"), "n_ctx"))
-            slots = _tokens(_field(props, "total_slots"))
+            window = tokens_of(member(member(props, "default_generation_settings"), "n_ctx"))
+            slots = tokens_of(member(props, "total_slots"))
             return replace(found, context_tokens=window or found.context_tokens, slots=slots)
         case OLLAMA.title:
             shown = await _query(connection, f"{found.root}/api/show", {"model": found.model})
-            number = re.search(r"^\s*num_ctx\s+(\d+)\s*$", str(_field(shown, "parameters")), re.MULTILINE)
+            number = re.search(r"^\s*num_ctx\s+(\d+)\s*$", str(member(shown, "parameters")), re.MULTILINE)
             return replace(found, context_tokens=int(number[1]) if number else None)
         case LM_STUDIO.title:
             details = await _query(connection, f"{found.root}/api/v0/models/{found.model}")
-            loaded = _tokens(_field(details, "loaded_context_length"))
-            return replace(found, context_tokens=loaded or _tokens(_field(details, "max_context_length")))
+            loaded = tokens_of(member(details, "loaded_context_length"))
+            return replace(found, context_tokens=loaded or tokens_of(member(details, "max_context_length")))
     return found
 
 
 async def _detect_dialect(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
     props = await _query(connection, f"{found.root}/props")
-    if _field(props, "default_generation_settings") is not None:
+    if member(props, "default_generation_settings") is not None:
         return replace(found, dialect=LLAMA_SERVER)
     version = await _query(connection, f"{found.root}/api/version")
     shown = await _query(connection, f"{found.root}/api/show", {"model": found.model}) if version else None
-    if _field(shown, "model_info") is not None or _field(shown, "modelfile") is not None:
+    if member(shown, "model_info") is not None or member(shown, "modelfile") is not None:
         return replace(found, dialect=OLLAMA)
     return found
 
 
 def _listed_window(entry: Mapping[str, Any]) -> int | None:
     for name in ("max_model_len", "context_length", "context_window", "max_context_length"):
-        if tokens := _tokens(entry.get(name)):
+        if tokens := tokens_of(entry.get(name)):
             return tokens
     meta = entry.get("meta")
-    return _tokens(_field(meta, "n_ctx") or _field(meta, "n_ctx_train"))
+    return tokens_of(member(meta, "n_ctx") or member(meta, "n_ctx_train"))
 
 
 async def _props(connection: Connection, found: DiscoveredModel) -> Json:
@@ -193,11 +193,7 @@ async def _props(connection: Connection, found: DiscoveredModel) -> Json:
         return None
 
 
-def _field(value: Json, name: str) -> Json:
-    return value.get(name) if isinstance(value, dict) else None
-
-
-def _tokens(value: object) -> int | None:
+def tokens_of(value: Json) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
