@@ -198,7 +198,7 @@ class MarkController:
         return True
 
     def _do_with(self, mark: Mark, verb: str) -> None:
-        """`verb`: of a `MarkChoice` or a `MarkScreen`."""
+        """`verb`: of a `MarksScreen`, or what a `MarkScreen` is dismissed with."""
         match verb:
             case "note":
                 self._edit_note(mark, is_new=False)
@@ -237,16 +237,17 @@ class MarkController:
         self._context.notify(f"Bookmark: {short(mark.place.exact, 48)}")
 
     def list_marks(self) -> None:
-        from gistread.tui.marking.screens import MarkChoice, MarksScreen
+        from gistread.tui.marking.screens import MarksScreen
 
-        def chosen(choice: MarkChoice) -> None:
-            mark = next((mark for mark in self.marks if mark.id == choice.id), None)
+        def chosen(identifier: str) -> None:
+            mark = next((mark for mark in self.marks if mark.id == identifier), None)
             if mark is not None:
-                self._do_with(mark, choice.verb)
+                self._do_with(mark, screen.verb)
 
         keys = "{select} selects, {highlight} highlights, {note} writes a note, {bookmark} sets a bookmark."
         empty = self._context.services.with_keys(f"No marks yet. {keys}")
-        self._context.push(MarksScreen(self._book, self._sync, self._context.place, empty), chosen)
+        screen = MarksScreen(self._book, self._sync, self._context.place, empty)
+        self._context.push(screen, chosen)
 
     def look_up(self) -> None:
         from gistread.dictionary import choose_lookup, extract_word

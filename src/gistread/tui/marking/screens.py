@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from itertools import chain, count
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
@@ -28,13 +27,8 @@ from gistread.tui.widgets.row_list import RowList
 from gistread.units import counted, short
 
 
-class MarkChoice(NamedTuple):
-    id: str
-    verb: Literal["go", "note", "export"] = "go"  # "export": all marks
-
-
-class MarksScreen(ListScreen[MarkChoice]):
-    """Dismissed with a mark and what to do with it."""
+class MarksScreen(ListScreen[str]):
+    """Dismissed with the id of a mark, to `go` there, to `note` something on it, or to `export` all marks."""
 
     KEYS = (
         ("e", "leave_with('note')", "note"),
@@ -49,13 +43,14 @@ class MarksScreen(ListScreen[MarkChoice]):
     def __init__(self, book: Book, sync: MarkSync, offset: int, empty: str) -> None:
         """`empty`: what to show while there are no marks."""
         before = [mark.id for mark in sync.marks if mark.start <= offset]
-        at = MarkChoice(before[-1]) if before else None
-        super().__init__("Marks", at=at, placeholder="/ filters: words, notes, chapters, colours")
+        super().__init__(
+            "Marks", at=before[-1] if before else None, placeholder="/ filters: words, notes, chapters, colours"
+        )
         self._book = book
         self._sync = sync
         self._empty = empty
 
-    def rows_for(self, typed: str) -> Sequence[Row[MarkChoice]]:
+    def rows_for(self, typed: str) -> Sequence[Row[str]]:
         self.rows = [_row(mark, self._book) for mark in self._sync.marks]
         found = super().rows_for(typed)
         lost = sum(mark.lost for mark in self._sync.marks)
@@ -72,18 +67,14 @@ class MarksScreen(ListScreen[MarkChoice]):
         """Redraw the list after the marks have changed; the cursor stays on its mark."""
         at, number = self.chosen, self.list.cursor_key
         left = {mark.id for mark in self._sync.marks}
-        if at is not None and at.id not in left and isinstance(number, int):
+        if at is not None and at not in left and isinstance(number, int):
             beside = [row.key for row in (*self.shown[number + 1 :], *self.shown[:number][::-1]) if row.key is not None]
-            at = next((one for one in beside if one.id in left), None)
+            at = next((one for one in beside if one in left), None)
         self.show_rows(at)
-
-    def action_leave_with(self, verb: Literal["note", "export"]) -> None:
-        if self.chosen is not None:
-            self.dismiss(MarkChoice(self.chosen.id, verb))
 
     def action_delete(self) -> None:
         at = self.chosen
-        mark = next((mark for mark in self._sync.marks if at is not None and mark.id == at.id), None)
+        mark = next((mark for mark in self._sync.marks if mark.id == at), None)
         if mark is not None:
             self._sync.remove(mark)
             self.notify("Deleted; U restores it.")
@@ -93,13 +84,13 @@ class MarksScreen(ListScreen[MarkChoice]):
         if mark is None:
             self.notify("No mark has been deleted.")
         else:
-            self.show_rows(MarkChoice(mark.id))
+            self.show_rows(mark.id)
 
 
-def _row(mark: Mark, book: Book) -> Row[MarkChoice]:
+def _row(mark: Mark, book: Book) -> Row[str]:
     title, words = title_of(mark, book), short(mark.place.exact, 160)
     note = f"✎ {' '.join(mark.note.split())}" if mark.note else ""
-    return Row(MarkChoice(mark.id), title, "\n".join(filter(None, (words, note))))
+    return Row(mark.id, title, "\n".join(filter(None, (words, note))))
 
 
 class MarkScreen(ListScreen[str]):

@@ -123,7 +123,7 @@ class ThreadController(InputLineClient):
         self._named: SavedThread | None = None  # The thread whose name is being typed
 
     async def list(self) -> None:
-        from gistread.tui.screens.threads import ThreadChoice, ThreadsScreen
+        from gistread.tui.screens.threads import ThreadsScreen
 
         context = self._context
         if context.session is not None and context.session.answering:
@@ -135,17 +135,18 @@ class ThreadController(InputLineClient):
             context.warn(str(error))
             return
 
-        def chosen(choice: ThreadChoice) -> None:
-            match choice.verb:
-                case "open":
-                    self._open(choice.thread)
+        def chosen(thread: SavedThread) -> None:
+            match screen.verb:
+                case "go":
+                    self._open(thread)
                 case "name":
-                    self._named = choice.thread
-                    context.input_line.ask(self, "name", "empty: the first question", choice.thread.name)
+                    self._named = thread
+                    context.input_line.ask(self, "name", "empty: the first question", thread.name)
                 case "copy":
-                    self._to_clipboard(choice.thread.questions, "The thread was copied.")
+                    self._to_clipboard(thread.questions, "The thread was copied.")
 
-        context.push(ThreadsScreen(threads, self._line.thread.id, self._delete, self._restore), chosen)
+        screen = ThreadsScreen(threads, self._line.thread.id, self._delete, self._restore)
+        context.push(screen, chosen)
 
     def copy_answer(self) -> None:
         """Copy the question and answer under the cursor, or the last."""

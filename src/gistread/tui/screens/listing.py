@@ -125,6 +125,7 @@ class ListScreen(Panel[T | None]):
     LETTERS = False
     FILTERS = True  # Whether only rows with the words in the line are shown
     SPACED = False  # Whether empty rows stand between the rows
+    verb = "go"  # What to do with the chosen row; a key of the list may say another (`leave_with`)
 
     def __init__(
         self,
@@ -255,6 +256,11 @@ class ListScreen(Panel[T | None]):
 
     def choose(self, key: T) -> None:
         self.dismiss(key)
+
+    def action_leave_with(self, verb: str) -> None:
+        if self.chosen is not None:
+            self.verb = verb
+            self.dismiss(self.chosen)
 
     def action_leave(self) -> None:
         """Restore the line and go back to the list first, then close."""

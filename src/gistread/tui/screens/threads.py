@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple
 
 from gistread.store.model import SavedThread
 from gistread.tui.commands import own_keys
@@ -10,13 +9,8 @@ from gistread.tui.screens.listing import ListScreen, Row
 from gistread.units import counted
 
 
-class ThreadChoice(NamedTuple):
-    thread: SavedThread
-    verb: Literal["open", "name", "copy"] = "open"
-
-
-class ThreadsScreen(ListScreen[ThreadChoice]):
-    """Dismissed with a thread and what to do with it."""
+class ThreadsScreen(ListScreen[SavedThread]):
+    """Dismissed with a thread, to `go` on with it, to `name` or to `copy` it."""
 
     KEYS = (
         ("e", "leave_with('name')", "name"),
@@ -40,29 +34,24 @@ class ThreadsScreen(ListScreen[ThreadChoice]):
         self._delete, self._restore = delete, restore
         self._deleted: list[tuple[int, SavedThread]] = []
         here = next((thread for thread in threads if thread.id == at), None)
-        super().__init__("Past questions", at=ThreadChoice(here) if here else None)
+        super().__init__("Past questions", at=here)
 
-    def rows_for(self, typed: str) -> Sequence[Row[ThreadChoice]]:
+    def rows_for(self, typed: str) -> Sequence[Row[SavedThread]]:
         return [_row(thread) for thread in self._threads]
 
     @property
     def nothing(self) -> str:
         return "No questions yet."
 
-    def action_leave_with(self, verb: Literal["name", "copy"]) -> None:
-        if self.chosen is not None:
-            self.dismiss(ThreadChoice(self.chosen.thread, verb))
-
     async def action_delete(self) -> None:
         if self.chosen is None:
             return
-        at = self._threads.index(self.chosen.thread)
+        at = self._threads.index(self.chosen)
         thread = self._threads.pop(at)
         self._deleted.append((at, thread))
         await self._delete(thread)
         self.note = "Deleted; U restores it."
-        beside = self._threads[min(at, len(self._threads) - 1)] if self._threads else None
-        self.show_rows(ThreadChoice(beside) if beside else None)
+        self.show_rows(self._threads[min(at, len(self._threads) - 1)] if self._threads else None)
 
     async def action_undo(self) -> None:
         if self._deleted:
@@ -70,11 +59,11 @@ class ThreadsScreen(ListScreen[ThreadChoice]):
             self._threads.insert(at, thread)
             await self._restore(thread)
             self.note = ""
-            self.show_rows(ThreadChoice(thread))
+            self.show_rows(thread)
 
 
-def _row(thread: SavedThread) -> Row[ThreadChoice]:
+def _row(thread: SavedThread) -> Row[SavedThread]:
     when = datetime.fromtimestamp(thread.questions[-1].asked_at).strftime("%Y-%m-%d")
     about = f"{counted(len(thread.questions), 'question')} · {when}"
     about += "" if thread.questions[-1].answer else " · interrupted"
-    return Row(ThreadChoice(thread), thread.name, about)
+    return Row(thread, thread.name, about)
