@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, ge
 
 from gistread.errors import StorageError, UsageError
 from gistread.store.files import make_folder, replace_file
-from gistread.store.journal import locked
+from gistread.store.journal import open_locked
 
 _WAIT_S = 2.0  # Seconds to wait for another process's write
 
@@ -168,7 +168,7 @@ def save_setting(path: Path, key: str, value: Value) -> None:
     target = path.resolve()  # A symbolic link, as dotfile managers make, stays one.
     try:
         make_folder(target.parent)
-        with locked(target, wait_s=_WAIT_S):
+        with open_locked(target, wait_s=_WAIT_S):
             text = _read(path)
             document = tomlkit.parse(text)
             if section == _KEYS:

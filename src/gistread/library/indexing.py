@@ -20,7 +20,7 @@ from gistread.library.shelf import open_shelf, searchable
 from gistread.paths import Paths
 from gistread.store.catalogue import Catalogue
 from gistread.store.files import make_folder
-from gistread.store.journal import InUseError, locked
+from gistread.store.journal import InUseError, open_locked
 from gistread.store.user_data import UserData
 from gistread.system import lower_priority
 
@@ -51,7 +51,7 @@ def update_index(paths: Paths) -> None:
     """
     index = LibraryIndex(paths)
     make_folder(index.folder)
-    with contextlib.suppress(InUseError), locked(index.folder / "indexing.lock", wait_s=0):
+    with contextlib.suppress(InUseError), open_locked(index.folder / "indexing.lock", wait_s=0):
         while _index_new(paths, index):
             pass  # Books may have been added meanwhile.
 

@@ -17,7 +17,7 @@ from gistread.errors import StorageError
 from gistread.paths import Paths
 from gistread.store.files import make_folder
 from gistread.store.importing import has_old_data, import_old_data, import_unread
-from gistread.store.journal import locked
+from gistread.store.journal import open_locked
 from gistread.store.rows import Connection, Row
 
 VERSION = 1  # Of the schema; kept in SQLite's `user_version`
@@ -170,7 +170,7 @@ class Database:
     def _repair(self) -> None:
         """Set the damaged file aside, and put a new one with its readable rows in its place."""
         damaged, new = (self.file.with_name(self.file.name + suffix) for suffix in (".damaged", ".new"))
-        with locked(self.file.with_name(self.file.name + ".lock"), wait_s=_REPAIR_WAIT_S):
+        with open_locked(self.file.with_name(self.file.name + ".lock"), wait_s=_REPAIR_WAIT_S):
             with contextlib.suppress(*_READ_ERRORS):
                 self._prepared().close()  # another process has repaired it meanwhile
                 return

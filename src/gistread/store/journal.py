@@ -91,7 +91,7 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         self.path = path
         with _storage_errors(path):
             make_folder(path.parent)
-            self._file = open_locked(path, time.monotonic() + wait_s)
+            self._file = open_locked(path, wait_s=wait_s)
             try:
                 self.records, self._length = read_records(path)
                 self.cut_bytes = path.stat().st_size - self._length
@@ -147,15 +147,9 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
             os.ftruncate(self._file.fileno(), self._length)
 
 
-@contextlib.contextmanager
-def locked(path: Path, *, wait_s: float) -> Iterator[None]:
-    """Lock a file, created if missing. Raises OSError, or StorageError if it stays locked for `wait_s`."""
-    with open_locked(path, time.monotonic() + wait_s):
-        yield
-
-
-def open_locked(path: Path, until: float) -> FileIO:
-    """Open and lock, waiting at most until `until` (`time.monotonic`). Raises OSError, InUseError."""
+def open_locked(path: Path, *, wait_s: float) -> FileIO:
+    """Open a file, created if missing, locked until it is closed. Raises OSError; InUseError after `wait_s`."""
+    until = time.monotonic() + wait_s
     while True:
         # Unbuffered: after a write to a full disk fails, no buffer may write it later.
         file = FileIO(path, "ab", opener=private_opener)

@@ -5,7 +5,6 @@ import contextlib
 import errno
 import hashlib
 import os
-import time
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
@@ -53,7 +52,7 @@ class PartialFile:
         with self._storing():
             make_folder(self.path.parent)
             try:
-                self._file = journal.open_locked(self.path, time.monotonic())
+                self._file = journal.open_locked(self.path, wait_s=0)
             except journal.InUseError:
                 name = _model_name(self.path)
                 raise FetchError(f"Another gistread is fetching {name}.", "Wait for it, or stop it.") from None
