@@ -23,10 +23,9 @@ PARTS = {
 
 def run(arguments: argparse.Namespace) -> None:
     if arguments.command == "paths":
-        places = {name: _path(name) for name, member in vars(Paths).items() if isinstance(member, PathWithin)}
+        places = {name: str(_path(name)) for name, member in vars(Paths).items() if isinstance(member, PathWithin)}
         width = max(map(len, places)) + 2
-        document = {name: str(place) for name, place in places.items()}
-        report(arguments, document, (f"{name:{width}}{place}" for name, place in places.items()))
+        report(arguments, places, (f"{name:{width}}{place}" for name, place in places.items()))
     elif arguments.action == "list":
         _list(arguments)
     else:
