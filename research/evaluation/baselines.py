@@ -15,7 +15,7 @@ from gistread.errors import UsageError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.prompts import load
-from gistread.readers.answering import Asking, compression_rate
+from gistread.readers.answering import Asking
 from gistread.readers.book_text import BookText, opening_event, overlaps, share_of
 from gistread.readers.events import Answered, LookedUp, OpenedBy, ReaderEvent, Shown, Started, Stopped, StopReason
 from gistread.readers.lookups import answer, begin, start_search
@@ -119,8 +119,8 @@ async def closed_book(
     task = load("task_choice", options.wording) if by_letter else prompts.load("task_answer_closed")
     asked = question if by_letter or not options.choices else without_options(question)
     prompt = (Message("user", prompts.load("answer_closed").fill(question=asked, task=task.text)),)
-    draft = Answered(compression_rate=compression_rate(0, memory.book))
-    async for event in Asking(question, memory, engine, steering, options).answer_from(draft, "", prompt):
+    asking = Asking(question, memory, engine, steering, options)
+    async for event in asking.answer_from(Answered(compression_rate=asking.compression_rate(0)), "", prompt):
         yield event
 
 

@@ -8,7 +8,6 @@ from difflib import SequenceMatcher
 from functools import partial
 
 from gistread import prompts
-from gistread.book.model import Book
 from gistread.engine import protocol
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prompt, Sampling, TextDelta, Trust, Usage
 from gistread.memory.guard import Draft, clean, not_the_prompt, without_control_tokens
@@ -42,32 +41,6 @@ _NUMBERED_UNITS = {
 }
 
 
-def answer_prompt(
-    name: str, options: ReaderOptions, *, cacheable_prefix: int = 0, must_answer: bool = False, **values: object
-) -> Prompt:
-    """The prompt `name` with the task. `cacheable_prefix`: see `Message`. `must_answer`: do not offer "not found"."""
-    if _writes_choice(options):
-        values["question"] = without_options(str(values["question"]))
-        must_answer = True
-    by_letter = options.choices and not _writes_choice(options)
-    task = "task_choice" if by_letter else "task_answer_always" if must_answer else "task_answer"
-    load = partial(prompts.load, wording=options.wording)
-    asked = load(task).text
-    if name in _NUMBERED_UNITS and is_asked_to_cite(options):
-        asked += " " + load("task_cite").fill(unit=_NUMBERED_UNITS[name])
-    return (Message("user", load(name).fill(**values, task=asked), cacheable_prefix),)
-
-
-def is_asked_to_cite(options: ReaderOptions) -> bool:
-    """Whether the prompt numbers its passages and asks for those numbers: not from weak or adapted models."""
-    return options.trust is not Trust.FAILED and not options.wording and not options.choices
-
-
-def compression_rate(words: int, book: Book) -> float:
-    """100·(1 − words of the prompt ÷ words of the book)."""
-    return 100.0 * (1.0 - words / max(1, book.words))
-
-
 def user_prompt(name: str, wording: str = "", **values: object) -> Prompt:
     return (Message("user", prompts.load(name, wording).fill(**values)),)
 
@@ -82,6 +55,36 @@ class Asking:
     steering: Steering
     options: ReaderOptions
     usage: Usage = field(default=NO_USAGE, kw_only=True)
+
+    @property
+    def is_asked_to_cite(self) -> bool:
+        """Whether the prompt numbers its passages and asks for those numbers: not from weak or adapted models."""
+        options = self.options
+        return options.trust is not Trust.FAILED and not options.wording and not options.choices
+
+    @property
+    def _writes_choice(self) -> bool:
+        """Whether the model writes the option out, since it cannot choose reliably by letter."""
+        return bool(self.options.choices) and self.options.trust is Trust.FAILED
+
+    def compression_rate(self, words: int) -> float:
+        """100·(1 − words of the prompt ÷ words of the book)."""
+        return 100.0 * (1.0 - words / max(1, self.memory.book.words))
+
+    def answer_prompt(
+        self, name: str, *, cacheable_prefix: int = 0, must_answer: bool = False, **values: object
+    ) -> Prompt:
+        """The prompt `name` with its task. `cacheable_prefix`: see `Message`. `must_answer`: offers no "not found"."""
+        question = without_options(self.question) if self._writes_choice else self.question
+        by_letter = self.options.choices and not self._writes_choice
+        is_always = must_answer or self._writes_choice
+        task = "task_choice" if by_letter else "task_answer_always" if is_always else "task_answer"
+        load = partial(prompts.load, wording=self.options.wording)
+        asked = load(task).text
+        if name in _NUMBERED_UNITS and self.is_asked_to_cite:
+            asked += " " + load("task_cite").fill(unit=_NUMBERED_UNITS[name])
+        filled = load(name).fill(**{"question": question, **values}, task=asked)
+        return (Message("user", filled, cacheable_prefix),)
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> str:
         said = await self.engine.complete(prompt, sampling)
@@ -147,7 +150,7 @@ class Asking:
                     yield event
             return
         texts = [" ".join(choice.split()) for choice in options.choices]
-        choice = await self.engine.choose(prompt, texts if _writes_choice(options) else list(LETTERS[: len(texts)]))
+        choice = await self.engine.choose(prompt, texts if self._writes_choice else list(LETTERS[: len(texts)]))
         self.usage += choice.usage
         answer = texts[choice.index]
         yield AnswerDelta(answer)
@@ -193,11 +196,6 @@ class Asking:
         found = draft.found and bool(answer) and not says_not_found(answer)
         self.usage += usage
         yield replace(draft, answer=answer, found=found, usage=self.usage, cited=references.cited)
-
-
-def _writes_choice(options: ReaderOptions) -> bool:
-    """Whether the model writes the option out, since it cannot choose reliably by letter."""
-    return bool(options.choices) and options.trust is Trust.FAILED
 
 
 class References:

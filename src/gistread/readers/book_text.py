@@ -9,7 +9,7 @@ from gistread.engine.protocol import Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, numbered_passages, render
-from gistread.readers.answering import Asking, answer_prompt, compression_rate, is_asked_to_cite
+from gistread.readers.answering import Asking
 from gistread.readers.events import Answered, Expanded, OpenedBy, Proposed, ReaderEvent, Refused, Shown, Started, Unfit
 from gistread.words import count_words
 
@@ -111,24 +111,24 @@ class BookText(Asking):
         yield Shown(seen)
         words = sum(count_words(book.text[start:end]) for start, end in seen)
         draft = Answered(
-            compression_rate=compression_rate(words, book),
+            compression_rate=self.compression_rate(words),
             seen=seen,
             lookups=lookups,
             expanded=tuple(sorted(opened)),
         )
-        numbered = numbered_passages(seen, book) if is_asked_to_cite(self.options) else ()
+        numbered = numbered_passages(seen, book) if self.is_asked_to_cite else ()
         text = self._text(shown)
         prompt = self._prompt(text, must_answer=must_answer)
         async for event in self.answer_from(draft, text, prompt, numbered):
             yield event
 
     def _text(self, shown: Sequence[Passage]) -> str:
-        return render(shown, self.memory.book, numbered=is_asked_to_cite(self.options))
+        return render(shown, self.memory.book, numbered=self.is_asked_to_cite)
 
     async def _fill(self, wanted: Sequence[Passage], room: int, measure: CountTokens) -> list[Passage]:
         book = self.memory.book
         chosen: list[Passage] = []
-        left, more = room, _NUMBER_TOKENS if is_asked_to_cite(self.options) else 2
+        left, more = room, _NUMBER_TOKENS if self.is_asked_to_cite else 2
         for start, end in wanted:
             tokens = await self.engine.count(book.text[start:end]) + more
             if tokens > left:
@@ -141,8 +141,7 @@ class BookText(Asking):
         return join(chosen, book)
 
     def _prompt(self, text: str, *, must_answer: bool = False) -> Prompt:
-        question = self.question
-        return answer_prompt("answer_passages", self.options, must_answer=must_answer, text=text, question=question)
+        return self.answer_prompt("answer_passages", must_answer=must_answer, text=text)
 
 
 async def fit_beginning(place: Passage, book: Book, fits: Callable[[Passage], Awaitable[bool]]) -> Passage | None:

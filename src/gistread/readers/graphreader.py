@@ -16,7 +16,7 @@ from gistread.memory import facts
 from gistread.memory.facts import Element, build_graph
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span, join
-from gistread.readers.answering import answer_prompt, compression_rate, is_asked_to_cite, user_prompt, words_of
+from gistread.readers.answering import user_prompt, words_of
 from gistread.readers.events import Answered, PathEnded, Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.graph_path import CHOICE_TOKENS, NOTES_KEPT, GraphSearch, Note, Path, nearest, rank_elements, walk
 from gistread.readers.protocol import ReaderOptions
@@ -123,21 +123,20 @@ async def _follow(search: GraphSearch, paths: Sequence[Path]) -> AsyncGenerator[
 
 
 async def _answer(search: GraphSearch, paths: Sequence[Path]) -> AsyncGenerator[ReaderEvent, None]:
-    memory, options = search.memory, search.options
     filled = [path for path in paths if path.notes]
     while filled and not await search.fits(
-        _answer_prompt(search, _notebooks(filled, options)[0]), options.answer_tokens
+        _answer_prompt(search, _notebooks(search, filled)[0]), search.options.answer_tokens
     ):
         fullest = max(filled, key=lambda path: len(path.notes))
         del fullest.notes[0]
         filled = [path for path in filled if path.notes]
-    text, numbered = _notebooks(filled, options)
+    text, numbered = _notebooks(search, filled)
     notes = [note for path in filled for note in path.shown()]
     places = sorted({note.place for note in notes})
     draft = Answered(
         found=bool(filled),
-        compression_rate=compression_rate(count_words(text), memory.book),
-        seen=tuple(join({note.place for note in notes if note.from_text}, memory.book)),
+        compression_rate=search.compression_rate(count_words(text)),
+        seen=tuple(join({note.place for note in notes if note.from_text}, search.memory.book)),
         noted=tuple(places),
         lookups=tuple(dict.fromkeys(page for path in paths for page in path.pages_read)),
         expanded=tuple(sorted({page for path in paths for page in path.pages_read})),
@@ -147,7 +146,7 @@ async def _answer(search: GraphSearch, paths: Sequence[Path]) -> AsyncGenerator[
         yield event
 
 
-def _notebooks(paths: Sequence[Path], options: ReaderOptions) -> tuple[str, tuple[tuple[int, Span], ...]]:
+def _notebooks(search: GraphSearch, paths: Sequence[Path]) -> tuple[str, tuple[tuple[int, Span], ...]]:
     """The notes by path, and the place of each number if the model is asked to cite them.
 
     A note whose words are all in an earlier one is left out.
@@ -155,7 +154,6 @@ def _notebooks(paths: Sequence[Path], options: ReaderOptions) -> tuple[str, tupl
     told: list[frozenset[str]] = []
     notebooks: list[str] = []
     places: list[Span] = []
-    is_numbered = is_asked_to_cite(options)
     for path in paths:
         lines = [f"Searcher {path.number}:"]
         for note in path.shown():
@@ -163,11 +161,11 @@ def _notebooks(paths: Sequence[Path], options: ReaderOptions) -> tuple[str, tupl
             if not any(words <= other for other in told):
                 told.append(words)
                 places.append(note.place)
-                lines.append(f"[{len(places)}] {note.text}" if is_numbered else f"- {note.text}")
+                lines.append(f"[{len(places)}] {note.text}" if search.is_asked_to_cite else f"- {note.text}")
         if lines[1:]:
             notebooks.append("\n".join(lines))
-    return "\n\n".join(notebooks), tuple(enumerate(places, start=1)) if is_numbered else ()
+    return "\n\n".join(notebooks), tuple(enumerate(places, start=1)) if search.is_asked_to_cite else ()
 
 
 def _answer_prompt(search: GraphSearch, text: str) -> Prompt:
-    return answer_prompt("notebooks_answer", search.options, notes=text or _EMPTY, question=search.question)
+    return search.answer_prompt("notebooks_answer", notes=text or _EMPTY)

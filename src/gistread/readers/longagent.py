@@ -200,17 +200,16 @@ async def _next_question(team: _Team) -> str:
 
 
 def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
-    options, book = team.options, team.memory.book
     reports = [report for _, found in team.history for report in found]
     places = {chunk + 1: team.chunks[chunk] for report in reports for chunk in report.chunks}
     text = team.findings() if reports else ""
     draft = events.Answered(
         found=bool(reports),
-        compression_rate=answering.compression_rate(count_words(text), book),
-        seen=tuple(join(places.values(), book)),
+        compression_rate=team.compression_rate(count_words(text)),
+        seen=tuple(join(places.values(), team.memory.book)),
     )
-    prompt = answering.answer_prompt("leader_answer", options, findings=text or _NOTHING, question=team.question)
-    numbered = tuple(places.items()) if answering.is_asked_to_cite(options) else ()
+    prompt = team.answer_prompt("leader_answer", findings=text or _NOTHING)
+    numbered = tuple(places.items()) if team.is_asked_to_cite else ()
     return team.answer_from(draft, text, prompt, numbered)
 
 

@@ -15,7 +15,7 @@ from gistread.memory.passages import join
 from gistread.memory.sizes import PAGES_OPEN, TOKENS_PER_WORD
 from gistread.memory.tree import Node, choose_nodes, current_tree, one_line, page_by_page, page_weights
 from gistread.readers import events
-from gistread.readers.answering import SAID_TOKENS, Asking, answer_prompt
+from gistread.readers.answering import SAID_TOKENS, Asking
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.search.ranked import Ranker
@@ -98,11 +98,11 @@ class Search(Asking):
         self, name: str, text: str, opened: Collection[int], shared: int = 0, *, must_answer: bool = False
     ) -> Prompt:
         """`shared`: characters of the text at its beginning that prompts of other questions have too."""
-        listed = ", ".join(map(str, sorted(opened))) or "none"
-        values = {"memory": text, "opened": listed, "question": self.question}
+        values = {"memory": text, "opened": ", ".join(map(str, sorted(opened))) or "none"}
         if name == "answer":
-            return answer_prompt(name, self.options, cacheable_prefix=shared, must_answer=must_answer, **values)
-        return (Message("user", prompts.load(name, self.options.wording).fill(**values), shared),)
+            return self.answer_prompt(name, cacheable_prefix=shared, must_answer=must_answer, **values)
+        template = prompts.load(name, self.options.wording)
+        return (Message("user", template.fill(**values, question=self.question), shared),)
 
     async def tokens_needed(self, text: str, opened: Collection[int] = ()) -> int:
         """Tokens of the longest prompt and its answer, with this text as the memory."""

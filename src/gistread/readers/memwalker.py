@@ -20,15 +20,7 @@ from gistread.memory.model import GistMemory, Page
 from gistread.memory.passages import Span
 from gistread.memory.tree import Node
 from gistread.readers import events
-from gistread.readers.answering import (
-    SAID_TOKENS,
-    Asking,
-    adds_nothing,
-    answer_prompt,
-    compression_rate,
-    is_asked_to_cite,
-    user_prompt,
-)
+from gistread.readers.answering import SAID_TOKENS, Asking, adds_nothing, user_prompt
 from gistread.readers.book_text import fit_beginning, opening_event, setting
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -108,7 +100,7 @@ class _Walk(Asking):
         return user_prompt("leaf", self.options.wording, **self._values(page, place, memory))
 
     def leaf_answer(self, page: Page, place: Span, memory: str) -> Prompt:
-        return answer_prompt("leaf_answer", self.options, **self._values(page, place, memory))
+        return self.answer_prompt("leaf_answer", **self._values(page, place, memory))
 
     def _values(self, page: Page, place: Span, memory: str) -> dict[str, Any]:
         text, where, known = self.text(place), setting(self.memory, page.start), memory or _NOTHING_KNOWN
@@ -221,7 +213,7 @@ def _numbered(children: Sequence[Node]) -> str:
 def _answer_from_page(walk: _Walk, page: Page, place: Span, known: str) -> AsyncGenerator[events.ReaderEvent, None]:
     text = walk.text(place)
     draft = events.Answered(
-        compression_rate=compression_rate(count_words(text) + count_words(known), walk.memory.book),
+        compression_rate=walk.compression_rate(count_words(text) + count_words(known)),
         seen=(place,),
         noted=tuple(walk.noted().values()),
         lookups=tuple(walk.lookups),
@@ -229,7 +221,7 @@ def _answer_from_page(walk: _Walk, page: Page, place: Span, known: str) -> Async
     )
     text = f"{text}\n\n{known}" if known else text
     places = walk.noted() | {page.number: place}
-    numbered = tuple(sorted(places.items())) if is_asked_to_cite(walk.options) else ()
+    numbered = tuple(sorted(places.items())) if walk.is_asked_to_cite else ()
     return walk.answer_from(draft, text, walk.leaf_answer(page, place, known), numbered)
 
 
@@ -254,7 +246,7 @@ async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator
     pages = {page for child in children for page in pages_of(child)}
     draft = events.Answered(
         found=bool(text or known),
-        compression_rate=compression_rate(count_words(text) + count_words(known), walk.memory.book),
+        compression_rate=walk.compression_rate(count_words(text) + count_words(known)),
         noted=tuple(walk.noted().values()),
         gists=tuple(sorted(pages - set(walk.notes))),
         lookups=lookups,
@@ -265,5 +257,4 @@ async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator
 
 
 def _summaries_prompt(walk: _Walk, summaries: str, memory: str) -> Prompt:
-    known = memory or _NOTHING_KNOWN
-    return answer_prompt("walk_answer", walk.options, summaries=summaries, memory=known, question=walk.question)
+    return walk.answer_prompt("walk_answer", summaries=summaries, memory=memory or _NOTHING_KNOWN)

@@ -7,15 +7,7 @@ from gistread.engine.protocol import Engine
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span, join, split_into_chunks
-from gistread.readers.answering import (
-    NOTE_TOKENS,
-    Asking,
-    answer_prompt,
-    compression_rate,
-    is_asked_to_cite,
-    user_prompt,
-    words_of,
-)
+from gistread.readers.answering import NOTE_TOKENS, Asking, user_prompt, words_of
 from gistread.readers.book_text import setting
 from gistread.readers.events import Answered, Noted, PartRead, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
@@ -83,8 +75,7 @@ async def notes(
             await notebook.add(note, (start, end), engine)
             yield Noted(note, start, end)
         yield PartRead(number, len(parts), start, end)
-    is_numbered = is_asked_to_cite(options)
-    text = notebook.text(numbered=is_numbered)
+    text = notebook.text(numbered=asking.is_asked_to_cite)
     if notebook.dropped:
         yield Noted(f"The first {notebook.dropped} notes were dropped to make room for later ones.", 0, 0)
     yield Stopped(reason)
@@ -92,10 +83,10 @@ async def notes(
     places = [place for _, place in notebook.notes]
     draft = Answered(
         found=bool(places),
-        compression_rate=compression_rate(count_words(text), book),
+        compression_rate=asking.compression_rate(count_words(text)),
         seen=tuple(join(places, book)),
     )
-    prompt = answer_prompt("notes_answer", options, notes=text or _NONE, question=question)
-    numbered = tuple(enumerate(places, start=1)) if is_numbered else ()
+    prompt = asking.answer_prompt("notes_answer", notes=text or _NONE)
+    numbered = tuple(enumerate(places, start=1)) if asking.is_asked_to_cite else ()
     async for event in asking.answer_from(draft, text, prompt, numbered):
         yield event

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from gistread.engine.protocol import Sampling
 from gistread.memory.passages import Passage
-from gistread.readers.answering import Asking, answer_prompt, says_not_found
+from gistread.readers.answering import Asking, says_not_found
 from gistread.readers.thread import without_options
 from gistread.words import WORD
 
@@ -65,8 +65,7 @@ async def ask_each(asking: Asking, passages: Sequence[Passage]) -> tuple[Vote, .
     said = await asyncio.gather(
         *(
             asking.complete(
-                answer_prompt("answer_passages", asking.options, text=book.text[start:end].strip(), question=question),
-                sampling,
+                asking.answer_prompt("answer_passages", text=book.text[start:end].strip(), question=question), sampling
             )
             for start, end in passages
         )
