@@ -119,8 +119,7 @@ class RemoteEngine(Activity, Engine):
             dialect = found.dialect
             slots = RequestSlots(self._connections or found.slots or dialect.connections)
             chat = Chat(connection, f"{found.base}/chat/completions", found.model, dialect)
-            window = min(filter(None, (found.context_tokens, self._window)), default=dialect.default_window)
-            requester = Requester(chat, slots, retrier, self, window)
+            requester = Requester(chat, slots, retrier, self, dialect.default_window)
             await requester.ask(ChatRequest(_HELLO, Sampling(1), only_warms=True), Priority.INTERACTIVE)
             reported = await discovery.loaded_window(connection, found) or found.context_tokens
         window = min(filter(None, (reported, self._window)), default=dialect.default_window)

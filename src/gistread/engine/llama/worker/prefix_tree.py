@@ -24,9 +24,6 @@ class PrefixTree:
     def length(self, sequence: int) -> int:
         return self._lengths.get(sequence, 0)
 
-    def tokens(self, sequence: int) -> list[int]:
-        return [token for node in self._path(sequence) for token in node.tokens]
-
     def find(self, wanted: Sequence[int]) -> tuple[int | None, int]:
         """The sequence with the longest common prefix with `wanted`, and its length."""
         wanted = list(wanted)
@@ -45,8 +42,10 @@ class PrefixTree:
         """The longest sequence that is itself a prefix of `wanted`, and its length."""
         best: tuple[int | None, int] = (None, 0)
         for sequence, length in self._lengths.items():
-            if best[1] < length <= len(wanted) and self.tokens(sequence) == list(wanted[:length]):
-                best = (sequence, length)
+            if best[1] < length <= len(wanted):
+                tokens = [token for node in self._path(sequence) for token in node.tokens]
+                if tokens == list(wanted[:length]):
+                    best = (sequence, length)
         return best
 
     def extend(self, sequence: int, tokens: Sequence[int]) -> None:
