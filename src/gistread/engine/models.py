@@ -157,20 +157,19 @@ def find_chosen(named: str | None, config: Config) -> ModelSource:
     """The model named, else that of the settings, else the one used while none is chosen. Raises EngineError."""
     if named:
         return find_source(named)
-    with naming_setting("model", config.model):
+    with naming_setting(config.model):
         return find_source(config.model)
 
 
 @contextlib.contextmanager
-def naming_setting(key: str, value: str) -> Iterator[None]:
-    """Let an EngineError name the setting that a model comes from, if it has a value."""
+def naming_setting(model: str) -> Iterator[None]:
+    """Let an EngineError say that a model comes from the settings, unless they name none."""
     try:
         yield
     except EngineError as error:
-        if not value:
+        if not model:
             raise
-        message = f"{key} in {default_paths().config_file}: {error.message}"
-        raise EngineError(message, error.hint) from None
+        raise EngineError(f"model in {default_paths().config_file}: {error.message}", error.hint) from None
 
 
 def settings_name(spec: str) -> str:

@@ -151,7 +151,7 @@ class ModelPair:
         asking = asking_model or ("" if model else self._config.asking_model)
         missing: EngineError | None = None
         try:
-            with naming_setting("model", "" if model else self._config.model):
+            with naming_setting("" if model else self._config.model):
                 await self.choose_reading(model or self._config.model or await asyncio.to_thread(default_spec))
         except EngineError as error:
             if model or not asking:

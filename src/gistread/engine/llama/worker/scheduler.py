@@ -89,9 +89,8 @@ class Scheduler:
         elapsed = self._clock() - started
         if self._decodes is not None:
             self._owed_s += -elapsed if self._decodes else _DECODE_WEIGHT * elapsed
-        shares = Counter(item.sequence for item in tokens)
+        shares = Counter[int | None](item.sequence for item in tokens)
         for request in chosen:
-            assert request.sequence is not None
             request.worked_s += elapsed * shares[request.sequence] / len(tokens)
         if outcome is Outcome.DONE:
             self._advance(chosen, tokens, elapsed)

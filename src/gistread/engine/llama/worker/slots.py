@@ -109,8 +109,7 @@ class Slots(SequencePool):
 
     def evaluate(self, tokens: list[BatchToken]) -> Outcome:
         outcome = self.context.evaluate(tokens)
-        sequences = {item.sequence for item in tokens}
-        for sequence in sequences:
+        for sequence in {item.sequence for item in tokens}:
             if outcome is Outcome.DONE:
                 self._tree.extend(sequence, [item.token for item in tokens if item.sequence == sequence])
             elif not self.context.cut(sequence, self._tree.length(sequence)):
