@@ -26,6 +26,7 @@ def kind(name: str) -> Kind:
             entry={},
             pages={**OLLAMA, "/api/ps": {"models": [{"name": "test-model", "context_length": 3000}]}},
         ),
+        "Ollama, odd": Kind("library", entry={}, pages={**OLLAMA, "/api/ps": {"models": 5}}),
         "LM Studio": Kind(
             "organization_owner", entry={}, pages={"/api/v0/models/test-model": {"loaded_context_length": 3000}}
         ),
@@ -41,6 +42,7 @@ def kind(name: str) -> Kind:
         ("SGLang", "SGLang", 3000),
         ("Ollama", "Ollama", 6000),
         ("Ollama, loaded", "Ollama", 3000),
+        ("Ollama, odd", "Ollama", 6000),
         ("LM Studio", "LM Studio", 3000),
     ],
 )

@@ -76,7 +76,8 @@ async def loaded_window(connection: Connection, found: DiscoveredModel) -> int |
     """The window that the model was loaded with; only Ollama reports it, after loading."""
     if found.dialect is not OLLAMA:
         return None
-    for one in member(await _query(connection, f"{found.root}/api/ps"), "models") or ():
+    models = member(await _query(connection, f"{found.root}/api/ps"), "models")
+    for one in models if isinstance(models, list) else ():
         if found.model in (member(one, "name"), member(one, "model")):
             return tokens_of(member(one, "context_length"))
     return None
