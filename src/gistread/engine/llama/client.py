@@ -1,6 +1,6 @@
 """The local engine: an `Engine` over one GGUF file.
 
-A worker process has the model. A lost one is started again for the requests that it had, or gets.
+A worker process runs the model. If it dies, it is started again for its open requests, or for the next one.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class _Pending:
 
 
 class LlamaEngine(Observable, Engine):
-    """A model over one GGUF file. The first request loads the model too."""
+    """A model in one GGUF file. `start` or the first request loads it; await `close`."""
 
     def __init__(
         self,

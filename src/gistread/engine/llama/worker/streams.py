@@ -100,7 +100,7 @@ class Streams(SequencePool):
 
 
 def _reusable(held: list[int], tokens: list[int], request: ScheduledRequest) -> tuple[int, int, int]:
-    """Length of the prefix found in a stream, once so many (third) of its tokens at a place (second) are removed."""
+    """`(length, start, dropped)`: the prefix that a stream has once its `dropped` tokens at `start` are removed."""
     start = common_prefix(held, tokens)
     sought = tokens[start : start + _LEAST_MOVED]
     if not start or not request.allow_kv_shift or len(sought) < _LEAST_MOVED:
