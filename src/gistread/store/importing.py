@@ -6,7 +6,6 @@ done. What the database has already is kept. Files that cannot be read are tried
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
 from datetime import date
 
 from gistread.errors import StorageError
@@ -75,14 +74,11 @@ def _import(connection: Connection, paths: Paths, names: list[str]) -> str:
     return " ".join(problems)
 
 
-@contextlib.contextmanager
-def _malformed_skipped() -> Iterator[None]:
-    """A record that is not what 0.2 wrote is left out, as 0.2 did."""
-    with contextlib.suppress(
-        *(AttributeError, KeyError, TypeError, ValueError, OverflowError),
-        *(sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.IntegrityError),
-    ):
-        yield
+# A record that is not what 0.2 wrote is left out, as 0.2 did.
+_malformed_skipped = contextlib.suppress(
+    *(AttributeError, KeyError, TypeError, ValueError, OverflowError),
+    *(sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.IntegrityError),
+)
 
 
 def _import_book(connection: Connection, sha256: str, records: list[Record]) -> None:
@@ -92,7 +88,7 @@ def _import_book(connection: Connection, sha256: str, records: list[Record]) -> 
     corrections: dict[float, Record] = {}
     questions: dict[tuple[float, str], Record] = {}
     for record in records:
-        with _malformed_skipped():
+        with _malformed_skipped:
             match record["kind"]:
                 case "question":
                     questions[float(record["asked_at"]), str(record["question"])] = record
@@ -112,11 +108,11 @@ def _import_book(connection: Connection, sha256: str, records: list[Record]) -> 
                     assignments = ", ".join(f"{name} = ?" for name in columns)
                     connection.execute(f"UPDATE texts SET {assignments} WHERE sha256 = ?", (*columns.values(), sha256))
     for record in questions.values():
-        with _malformed_skipped():
+        with _malformed_skipped:
             if (question := question_of(record)) is not None:
                 put_question(connection, sha256, question, answer_again=False)
     for record in corrections.values():
-        with _malformed_skipped():
+        with _malformed_skipped:
             one = NameCorrection(record["verb"], tuple(record["forms"]), record["other"], float(record["id"]))
             put_correction(connection, sha256, one, undone=bool(record.get("undone")))
 
@@ -146,7 +142,7 @@ def _columns(record: Record) -> dict[str, object]:
 def _import_marks(connection: Connection, sha256: str, records: list[Record]) -> None:
     latest: dict[str, Record] = {}
     for record in records:
-        with _malformed_skipped():
+        with _malformed_skipped:
             is_mark = record["kind"] == "gone" or decoded(Mark, record) is not None
             if is_mark and float(record["changed_at"]) >= latest.get(record["id"], record)["changed_at"]:
                 latest[str(record["id"])] = record
@@ -161,7 +157,7 @@ def _import_shared(connection: Connection, _: str, records: list[Record]) -> Non
     removed: dict[str, float] = {}  # 0 for a book that was restored
     measured = {row["language"] for row in connection.execute("SELECT DISTINCT language FROM reading_speed")}
     for record in records:
-        with _malformed_skipped():
+        with _malformed_skipped:
             match record["kind"]:
                 case "file" if record["digest"] not in known and (file := decoded(BookFile, record)):
                     put_file(connection, file)
