@@ -1,7 +1,7 @@
 """The library: known book files, added folders, and books that the user took out of the list."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,9 +36,8 @@ class Catalogue(Database):
                 tags[row["book"]] = (*tags.get(row["book"], ()), row["tag"])
         return CatalogueContents({file.digest: file for file in files if file}, tuple(folders), removed, tags)
 
-    def add(self, files: Iterable[BookFile]) -> None:
+    def add(self, files: Sequence[BookFile]) -> None:
         """Add files, or what is new about them."""
-        files = list(files)
         if files:
             with self.writing() as connection:
                 for file in files:

@@ -144,21 +144,19 @@ class Database:
                 return connection
             if version == 0:
                 connection.execute("PRAGMA journal_mode = WAL")  # stays off where the file system lacks shared memory
-                self._notify(_create(connection, self._paths))
+                notice = _create(connection, self._paths)
             else:
                 if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
                     raise sqlite3.DatabaseError(f"malformed: {found}")
                 connection.execute(_TAGS)
-                self._notify(import_unread(connection, self._paths))
+                notice = import_unread(connection, self._paths)
+            if notice:
+                _notices[self.file] = notice
             _checked.add((status.st_dev, status.st_ino))
         except BaseException:
             connection.close()
             raise
         return connection
-
-    def _notify(self, notice: str) -> None:
-        if notice:
-            _notices[self.file] = notice
 
     def _check_version(self, connection: Connection) -> int:
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
