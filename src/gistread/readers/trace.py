@@ -102,8 +102,8 @@ class _Line:
         rest = sum(last - first + 1 for first, last in runs[_LISTED:])
         return self.add(f" and {rest} more") if rest else self
 
-    def step(self, sign: str = "·", target: Target | None = None) -> Step:
-        return Step(self.text, sign, target or (self._links[0].target if self._links else None), tuple(self._links))
+    def step(self, sign: str) -> Step:
+        return Step(self.text, sign, self._links[0].target if self._links else None, tuple(self._links))
 
 
 def step_of(event: ReaderEvent, places: Places) -> Step | None:
