@@ -24,38 +24,6 @@ _TAG_TOKENS = 16  # Upper bound for the tag of a segment
 _TRIES = 12  # Attempts to fit the layout, each with at least a twentieth less
 
 
-@dataclass(slots=True)
-class Window:
-    """The memory as shown to the model. Segments are fixed; pages open and close."""
-
-    memory: GistMemory
-    segments: Sequence[Node]  # In the order of the book, covering every page read
-    opened: set[int] = field(default_factory=set)  # Pages shown in full, instead of their gist or after their segment
-
-    @property
-    def whole(self) -> bool:
-        return len(self.segments) == len(self.memory.entries) and not any(segment.line for segment in self.segments)
-
-    @property
-    def shown(self) -> set[int]:
-        return {page for segment in self.segments for page in range(segment.first, segment.last + 1)} | self.opened
-
-    @property
-    def words(self) -> int:
-        pages = sum(self.memory.entry(number).page.words for number in self.opened)
-        return pages + sum(segment.summary.words for segment in self.segments if not _is_open(segment, self.opened))
-
-    @property
-    def compression_rate(self) -> float:
-        """100·(1 − words in context ÷ words read); ReadAgent, section 4.1."""
-        read = sum(entry.page.words for entry in self.memory.entries)
-        return 100.0 * (1.0 - self.words / read) if read else 0.0
-
-    def text(self, opened: Iterable[int] | None = None) -> str:
-        """The memory as the model sees it, with these pages open (default: `self.opened`)."""
-        return render(self.memory, self.segments, self.opened if opened is None else opened)
-
-
 def render(memory: GistMemory, segments: Iterable[Node], opened: Iterable[int] = ()) -> str:
     """Write segments under tags with their page numbers, and open pages at their places."""
     left = sorted(opened, reverse=True)
@@ -84,15 +52,35 @@ def _in_full(memory: GistMemory, number: int) -> str:
 
 @dataclass(slots=True)
 class Search(Asking):
-    window: Window
+    """A question over the memory as shown to the model: the segments are fixed, pages open and close."""
+
+    segments: Sequence[Node] = ()  # In the order of the book, covering every page read
+    opened: set[int] = field(default_factory=set)  # Pages shown in full, instead of their gist or after their segment
     lookups: list[int] = field(default_factory=list)
     unfit: set[int] = field(default_factory=set)  # Pages found not to fit the window
 
+    @property
+    def whole(self) -> bool:
+        return len(self.segments) == len(self.memory.entries) and not any(segment.line for segment in self.segments)
+
+    @property
+    def shown(self) -> set[int]:
+        return {page for segment in self.segments for page in range(segment.first, segment.last + 1)} | self.opened
+
+    @property
+    def words(self) -> int:
+        pages = sum(self.memory.entry(number).page.words for number in self.opened)
+        return pages + sum(segment.summary.words for segment in self.segments if not _is_open(segment, self.opened))
+
+    def text(self) -> str:
+        """The memory as the model sees it."""
+        return render(self.memory, self.segments, self.opened)
+
     def prompt(self, name: str, *, must_answer: bool = False) -> Prompt:
         """The memory as shown now, then the task `name`."""
-        window, text = self.window, self.window.text()
-        shared = len(text) if window.whole and not window.opened else 0
-        return self._prompt(name, text, window.opened, shared, must_answer=must_answer)
+        text = self.text()
+        shared = len(text) if self.whole and not self.opened else 0
+        return self._prompt(name, text, self.opened, shared, must_answer=must_answer)
 
     def _prompt(
         self, name: str, text: str, opened: Collection[int], shared: int = 0, *, must_answer: bool = False
@@ -111,24 +99,25 @@ class Search(Asking):
         return max(lookup + SAID_TOKENS, answer + self.options.answer_tokens)
 
     async def fits(self, *pages: int) -> bool:
-        opened = {*self.window.opened, *pages}
-        return await self.tokens_needed(self.window.text(opened), opened) <= self.engine.info.context_tokens
+        opened = {*self.opened, *pages}
+        text = render(self.memory, self.segments, opened)
+        return await self.tokens_needed(text, opened) <= self.engine.info.context_tokens
 
 
 async def start_search(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions, max_pages: int
 ) -> Search:
     """Lay out the memory with room for `max_pages`. Raises PromptTooLongError."""
-    search = Search(question, memory, engine, steering, options, Window(memory, ()))
-    search.window = await _lay_out(search, max_pages)
-    if not search.window.segments and not search.window.opened:
+    search = Search(question, memory, engine, steering, options)
+    search.segments, search.opened = await _lay_out(search, max_pages)
+    if not search.segments and not search.opened:
         needed = await search.tokens_needed(render(memory, [one_line(current_tree(memory))]))
         raise PromptTooLongError(needed - options.answer_tokens, options.answer_tokens, engine.info.context_tokens)
     return search
 
 
-async def _lay_out(search: Search, max_pages: int) -> Window:
-    """Choose the level of every page, opening the pinned ones that fit. Raises PromptTooLongError."""
+async def _lay_out(search: Search, max_pages: int) -> tuple[Sequence[Node], set[int]]:
+    """Choose the level of every page, and open the pinned ones that fit. Raises PromptTooLongError."""
     memory, engine, measure = search.memory, search.engine, search.tokens_needed
     steering = search.steering
     pinned = {page for page in steering.pinned - steering.refused if 1 <= page <= len(memory.entries)}
@@ -150,10 +139,11 @@ async def _lay_out(search: Search, max_pages: int) -> Window:
             room -= needed
     pages = page_by_page(memory)
     least = min(max_pages, PAGES_OPEN) * typical
-    if await _all_fit([segment for segment in pages if segment.first not in opened], room - least, memory, engine):
-        window = Window(memory, pages, opened)
-        if not opened or await measure(window.text()) <= engine.info.context_tokens:
-            return window
+    closed = [segment for segment in pages if segment.first not in opened]
+    if await _all_fit(closed, room - least, memory, engine) and (
+        not opened or await measure(render(memory, pages, opened)) <= engine.info.context_tokens
+    ):
+        return pages, opened
     if here is None and not memory.complete:
         here = len(memory.entries)  # favours the latest pages
     top = await asyncio.to_thread(current_tree, memory)
@@ -173,11 +163,11 @@ async def _lay_out(search: Search, max_pages: int) -> Window:
             # The token counts of segments add up only approximately, so the whole text is measured.
             over = await measure(render(memory, segments, opened)) - engine.info.context_tokens
             if over <= 0:
-                return Window(memory, segments, opened)
+                return segments, opened
             budget -= max(over, budget // 20, 1)
     while opened and await measure(render(memory, (), opened)) > engine.info.context_tokens:
         opened.remove(max(opened))
-    return Window(memory, (), opened)
+    return (), opened
 
 
 async def _all_fit(segments: Sequence[Node], room: int, memory: GistMemory, engine: Engine) -> bool:
@@ -189,10 +179,10 @@ async def _all_fit(segments: Sequence[Node], room: int, memory: GistMemory, engi
 
 async def begin(name: str, search: Search) -> AsyncGenerator[events.ReaderEvent, None]:
     """Report the layout of the memory, then apply steering."""
-    window, memory = search.window, search.memory
-    told = () if window.whole else tuple(events.SegmentLevel(p.first, p.last, p.level, p.made) for p in window.segments)
+    memory, segments = search.memory, search.segments
+    told = () if search.whole else tuple(events.SegmentLevel(p.first, p.last, p.level, p.made) for p in segments)
     yield events.Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
-    for page in sorted(window.opened):
+    for page in sorted(search.opened):
         yield events.Expanded(page, events.OpenedBy.PERSON)
     async for steered in apply_steering(search):
         yield steered
@@ -200,23 +190,23 @@ async def begin(name: str, search: Search) -> AsyncGenerator[events.ReaderEvent,
 
 async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     """Evaluate the common beginning of all questions in advance, if the memory fits the window."""
-    search = Search("", memory, engine, Steering(), ReaderOptions(), Window(memory, page_by_page(memory)))
+    search = Search("", memory, engine, Steering(), ReaderOptions(), page_by_page(memory))
     prompt = search.prompt("lookup")
     return await engine.prepare(prompt) if memory.entries and await search.fits() else NO_USAGE
 
 
 async def apply_steering(search: Search) -> AsyncGenerator[events.ReaderEvent, None]:
     """Close pages that were refused since the last call, and open pinned pages that fit."""
-    window, steering = search.window, search.steering
-    if closed := window.opened & steering.refused:
-        window.opened -= closed
+    steering = search.steering
+    if closed := search.opened & steering.refused:
+        search.opened -= closed
         search.unfit.clear()  # there is room again
         yield events.Refused(tuple(sorted(closed)))
-    for page in sorted(steering.pinned - steering.refused - window.opened - search.unfit):
-        if not 1 <= page <= len(window.memory.entries):
+    for page in sorted(steering.pinned - steering.refused - search.opened - search.unfit):
+        if not 1 <= page <= len(search.memory.entries):
             continue
         if await search.fits(page):
-            window.opened.add(page)
+            search.opened.add(page)
             yield events.Expanded(page, events.OpenedBy.PERSON)
         else:
             search.unfit.add(page)
@@ -225,25 +215,26 @@ async def apply_steering(search: Search) -> AsyncGenerator[events.ReaderEvent, N
 
 async def openable_pages(search: Search) -> list[int]:
     """The pages that probably still fit the window, by their words; a choice is measured."""
-    window = search.window
-    unread = sorted(window.shown - window.opened - search.steering.refused - search.unfit)
-    used = await search.tokens_needed(window.text(), window.opened)
+    unread = sorted(search.shown - search.opened - search.steering.refused - search.unfit)
+    used = await search.tokens_needed(search.text(), search.opened)
     free = search.engine.info.context_tokens - used
-    tokens_per_word = await search.engine.count(window.text()) / max(1, window.words)
-    return [page for page in unread if window.memory.entry(page).page.words * tokens_per_word <= free]
+    tokens_per_word = await search.engine.count(search.text()) / max(1, search.words)
+    return [page for page in unread if search.memory.entry(page).page.words * tokens_per_word <= free]
 
 
 def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator[events.ReaderEvent, None]:
     """The answer over the memory as shown now; the last event is `Answered`. `must_answer`: see `answer_prompt`."""
-    window, memory = search.window, search.memory
-    places = {number: (memory.entry(number).page.start, memory.entry(number).page.end) for number in window.shown}
+    memory, shown, opened = search.memory, search.shown, search.opened
+    read = sum(entry.page.words for entry in memory.entries)
+    places = {number: (memory.entry(number).page.start, memory.entry(number).page.end) for number in shown}
     draft = events.Answered(
-        compression_rate=window.compression_rate,
-        seen=tuple(join((places[number] for number in window.opened), memory.book)),
-        gists=tuple(sorted(window.shown - window.opened)),
+        # Of words in context and words read (ReadAgent, section 4.1)
+        compression_rate=100.0 * (1.0 - search.words / read) if read else 0.0,
+        seen=tuple(join((places[number] for number in opened), memory.book)),
+        gists=tuple(sorted(shown - opened)),
         lookups=tuple(search.lookups),
-        expanded=tuple(sorted(window.opened)),
+        expanded=tuple(sorted(opened)),
     )
     numbered = sorted(places.items())
     prompt = search.prompt("answer", must_answer=must_answer)
-    return search.answer_from(draft, window.text(), prompt, numbered)
+    return search.answer_from(draft, search.text(), prompt, numbered)

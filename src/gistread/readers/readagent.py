@@ -41,8 +41,8 @@ async def readagent_s(
                 continue
             search.lookups.append(page)
             yield LookedUp(page, len(search.lookups), proposal.reason)
-            if page not in steering.refused and page not in search.window.opened:
-                search.window.opened.add(page)
+            if page not in steering.refused and page not in search.opened:
+                search.opened.add(page)
                 yield Expanded(page, OpenedBy.AGENT)
         async for opened in apply_steering(search):
             yield opened
@@ -71,8 +71,8 @@ async def readagent_p(
     yield Stopped(StopReason.PERSON if steering.stop else ended)
     search.lookups.extend(named)
     for page in named:
-        if page not in steering.refused and page not in search.window.opened:
-            search.window.opened.add(page)
+        if page not in steering.refused and page not in search.opened:
+            search.opened.add(page)
             yield Expanded(page, OpenedBy.AGENT)
     async for opened in apply_steering(search):
         yield opened
@@ -90,7 +90,7 @@ async def _choose_pages(search: Search) -> tuple[list[int], StopReason]:
     options, most = [f"Page {page}" for page in offered], search.options.max_pages
     for index in await search.choose_several(search.prompt("lookup_parallel"), options, most):
         page = offered[index]
-        if page in steering.refused or page in search.window.opened:
+        if page in steering.refused or page in search.opened:
             continue  # the user opened or refused it during the choice
         if not await search.fits(*named, page):
             return named, StopReason.WINDOW
@@ -116,7 +116,7 @@ async def _propose(search: Search, *, may_stop: bool) -> Proposed | StopReason:
         if index == len(offered):
             return Proposed((), step, last)
         page = offered[index]
-        if page in steering.refused or page in search.window.opened:
+        if page in steering.refused or page in search.opened:
             continue  # the user opened or refused it during the choice
         if await search.fits(page):
             return Proposed((page,), step, last, reason)
@@ -124,11 +124,11 @@ async def _propose(search: Search, *, may_stop: bool) -> Proposed | StopReason:
 
 
 def _must_end(search: Search, offered: Sequence[int]) -> StopReason | None:
-    window, steering = search.window, search.steering
+    steering = search.steering
     if steering.stop:
         return StopReason.PERSON
     if len(search.lookups) >= search.options.max_pages:
         return StopReason.LIMIT
-    if not window.shown - window.opened - steering.refused:
+    if not search.shown - search.opened - steering.refused:
         return StopReason.NOTHING_LEFT
     return None if offered else StopReason.WINDOW
