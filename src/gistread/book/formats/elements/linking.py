@@ -145,33 +145,31 @@ class _Linker:
         if not link.fragment:
             return None
         path, first = link.target.path, link.target.first
-        document = self.documents[path]
-        if first >= len(document.paragraphs) or document.paragraphs[first].kind is ParagraphKind.HEADING:
+        paragraphs = self.documents[path].paragraphs
+        if first >= len(paragraphs) or paragraphs[first].kind is ParagraphKind.HEADING:
             return None
-        last = document.ends.get(link.fragment, 0)
+        last = self.documents[path].ends.get(link.fragment, 0)
         declared = self._declared[path].get(first)
         if declared:
             first, last = declared
-        if first + 1 < last and document.paragraphs[first].kind is ParagraphKind.BREAK:
+        if first + 1 < last and paragraphs[first].kind is ParagraphKind.BREAK:
             # A rule above the notes of a page.
             first += 1
-        is_element = first < last <= first + _LONGEST_NOTE_PIECES and not _is_only_number(
-            document.paragraphs[first:last]
-        )
+        is_element = first < last <= first + _LONGEST_NOTE_PIECES and not _is_only_number(paragraphs[first:last])
         if not (declared or is_element):
-            last = self._note_end(document, path, first, starts)
+            last = self._note_end(path, first, starts)
         return ParagraphRange(path, first, last)
 
-    def _note_end(self, document: XhtmlDocument, path: str, first: int, starts: set[tuple[str, int]]) -> int:
-        for index in range(first + 1, min(len(document.paragraphs), first + _LONGEST_NOTE_PIECES)):
+    def _note_end(self, path: str, first: int, starts: set[tuple[str, int]]) -> int:
+        paragraphs = self.documents[path].paragraphs
+        for index in range(first + 1, min(len(paragraphs), first + _LONGEST_NOTE_PIECES)):
             if (path, index) in starts:
                 return index
-            if document.paragraphs[index].kind in (ParagraphKind.HEADING, ParagraphKind.BREAK):
+            if paragraphs[index].kind in (ParagraphKind.HEADING, ParagraphKind.BREAK):
                 break
             if any(_is_reference(link) and self._follows(link) for link in self._by_piece.get((path, index), ())):
                 break
-        only_number = _is_only_number(document.paragraphs[first : first + 1])
-        return min(first + 1 + only_number, len(document.paragraphs))
+        return min(first + 1 + _is_only_number(paragraphs[first : first + 1]), len(paragraphs))
 
     def _is_note(self, link: _Link, note: ParagraphRange) -> bool:
         mark = self.documents[link.path].paragraphs[link.paragraph].marks[link.mark]
