@@ -1,7 +1,6 @@
 """Reads FictionBook 2 (FB2) by translating it to XHTML, even if slightly malformed."""
 
 import base64
-import binascii
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -62,7 +61,7 @@ def read_binary(data: bytes, name: str) -> bytes | None:
         if named and named[1] == name:
             try:
                 return base64.b64decode("".join(match[2].split()), validate=False)
-            except (binascii.Error, ValueError):
+            except ValueError:
                 return None
     return None
 
@@ -216,6 +215,5 @@ def _rename(element: etree._Element, tag: str, attributes: Mapping[str, str] = M
     """Make an element of XHTML of one of FictionBook, which keeps its id and language."""
     kept = {key: value for key in ("id", "lang") if (value := element.get(key))}
     element.attrib.clear()
-    for key, value in (*kept.items(), *attributes.items()):
-        element.set(key, value)
+    element.attrib.update((*kept.items(), *attributes.items()))
     element.tag = tag

@@ -88,7 +88,7 @@ def strip_gutenberg(text: str) -> tuple[str, Metadata]:
     authors = fields.get("Author", [line["author"] if line else ""])
     return body.strip("\n"), Metadata(
         title=one_line(title),
-        authors=tuple(author for author in (one_line(author) for author in authors) if author),
+        authors=tuple(filter(None, map(one_line, authors))),
         language=_LANGUAGES.get(fields.get("Language", [""])[0].lower(), ""),
     )
 

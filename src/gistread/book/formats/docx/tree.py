@@ -199,7 +199,5 @@ def finish_tree(root: etree._Element) -> None:
 
 def _prefix(element: etree._Element, marker: str) -> None:
     """Insert a marker before an element's text; a full stop separates "Chapter 1" from a title."""
-    separator = (
-        ". " if marker[-1:].isalnum() and any(char.isspace() for char in marker) and plain_text(element) else " "
-    )
+    separator = ". " if marker[-1:].isalnum() and any(map(str.isspace, marker)) and plain_text(element) else " "
     element.text = f"{marker}{separator}{element.text or ''}"

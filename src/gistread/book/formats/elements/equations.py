@@ -20,10 +20,8 @@ _UNREAD = frozenset(("annotation", "annotation-xml", "mphantom", "none", "mpresc
 
 def equation_text(equation: etree._Element) -> str:
     text = " ".join(_text(equation, 0).split())
-    if text:
-        return text
     sources = map(plain_text, elements_named(equation, "annotation"))
-    return next(filter(None, sources), equation.get("alttext") or "")
+    return text or next(filter(None, sources), equation.get("alttext") or "")
 
 
 def bracket(text: str) -> str:

@@ -249,9 +249,7 @@ def _gutter(segments: list[Segment], known: float | None) -> float | None:
     rows = [(row[0][0], max(right for _, right in row)) for row in spans]
     left_wide = sum(right <= x and right - left > _WIDE_SHARE * (x - start) for left, right in rows)
     right_wide = sum(left >= x and right - left > _WIDE_SHARE * (end - x) for left, right in rows)
-    if min(left_wide, right_wide) < 4 or fewest > (left_wide + right_wide):
-        return None
-    return x
+    return x if min(left_wide, right_wide) >= 4 and fewest <= left_wide + right_wide else None
 
 
 def _line(page: int, segments: list[Segment]) -> TextLine:
