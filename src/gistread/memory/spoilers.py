@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from gistread.book.model import Book
 from gistread.store.model import BoundChoice
-from gistread.store.user_data import UserData
 from gistread.words import count_words
 
 _BEGINNING = 200_000  # Characters that show whether a book has a plot
@@ -28,11 +27,6 @@ def has_plot(book: Book) -> bool:
     words = count_words(text)
     is_english = words >= _ENOUGH and len(_ENGLISH.findall(text)) >= _LEAST_ENGLISH * words
     return not is_english or len(_PERSONAL.findall(text)) >= _LEAST_PERSONAL * words
-
-
-def saved_bound(book: Book, user_data: UserData) -> int | None:
-    """The spoiler bound of a book for this person; None for the whole book. Raises StorageError."""
-    return usual_bound(book, user_data.reading_place(book.sha256).furthest, user_data.bound_choice(book.sha256))
 
 
 def usual_bound(book: Book, here: int, choice: BoundChoice | None) -> int | None:

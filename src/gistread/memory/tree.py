@@ -15,7 +15,6 @@ from heapq import heappop, heappush
 from itertools import groupby, pairwise
 from typing import Self
 
-from gistread.book.model import Book
 from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.errors import PromptTooLongError
@@ -24,7 +23,7 @@ from gistread.memory.derived import ArtifactProgress, as_finished, key_of
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import careful_attempts, gist_page, is_short, merged_words, wanted_words
 from gistread.memory.guard import told_before
-from gistread.memory.model import Gist, GistMemory, GistSource, Page
+from gistread.memory.model import Gist, GistMemory, GistSource
 from gistread.memory.sizes import TOKENS_PER_WORD, RemainingWork, unread_page_words
 from gistread.words import count_words
 
@@ -190,14 +189,11 @@ def outline(memory: GistMemory) -> PageRange:
             around.pop()
         around.append((chapter.level, index))
         paths.append(tuple(number for _, number in around))
-    pages = [(entry.page.number, paths[chapter_of(memory.book, entry.page)]) for entry in memory.entries]
+    # A page belongs to the chapter at its end, since it may begin with the titles of parts.
+    ends = ((entry.page.number, entry.page.end - 1) for entry in memory.entries)
+    pages = [(number, paths[memory.book.chapter_index(end)]) for number, end in ends]
     top = _section(pages, 0)
     return top if top.children else PageRange(1, top.first, top.last, (top,))
-
-
-def chapter_of(book: Book, page: Page) -> int:
-    """Index of a page's chapter: that at its end, since it may begin with the titles of parts."""
-    return book.chapter_index(max(page.start, page.end - 1))
 
 
 _Placed = tuple[int, tuple[int, ...]]  # A page number and the path of its chapter

@@ -12,7 +12,7 @@ from gistread.book.model import Book
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, sentence_at
-from gistread.memory.spoilers import saved_bound
+from gistread.memory.spoilers import usual_bound
 from gistread.people.index import index_of
 from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
@@ -87,7 +87,7 @@ def names_to_learn(book: Book, user_data: UserData) -> list[tuple[Entity, Passag
     """
     if not supports_names(book):
         return []
-    bound = saved_bound(book, user_data)
+    bound = usual_bound(book, user_data.reading_place(book.sha256).furthest, user_data.bound_choice(book.sha256))
     corrections = user_data.name_corrections(book.sha256)
     view = index_of(book).upto(len(book.text) if bound is None else bound, corrections)
     common = [entity for entity in view.entities if entity.count >= _LEAST_MENTIONS][:_MOST_NAMES]
