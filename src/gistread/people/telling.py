@@ -88,11 +88,9 @@ def find_holder(role: str, others: Collection[str], index: Index) -> Told | None
             for start in form.starts:
                 if not has_between(near, start - _BEFORE, start + _AFTER):
                     continue
-                clues = [
-                    one for one in _clues(_marked(text), start, start + len(form.text), sex) if one.role == role.lower()
-                ]
-                if clues:
-                    best = max(clues, key=lambda one: one.weight)
+                clues = _clues(_marked(text), start, start + len(form.text), sex)
+                said_of = (one for one in clues if one.role == role.lower())
+                if best := max(said_of, key=lambda one: one.weight, default=None):
                     place = _sentence(start, best.until, index.book)
                     said = text[slice(*place)].lower()
                     missing = sum(word not in said for word in wanted)

@@ -46,11 +46,9 @@ async def _choose_method(question: str, memory: GistMemory, engine: Engine, opti
     most = min(most, options.budget_tokens) if options.budget_tokens else most
     if await whole_text_tokens(memory, engine, most) is not None:
         return "gistread", "the whole text: it fits the model's window"
-    if options.choices:
-        pass
-    elif memory.entries and asks_for_story(question):
+    if memory.entries and not options.choices and asks_for_story(question):
         return "gistread", "the story so far, from the gists"
-    elif _ASKS_ABOUT_ALL.search(question):
+    if not options.choices and _ASKS_ABOUT_ALL.search(question):
         work = answer_work("notes", memory, engine.info)
         seconds = work.seconds(engine.info)
         time = f", about {format_duration(seconds)}" if seconds is not None else ""

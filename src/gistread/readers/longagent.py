@@ -105,12 +105,10 @@ async def longagent(
         team.history.append((asked, _shortlist(reports, team.max_reports)))
         if steering.stop:
             reason = events.StopReason.PERSON
-        elif round_number < ROUNDS and (following := await _next_question(team)):
-            asked = following
-            continue
-        elif round_number < ROUNDS:
+            break
+        if round_number < ROUNDS and not (asked := await _next_question(team)):
             reason = events.StopReason.ENOUGH
-        break
+            break
     yield events.Stopped(reason)
     async for event in _answer(team):
         yield event
