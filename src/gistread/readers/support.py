@@ -111,7 +111,8 @@ class _Check:
     def statement(self, answer: str, start: int, end: int) -> Statement:
         text = answer[start:end]
         new = self._content(text) - self._asked
-        foreign = self._foreign(text)
+        marks = find_marks(text, self._question, self._text, self._memory.book, only_shown=True)
+        foreign = tuple(text[mark.start : mark.end] for mark in marks)
         best = max(self._windows, key=lambda window: self._overlap(new, _union(window)), default=[])
         if not _fits(text, self._question, len(self._terms.words(text))):
             supported = False
@@ -144,7 +145,7 @@ class _Check:
         return [Sentence(one, self._content(book.text[slice(*one)])) for one in sentences_of(book, start, end)]
 
     def _content(self, text: str) -> frozenset[str]:
-        """Stems of the content words. Numbers are checked as they are written (`_foreign`)."""
+        """Stems of the content words. Numbers are checked as they are written (`find_marks`)."""
         words = (word for word in self._terms.words(text) if word not in self._terms.stop_words and not word.isdigit())
         return frozenset(self._stem(word) for word in words if len(word) > 1 or not word.isascii())
 
@@ -163,10 +164,6 @@ class _Check:
 
     def _overlap(self, new: frozenset[str], terms: frozenset[str]) -> tuple[int, int]:
         return len(new & terms), len(self._asked & terms)
-
-    def _foreign(self, text: str) -> tuple[str, ...]:
-        marks = find_marks(text, self._question, self._text, self._memory.book, only_shown=True)
-        return tuple(text[mark.start : mark.end] for mark in marks)
 
     def _quote(self, new: frozenset[str], window: list[Sentence]) -> Citation | None:
         if window and window[0].is_gist:
