@@ -18,7 +18,7 @@ from gistread.errors import GistreadError
 from gistread.paths import pip_install
 from gistread.system import cell_pixels, limit_memory
 from gistread.tui.kitty import Kitty, KittyPicture
-from gistread.tui.text.figure import Figure, Painter, dots, half_blocks
+from gistread.tui.text.figure import PIXELS_A_CELL, Figure, Painter, dots, half_blocks
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
@@ -96,7 +96,7 @@ class Drawer:
         picture = unpack(data, _SMALL_PIXELS if self._kitty is None else _TEXT_PIXELS)
         painter = self._painter(picture)
         picture.pixels.thumbnail(_SMALL_PIXELS)
-        return Figure.of(picture.pixels, picture.width, painter)
+        return Figure(picture.pixels, max(2, picture.width // PIXELS_A_CELL), painter=painter)
 
     def enlarged(self, picture: Picture) -> Figure:
         """The picture as large as possible; a small one is not enlarged. Raises DrawingError."""

@@ -73,21 +73,19 @@ class SessionListener:
         self._due = False
         self._questions.flush()
         self._questions.ask_waiting()
-        session = self._context.session
+        context, session = self._context, self._context.session
         if session is not None:
             activity = session.activity
             running = activity.reading is events.ReadingState.RUNNING
             self._signal(activity)
-            begun, ahead = activity.page, session.reading.pages_ahead
-            if self._context.memory_pane.show_reading(
-                begun=begun, draft=session.reading.draft, reading=running, ahead=ahead
-            ):
+            begun, draft, ahead = activity.page, session.reading.draft, session.reading.pages_ahead
+            if context.memory_pane.show_reading(begun=begun, draft=draft, reading=running, ahead=ahead):
                 self._pages.show_here(scroll=False)
-            view = self._context.book_pane.visible_range or (0, 0)
+            view = context.book_pane.visible_range or (0, 0)
             seen = begun is not None and view[0] <= begun.start < view[1]  # elsewhere it would be drawn for nobody
             marks = (Mark(begun.start, begun.end, _BEING_READ, sign=_SIGN),) if begun is not None and seen else ()
-            self._context.layers.set(Layer.MODEL, marks)
-        self._context.refresh()
+            context.layers.set(Layer.MODEL, marks)
+        context.refresh()
 
     def _signal(self, activity: events.Activity) -> None:
         """Show the progress of the reading on the terminal's tab, and notify of its end."""

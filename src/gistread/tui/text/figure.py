@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Rows = Sequence[Sequence[Segment]]
 
-_PIXELS_A_CELL = 5  # Pixels of the original per cell, at natural size
+PIXELS_A_CELL = 5  # Pixels of the original per cell, at natural size
 _BRAILLE = ((0, 1), (1, 8), (2, 2), (3, 16), (4, 4), (5, 32), (6, 64), (7, 128))  # (pixel of a cell, bit of its dot)
 
 
@@ -55,11 +55,6 @@ class Figure:
     natural_columns: int  # Maximum columns to draw it in
     most_rows: int = 0  # 0: no limit
     painter: Painter = half_blocks
-
-    @staticmethod
-    def of(pixels: "Pixels", width: int, painter: Painter = half_blocks) -> "Figure":
-        """`width`: of the original, in pixels."""
-        return Figure(pixels, max(2, width // _PIXELS_A_CELL), painter=painter)
 
     def limited(self, rows: int) -> "Figure":
         return replace(self, most_rows=rows)

@@ -56,6 +56,8 @@ class MemoryPane(LongText):
 
     def _keep_height(self, block: Block) -> Block:
         """Keep the height of the page under way, so that nothing jumps when an attempt at its gist is rejected."""
+        if not (isinstance(block.key, tuple) and block.key[0] == memory_blocks.BEGUN):
+            return block
         card, rows = (block.key, self.row_width), lay_out(block, self.row_width).rows
         before, most = self._begun_rows
         self._begun_rows = card, max(rows, most if before == card else 0)
@@ -188,7 +190,7 @@ class MemoryPane(LongText):
         rest = memory_blocks.rest_blocks(memory, view, shown)
         return [
             *(block for one in memory.entries[:shown] for block in self._entry_blocks(memory, one, digits)),
-            *(self._keep_height(block) if _is_begun(block) else block for block in rest),
+            *map(self._keep_height, rest),
         ]
 
     def _entry_blocks(self, memory: GistMemory, entry: MemoryEntry, digits: int) -> list[Block]:
@@ -221,7 +223,3 @@ class MemoryPane(LongText):
             case ("ahead", int(start)):
                 return next((entry.page for entry in self.view.ahead if entry.page.start == start), None)
         return None
-
-
-def _is_begun(block: Block) -> bool:
-    return isinstance(block.key, tuple) and block.key[0] == memory_blocks.BEGUN
