@@ -3,7 +3,6 @@
 from enum import StrEnum
 
 from textual.screen import Screen
-from textual.widget import Widget
 
 from gistread.tui.commands import run
 from gistread.tui.services import AppServices
@@ -51,6 +50,8 @@ class BookScreen(Screen[None]):
 
 
 class PaneSwitcher:
+    """Focuses at once: `Widget.focus` does so later, and keys typed meanwhile would run as commands."""
+
     def __init__(self, screen: BookScreen, services: AppServices) -> None:
         self._screen = screen
         self._memory = screen.memory_pane
@@ -84,16 +85,13 @@ class PaneSwitcher:
         self._set_classes(pane)
         shown = self._answers.exchanges and (self.narrow or self.answers_shown)
         answers = self._answers if shown else self._screen.question
-        self._focus({Pane.BOOK: self._screen.book_pane, Pane.MEMORY: self._memory, Pane.ANSWERS: answers}[pane])
+        widgets = {Pane.BOOK: self._screen.book_pane, Pane.MEMORY: self._memory, Pane.ANSWERS: answers}
+        self._screen.set_focus(widgets[pane])
 
     def show_question(self) -> None:
         self.leave_focus_mode()
         self._set_classes(Pane.ANSWERS)
-        self._focus(self._screen.question)
-
-    def _focus(self, widget: Widget) -> None:
-        """Focus at once. `Widget.focus` does so later, and keys typed meanwhile would run as commands."""
-        self._screen.set_focus(widget)
+        self._screen.set_focus(self._screen.question)
 
     def step(self, step: int) -> None:
         panes = [pane for pane in Pane if pane is not Pane.MEMORY or not self.memory_hidden]
