@@ -75,10 +75,8 @@ def _line_levels(line: str, base: int) -> bytes:
         after = _direction(kinds[end]) if end < len(kinds) else outer
         kinds[start:end] = [before if before == after else outer] * (end - start)
     levels = bytearray(_level(kind, base) for kind in kinds)
-    for index in range(len(line) - 1, -1, -1):  # L1: white space at the end of a line has the base level
-        if not line[index].isspace():
-            break
-        levels[index] = base
+    end = len(line.rstrip())
+    levels[end:] = bytes((base,)) * (len(line) - end)  # L1: white space at the end of a line has the base level
     return bytes(levels)
 
 

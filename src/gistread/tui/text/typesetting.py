@@ -62,10 +62,9 @@ def offset_at(runs: list[Run], cell: int) -> int | None:
 def _justified(text: str, start: int, end: int, spare: int, from_right: bool) -> Iterator[Run]:
     """Add `spare` cells to a row's spaces, from alternating ends, to avoid rivers."""
     gaps = [index for index in range(start + 1, end - 1) if text[index] == " " and text[index - 1] != " "]
+    shares = [(number + 1) * spare // len(gaps) - number * spare // len(gaps) for number in range(len(gaps))]
     at = start
-    for number, gap in enumerate(gaps):
-        before, after = (number, number + 1) if not from_right else (len(gaps) - number - 1, len(gaps) - number)
-        wider = after * spare // len(gaps) - before * spare // len(gaps)
+    for gap, wider in zip(gaps, reversed(shares) if from_right else shares, strict=True):
         if wider:
             if gap > at:
                 yield Run(text[at:gap], at, gap)

@@ -105,11 +105,8 @@ def _break_narrow(
     while end - start > width:
         limit = start + width
         space = text.rfind(" ", word, limit + 1)
-        floor, dash = (space if space > 0 else word) + 1, 0
-        for sign in dashes:
-            if text.find(sign, floor, limit) >= 0:
-                dash = _last_dash(text, floor, limit, end, dashes)
-                break
+        floor = (space if space > 0 else word) + 1
+        dash = _last_dash(text, floor, limit, end, dashes) if dashes else 0
         if dash:
             stop = after = dash
         elif space > 0:
