@@ -148,8 +148,7 @@ def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Boo
         by = volume.start
         paragraphs.append(Paragraph(volume.heading, volume.heading + len(volume.title), ParagraphKind.HEADING, 1))
         paragraphs += _shift(book.paragraphs, by)
-        ends = volumes[number].heading if number < len(volumes) else volume.end
-        chapters += _chapters(volume, book, ends)
+        chapters += _chapters(volume, book, volumes[number].heading if number < len(volumes) else volume.end)
         spans += _shift(book.spans, by)
         for link in _shift(book.links, by):
             target, end = (None if offset is None else offset + by for offset in (link.target, link.target_end))

@@ -101,9 +101,8 @@ def _wait(process: subprocess.Popen[bytes], description: str, cancelled: Callabl
         if cancelled():
             raise BookError(f"{description}; the conversion was cancelled.")
         if time.monotonic() > until:
-            minutes = LIMIT_SECONDS / 60
             raise BookError(
-                f"{description}; {COMMAND} was stopped after {minutes:g} minutes without a result.", _BY_HAND
+                f"{description}; {COMMAND} was stopped after {LIMIT_SECONDS / 60:g} minutes without a result.", _BY_HAND
             )
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(0.1)

@@ -256,8 +256,7 @@ def _is_boilerplate(element: etree._Element, measure: _Measure, words_of_page: i
     if _CONSENT.search(f"{element.get('id') or ''} {' '.join(classes)}"):
         return not (is_large or measure["main headings"]) and measure["words"] <= 600
     if name in _BARS:
-        is_links = measure["linked"] > measure["words"] / 3
-        return is_links and not (measure["headings"] or measure["prose"])
+        return measure["linked"] > measure["words"] / 3 and not (measure["headings"] or measure["prose"])
     return False
 
 

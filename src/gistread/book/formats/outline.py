@@ -148,8 +148,7 @@ def _sequence(found: list[Candidate]) -> list[Candidate]:
 def _is_plausible(style: str, sequence: list[Candidate], keywords: int, sizes: list[int]) -> bool:
     if len(sequence) < 3:
         return False
-    span = sizes[-1] - sizes[sequence[0].index]
-    mean = span / len(sequence)
+    mean = (sizes[-1] - sizes[sequence[0].index]) / len(sequence)
     if mean < _ENTRY_CHARACTERS * 2:
         return False
     if style == "digits":

@@ -174,8 +174,7 @@ class BodyWriter:
 def finish_tree(root: etree._Element) -> None:
     """Finish the whole tree: mark scene breaks, attach captions, remove the table of contents."""
     empty = [e for e in root.iter("p") if e.get("class") == _EMPTY]
-    paragraphs = sum(1 for _ in root.iter("p"))
-    parts = len(empty) * 6 <= paragraphs  # Otherwise they are spacing
+    parts = len(empty) * 6 <= sum(1 for _ in root.iter("p"))  # Otherwise they are spacing
     for element in empty:
         around = (element.getprevious(), element.getnext())
         if parts and all(each is not None and each.tag in _PROSE_TAGS and not each.get("class") for each in around):

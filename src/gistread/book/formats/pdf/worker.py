@@ -252,8 +252,7 @@ def _run(page: PageCharacters, start: int, stop: int, size: float, font: int, tu
     text = text.replace("\u00ad", "")
     if after.isspace():
         text += " "
-    right = max(first[2], last[2])
-    return text, round(first[0], 2), round(right, 2), round(baseline, 2), round(size, 2), font, turn
+    return text, round(first[0], 2), round(max(first[2], last[2]), 2), round(baseline, 2), round(size, 2), font, turn
 
 
 def _outline(document: Any) -> Iterator[list[Any]]:
@@ -261,8 +260,7 @@ def _outline(document: Any) -> Iterator[list[Any]]:
     for entry, _ in zip(document.get_toc(max_depth=12), range(_MOST_ENTRIES), strict=False):
         destination = entry.get_dest()
         place = place_of(document, destination.raw) if destination else None
-        title = utf16_text(partial(pdfium.FPDFBookmark_GetTitle, entry.raw))
-        yield [title, entry.level + 1, place]
+        yield [utf16_text(partial(pdfium.FPDFBookmark_GetTitle, entry.raw)), entry.level + 1, place]
 
 
 def _metadata(document: Any, key: str) -> str:
