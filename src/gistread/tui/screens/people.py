@@ -81,7 +81,8 @@ class CardScreen(ListScreen[Choice]):
 
     async def _fill(self) -> None:
         self.rows = await asyncio.to_thread(card_rows, self._card, self._view, self._length)
-        self.show_rows(None)
+        if self in self.app.screen_stack:  # not closed meanwhile
+            self.show_rows(None)
 
 
 def card_rows(card: Card, view: Index, length: int) -> list[Row[Choice]]:
