@@ -26,6 +26,10 @@ def best(name: str, *sentences: str) -> str:
         "It was Irene Penn. She was a teacher in the town.",
         "Irene Penn had been engaged as a cook.",
         "He saw Lieutenant Irene Penn at the door.",
+        "He went straight to Irene Penn the vicar.",
+        "The captain who spoke was Irene Penn.",
+        "Irene Penn, whom nobody had liked at school, was now the leading dressmaker of the town.",
+        "He had never liked Irene Penn; she’s the finest singer in the town.",
     ],
 )
 def test_a_sentence_that_says_what_somebody_is_comes_before_those_that_only_name_them(told: str) -> None:
@@ -33,6 +37,9 @@ def test_a_sentence_that_says_what_somebody_is_comes_before_those_that_only_name
         "It was not that he felt any emotion for Irene Penn, and Irene Penn knew it.",
         "Irene Penn came in, and he saw the doctor, the clerk, and Irene Penn.",
         "“You are the worst judge in the world, Irene Penn,” he said, and Irene Penn laughed.",
+        "“You are a good lawyer, Irene Penn!” he said, and she went with Irene Penn’s mother, the nurse, to the sea.",
+        "The face of Irene Penn was a master’s.",
+        "Irene Penn sat beside Tobias Finn, who was not a mender of clocks but the chemist of the town.",
     )
     assert best("Irene Penn", *named, told) == told
     assert best("Irene Penn", *named) == ""

@@ -1,11 +1,10 @@
 """Chooses the sentence that tells who somebody is, among all that name them.
 
 A sentence tells if it says what the person is: "X was the daughter of …", "X, the lawyer", "my uncle, X", "a sailor
-named X". Phrases are weighed by how much they say, and what several sentences say counts more. The rules are English.
+named X". Phrases are weighed by how much they say, and early ones count more. The rules are English.
 """
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -19,9 +18,9 @@ from gistread.people.mentions import Form, MentionContext, has_between, plain, t
 _AFTER, _BEFORE = 260, 140  # Characters after and before a name that are searched
 _CLOSING = ',.;:!?)”"—’'
 _MOST_MENTIONS = 4_000
-_EARLY = 5  # People are introduced early: the first mentions count a little more
-_AGAIN, _MOST_AGAIN = 0.7, 3  # What a role counts more for each other sentence that says it
-_AS_ASKED = 3.0  # Weight of a mention that has all words of the name asked for
+_EARLY, _FIRST = 12, 4.0  # People are introduced early: what the first mentions count more
+_AS_ASKED, _LONGER = 3.0, 1.5  # Weights of a mention by the name asked for, and by that name with more words
+_IN_SPEECH, _IN_QUESTION = 1.0, 2.0  # What speech and questions count less
 _BY_TITLE = 5.0  # Weight of a title that the name asked for lacks
 _LEAST_PRONOUNS = 6  # Pronouns that show a sex
 _LEAST = 4.0  # Weight from which a phrase tells what somebody is
@@ -39,34 +38,38 @@ class Told:
 def telling_sentences(name: str, forms: Iterable[Form], book: Book) -> list[Told]:
     """The sentences that name somebody, the most telling first. About 0.1 ms a mention."""
     forms = list(forms)
-    asked = set(map(plain, name.split()))
-    as_asked = {start for form in forms if asked <= set(map(plain, form.text.split())) for start in form.starts}
-    strange = {start for form in forms if not asked & set(map(plain, form.text.split())) for start in form.starts}
+    asked = _without_titles(name)
+    nearness = dict[int, float]()  # Of a mention to the name asked for
+    for form in forms:
+        words = _without_titles(form.text)
+        worth = _AS_ASKED if words == asked else _LONGER if words > asked else 0.0 if words & asked else -_AS_ASKED
+        nearness |= dict.fromkeys(form.starts, worth)
     mentions = sorted((start, len(form.text)) for form in forms for start in form.starts)[:_MOST_MENTIONS]
-    sex = _sex(forms)
-    said = [
-        (start, clue) for start, length in mentions for clue in _clues(_marked(book.text), start, start + length, sex)
-    ]
-    for form in forms:  # "Lieutenant D’Arnot" tells who D’Arnot is
-        if (title := plain(form.text.split()[0])) in word_set("roles", "work") - asked:
-            said += [(start, _Clue(_BY_TITLE, title, start)) for start in form.starts]
-    times = Counter(clue.role for _, clue in said if clue.role)
+    sex, text = _sex(forms), _marked(book.text)
+    said = [(start, clue) for start, length in mentions for clue in _clues(text, start, start + length, sex)]
+    ranks = word_set("roles", "work") & titles().keys()
+    has_rank = any(titles().get(plain(word)) == "anyone" or plain(word) in ranks for word in name.split())
+    for form in () if has_rank else forms:  # "Lieutenant D’Arnot" tells who D’Arnot is
+        if plain(form.text.split()[0]) in ranks:
+            said += [(start, _Clue(_BY_TITLE, "", start)) for start in form.starts]
     first = {start for start, _ in mentions[:_EARLY]}
     found = {_sentence(start, 0, book): 0.0 for start in sorted(first)}
     bonus, clear = dict.fromkeys(found, 0.0), set[Passage]()
     for start, clue in said:
         place = _sentence(start, clue.until, book)
-        weight = clue.weight + _AGAIN * (min(_MOST_AGAIN, times[clue.role] - 1) if clue.role else 0)
-        found[place] = max(weight, found.get(place, 0.0))
+        found[place] = max(clue.weight, found.get(place, 0.0))
         if clue.weight >= _LEAST and not book.text[place[1] - 2 : place[1]].strip('”"’').endswith("?"):
             clear.add(place)
-        worth = (start in first) + _AS_ASKED * ((start in as_asked) - (start in strange))
+        worth = nearness[start] + _FIRST * (start in first)
         bonus[place] = max(bonus.get(place, worth), worth)
-    told = [
-        Told(place, _weight(best, book.text[slice(*place)]) + bonus[place], place in clear)
-        for place, best in found.items()
-    ]
+    told = [Told(place, _weight(best, place, book) + bonus[place], place in clear) for place, best in found.items()]
     return sorted(told, key=lambda one: (-one.tells, -one.weight, one.place))
+
+
+def _without_titles(name: str) -> frozenset[str]:
+    """The words of a name; its titles only if it has nothing else."""
+    words = frozenset(map(plain, name.split()))
+    return words - titles().keys() or words
 
 
 def role_in(words: Iterable[str]) -> str:
@@ -94,7 +97,7 @@ def find_holder(role: str, others: Collection[str], index: Index) -> Told | None
                     place = _sentence(start, best.until, index.book)
                     said = text[slice(*place)].lower()
                     missing = sum(word not in said for word in wanted)
-                    found.append((_weight(best.weight, said), -missing, entity, place))
+                    found.append((_weight(best.weight, place, index.book), -missing, entity, place))
     best_found = max(found, key=lambda one: (one[1], one[0]), default=None)
     if best_found is None or best_found[0] < _LEAST:
         return None
@@ -103,9 +106,11 @@ def find_holder(role: str, others: Collection[str], index: Index) -> Told | None
     return Told(best_found[3], best_found[0], tells=True)
 
 
-def _weight(clue: float, sentence: str) -> float:
+def _weight(clue: float, place: Passage, book: Book) -> float:
     """Speech and questions tell less."""
-    return clue - 1.0 * (sentence[:1] in "“\"‘'") - 2.0 * ("?" in sentence[-3:])
+    before = book.text[book.paragraphs[book.paragraph_index(place[0])].start : place[0] + 1]
+    is_speech = before.count("“") > before.count("”") or before.count('"') % 2
+    return clue - _IN_SPEECH * is_speech - _IN_QUESTION * ("?" in book.text[place[1] - 3 : place[1]])
 
 
 def _sex(forms: Iterable[Form]) -> str:
@@ -128,51 +133,71 @@ class _Clue:
 
 
 _CLEAR, _VAGUE_MARK = "\x01", "\x02"  # Stand for the space in front of a word that says what somebody is (`_marked`)
-_ROLE = rf"[{_CLEAR}{_VAGUE_MARK}](?P<role>[\w’-]+)"
-_CLEAR_ROLE = rf"{_CLEAR}(?P<role>[\w’-]+)"
-_WHOSE = r"(?i:an?|the|one of (?:the|his|her|their|our|my)|his|her|its|my|our|your|their|this|that|another|\w+['’]s)"
-_WAS = r"(?:is|was|had been|has been|['’]s|['’]d been|are you|am)"
+_LAST = rf"(?P<role>[\w’-]+)(?![\w’{_CLEAR}{_VAGUE_MARK}-])"  # "an elephant driver" is a driver
+_ROLE = rf"[{_CLEAR}{_VAGUE_MARK}]{_LAST}"
+_CLEAR_ROLE = rf"{_CLEAR}{_LAST}"
+_WHOSE = (
+    r"(?i:an?|the|one|one of (?:the|his|her|their|our|my)|his|her|its|my|our|your|their|this|that|another|\w+['’]s)"
+)
+_WAS = r"(?:is|was|had been|has been|['’]s|['’]d been|are you|am|(?:had )?become|became)"
+_AUXILIARY = "(?:who|had|has|was|is|been|also)"
 _SAID = (
-    r"(?: (?:only|also|still|now|then|once|merely|really|indeed|originally|formerly|evidently|himself|herself|"
-    r"at (?:this|that) time|of course),?){0,2}"
+    r"(?:,? (?:only|also|still|now|then|once|indeed|himself|herself|[a-z]+ly|at (?:this|that) time|of course|in fact|"
+    r"by (?:birth|profession|trade)|for (?:[a-z]+ ){1,3}(?:years|time)),?){0,2}"
 )
 _NO_ADJECTIVE = (
     r"(?!(?:of|to|in|at|by|with|from|for|on|as|after|before|that|which|who|whose|and|or|but|if|when|than|like|is|was|had|"
     r"has|were|are|be|been|his|her|my|your|their|the|an?|he|she|it|they|said|saw|not|came|first|more|less)\b)"
 )
-_MODIFIERS = rf"(?: {_NO_ADJECTIVE}[\w'’-]+(?:,| and| or| but)?){{0,4}}?"
+_MODIFIERS = rf"(?: {_NO_ADJECTIVE}[\w'’-]+(?:,? and|,? or|,? but|,)?){{0,4}}?"
 _DESCRIBED = rf"{_WHOSE}{_MODIFIERS}{_ROLE}"
 _ENDS = r"(?= (?:of|to|at|in|who|whom|whose|that|from|on|with|for|by|about|aged|and)\b|[,.;:)!?”\"—]|$)"
-_HE_IS = rf"(?:[“\"‘]|No, |Yes, |Oh, )*(?P<pronoun>[Hh]e|[Ss]he)(?:['’]s| {_WAS}){_SAID} {_DESCRIBED}"
+# A character of words that name nobody else.
+_NOBODY = (
+    rf"(?:[^A-Z\n{_CLEAR}{_VAGUE_MARK}]|\b(?:I|An?|And|A[st]|But|For|I[nt]|On|So|Th(?:at|e|en|ere|is)|When|With)\b)"
+)
+_HE_IS = rf"(?:[A-Z]\w+, |[a-z]+ )?(?P<pronoun>[Hh]e|[Ss]he)(?:['’]s| {_WAS}){_SAID} (?:{_DESCRIBED}|[\w-]+ years old)"
+# Other words for those who do something, such as "the boat steerer", but not a letter, a number or a finger.
+_ACTS = r"(?!\w*(?:other|tter|mber|nger|former|after|later|louder|manner|visitor)\b)[a-z-]+(?:[eo]r|ist|ian|man|woman)"
+_BUSINESS = "(?:inn|shop|school|farm|store|tavern|hotel)"
 _AFTER_NAME = (
-    (10, rf",?(?: who| he| she)?(?: {_WAS}|['’]s){_SAID} {_DESCRIBED}"),
+    (9, rf",?(?: who| he| she)?(?: {_WAS}| being|['’]s){_SAID} {_DESCRIBED}"),
     (7, rf",?(?: who)? {_WAS} [^.;:!?\n]{{0,80}}?\b(?:and|but) (?:also )?{_DESCRIBED}{_ENDS}"),
-    (10, rf"(?:,| \(|—|,—) ?{_DESCRIBED}{_ENDS}"),
+    (8, rf"(?: who)? {_WAS}{_SAID}{_ROLE}(?= of\b)"),
+    (6, rf"(?: who)? (?:taught|practised|dealt in|(?:kept|owned|ran) (?:an?|the) [\w -]{{0,20}}{_BUSINESS})\b"),
+    (6, rf", {_NOBODY}{{2,120}}, {_WAS}{_SAID} {_DESCRIBED}{_ENDS}"),
+    (6, rf"[^A-Z\n.!?]{{0,200}}? as (?:an?|the){_MODIFIERS}{_ROLE} of\b"),
+    (8, rf" the{_MODIFIERS}{_CLEAR_ROLE}(?= of\b|[.,;:!?])"),
+    (11, rf"(?: himself| herself)?(?:,| \(|—|,—){_SAID} ?{_DESCRIBED}{_ENDS}"),
     (7, rf"(?:,| \([\w’-]*){_MODIFIERS}{_ROLE}(?=[;.)])"),
-    (6, r", (?:the )?(?:[a-z]+est|most [a-z]+)\b[^.;,]{0,40} of\b"),
+    (6, r", (?:one|(?:the )?(?:[a-z]+est|most [a-z]+)\b[^.;,]{0,40}) of\b"),
+    (5, r", aged? "),
     (6, rf"\W+(?:that|which|it) (?:is|was) the name of {_DESCRIBED}"),
     (9, rf"(?:,|—)(?: (?:the|formerly|once|late|now))?{_MODIFIERS}{_ROLE} (?:of|to|at|in) "),
-    (
-        8,
-        rf",?(?: had)? (?:acted|served|(?:been|was) (?:engaged|hired|appointed)) as(?: {_WHOSE})?{_MODIFIERS}{_ROLE}",
-    ),
-    (5, rf"[^.!?\n]{{0,200}}? (?:the|an?){_MODIFIERS}{_CLEAR_ROLE} of\b"),
+    (8, rf",?(?: {_AUXILIARY})* (?:acted|served|worked|known|employed|engaged|hired|appointed) as {_DESCRIBED}"),
+    (6, rf",?(?: who)? {_WAS} (?:married|betrothed|related|apprenticed|engaged) to (?:[A-Z]|h|my|your)"),
+    (5, r" of (?:the )?[A-Z]\w+\b(?!['’]s? [a-z])"),
+    (6, rf"(?:,| \(|—) (?:the|an?){_MODIFIERS} {_ACTS}(?= (?:of|at|who)\b|[,.;)—])"),
     (9, rf"[?!.,][”\"’]* {_HE_IS}"),
-    (6, rf"[^.!?\nA-Z]{{0,120}}[.!?][”\"’]* {_HE_IS}"),
+    (6, rf"{_NOBODY}{{0,160}}?(?:[.!?;,][”\"’]* |—){_HE_IS}"),
     (3, rf" {_WAS} (?:very |quite |not )?[a-z-]+,? (?:and|but) [a-z-]+[;,.]"),
 )
-_TITLES = r"(?:Mr\.? |Mrs\.? |Miss |old |young |little |poor |dear )?"
-_APPOSITION = (10, rf"\b{_DESCRIBED}(?: himself| herself)?, {_TITLES}")
-_JOINED = (10, rf"\b{_DESCRIBED} {_TITLES}")
+_ANYTHING = (  # Not for people: "The Gannet was a flat green boat"
+    rf"(?:,|,? (?:which|that|who)? ?{_WAS}{_SAID}) (?:an?|one of)(?! (?:little|bit|moment|good|great)\b)"
+    rf"{_MODIFIERS} [a-z-]{{3,}}{_ENDS}"
+)
+_TITLES = r"(?:Mr\.? |Mrs\.? |Miss |old |young |little |poor |dear |her |his |my |the )?"
+_APPOSITION = (9, rf"\b{_DESCRIBED}(?: himself| herself)?(?:, | \(|—|: ){_TITLES}")
+_JOINED = (12, rf"\b{_DESCRIBED} {_TITLES}")
+_PRONOUN = "(?:[Hh]is|[Hh]er?|[Ss]he|[Ii]t)"
+_NAMED = r"(?:named|called|known as|(?:by|of) the name of|by name|name (?:is|was))"
+_THAT = "(?:who|that|which|of|in|at)"
 _BEFORE_NAME = (
     _APPOSITION,
     _JOINED,
-    (
-        9,
-        rf"\b{_DESCRIBED}\b[^.?!;:“”\"]{{0,60}}? (?:named|called|by the name of|whose name (?:is|was)|name (?:is|was)|"
-        r"was called) ",
-    ),
-    (2.5, rf"{_CLEAR_ROLE}\b[^.!?\n]{{0,60}} "),
+    (9, rf"\b{_DESCRIBED}\b[^.?!A-Z]{{0,80}}?(?:[.;,] {_PRONOUN}(?: is| was)?)? {_NAMED} {_TITLES}"),
+    (8, rf"(?<!\bof )\b{_DESCRIBED}(?: {_THAT}\b[^.?!;:“”\"A-Z]{{2,80}}| here)? (?:was|is){_SAID} {_TITLES}"),
+    (5, rf"\b{_WHOSE}{_MODIFIERS} [a-z-]{{3,}}(?:,| that| which)?(?: was| is| were) {_NAMED} (?:the )?"),
 )
 _VAGUE = 0.45
 _WEIGHTS = {"man": 1.0, "woman": 1.0, "kin": 1.0, "work": 1.0, "other": 0.75, "vague": _VAGUE}
@@ -188,6 +213,14 @@ def _role_of(word: str) -> str:
     """The role in a word or compound: "gentleman-farmer" is a farmer."""
     word = word.lower()
     return next((one for one in (word, word.rpartition("-")[2]) if one in _role_weights()), "")
+
+
+def _sex_of(role: str) -> str:
+    """man or woman, if only one of them has the role; else ""."""
+    kind = titles().get(role, "")
+    if role in word_set("roles", "woman") or kind in ("wife", "woman") or role.endswith(("ess", "woman", "maid")):
+        return "woman"
+    return "man" if role in word_set("roles", "man") or kind == "man" else ""
 
 
 class _MarkedTokens(dict[str, str]):
@@ -213,10 +246,19 @@ def _compiled(phrase: str) -> re.Pattern[str]:
 
 _AFTER_PATTERNS = tuple((weight, _compiled(phrase)) for weight, phrase in _AFTER_NAME)
 _BEFORE_PATTERNS = tuple((weight, _compiled(phrase + r"\Z"), phrase) for weight, phrase in _BEFORE_NAME)
+_ANYTHING_PATTERN = _compiled(_ANYTHING)
+_MAY_TELL = re.compile(rf"[{_CLEAR}{_VAGUE_MARK}]|name|called|known|was|\bis\b")  # In front of a name, found quickly
 _ADDRESSED = _compiled(r"(?:[“‘\"]|[,!] )\Z")
-_LISTED_BEFORE = _compiled(r"(?:\w,|\band) \Z")
-_LISTED_AFTER = _compiled(r",? and (?:the |its |his |her |[A-Z])|, (?:Mr|Mrs|Miss|Dr)\b")
-_CALLED = re.compile(r"[,.!?][”\"’]")
+_OBJECT = _compiled(rf"\b(?:of|in|with|to|by|for|from|at|on) {_TITLES}\Z")
+_OWNED = _compiled(rf"{_ROLE} of {_TITLES}\Z")
+_POSSESSIVE = re.compile(r"['’]s?[ \x01\x02]")
+_LISTED_BEFORE = _compiled(r"\w, \Z")
+_LISTED_AFTER = _compiled(
+    r",? and (?:the |its |his |her |my |an? |all |every|other|[A-Z])|, (?:(?:Mr|Mrs|Miss|Dr)\b|[A-Z][\w’]+,)"
+)
+_IS = _compiled(rf" {_WAS}\b")
+_CALLED = re.compile(r"[.!?;]|,[”\"’]")
+_INDEFINITE = re.compile(r"(?:an?|your)\b")
 _PLAIN_ARTICLE = re.compile(r"(?:the|an?|this|that)\b", re.IGNORECASE)
 
 
@@ -226,10 +268,14 @@ def _clues(text: str, start: int, end: int, sex: str) -> Iterator[_Clue]:
     is_addressed = _ADDRESSED.search(text, max(0, start - 2), start)
     lead = text[max(0, start - _BEFORE) : start]
     lead = lead[lead.rfind("\n\n") + 1 :]
+    is_object, is_owned = _OBJECT.search(lead), _OWNED.search(lead)
     tried: list[tuple[float, re.Match[str] | None, str]] = [
         (weight, pattern.match(text, end, end + _AFTER), "") for weight, pattern in _AFTER_PATTERNS
     ]
-    tried += [(weight, pattern.search(lead), phrase) for weight, pattern, phrase in _BEFORE_PATTERNS]
+    if not sex:
+        tried.append((_LEAST, _ANYTHING_PATTERN.match(text, end, end + _AFTER), ""))
+    if _MAY_TELL.search(lead, max(0, len(lead) - 45)):
+        tried += [(weight, pattern.search(lead), phrase) for weight, pattern, phrase in _BEFORE_PATTERNS]
     for weight, match, before in tried:
         if match is None:
             continue
@@ -237,21 +283,27 @@ def _clues(text: str, start: int, end: int, sex: str) -> Iterator[_Clue]:
         role, pronoun = _role_of(groups.get("role") or ""), (groups.get("pronoun") or "").lower()
         value = _role_weights().get(role, 1.0)
         other = {"man": "woman", "woman": "man"}.get(sex, "")
-        if other and (role in word_set("roles", other) or pronoun == {"man": "she", "woman": "he"}[sex]):
+        if other and (_sex_of(role) == other or pronoun == {"man": "she", "woman": "he"}[sex]):
+            continue
+        if role == "head" and not text.startswith(" of ", 0 if before else match.end("role")):
             continue
         if before:
             # "With the cardinal, Kitty knew nothing"; "save me from the lion, Esmeralda!"; "the younger man D’Arnot"
-            is_called = _CALLED.match(text, end) and (value < 1 or match[0].startswith("your"))
+            is_called = _CALLED.match(text, end) and (value < 1 or text[end] in "!?" or _INDEFINITE.match(match[0]))
             if before == _APPOSITION[1] and (is_called or text[end : end + 1] not in _CLOSING):
+                continue
+            if before != _JOINED[1] and _POSSESSIVE.match(text, end):
                 continue
             if before == _JOINED[1] and value <= _VAGUE and _PLAIN_ARTICLE.match(match[0]):
                 continue
-            weight -= 8 if _LISTED_AFTER.match(text, end) else 0
+            weight -= 8 if before == _APPOSITION[1] and _LISTED_AFTER.match(text, end) else 0
+        elif (is_object and _IS.match(match[0])) or (is_owned and match[0][0] == ","):
+            continue  # "The face of Mr. Cuss was …", "the saviour of Aouda, that brave man"
         elif is_addressed and (
             value <= _VAGUE or (text[start - 2] == "," and text[end] in ".!?")
         ):  # "I could not give you up, Nancy."
             continue
-        elif (match[0][0] == "," and is_listed) or _LISTED_AFTER.match(text, match.end()):
+        elif match[0][0] == "," and not pronoun and (is_listed or _LISTED_AFTER.match(text, match.end())):
             weight -= 8  # "Lucie, Mr. Lorry, the solicitor for the defence, and …"
         yield _Clue(weight * value, role, start if before else match.end())
 
