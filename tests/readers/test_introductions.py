@@ -12,6 +12,8 @@ TEXT = (
     "Mr Verrall was tall and grave, with a purse that never opened. He called on his sister, Natália, at once.",
     "Mrs Oake, a widow with two sons, kept the inn. The dog was called Biscuit.",
     "Mr Penn, the Clerk, wrote it down for the vicar. Mr Penn was wiping his pen, and the rain came in.",
+    "Mr Penn owned the Gannet, which had no sail. The ferry was called the Gannet, and it leaked.",
+    "Mr Penn liked Duchess best. They drove home behind an old white horse called Duchess.",
     "“Do you remember how Justine came?” Of four children Justine was the third. “And where is old Walton now?”",
 )
 
@@ -49,6 +51,8 @@ def test_a_question_asks_to_explain_a_name_or_something_else(question: str, name
         ("Natalia", ["He called on his sister"]),
         ("Mrs Oake", ["Mrs Oake, a widow"]),
         ("Biscuit", ["The dog was called"]),
+        ("the Gannet", ["The ferry was called the Gannet"]),
+        ("Duchess", ["They drove home behind"]),
         ("Mr Arthur Penn", ["Mr Penn, the Clerk"]),
         ("the Clerk of the Board", ["Mr Penn, the Clerk"]),
         ("Justine", ["Of four children"]),
@@ -63,3 +67,13 @@ def test_names_are_introduced_by_what_is_said_of_them_or_by_their_first_mention(
     assert asked is not None
     places = zip(asked.sentences, sentences, strict=True)
     assert [memory().book.text[start : start + len(begin)] for (start, _), begin in places] == sentences
+
+
+@pytest.mark.parametrize(
+    ("name", "tells"),
+    [("Biscuit", True), ("the Gannet", True), ("Duchess", True), ("Mrs Oake", True), ("Walton", False)],
+)
+def test_a_sentence_tells_if_it_says_what_somebody_or_something_is(name: str, tells: bool) -> None:
+    asked = introductions(f"Who is {name}?", memory())
+    assert asked is not None
+    assert asked.tells == tells

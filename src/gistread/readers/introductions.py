@@ -5,6 +5,7 @@ The sentences are chosen by English rules (`people/telling.py`). In other langua
 
 import re
 import unicodedata
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from gistread.memory.passages import Passage, sentence_at
 from gistread.memory.spoilers import usual_bound
 from gistread.people.index import index_of
 from gistread.people.joining import Entity
-from gistread.people.mentions import supports_names
+from gistread.people.mentions import Form, supports_names
 from gistread.people.telling import Told, find_holder, role_in, telling_sentences
 from gistread.store.user_data import UserData
 
@@ -43,7 +44,7 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
     book = memory.book
     is_named = all(word[:1].isupper() for word in names)
     if not supports_names(book):
-        return _first_mention(" ".join(words), book) if is_named else None
+        return _by_text(" ".join(words), book) if is_named else None
     index = index_of(book)
     if not is_named:
         role = role_in(names)
@@ -57,7 +58,7 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
     for form in _forms(name):
         if found := index.find(form):
             return _introduced(name, telling_sentences(form, found[0].forms, book))
-    return _first_mention(name, book)
+    return _by_text(name, book)
 
 
 def introducing_sentences(entity: Entity, book: Book) -> tuple[Passage, ...]:
@@ -69,14 +70,18 @@ def _introduced(name: str, told: list[Told]) -> Introductions:
     return Introductions(name, (told[0].place,), tells=told[0].tells)
 
 
-def _first_mention(name: str, book: Book) -> Introductions:
+def _by_text(name: str, book: Book) -> Introductions:
+    """The sentence that tells best what a name is that the index lacks; without one, that of its first mention."""
     text = _without_diacritics(book.text)
     for form in _forms(_without_diacritics(name)):
         pattern = r"\b" + r"\W{1,3}".join(map(re.escape, form.split())) + r"\b"
-        for match in re.compile(pattern).finditer(text, front_matter_end(book)):
-            place = sentence_at(book, match.start())
-            if _is_prose(text[slice(*place)]):
-                return Introductions(name, (place,))
+        starts = [match.start() for match in re.compile(pattern).finditer(text, front_matter_end(book))]
+        first = next((place for start in starts if _is_prose(text[slice(*(place := sentence_at(book, start)))])), None)
+        if first and supports_names(book):
+            told = telling_sentences(form, [Form(form, array("I", starts), array("B", bytes(len(starts))))], book)
+            return _introduced(name, told) if told[0].tells else Introductions(name, (first,))
+        if first:
+            return Introductions(name, (first,))
     return Introductions(name, ())
 
 
