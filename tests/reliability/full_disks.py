@@ -1,9 +1,13 @@
 """Disks that are full from one write on, for each write of a command in turn, by a library put before the system's."""
 
+import contextlib
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
+
+import psutil
 
 from gistread.book.open import open_book
 from gistread.paths import default_paths
@@ -66,7 +70,14 @@ def _refused(home: Home, shim: Path, words: tuple[str | Path, ...]) -> tuple[str
 
 def _run(home: Home, *words: str | Path, **environment: str) -> str:
     # Python's own cache of modules must not count.
-    return home.start(*words, environment={"PYTHONDONTWRITEBYTECODE": "1", **environment}).communicate()[1]
+    said = home.start(*words, environment={"PYTHONDONTWRITEBYTECODE": "1", **environment}).communicate()[1]
+    for process in psutil.process_iter(["cmdline"]):  # The index of new books is made after the command has ended
+        command = " ".join(process.info["cmdline"] or ())
+        if "gistread.library.indexing" in command and str(home.folder) in command:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                while process.status() != psutil.STATUS_ZOMBIE:
+                    time.sleep(0.02)
+    return said
 
 
 def _contents(home: Home) -> list[object]:

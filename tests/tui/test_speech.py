@@ -167,7 +167,7 @@ def test_quitting_ends_speech(tmp_path: Path, end: str) -> None:
     settings.mkdir(parents=True)
     (settings / "config.toml").write_text(f'speech_command = "{recorder.command}"\n')
     with terminal(["sample"], tmp_path) as run:
-        run.wait_for("Inches")
+        run.wait_for("Nora Vell put down")
         run.press("R")
         deadline = time.monotonic() + 60
         while not recorder.spoken and time.monotonic() < deadline:
