@@ -28,6 +28,8 @@ def best(name: str, *sentences: str) -> str:
         "He saw Lieutenant Irene Penn at the door.",
         "He went straight to Irene Penn the vicar.",
         "The captain who spoke was Irene Penn.",
+        "And if he went to Irene Penn, a great singer, would she take him into the house, or leave him to stand "
+        "at the door in the rain?",
         "Irene Penn, whom nobody had liked at school, was now the leading dressmaker of the town.",
         "He had never liked Irene Penn; she’s the finest singer in the town.",
     ],

@@ -22,6 +22,7 @@ _EARLY, _FIRST = 12, 4.0  # People are introduced early: what the first mentions
 _AS_ASKED, _LONGER = 3.0, 1.5  # Weights of a mention by the name asked for, and by that name with more words
 _IN_SPEECH, _IN_QUESTION = 1.0, 2.0  # What speech and questions count less
 _BY_TITLE = 5.0  # Weight of a title that the name asked for lacks
+_ASKED = 80  # Characters in front of a question mark that are not told but asked
 _LEAST_PRONOUNS = 6  # Pronouns that show a sex
 _LEAST = 4.0  # Weight from which a phrase tells what somebody is
 
@@ -58,7 +59,8 @@ def telling_sentences(name: str, forms: Iterable[Form], book: Book) -> list[Told
     for start, clue in said:
         place = _sentence(start, clue.until, book)
         found[place] = max(clue.weight, found.get(place, 0.0))
-        if clue.weight >= _LEAST and not book.text[place[1] - 2 : place[1]].strip('”"’').endswith("?"):
+        is_asked = "?" in book.text[place[1] - 3 : place[1]] and place[1] - clue.until < _ASKED
+        if clue.weight >= _LEAST and not is_asked:
             clear.add(place)
         worth = nearness[start] + _FIRST * (start in first)
         bonus[place] = max(bonus.get(place, worth), worth)
