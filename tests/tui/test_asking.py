@@ -373,3 +373,19 @@ async def test_a_question_ahead_of_the_memory_uses_the_text_up_to_the_reading_pl
         assert reader.text_length == len(screen.book.text)
         reader.say(answered("Somebody."))
         engine.gate.set()
+
+
+async def test_after_an_answer_the_memory_shows_again_the_section_beside_the_book(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        pane = screen.memory_pane
+        await ask(pilot, "who lit it")
+        reader.say(STARTED, LookedUp(30, 1, "the road"), Expanded(30, OpenedBy.AGENT))
+        await until(pilot, lambda: "opened by the agent: the road" in text_of(app))
+        assert pane.scroll_offset.y > pane.size.height
+        reader.say(answered("Finch did [30]."))
+        await until(pilot, lambda: pane.scroll_offset.y == 0)
+        assert 30 in pane.view.opened

@@ -281,6 +281,8 @@ class QuestionController:
         self.flush()
         self._context.answers_pane.end(problem)
         self._context.memory_pane.want(None)
+        if not self._context.panes.narrow:  # back from the sections that were opened
+            self._pages.show_here(scroll=self._context.panes.current is not Pane.MEMORY)
         self._context.panes.fit_answers()
         self._context.panes.unseen_answer = self._context.panes.current is not Pane.ANSWERS
 
