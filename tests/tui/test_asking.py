@@ -382,10 +382,11 @@ async def test_after_an_answer_the_memory_shows_again_the_section_beside_the_boo
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         pane = screen.memory_pane
+        await pilot.press("ctrl+t", "enter")  # of the whole book
+        await until(pilot, lambda: pane.view.bound is None)
         await ask(pilot, "who lit it")
         reader.say(STARTED, LookedUp(30, 1, "the road"), Expanded(30, OpenedBy.AGENT))
-        await until(pilot, lambda: "opened by the agent: the road" in text_of(app))
-        assert pane.scroll_offset.y > pane.size.height
+        await until(pilot, lambda: pane.scroll_offset.y > pane.size.height)
         reader.say(answered("Finch did [30]."))
-        await until(pilot, lambda: pane.scroll_offset.y == 0)
+        await until(pilot, lambda: pane.scroll_offset.y < 5)
         assert 30 in pane.view.opened
