@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from gistread.engine.protocol import Trust
 from gistread.memory import tree
 from gistread.readers import memwalker
 from gistread.readers.events import (
@@ -186,3 +187,13 @@ async def test_the_beginning_of_a_page_that_does_not_fit_is_read_and_reported() 
     page = memory.entry(8).page
     assert (start, end < page.end) == (page.start, True)
     assert memory.book.text[start:end].strip() in fake.calls[-1].text
+
+
+async def test_a_model_that_failed_its_check_writes_an_option_out_of_a_page_without_a_list() -> None:
+    question = f"{QUESTION}\n\n(A) Ferrand\n(B) Ada"
+    fake = FakeEngine(says=says, chooses=walking("2", "1"))
+    options = ReaderOptions(choices=("Ferrand", "Ada"), trust=Trust.FAILED)
+    events = [one async for one in memwalker.memwalker(question, make_memory(20, 20), fake, Steering(), options)]
+    assert isinstance(events[-1], Answered)
+    assert QUESTION in fake.calls[-1].text
+    assert "(B) Ada" not in fake.calls[-1].text

@@ -97,14 +97,14 @@ class _Walk(Asking):
         return await self.working_memory(*tasks, answer_tokens=max(self.options.answer_tokens, SAID_TOKENS))
 
     def leaf(self, page: Page, place: Span, memory: str) -> Prompt:
-        return user_prompt("leaf", self.options.wording, **self._values(page, place, memory))
+        return user_prompt("leaf", self.options.wording, question=self.question, **self._values(page, place, memory))
 
     def leaf_answer(self, page: Page, place: Span, memory: str) -> Prompt:
         return self.answer_prompt("leaf_answer", **self._values(page, place, memory))
 
     def _values(self, page: Page, place: Span, memory: str) -> dict[str, Any]:
         text, where, known = self.text(place), setting(self.memory, page.start), memory or _NOTHING_KNOWN
-        return {"text": text, "page": page.number, "where": where, "memory": known, "question": self.question}
+        return {"text": text, "page": page.number, "where": where, "memory": known}
 
 
 async def memwalker(
