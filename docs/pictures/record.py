@@ -161,7 +161,7 @@ async def refusing(cache: Path, path: Path) -> None:
     """A page that is refused, and the one opened instead."""
     async with after_reading(cache, reader="readagent-s", steps="ask") as show:
         await show.press("a", "ctrl+t", "enter", "escape", ms=800)  # of the whole story
-        await show.ask("Where did Nora find Tobias Finn?")
+        await show.ask("What did Finn pay Nora with?")
         decisions = iter(("enter", "x"))
         while True:
             await show.watch(lambda: show.answered() or show.proposed())

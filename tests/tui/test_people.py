@@ -3,7 +3,6 @@
 import time
 from pathlib import Path
 
-from gistread.people.index import Index
 from gistread.tui.screens.listing import ListScreen
 from gistread.tui.screens.people import CardScreen, PeopleScreen
 from tests.tui.books import small_book
@@ -32,7 +31,7 @@ async def test_without_names_the_list_says_that_there_are_none(tmp_path: Path) -
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(110, 36)) as pilot:
         await opened(pilot)
-        app.push_screen(PeopleScreen((), Index(small_book(), ()), 1, "up to here"))
+        app.push_screen(PeopleScreen((), 1, "up to here"))
         await until(pilot, lambda: "no names up to here" in text_of(app))
         await pilot.press("x")
         await until(pilot, lambda: "no such name up to here" in text_of(app))

@@ -78,6 +78,11 @@ class Index:
         chapters = _counts(starts, [(chapter.start, chapter.end) for chapter in self.book.chapters])
         return Card(entity, starts[-1], chapters, self.strip(entity), self._together(entity, starts))
 
+    @cached_property
+    def strips(self) -> list[tuple[int, ...]]:
+        """The strip of each entity. About 0.2 s for a thousand names in hundreds of chapters."""
+        return list(map(self.strip, self.entities))
+
     def strip(self, entity: Entity) -> tuple[int, ...]:
         """Mentions in each chapter; without chapters, in equal parts of the text."""
         end = len(self.book.text)

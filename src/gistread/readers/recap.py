@@ -93,10 +93,12 @@ def describe_sources(story: Recap) -> str:
 
 def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapSentence, ...]:
     """The most representative sentences of these summaries, each with the place of the most similar one in the book."""
+    titles = " ".join(memory.book.text[: front_matter_end(memory.book)].split())
     sentences = [
-        (" ".join(node.summary.text[start:end].split()), node)
+        (text, node)
         for node in nodes
         for start, end in sentence_spans(node.summary.text)
+        if (text := " ".join(node.summary.text[start:end].split())) not in titles
     ]
     chosen = [sentences[at] for at in _choose([text for text, _ in sentences], words)]
     return tuple(dict.fromkeys(_told(text, node, memory) for text, node in chosen))

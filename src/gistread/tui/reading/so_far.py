@@ -132,9 +132,9 @@ class PeopleController:
     def _choose(self, view: Index, note: str, chosen: "Callable[[Choice], None]", but: Entity | None = None) -> None:
         from gistread.tui.screens.people import PeopleScreen
 
-        found = (one for one in view.entities if one is not but)
-        entities = sorted(found, key=lambda one: _distance(one, self._context.place))
-        self._push(PeopleScreen(entities, view, len(self._context.book.text), note), chosen)
+        found = [(one, strip) for one, strip in zip(view.entities, view.strips, strict=True) if one is not but]
+        found.sort(key=lambda one: _distance(one[0], self._context.place))
+        self._push(PeopleScreen(found, len(self._context.book.text), note), chosen)
 
     def _show(self, entity: Entity, view: Index, back: Callable[[], None] = lambda: None) -> None:
         """Show the card; `back` is called if it is closed."""
@@ -213,7 +213,7 @@ class PeopleController:
 
 def _joined(index: Index, end: int, corrections: tuple[NameCorrection, ...]) -> Index:
     view = index.upto(end, corrections)
-    _ = view.entities
+    _ = view.strips
     return view
 
 

@@ -28,15 +28,14 @@ class PeopleScreen(ListScreen[Choice]):
     ENTER = "card"
     TALL = True
 
-    def __init__(self, entities: Sequence[Entity], view: Index, length: int, note: str) -> None:
-        """`length` of the whole book in characters; `note`: how much of the book is covered."""
+    def __init__(self, found: Sequence[tuple[Entity, Sequence[int]]], length: int, note: str) -> None:
+        """`found`: names, each with its strip; `length` of the whole book in characters; `note`: what is covered."""
         super().__init__("People and places", placeholder="type to find a name")
-        self._entities, self._view, self._length = entities, view, length
-        self._covered = note
+        self._found, self._length, self._covered = found, length, note
 
     def on_mount(self) -> None:
         most = _ROW_BARS if self.app.size.width >= _BARS_FROM else 0
-        self.rows = [_row(entity, self._view, self._length, most) for entity in self._entities]
+        self.rows = [_row(entity, strip, self._length, most) for entity, strip in self._found]
 
     def show_rows(self, at: Choice | None) -> None:
         found = len(self.rows_for(self.typed))
@@ -45,10 +44,10 @@ class PeopleScreen(ListScreen[Choice]):
         super().show_rows(at)
 
 
-def _row(entity: Entity, view: Index, length: int, most: int) -> Row[Choice]:
+def _row(entity: Entity, strip: Sequence[int], length: int, most: int) -> Row[Choice]:
     others = f"  {short(', '.join(entity.others), _MOST_OTHERS - most // 3)}" if entity.others else ""
     spans = (Span(len(entity.name), len(entity.name) + len(others), "muted"),)
-    timeline = bars(view.strip(entity), most).ljust(most) if most else ""
+    timeline = bars(strip, most).ljust(most) if most else ""
     tail = f"{timeline}  {counted(entity.count, 'mention'):>12} · first at {entity.first / max(1, length):4.0%}".strip()
     return Row(entity, f"{entity.name}{others}", tail=tail, spans=spans, also=" ".join(entity.others))
 
