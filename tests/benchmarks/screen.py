@@ -105,7 +105,7 @@ def _keys(setting: Setting, home: Path) -> Table:
     """From a key to the last of what it changes on the screen, idle and while the model reads."""
     keys = "jk" * (3 if setting.quick else 20)
     with terminal(["sample", "--model", str(setting.model)], home) as run:
-        run.wait_for("Reading along · 1 of", seconds=60)
+        run.wait_for("Reading along", "1 of ~", seconds=60)
         busy = [_key(run, key) for key in keys]
         run.press("r")
         run.wait_for("Paused", seconds=30)
