@@ -1,8 +1,12 @@
 """The story so far: whole sentences with their places, nothing from behind the place."""
 
+from itertools import pairwise
+
+from gistread.book.open import open_book
 from gistread.memory import tree
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.readers.recap import describe_sources, recap
+from gistread.sample import story_path
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book
 from tests.readers.memories import make_memory
@@ -84,3 +88,21 @@ def test_a_sentence_that_the_place_cuts_is_not_told() -> None:
     book = make_book([f"{first} {last}"])
     memory = GistMemory(book, PageSize(50, 150), "").upto(book.text.index(" fast"))
     assert [one.text for one in recap(memory).chapter] == [first]
+
+
+async def test_a_title_page_is_no_part_of_the_story() -> None:
+    story = open_book(story_path())
+    starts = [0, story.text.index("Chapter 1."), *(chapter.start for chapter in story.chapters[1:]), len(story.text)]
+    title = " ".join(story.text[: starts[1]].split())
+    told = "Nora Vell put down her sewing and listened."
+    entries = [
+        MemoryEntry(Page(number, start, end, 300), Gist(told if number > 1 else title, 9, GistSource.MODEL))
+        for number, (start, end) in enumerate(pairwise(starts), 1)
+    ]
+    memory = GistMemory(story, PageSize(200, 600), "m", entries)
+    async for _ in tree.build(memory, FakeEngine(says=lambda _: f"{title}. {told}")):
+        pass
+    found = recap(memory.upto(starts[3]))
+    assert found.summaries
+    assert told in {one.text for one in found.before}
+    assert not any(title in one.text for one in found.before)

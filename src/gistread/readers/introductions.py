@@ -76,7 +76,8 @@ def _by_text(name: str, book: Book) -> Introductions:
     for form in _forms(_without_diacritics(name)):
         pattern = r"\b" + r"\W{1,3}".join(map(re.escape, form.split())) + r"\b"
         starts = [match.start() for match in re.compile(pattern).finditer(text, front_matter_end(book))]
-        first = next((place for start in starts if _is_prose(text[slice(*(place := sentence_at(book, start)))])), None)
+        places = (sentence_at(book, start) for start in starts)
+        first = next((place for place in places if _is_prose(text[slice(*place)])), None)
         if first and supports_names(book):
             told = telling_sentences(form, [Form(form, array("I", starts), array("B", bytes(len(starts))))], book)
             return _introduced(name, told) if told[0].tells else Introductions(name, (first,))

@@ -98,7 +98,7 @@ def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapS
         (text, node)
         for node in nodes
         for start, end in sentence_spans(node.summary.text)
-        if (text := " ".join(node.summary.text[start:end].split())) not in titles
+        if (text := " ".join(node.summary.text[start:end].split())).rstrip(".") not in titles
     ]
     chosen = [sentences[at] for at in _choose([text for text, _ in sentences], words)]
     return tuple(dict.fromkeys(_told(text, node, memory) for text, node in chosen))

@@ -41,7 +41,7 @@ class AskingState(StrEnum):
 
 
 class Obstacle(StrEnum):
-    """Why a question cannot be asked now, in words for scripts."""
+    """Why no question can be asked; each value is the message of the error that a script gets."""
 
     NO_MODEL = "No model is chosen."
     NO_READING_MODEL = "Nothing of this book has been read yet, and no model is chosen to read it."
