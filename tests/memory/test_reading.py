@@ -84,6 +84,26 @@ async def test_a_reading_stopped_anywhere_ends_with_the_same_memory(tmp_path: Pa
         assert len(gists) <= pages - max(kept_before, verbatim)
 
 
+@pytest.mark.parametrize("lost", [range(1, 2), range(2, 4), range(1, 5)])
+@pytest.mark.parametrize("reading", ReadingMode)
+async def test_pages_after_a_gap_stay_though_the_model_now_pauses_elsewhere(
+    tmp_path: Path, reading: ReadingMode, lost: range
+) -> None:
+    whole = await read_through(MemoryStore(tmp_path / "whole"), engine(), reading)
+    store, request = MemoryStore(tmp_path / "gap"), MemoryRequest("fake", "f", SIZE, reading)
+    with store.open(BOOK, request) as kept:
+        for index, entry in enumerate(whole.entries):
+            if index not in lost:
+                kept.add(entry)
+    chooses_last = FakeEngine(says="A gist of the page.", chooses=lambda _, options: len(options) - 1)
+    again = await read_through(store, chooses_last, reading)
+    assert again.complete
+    kept_pages = [entry.page.start for index, entry in enumerate(whole.entries) if index not in lost]
+    assert {*kept_pages} <= {entry.page.start for entry in again.entries}
+    assert all(entry.page.words <= SIZE.max_words for entry in again.entries)
+    assert [one.page.end for one in again.entries[:-1]] == [one.page.start for one in again.entries[1:]]
+
+
 async def test_an_engine_that_fails_loses_only_the_page_in_flight(store: MemoryStore) -> None:
     failing = FakeEngine(says=["w0x1 w0x2 w0x3 w0x4 w0x5 w0x6 w0x7.", EngineError("The model died.")])
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:

@@ -62,9 +62,14 @@ class _Label:
     rank: int = 0  # 2: the end of a scene, 0: within a conversation, 1: another
 
 
-def find_passage(book: Book, start: int, size: PageSize) -> Passage:
-    """The passage at the pause point `start`, within its chapter, and its legal pause points."""
-    stop = chapter_end(book, start)
+def find_passage(book: Book, start: int, size: PageSize, known: int | None = None) -> Passage:
+    """The passage at the pause point `start`, within its chapter, and its legal pause points.
+
+    `known`: where a later page begins that has been read already. A passage that reaches it within the chapter pauses
+    only there.
+    """
+    whole = chapter_end(book, start)
+    stop = whole if known is None else min(whole, known)
     units, left_over = _fill(_units(book, start, stop, size.max_words), start, size)
     total = sum(unit.words for unit in units)
     if left_over is not None and total < size.min_words / 2:
@@ -74,6 +79,8 @@ def find_passage(book: Book, start: int, size: PageSize) -> Passage:
         units += more
         total += sum(unit.words for unit in more)
     end = units[-1].end
+    if end == stop < whole:
+        return Passage(start, (end,), (len(units),))
     # Counted no further than needed.
     left = count_words(book.text[end : min(stop, end + size.min_words * CHARACTERS_PER_WORD)])
     legal: list[_Label] = []
@@ -119,12 +126,15 @@ def _fill(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) ->
 
 
 async def next_page(
-    book: Book, start: int, size: PageSize, engine: Engine, focus: GistFocus = DEFAULT_FOCUS
+    book: Book, start: int, size: PageSize, engine: Engine, focus: GistFocus = DEFAULT_FOCUS, known: int | None = None
 ) -> tuple[Page, Usage]:
-    """Find the page that begins at `start`, unnumbered, and the cost. Raises EngineError when no page fits."""
+    """Find the page that begins at `start`, unnumbered, and the cost. Raises EngineError when no page fits.
+
+    `known`: see `find_passage`.
+    """
     beside_tokens = await extra_task_tokens(engine, focus, "gist", "pagination")
     while True:
-        passage = find_passage(book, start, size)
+        passage = find_passage(book, start, size, known)
         text = labelled_text(book, passage.start, zip(passage.pauses, passage.numbers, strict=True), passage.end)
         prompt = (Message("user", prompts.load("pagination", focus.wording).fill(passage=text)),)
         tokens = await engine.measure(prompt)
@@ -200,7 +210,7 @@ def _divide(text: str, start: int, paragraph: Paragraph, end: int, max_words: in
             speech = text[start : paragraph.end].lstrip()[:1] in _SPEECH
             yield _Unit(start, end, words, paragraph.kind, speech)
             return
-    for sentence in _sentences(text, start, paragraph.end, end, 2 * most_characters):
+    for sentence in _sentences(text, start, min(paragraph.end, end), end, 2 * most_characters):
         yield from _pieces(text, sentence.start, sentence.end, max_words)
 
 

@@ -186,7 +186,10 @@ class _Reading:
                 self._pages.release()
                 self._waiting.append((start, end))
                 return
-            page, attempts, usage = await (single_pass.next_page(at) if single_pass else self._find_page(at))
+            later = self._writer.next_start(at)
+            page, attempts, usage = await (
+                single_pass.next_page(at, later) if single_pass else self._find_page(at, later)
+            )
             number = 0
             if start <= memory.read_until:
                 self._pending += 1
@@ -204,9 +207,9 @@ class _Reading:
     def _text_of(self, page: Page) -> str:
         return self._book.text[page.start : page.end].strip()
 
-    async def _find_page(self, start: int) -> tuple[Page, tuple[Attempt, ...], Usage]:
+    async def _find_page(self, start: int, known: int | None) -> tuple[Page, tuple[Attempt, ...], Usage]:
         memory = self._memory
-        page, usage = await next_page(self._book, start, memory.size, self._engine, memory.focus)
+        page, usage = await next_page(self._book, start, memory.size, self._engine, memory.focus, known)
         text = self._text_of(page)
         return page, () if is_short(text) else await careful_attempts(text, self._engine, memory.focus), usage
 

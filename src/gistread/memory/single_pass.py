@@ -59,9 +59,12 @@ class SinglePass:
         await self._show(page.start)
         self._finish_page(page.end)
 
-    async def next_page(self, start: int) -> tuple[Page, tuple[Attempt, ...], Usage]:
-        """Find the page at `start`: page, attempts for its gist, cost. Raises EngineError when no page fits."""
-        passage = await self._show(start)
+    async def next_page(self, start: int, known: int | None = None) -> tuple[Page, tuple[Attempt, ...], Usage]:
+        """Find the page at `start`: page, attempts for its gist, cost. Raises EngineError when no page fits.
+
+        `known`: see `find_passage`.
+        """
+        passage = await self._show(start, known)
         page, usage = await choose_page(self._book, passage, self._pause_prompt(passage), self._engine)
         end, label = page.end, self._window.label_at
         prompt = self._prompt(end, self._gist.fill(start=label(start), end=label(end), words=wanted_words(page.words)))
@@ -71,12 +74,12 @@ class SinglePass:
         self._finish_page(end)
         return page, attempts, usage
 
-    async def _show(self, start: int) -> Passage:
+    async def _show(self, start: int, known: int | None = None) -> Passage:
         size = self._size
         fresh = self._window.begin == start
         task_tokens = await extra_task_tokens(self._engine, self._focus, "single_pass_gist", "single_pass_pause")
         while True:
-            passage = self._label(find_passage(self._book, start, size))
+            passage = self._label(find_passage(self._book, start, size, known))
             shown = await self._engine.measure(self._pause_prompt(passage))
             text = self._book.text[start : passage.end].strip()
             words = count_words(text)

@@ -36,6 +36,10 @@ class MemoryWriter(AbstractContextManager["MemoryWriter"]):
         page = self.memory.page_at(start)
         return self.memory.entry(page.number) if page is not None and page.start == start else None
 
+    def next_start(self, start: int) -> int | None:
+        """Where the first finished page after this offset begins, if one follows a gap."""
+        return min((later for later in self._ahead if later > start), default=None)
+
     def add(self, entry: MemoryEntry) -> list[MemoryEntry]:
         """Save and add a page; return the pages that joined the memory, numbered. `notice` reports a failing disk."""
         if entry.page.start < self.memory.read_until:
