@@ -15,7 +15,6 @@ from gistread.tui.marking.caret import Unit, whole_words
 from gistread.tui.marking.describe import COLOR_SIGNS, is_passage, mark_at, name_of, text_marks, title_of
 from gistread.tui.marking.sync import POLL_S, MarkSync
 from gistread.tui.reading.context import Layer, ReadingContext
-from gistread.tui.reading.navigation import Navigation
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Clicked, Span
 from gistread.units import counted, short
@@ -25,12 +24,11 @@ _MUCH = 70_000  # characters above which a terminal may refuse to copy (OSC 52 h
 
 
 class MarkController:
-    def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
+    def __init__(self, context: ReadingContext) -> None:
         """Show the saved marks, and follow what other processes write."""
         self._context = context
         self._book = context.book
         self._pane = context.book_pane
-        self._navigation = navigation
         self._notified: set[str] = set()
         self._sync = MarkSync(MarkStore(context.services.paths), context.book.sha256, context.warn, self._marks_changed)
         context.screen.run_worker(self._sync.sync())
@@ -213,7 +211,7 @@ class MarkController:
             case "go" if mark.lost:
                 self._context.warn("These words are not in this version of the text. The mark is kept.")
             case "go":
-                self._navigation.jump(mark.start, top=0.2 if is_passage(mark) else 0.0)
+                self._context.navigation.jump(mark.start, top=0.2 if is_passage(mark) else 0.0)
             case "export":
                 self.export()
 

@@ -12,7 +12,6 @@ from gistread.tui.answer_blocks import ToSource, Unfold
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
-from gistread.tui.reading.navigation import Navigation
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import OpenThread, QuestionLine
 from gistread.tui.reading.questions import QuestionController
@@ -25,11 +24,8 @@ _CITATION_TOP = 0.2
 
 
 class AnswerController:
-    def __init__(
-        self, context: ReadingContext, navigation: Navigation, pages: MemoryPages, marks: MarkController
-    ) -> None:
+    def __init__(self, context: ReadingContext, pages: MemoryPages, marks: MarkController) -> None:
         self._context = context
-        self._navigation = navigation
         self._pages = pages
         self._marks = marks
 
@@ -110,7 +106,7 @@ class AnswerController:
     def _jump(self, offset: int, top: float = 0.0) -> None:
         panes = self._context.panes
         from_answers = panes.narrow and panes.current is Pane.ANSWERS
-        self._navigation.jump(offset, top, return_to=Pane.ANSWERS if from_answers else None)
+        self._context.navigation.jump(offset, top, return_to=Pane.ANSWERS if from_answers else None)
         if panes.narrow:
             panes.show(Pane.BOOK)
 

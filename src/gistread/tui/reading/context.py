@@ -14,19 +14,19 @@ from gistread.errors import BookError, StorageError
 from gistread.library.metadata import book_file_of
 from gistread.marking import quote_at
 from gistread.session.events import Obstacle
+from gistread.session.session import Session
 from gistread.store.catalogue import Catalogue
 from gistread.store.model import NameCorrection, ReadingPlace
 from gistread.store.pace import ReadingSpeed
 from gistread.store.user_data import UserData
 from gistread.tui.progress import Progress
-from gistread.tui.reading.pane_switcher import BookScreen, Pane
+from gistread.tui.reading.navigation import Navigation
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.position import ModelPlace, ReadingPosition
-from gistread.tui.services import AppServices
 from gistread.tui.text import LongText, Mark
 
 if TYPE_CHECKING:
-    from gistread.session.session import Session
-
+    from gistread.tui.screens.reading import ReadingScreen
 
 REST_S = 1.0  # how long a place must be at rest before it is written
 
@@ -148,12 +148,10 @@ _OBSTACLES = {
 class ReadingContext:
     """The open book, the widgets that show it, and the application around them."""
 
-    def __init__(
-        self, screen: BookScreen, services: AppServices, book: Book, path: Path | None, saved: ReadingPlace
-    ) -> None:
+    def __init__(self, screen: "ReadingScreen", book: Book, path: Path | None, saved: ReadingPlace) -> None:
         """`path`: the file the book came from, None for standard input; `saved`: where the user was."""
         self.screen = screen
-        self.services = services
+        self.services = services = screen.services
         self.book = book
         self.path = path
         self.book_pane = screen.book_pane
@@ -170,6 +168,7 @@ class ReadingContext:
         self.progress = Progress(book, pace, services.user_data, shown)
         self.user_data = UserDataWriter(self)
         self.corrections: tuple[NameCorrection, ...] = ()  # Corrections of names in the book
+        self.navigation = Navigation(self)
         self.session: Session | None = None  # None until the first page has been drawn
 
     @property

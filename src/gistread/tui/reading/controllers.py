@@ -12,7 +12,6 @@ from gistread.tui.reading.answers import AnswerController, ThreadController
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.links import LinkController
 from gistread.tui.reading.memory_pages import MemoryPages
-from gistread.tui.reading.navigation import Navigation
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import QuestionLine
 from gistread.tui.reading.questions import QuestionController
@@ -32,71 +31,6 @@ REDRAW_S = 0.1
 _BEING_READ, _SIGN = "being-read", "◌"  # the page the model is reading: only a sign in the margin
 
 
-class SessionListener:
-    def __init__(self, context: ReadingContext, questions: QuestionController, pages: MemoryPages) -> None:
-        self._context = context
-        self._questions = questions
-        self._pages = pages
-        self._due = False
-        self._was_running = False
-
-    def on_event(self, event: events.SessionEvent) -> None:
-        """Called in the event loop; quick."""
-        context, pane = self._context, self._context.memory_pane
-        match event:
-            case events.MemoryOpened(memory=memory):
-                pane.show_memory(memory)
-                context.answers_pane.places = Places(len(memory.book.text), memory, memory.book)
-                self._pages.show_here(scroll=True)
-            case events.QuestionAsked(question=question):
-                self._questions.on_asked(question)
-            case events.QuestionStarted():
-                self._questions.on_started(event)
-            case events.QuestionProgress(event=reader_event):
-                self._questions.on_reader_event(reader_event)
-            case events.QuestionEnded(problem=problem):
-                self._questions.on_ended(problem)
-                context.services.signals.ended(problem or "The question is answered.")
-            case events.Notice(text=text, is_problem=is_problem):
-                context.screen.notify(text, severity="error" if is_problem else "information", timeout=8)
-            case events.Crashed(error=error):
-                context.screen.call_later(_raise, error)
-        self._redraw_soon()
-
-    def _redraw_soon(self) -> None:
-        if not self._due:
-            self._due = True
-            # Textual's timers skip a tick that is late: on a busy machine nothing would ever be redrawn again.
-            asyncio.get_running_loop().call_later(REDRAW_S, self._context.screen.call_next, self._redraw)
-
-    def _redraw(self) -> None:
-        self._due = False
-        self._questions.flush()
-        self._questions.ask_waiting()
-        context, session = self._context, self._context.session
-        if session is not None:
-            activity = session.activity
-            running = activity.reading is events.ReadingState.RUNNING
-            self._signal(activity)
-            begun, draft, ahead = activity.page, session.reading.draft, session.reading.pages_ahead
-            if context.memory_pane.show_reading(begun=begun, draft=draft, reading=running, ahead=ahead):
-                self._pages.show_here(scroll=False)
-            view = context.book_pane.visible_range or (0, 0)
-            seen = begun is not None and view[0] <= begun.start < view[1]  # elsewhere it would be drawn for nobody
-            marks = (Mark(begun.start, begun.end, _BEING_READ, sign=_SIGN),) if begun is not None and seen else ()
-            context.layers.set(Layer.MODEL, marks)
-        context.refresh()
-
-    def _signal(self, activity: events.Activity) -> None:
-        """Show the progress of the reading on the terminal's tab, and notify of its end."""
-        signals, book = self._context.services.signals, self._context.book
-        running = activity.reading is events.ReadingState.RUNNING
-        signals.progress(activity.pages_read / max(1, activity.pages_total) if running else None)
-        if self._was_running and activity.reading is events.ReadingState.DONE:
-            signals.ended(f"The memory of {book.title} is complete.")
-        self._was_running = running
-
-
 def _raise(error: Exception) -> None:
     """Raise the error where Textual handles it; in the session's task nobody would see it."""
     raise error
@@ -108,23 +42,72 @@ class Controllers:
     def __init__(self, context: ReadingContext) -> None:
         self.context = context
         self.panes = context.panes
-        self.navigation = Navigation(context)
-        self.search = SearchController(context, self.navigation)
-        self.links = LinkController(context, self.navigation)
-        self.pictures = Pictures(context, self.navigation)
-        self.marks = MarkController(context, self.navigation)
+        self.navigation = context.navigation
+        self.search = SearchController(context)
+        self.links = LinkController(context)
+        self.pictures = Pictures(context)
+        self.marks = MarkController(context)
         self.speech = ReadAloud(context)
         self.typography = Typography(context)
-        self.pages = MemoryPages(context, self.navigation)
+        self.pages = MemoryPages(context)
         self.reading_along = ReadingAlong(context)
-        self.answers = AnswerController(context, self.navigation, self.pages, self.marks)
+        self.answers = AnswerController(context, self.pages, self.marks)
         self.line = QuestionLine(context)
         self.questions = QuestionController(context, self.pages, self.line)
         self.steps = StepController(context, self.questions)
         self.threads = ThreadController(context, self.questions, self.line)
-        self.people = PeopleController(context, self.navigation, lambda: self.line.bound)
-        self.recap = RecapController(context, self.navigation, self.line.known)
-        self.session = SessionListener(context, self.questions, self.pages)
+        self.people = PeopleController(context, self.line)
+        self.recap = RecapController(context, self.line)
+        self._redraw_due = False
+        self._was_running = False  # whether the model was reading when the lines were last drawn
+
+    def on_session_event(self, event: events.SessionEvent) -> None:
+        """Called in the event loop; quick."""
+        context, pane = self.context, self.context.memory_pane
+        match event:
+            case events.MemoryOpened(memory=memory):
+                pane.show_memory(memory)
+                context.answers_pane.places = Places(len(memory.book.text), memory, memory.book)
+                self.pages.show_here(scroll=True)
+            case events.QuestionAsked(question=question):
+                self.questions.on_asked(question)
+            case events.QuestionStarted():
+                self.questions.on_started(event)
+            case events.QuestionProgress(event=reader_event):
+                self.questions.on_reader_event(reader_event)
+            case events.QuestionEnded(problem=problem):
+                self.questions.on_ended(problem)
+                context.services.signals.ended(problem or "The question is answered.")
+            case events.Notice(text=text, is_problem=is_problem):
+                context.screen.notify(text, severity="error" if is_problem else "information", timeout=8)
+            case events.Crashed(error=error):
+                context.screen.call_later(_raise, error)
+        if not self._redraw_due:
+            self._redraw_due = True
+            # Textual's timers skip a tick that is late: on a busy machine nothing would ever be redrawn again.
+            asyncio.get_running_loop().call_later(REDRAW_S, self.context.screen.call_next, self._redraw)
+
+    def _redraw(self) -> None:
+        self._redraw_due = False
+        self.questions.flush()
+        self.questions.ask_waiting()
+        context, session = self.context, self.context.session
+        if session is not None:
+            activity = session.activity
+            running = activity.reading is events.ReadingState.RUNNING
+            signals = context.services.signals
+            signals.progress(activity.pages_read / max(1, activity.pages_total) if running else None)
+            if self._was_running and activity.reading is events.ReadingState.DONE:
+                signals.ended(f"The memory of {context.book.title} is complete.")
+            self._was_running = running
+            begun, draft, ahead = activity.page, session.reading.draft, session.reading.pages_ahead
+            if context.memory_pane.show_reading(begun=begun, draft=draft, reading=running, ahead=ahead):
+                self.pages.show_here(scroll=False)
+            view = context.book_pane.visible_range or (0, 0)
+            seen = begun is not None and view[0] <= begun.start < view[1]  # elsewhere it would be drawn for nobody
+            marks = (Mark(begun.start, begun.end, _BEING_READ, sign=_SIGN),) if begun is not None and seen else ()
+            context.layers.set(Layer.MODEL, marks)
+        context.refresh()
 
     def on_message(self, event: Message) -> None:
         match event:

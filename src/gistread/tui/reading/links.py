@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from gistread.book.model import Book
 from gistread.tui.book_blocks import inline_spans
 from gistread.tui.reading.context import Layer, ReadingContext
-from gistread.tui.reading.navigation import Navigation
+from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Block, Clicked, Mark
 
 Place = tuple[int | None, int]  # A link: the open note in which it stands (None: the text), and its index
@@ -69,11 +69,10 @@ _OPENABLE = frozenset({"http", "https", "mailto"})
 
 
 class LinkController:
-    def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
+    def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self._book = context.book
         self._pane = context.book_pane
-        self._navigation = navigation
         self._chosen: Place | None = None
         self._open_notes: dict[int, int] = {}  # the place shown when each note was opened, by its link
 
@@ -129,13 +128,11 @@ class LinkController:
             (self._close_note if index in self._notes() else self._open_note)(index)
         elif link.target is not None:
             self._choose(None)
-            self._navigation.jump(link.target)
+            self._context.navigation.jump(link.target)
         elif link.address:
             self._show_address(link.address)
 
     def _show_address(self, address: str) -> None:
-        from gistread.tui.screens.listing import ListScreen, Row
-
         rows = [Row("copy", "Copy the address")]
         if urlsplit(address).scheme.lower() in _OPENABLE:
             rows.append(Row("open", "Open in the browser"))

@@ -5,7 +5,6 @@ from bisect import bisect_left
 from gistread.tui.commands import BY_ID
 from gistread.tui.memory_blocks import half_of
 from gistread.tui.reading.context import Layer, ReadingContext
-from gistread.tui.reading.navigation import Navigation
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.text import Clicked, Mark
 from gistread.tui.widgets.memory_pane import MemoryPane
@@ -14,9 +13,8 @@ _MOST = 4  # The page at the top of the view is left for the next one once less 
 
 
 class MemoryPages:
-    def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
+    def __init__(self, context: ReadingContext) -> None:
         self._context = context
-        self._navigation = navigation
         self._memory_stays = False
         self._walking = False  # the user moves through the memory, and the book follows: one jump in the history
 
@@ -69,13 +67,13 @@ class MemoryPages:
     def page_chosen(self, event: MemoryPane.PageChosen) -> None:
         """The user moved to a page of the memory, or goes to it in the book."""
         if event.go:
-            self._navigation.jump(event.page.start)
+            self._context.navigation.jump(event.page.start)
             self._context.panes.show(Pane.BOOK)
             return
         if not self._walking:
             self._walking = True
-            self._navigation.jumps.leave(self._context.place, event.page.start)
-        self._navigation.show(event.page.start)
+            self._context.navigation.jumps.leave(self._context.place, event.page.start)
+        self._context.navigation.show(event.page.start)
 
     def clicked(self, event: Clicked) -> None:
         pane, app = self._context.memory_pane, self._context.screen.app

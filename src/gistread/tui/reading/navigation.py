@@ -1,11 +1,15 @@
 """Moves in the book: jumps and the history of jumps, chapters, paragraphs, contents, and "go to"."""
 
+from typing import TYPE_CHECKING
+
 from gistread.store.model import ReadingPlace
-from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.destination import HINT, Destination, destinations_of, step_among
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.position import Snapshot
 from gistread.tui.widgets.input_line import InputLineClient
+
+if TYPE_CHECKING:
+    from gistread.tui.reading.context import ReadingContext
 
 LONGEST = 200
 _REMEMBERED = 20  # jumps after a restart
@@ -48,7 +52,7 @@ class JumpList:
 
 
 class Navigation(InputLineClient):
-    def __init__(self, context: ReadingContext) -> None:
+    def __init__(self, context: "ReadingContext") -> None:
         self._context = context
         self._book = context.book
         self._return_to: Pane | None = None

@@ -4,7 +4,6 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gistread.errors import StorageError
 from gistread.readers.cost import QUICK
@@ -27,6 +26,7 @@ from gistread.session import events
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
 from gistread.session.events import Obstacle
 from gistread.session.questions import AskOptions
+from gistread.session.session import Session
 from gistread.store.model import SavedQuestion, SavedThread
 from gistread.tui.answer_blocks import Exchange, too_little
 from gistread.tui.reading.context import ReadingContext
@@ -35,9 +35,6 @@ from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import OpenThread, QuestionLine
 from gistread.tui.screens.choosing import cost_panel, cost_words
 from gistread.tui.widgets.input_line import QuestionInput
-
-if TYPE_CHECKING:
-    from gistread.session.session import Session
 
 _WANTED = "wanted: {open-page} yes, {refuse} no, {other-page} another"
 _NO_MODEL = (Obstacle.NO_MODEL, Obstacle.NO_READING_MODEL)
@@ -110,7 +107,7 @@ class QuestionController:
         else:
             context.screen.run_worker(self._start_or_offer(session, event.question), group="cost", exclusive=True)
 
-    async def _start_or_offer(self, session: "Session", question: str) -> None:
+    async def _start_or_offer(self, session: Session, question: str) -> None:
         """Start the question; if it takes long and another reader is quicker, first offer that one."""
         seconds = await seconds_to_answer(session, upto=self._line.bound)
         known = self._line.known()
@@ -164,7 +161,7 @@ class QuestionController:
             question = question_alone(record.passage, record.question, context.book)
             self._start(session, question, reader, again=record)
 
-    def _start(self, session: "Session", question: str, reader: str = "", again: SavedQuestion | None = None) -> None:
+    def _start(self, session: Session, question: str, reader: str = "", again: SavedQuestion | None = None) -> None:
         """`again`: the record of an interrupted question, which is asked with the same options."""
         context = self._context
         context.question.taken(question)

@@ -2,17 +2,17 @@
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
 
 from gistread.errors import GistreadError, StorageError
+from gistread.library.figures import describe_memory
+from gistread.memory.model import DEFAULT_FOCUS, GistFocus, parse_task
+from gistread.memory.preset_detection import detect_preset
 from gistread.presets import read_presets
 from gistread.session.estimate import seconds_to_read_all
+from gistread.session.session import Session
 from gistread.tui.reading.context import ReadingContext
+from gistread.tui.screens.listing import AskScreen, ListScreen, Row
 from gistread.units import format_duration
-
-if TYPE_CHECKING:
-    from gistread.memory.model import GistFocus
-    from gistread.session.session import Session
 
 _UNDER_WAY = "\0"  # id of the row for a memory without pages
 
@@ -52,9 +52,6 @@ class ReadingAlong:
             self._keep(self._context.session, bool(model))
 
     async def choose_preset(self) -> None:
-        from gistread.memory.preset_detection import detect_preset
-        from gistread.tui.screens.listing import ListScreen, Row
-
         session = self._session_with_model()
         if session is None:
             return
@@ -65,8 +62,6 @@ class ReadingAlong:
         focus = session.memory.focus if session.memory is not None else None
 
         async def use(name: str) -> None:
-            from gistread.memory.model import GistFocus
-
             if focus is None or presets[name] != focus.preset:
                 await self._read_for(session, GistFocus(presets[name], focus.task if focus is not None else ""))
 
@@ -80,9 +75,6 @@ class ReadingAlong:
         self._context.push(ListScreen("Read this book as …", note, rows, current or suggested), use)
 
     async def choose_memory(self) -> None:
-        from gistread.library.figures import describe_memory
-        from gistread.tui.screens.listing import AskScreen, Row
-
         session = self._context.session
         if session is None:
             return
@@ -116,9 +108,7 @@ class ReadingAlong:
         prompt = "or what you look for, to have it read for that"
         self._context.push(AskScreen("Memories of this book", note, rows, at, placeholder=prompt), use)
 
-    async def _read_for_task(self, session: "Session", text: str) -> None:
-        from gistread.memory.model import DEFAULT_FOCUS, GistFocus, parse_task
-
+    async def _read_for_task(self, session: Session, text: str) -> None:
         if self._session_with_model() is None:
             return
         try:
@@ -129,12 +119,12 @@ class ReadingAlong:
         focus = session.memory.focus if session.memory is not None else DEFAULT_FOCUS
         await self._read_for(session, GistFocus(focus.preset, task))
 
-    async def _read_for(self, session: "Session", focus: "GistFocus") -> None:
+    async def _read_for(self, session: Session, focus: GistFocus) -> None:
         await session.use_memory(focus)
         key = self._context.key_hint("choose-memory")
         self._context.notify(f"The book is being read {focus.description}. {key} shows its other memories.")
 
-    def _session_with_model(self) -> "Session | None":
+    def _session_with_model(self) -> Session | None:
         """The session, if a model can read; otherwise offer the choice of one."""
         session = self._context.session
         if session is not None and not session.has_model:
@@ -142,11 +132,11 @@ class ReadingAlong:
             return None
         return session
 
-    def _keep(self, session: "Session", along: bool) -> None:
+    def _keep(self, session: Session, along: bool) -> None:
         model = session.models.reading.spec
         self._context.user_data.save(lambda data, sha256: data.set_reading_along(sha256, model, along))
 
 
-def _time(session: "Session") -> str:
+def _time(session: Session) -> str:
     seconds = seconds_to_read_all(session)
     return f" The whole book takes {format_duration(seconds)}." if seconds is not None else ""

@@ -9,7 +9,6 @@ from typing import Any
 from gistread.errors import GistreadError
 from gistread.search.book_search import BookSearch, SearchCancelled, SearchHits, SearchMode
 from gistread.tui.reading.context import Layer, ReadingContext
-from gistread.tui.reading.navigation import Navigation
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.text import Mark
 from gistread.tui.widgets.input_line import InputLineClient
@@ -29,9 +28,8 @@ class _Before:
 
 
 class SearchController(InputLineClient):
-    def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
+    def __init__(self, context: ReadingContext) -> None:
         self._context = context
-        self._navigation = navigation
         self.hits = SearchHits()
         self._current = 0  # index of the current hit, if there are hits
         self._mode = SearchMode.EXACT
@@ -60,7 +58,7 @@ class SearchController(InputLineClient):
     def cancelled(self) -> None:
         self._cancel()
         self._set_hits(self._before.hits, self._before.current)
-        self._navigation.show(self._before.place)
+        self._context.navigation.show(self._before.place)
 
     def accepted(self, words: str, choice: int | None) -> None:
         """Stay at the hit; without words, repeat the last search."""
@@ -110,7 +108,7 @@ class SearchController(InputLineClient):
             return
         except GistreadError as error:
             self._set_hits(SearchHits(words, mode))
-            self._navigation.show(self._before.place)
+            self._context.navigation.show(self._before.place)
             self._say(error.message, problem=True)
             return
         if stop.is_set():
@@ -123,7 +121,7 @@ class SearchController(InputLineClient):
         before = self._before.place
         if not len(hits):
             self._set_hits(hits)
-            self._navigation.show(before)
+            self._context.navigation.show(before)
             self._say("not in the book" if hits.words.strip() else "", problem=bool(hits.words.strip()))
             return
         at = 0 if hits.mode is SearchMode.RANKED else hits.index_at(before) % len(hits)
@@ -154,13 +152,13 @@ class SearchController(InputLineClient):
         self._context.screen.call_after_refresh(lambda: self._arrived(place))
 
     def _arrived(self, before: int) -> None:
-        self._navigation.jumps.leave(before, self._context.place, _GROUP)
+        self._context.navigation.jumps.leave(before, self._context.place, _GROUP)
 
     def _bring_into_view(self, index: int) -> None:
         start, end = self.hits.marked(index)[0]
         view = self._context.book_pane.visible_range
         if view is None or not (view[0] <= start and end <= view[1]):
-            self._navigation.show(start, top=_HIT_TOP)
+            self._context.navigation.show(start, top=_HIT_TOP)
 
     def look(self, words: str, place: tuple[int, int]) -> None:
         """Look at a hit that was found in the library."""

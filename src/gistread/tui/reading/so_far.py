@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from textual.widgets import Input
 
 from gistread.errors import StorageError
-from gistread.memory.model import GistMemory
 from gistread.memory.passages import sentence_at
 from gistread.people.index import Index, describe_correction, find_by_form
 from gistread.people.joining import Entity
@@ -21,13 +20,13 @@ from gistread.readers.selection import abbreviate
 from gistread.store.model import NameCorrection, NameVerb
 from gistread.tui.marking.caret import whole_words
 from gistread.tui.reading.context import ReadingContext
-from gistread.tui.reading.navigation import Navigation
 from gistread.tui.reading.pane_switcher import Pane
+from gistread.tui.reading.question_line import QuestionLine
+from gistread.tui.screens.listing import ListScreen, Row, StoryScreen
 from gistread.tui.text import Clicked
 from gistread.units import counted
 
 if TYPE_CHECKING:
-    from gistread.tui.screens.listing import ListScreen, Row
     from gistread.tui.screens.people import Choice
 
 
@@ -39,11 +38,9 @@ _READ_ON = 3_000  # Characters after which the recap is no longer offered
 
 
 class PeopleController:
-    def __init__(self, context: ReadingContext, navigation: Navigation, bound: Callable[[], int | None]) -> None:
-        """`bound`: the end of the text that may be shown; None for the whole book."""
+    def __init__(self, context: ReadingContext, line: QuestionLine) -> None:
         self._context = context
-        self._navigation = navigation
-        self._bound = bound
+        self._line = line
         self._index: Index | None = None
         self._view: Index | None = None
         self._making = asyncio.Lock()
@@ -115,7 +112,7 @@ class PeopleController:
 
     async def _known(self) -> Index:
         """Collect the names up to the bound, unless they are known."""
-        bound = self._bound()
+        bound = self._line.bound
         end = len(self._context.book.text) if bound is None else bound
         async with self._making:
             if self._index is None:
@@ -157,7 +154,7 @@ class PeopleController:
         """Do what was chosen in a list of names or on the card of `entity`."""
         match chosen:
             case int():
-                self._navigation.jump(chosen, _TOP)
+                self._context.navigation.jump(chosen, _TOP)
             case Entity():
                 self._show(chosen, view, back)
             case "undo":
@@ -224,11 +221,9 @@ def _distance(entity: Entity, place: int) -> int:
 
 
 class RecapController:
-    def __init__(self, context: ReadingContext, navigation: Navigation, known: Callable[[], GistMemory]) -> None:
-        """`known`: the memory up to the reading place."""
+    def __init__(self, context: ReadingContext, line: QuestionLine) -> None:
         self._context = context
-        self._navigation = navigation
-        self._known = known
+        self._line = line
         self._away = ""  # For how long, in words; empty after less than a day
         self._came_to = 0
 
@@ -246,21 +241,17 @@ class RecapController:
         return f"Away for {self._away}: {self._context.key_hint('recap')} for the story so far"
 
     async def show(self) -> None:
-        from gistread.tui.screens.listing import StoryScreen
-
         self._away = ""
-        known = self._known()
+        known = self._line.known()
         story = await asyncio.to_thread(recap, known, self._context.corrections)
         is_bounded = len(known.book.text) < len(self._context.book.text)
         people = f"\nPeople here: {', '.join(story.people)}" if story.people else ""
         rows = self._rows(story, ends_here=is_bounded)
         screen = StoryScreen("The story so far", f"{describe_sources(story)}{people}", rows)
-        self._context.push(screen, self._navigation.jump)
+        self._context.push(screen, self._context.navigation.jump)
 
-    def _rows(self, story: Recap, *, ends_here: bool) -> "list[Row[int]]":
+    def _rows(self, story: Recap, *, ends_here: bool) -> list[Row[int]]:
         """A paragraph for each chapter; with the sentence at which the user stopped."""
-        from gistread.tui.screens.listing import Row
-
         book, rows = self._context.book, list[Row[int]]()
         for title, told in groupby((*story.before, *story.chapter), key=lambda one: book.chapter_title(one.start)):
             sentences = list(told)

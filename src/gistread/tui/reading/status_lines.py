@@ -2,16 +2,18 @@
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
+from gistread.engine.model_search import starter_path
+from gistread.engine.models import STARTER
 from gistread.presets import FICTION
 from gistread.readers.registry import DEFAULT_READER
 from gistread.session.events import Activity, AskingState, ReadingState
+from gistread.session.session import Session
 from gistread.tui.answer_blocks import strip_lines
 from gistread.tui.commands import BOUND_KEY, THREAD_KEY, display_key, run
 from gistread.tui.reading.controllers import Controllers
@@ -48,16 +50,9 @@ _SELECTED = (
 )
 
 
-if TYPE_CHECKING:
-    from gistread.session.session import Session
-
-
 @lru_cache
 def is_starter(model: str) -> bool:
     """Whether this names the starter."""
-    from gistread.engine.model_search import starter_path
-    from gistread.engine.models import STARTER
-
     return bool(model) and model in (STARTER, str(starter_path()))
 
 
@@ -155,7 +150,7 @@ class StatusLines:
         status = self._screen.query_one("#status", StatusLine)
         status.display = not (selected and keys.display and self._panes.narrow) or status.has_class("-parted")
 
-    def _guide(self, session: "Session | None") -> tuple[tuple[str, str], ...]:
+    def _guide(self, session: Session | None) -> tuple[tuple[str, str], ...]:
         """Explain the memory and what to do next: (text, id of the command that a click runs)."""
         steps = [(_ABOUT_MEMORY, "")]
         if session is not None:

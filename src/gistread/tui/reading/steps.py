@@ -1,8 +1,7 @@
 """Lets the user decide each look-up: shows the reader's proposal, and handles the commands that answer it."""
 
-from typing import TYPE_CHECKING
-
-from gistread.readers.steering import Decision, Steps, parse_decision
+from gistread.readers.events import Proposed
+from gistread.readers.steering import Decision, Steering, Steps, parse_decision
 from gistread.readers.trace import describe_proposed
 from gistread.tui.commands import run
 from gistread.tui.reading.context import ReadingContext
@@ -10,17 +9,9 @@ from gistread.tui.reading.questions import QuestionController
 from gistread.tui.widgets.input_line import InputLineClient
 from gistread.tui.widgets.lines import Actions
 
-if TYPE_CHECKING:
-    from gistread.readers.events import Proposed
-    from gistread.readers.steering import Steering
-
-_CHIPS = {
-    Steps.ALONE: "sections: automatic",
-    Steps.ASK: "sections: ask me",
-}
-_MEANINGS = {
-    Steps.ALONE: "The model opens sections without asking.",
-    Steps.ASK: "The model asks before it opens a section.",
+_WORDS = {  # What the chip says, and what it means
+    Steps.ALONE: ("sections: automatic", "The model opens sections without asking."),
+    Steps.ASK: ("sections: ask me", "The model asks before it opens a section."),
 }
 
 
@@ -31,19 +22,19 @@ class StepController(InputLineClient):
         self._switched = False  # by the user, since the book was opened
 
     @property
-    def _steering(self) -> "Steering | None":
+    def _steering(self) -> Steering | None:
         session = self._context.session
         return session.steering if session is not None and session.answering else None
 
     @property
-    def proposal(self) -> "Proposed | None":
+    def proposal(self) -> Proposed | None:
         return self._steering.proposal if self._steering else None
 
     @property
     def chip(self) -> str:
         """Who decides, in words; empty if the model decides as usual."""
         steps = Steps(self._context.services.config.steps)
-        return _CHIPS[steps] if steps is not Steps.ALONE or self._steering or self._switched else ""
+        return _WORDS[steps][0] if steps is not Steps.ALONE or self._steering or self._switched else ""
 
     def show(self) -> None:
         """Show the proposal that waits for a decision."""
@@ -77,7 +68,7 @@ class StepController(InputLineClient):
         self._switched = True
         if self._steering:
             self._steering.set_steps(steps)
-        self._context.notify(_MEANINGS[steps])
+        self._context.notify(_WORDS[steps][1])
         self._context.refresh()
 
     def other(self) -> None:

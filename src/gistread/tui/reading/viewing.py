@@ -9,8 +9,8 @@ from gistread.config import Value
 from gistread.errors import GistreadError
 from gistread.tui.drawing import ImageMode, read_picture
 from gistread.tui.reading.context import ReadingContext
-from gistread.tui.reading.navigation import Navigation
 from gistread.tui.reading.pane_switcher import FOCUS_MODE, Pane
+from gistread.tui.screens.choosing import TypographyScreen
 from gistread.tui.text import Clicked, LongText
 from gistread.tui.text.figure import Figure
 
@@ -21,9 +21,8 @@ _LEAST_TEXT_WIDTH, _MOST_TEXT_WIDTH = 20, 200
 
 
 class Pictures:
-    def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
+    def __init__(self, context: ReadingContext) -> None:
         self._context = context
-        self._navigation = navigation
         self._sources = _sources(context.book)
         self._figures: dict[int, Figure | None] = {}  # By paragraph; None if the picture cannot be drawn
         self._most_rows = 0
@@ -67,7 +66,7 @@ class Pictures:
 
         context = self._context
         screen = ImageScreen(context.book, context.path, index, context.services.drawer)
-        context.push(screen, lambda offset: self._navigation.jump(offset, top=0.2))
+        context.push(screen, lambda offset: self._context.navigation.jump(offset, top=0.2))
 
     def _show(self, figures: Mapping[int, Figure | None]) -> None:
         drawn = {index: figure.limited(self._most_rows) for index, figure in figures.items() if figure is not None}
@@ -138,8 +137,6 @@ class Typography:
         return leaves
 
     def show_panel(self) -> None:
-        from gistread.tui.screens.choosing import TypographyScreen
-
         context = self._context
         context.panes.show(Pane.BOOK)
         context.screen.app.push_screen(TypographyScreen(lambda: context.services.config, self.set))

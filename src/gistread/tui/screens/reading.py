@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from textual.containers import Grid, Horizontal, Vertical
 from textual.geometry import Size
 from textual.message import Message
+from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gistread.book.model import Book
@@ -31,7 +32,6 @@ from gistread.tui.reading.pane_switcher import (
     KEY_LINE_ROWS,
     ROOMY_COLUMNS,
     WIDE_COLUMNS,
-    BookScreen,
     Pane,
     PaneSwitcher,
 )
@@ -46,7 +46,7 @@ from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.tour import Tour
 
 
-class ReadingScreen(BookScreen):
+class ReadingScreen(Screen[None]):
     """The screen for one book: an open one, or the path of one to open."""
 
     BINDINGS = [*bindings(*READING), *own_keys((BOUND_KEY, run("line.ask_bound"), "Set where answers stop"))]  # noqa: RUF012
@@ -56,7 +56,7 @@ class ReadingScreen(BookScreen):
         """`look_at`: the place in the book that the library leads to; Escape leads back."""
         super().__init__(classes=f"-{Pane.BOOK}-pane")
         self._source = book
-        self._services = services
+        self.services = services
         self._tour = tour
         self._look_at = look_at
         self._looked = False
@@ -77,7 +77,7 @@ class ReadingScreen(BookScreen):
         yield HeaderLine(id="header")
         yield Rule(id="header-rule")
         with Grid(id="panes"):
-            yield BookPane(self._services.config, id="book")
+            yield BookPane(self.services.config, id="book")
             with Vertical(id="memory-side"):
                 yield Line(id="memory-header")
                 yield Line(id="memory-origin")
@@ -101,13 +101,13 @@ class ReadingScreen(BookScreen):
 
     def on_mount(self) -> None:
         self.book_pane = self.query_one("#book", BookPane)
-        self.book_pane.keymap = self._services.keymap
+        self.book_pane.keymap = self.services.keymap
         self.memory_pane = self.query_one("#memory", MemoryPane)
         self.answers_pane = self.query_one("#answers", AnswersPane)
         self.question = self.query_one("#question", QuestionInput)
         self.input_line = self.query_one("#input-line", InputLine)
-        self.panes = PaneSwitcher(self, self._services)
-        self.lines = StatusLines(self, self._services, self.panes)
+        self.panes = PaneSwitcher(self, self.services)
+        self.lines = StatusLines(self, self.services, self.panes)
         if isinstance(self._source, Path):
             self.book_pane.show((Block(f"Opening {self._source.name} …", style="muted"),))
         self.run_worker(self._open(), exit_on_error=True)
@@ -149,7 +149,7 @@ class ReadingScreen(BookScreen):
         below.stress(range(below.size.width) if current is Pane.ANSWERS else range(0))
 
     async def _open(self) -> None:
-        services = self._services
+        services = self.services
         try:
             book, saved, notice = await asyncio.to_thread(read_book, self._source, services, self._left.is_set)
         except GistreadError as error:
@@ -160,7 +160,7 @@ class ReadingScreen(BookScreen):
         self.book_pane.show_book(book, saved.offset)
         self.answers_pane.places = Places(len(book.text), book=book)
         path = self._source if isinstance(self._source, Path) else None
-        self.controllers = controllers = Controllers(ReadingContext(self, services, book, path, saved))
+        self.controllers = controllers = Controllers(ReadingContext(self, book, path, saved))
         controllers.navigation.jumps.behind += saved.behind
         controllers.typography.apply_text_order()
         self.redraw_lines()
@@ -171,7 +171,7 @@ class ReadingScreen(BookScreen):
         self.call_after_refresh(lambda: self.run_worker(self._start_session(controllers)))
 
     async def _start_session(self, controllers: Controllers) -> None:
-        services, context, book = self._services, controllers.context, controllers.context.book
+        services, context, book = self.services, controllers.context, controllers.context.book
         with contextlib.suppress(GistreadError):
             controllers.recap.set_last_opened(await asyncio.to_thread(services.user_data.opened_at, book.sha256))
         context.user_data.save_opened()
@@ -197,12 +197,12 @@ class ReadingScreen(BookScreen):
         self.redraw_lines()
 
     def _make_session(self, controllers: Controllers) -> Session:
-        services, context = self._services, controllers.context
+        services, context = self.services, controllers.context
         return Session(
             context.book,
             config=services.config,
             paths=services.paths,
-            listener=controllers.session.on_event,
+            listener=controllers.on_session_event,
             background=True,
             make_engine=services.make_engine,
             place=lambda: context.model_place.offset,
@@ -262,7 +262,7 @@ class ReadingScreen(BookScreen):
         elif panes.current is not Pane.BOOK:
             panes.show(Pane.BOOK)
         elif self._look_at is not None and controllers.context.position.looking:
-            self._services.back_to_library(self._look_at)
+            self.services.back_to_library(self._look_at)
         elif controllers.search.clear() or controllers.links.close_last_note():
             pass
         else:
@@ -273,7 +273,7 @@ class ReadingScreen(BookScreen):
 
     def action_start_tour(self) -> None:
         self.query_children(Tour).remove()
-        self.mount(Tour(self._services), after="#panes")
+        self.mount(Tour(self.services), after="#panes")
 
     def action_tour(self, on: int) -> None:
         for tour in self.query_children(Tour):
