@@ -33,7 +33,9 @@ from gistread.tui import commands, themes
 from gistread.tui.commands import Scope
 from gistread.tui.defects import DefectError, log, log_to
 from gistread.tui.drawing import KITTY_TERMS, Drawer, choose_mode
+from gistread.tui.model_rows import ModelKey, Role
 from gistread.tui.screens.choosing import ReaderScreen, ThemeScreen, figures_panel
+from gistread.tui.screens.help import HelpLine, HelpScreen, lines_of_panel, nearest_scopes, sorted_help
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.services import AppServices, Opening, Settings, TerminalSignals
 from gistread.tui.text import clean
@@ -41,8 +43,6 @@ from gistread.tui.text.bidi import terminal_order_off
 
 if TYPE_CHECKING:
     from gistread.tui.model_downloads import ModelDownloads
-    from gistread.tui.model_rows import ModelKey, Role
-    from gistread.tui.screens.help import HelpLine
 
 Opened = Path | Book
 QUIT_S = 2.0
@@ -222,7 +222,6 @@ class GistreadApp(App[None]):
 
     def action_help(self) -> None:
         """Show the keys of the current screen and pane first, then all others."""
-        from gistread.tui.screens.help import HelpScreen, lines_of_panel, nearest_scopes, sorted_help
         from gistread.tui.screens.library import LibraryScreen
 
         screen = self.screen
@@ -237,7 +236,7 @@ class GistreadApp(App[None]):
         )
         panel = [] if first else lines_of_panel(screen.active_bindings.values())
 
-        def run(line: "HelpLine | None") -> None:
+        def run(line: HelpLine | None) -> None:
             if line is None or line.command is None:
                 return
             if (target := self.target_of(line.command)) is None:
@@ -306,7 +305,7 @@ class GistreadApp(App[None]):
         words = session.book.words if session is not None else 0
         screen = ModelScreen(config, self._downloads, results, loaded, words)
 
-        async def use(key: "ModelKey | None") -> None:
+        async def use(key: ModelKey | None) -> None:
             if key is not None:
                 await self._use_model(screen.role, key if isinstance(key, str) else "")
 
@@ -316,10 +315,8 @@ class GistreadApp(App[None]):
         if self.reading is not None and self.reading.is_mounted:
             self.reading.redraw_lines()
 
-    async def _use_model(self, role: "Role", spec: str) -> None:
+    async def _use_model(self, role: Role, spec: str) -> None:
         """Use this model in this role, or none if empty."""
-        from gistread.tui.model_rows import Role
-
         try:
             model = settings_name(spec)
         except GistreadError as error:

@@ -15,6 +15,7 @@ from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import OpenThread, QuestionLine
 from gistread.tui.reading.questions import QuestionController
+from gistread.tui.screens.threads import ThreadsScreen
 from gistread.tui.text import Mark
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.input_line import InputLineClient
@@ -100,7 +101,7 @@ class AnswerController:
             if citation.page not in pane.view.opened:
                 pane.open_page(citation.page, OpenedBy.PERSON, "a source of the answer")
             pane.scroll_to_offset(citation.start, top=0.3)
-            self._pages.keep_memory_in_place()
+            self._pages.memory_stays = True
         self._go_to_place(citation.start, citation.end)
 
     def _jump(self, offset: int, top: float = 0.0) -> None:
@@ -119,8 +120,6 @@ class ThreadController(InputLineClient):
         self._named: SavedThread | None = None  # The thread whose name is being typed
 
     async def list(self) -> None:
-        from gistread.tui.screens.threads import ThreadsScreen
-
         context = self._context
         if context.session is not None and context.session.answering:
             context.warn("A question is being answered.")

@@ -161,6 +161,9 @@ class ReadingContext:
         self.input_line = screen.input_line
         self.panes = screen.panes
         self.refresh = screen.redraw_lines  # of the lines around the panes
+        self.notify = screen.notify
+        self.warn = screen.warn
+        self.key_hint = services.key_hint
         self.layers = MarkLayers(screen.book_pane, screen.memory_pane)
         self.position = ReadingPosition(saved, len(book.text))
         self.model_place = ModelPlace(self.position, book)
@@ -180,15 +183,6 @@ class ReadingContext:
         """Index of the exchange under the cursor of the answers pane, or else of the last; -1 without one."""
         key = self.answers_pane.cursor_key if self.panes.current is Pane.ANSWERS else None
         return key[1] if isinstance(key, tuple) else len(self.answers_pane.exchanges) - 1
-
-    def notify(self, text: str, *, timeout: float | None = None) -> None:
-        self.screen.notify(text, timeout=timeout)
-
-    def warn(self, text: str) -> None:
-        self.screen.notify(text, severity="warning", timeout=6)
-
-    def key_hint(self, command: str) -> str:
-        return self.services.key_hint(command)
 
     def warn_of(self, obstacle: Obstacle) -> None:
         """Say why a question cannot be asked now, and name the key that helps."""

@@ -15,20 +15,12 @@ _MOST = 4  # The page at the top of the view is left for the next one once less 
 class MemoryPages:
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
-        self._memory_stays = False
-        self._walking = False  # the user moves through the memory, and the book follows: one jump in the history
-
-    def toggle_memory(self) -> None:
-        self._context.panes.toggle_memory()
-        self._context.screen.call_after_refresh(self._context.refresh)
-
-    def keep_memory_in_place(self) -> None:
-        """Do not scroll the memory at the book's next move."""
-        self._memory_stays = True
+        self.memory_stays = False  # do not scroll the memory at the book's next move
+        self.walking = False  # the user moves through the memory, and the book follows: one jump in the history
 
     def book_moved(self) -> None:
-        follows = self._context.panes.current is not Pane.MEMORY and not self._memory_stays
-        self._memory_stays = False
+        follows = self._context.panes.current is not Pane.MEMORY and not self.memory_stays
+        self.memory_stays = False
         self.show_here(scroll=follows)
 
     def show_here(self, *, scroll: bool) -> None:
@@ -61,17 +53,14 @@ class MemoryPages:
         )
         self._context.layers.set(Layer.SECTIONS, marks)
 
-    def book_focused(self) -> None:
-        self._walking = False
-
     def page_chosen(self, event: MemoryPane.PageChosen) -> None:
         """The user moved to a page of the memory, or goes to it in the book."""
         if event.go:
             self._context.navigation.jump(event.page.start)
             self._context.panes.show(Pane.BOOK)
             return
-        if not self._walking:
-            self._walking = True
+        if not self.walking:
+            self.walking = True
             self._context.navigation.jumps.leave(self._context.place, event.page.start)
         self._context.navigation.show(event.page.start)
 

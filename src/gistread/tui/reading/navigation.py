@@ -6,6 +6,7 @@ from gistread.store.model import ReadingPlace
 from gistread.tui.reading.destination import HINT, Destination, destinations_of, step_among
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.position import Snapshot
+from gistread.tui.screens.contents import ContentsScreen
 from gistread.tui.widgets.input_line import InputLineClient
 
 if TYPE_CHECKING:
@@ -120,8 +121,6 @@ class Navigation(InputLineClient):
         self._context.book_pane.scroll_to_offset(step_among(starts, self._context.place, step))
 
     def contents(self) -> None:
-        from gistread.tui.screens.contents import ContentsScreen
-
         context = self._context
 
         def go(chapter: int) -> None:

@@ -4,7 +4,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gistread.tui.commands import run
-from gistread.tui.services import AppServices
 
 if TYPE_CHECKING:
     from gistread.tui.screens.reading import ReadingScreen
@@ -35,11 +34,11 @@ _LEAST_ROWS = 3
 class PaneSwitcher:
     """Focuses at once: `Widget.focus` does so later, and keys typed meanwhile would run as commands."""
 
-    def __init__(self, screen: "ReadingScreen", services: AppServices) -> None:
+    def __init__(self, screen: "ReadingScreen") -> None:
         self._screen = screen
         self._memory = screen.memory_pane
         self._answers = screen.answers_pane
-        self._services = services
+        self._services = screen.services
         self.current = Pane.BOOK
         self._memory_wanted: bool | None = None  # as chosen since the book was opened
         self.unseen_answer = False  # whether an answer has not been shown yet, on a narrow screen
@@ -87,6 +86,7 @@ class PaneSwitcher:
 
     def toggle_memory(self) -> None:
         """Show or hide the memory, also in later books; on a narrow screen, show it or the book."""
+        self._screen.call_after_refresh(self._screen.redraw_lines)
         if self.narrow:
             self.show(Pane.BOOK if self.current is Pane.MEMORY else Pane.MEMORY)
             return
@@ -119,10 +119,13 @@ class PaneSwitcher:
     def toggle_answers(self) -> None:
         if self.narrow:
             self.show(Pane.ANSWERS)
-        else:
+        elif self._answers.exchanges:
             self._screen.toggle_class(_ANSWERS)
             if self._screen.focused is self._answers and not self.answers_shown:
                 self.show(Pane.BOOK)
+        else:
+            self._screen.warn(f"No questions yet. Press {self._services.key_hint('ask')} to ask.")
+        self._screen.redraw_lines()
 
     def show_answers(self, shown: bool = True) -> None:
         self._screen.set_class(shown, _ANSWERS)

@@ -64,17 +64,6 @@ class QuestionController:
     def _busy(self) -> str:
         return f"One question at a time. Press {self._context.key_hint('cancel')} to cancel the current one."
 
-    async def submit(self) -> None:
-        """Submit the question line, like Enter."""
-        await self._context.question.action_submit()
-
-    def toggle_answers(self) -> None:
-        if self._context.answers_pane.exchanges or self._context.panes.narrow:
-            self._context.panes.toggle_answers()
-            self._context.refresh()
-        else:
-            self._context.warn(f"No questions yet. Press {self._context.key_hint('ask')} to ask.")
-
     def ask_about_selected(self, number: int) -> None:
         """Ask a question offered for a passage, the `number`th from 0, about the selection."""
         self._line.take_selection()

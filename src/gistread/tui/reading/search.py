@@ -10,6 +10,7 @@ from gistread.errors import GistreadError
 from gistread.search.book_search import BookSearch, SearchCancelled, SearchHits, SearchMode
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.pane_switcher import Pane
+from gistread.tui.screens.hits import HitsScreen
 from gistread.tui.text import Mark
 from gistread.tui.widgets.input_line import InputLineClient
 
@@ -165,8 +166,6 @@ class SearchController(InputLineClient):
         self._go(SearchHits(words, SearchMode.RANKED, (place[0],), (place[1],)), 0)
 
     def list_hits(self) -> None:
-        from gistread.tui.screens.hits import HitsScreen
-
         hits = self.hits
         if not len(hits):
             self._warn_of_no_hits()

@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections.abc import Callable
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from textual.widgets import Input
 
@@ -22,14 +21,12 @@ from gistread.tui.marking.caret import whole_words
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import QuestionLine
-from gistread.tui.screens.listing import ListScreen, Row, StoryScreen
+from gistread.tui.screens.listing import Row, StoryScreen
+from gistread.tui.screens.people import CardScreen, Choice, PeopleScreen
 from gistread.tui.text import Clicked
 from gistread.units import counted
 
-if TYPE_CHECKING:
-    from gistread.tui.screens.people import Choice
-
-
+_Chosen = Callable[[Choice | None], None]
 _TOP = 0.3  # Where a mention is shown, from 0 (top) to 1
 _DOUBLE_CLICK_S = 0.3  # Within this time a second click selects the word
 _AT_ONCE_S = 0.15  # within this time the names are shown without a word
@@ -123,70 +120,58 @@ class PeopleController:
         return view
 
     def _list(self, view: Index) -> None:
-        note = "" if len(view.book.text) == len(self._context.book.text) else "up to here"
-        self._choose(view, note, lambda chosen: self._do(view, None, chosen, lambda: self._list(view)))
+        def chosen(choice: Choice | None) -> None:
+            if isinstance(choice, Entity):
+                self._show(choice, view, lambda: self._list(view))
+            else:
+                self._do(choice, None, view)
 
-    def _choose(self, view: Index, note: str, chosen: "Callable[[Choice], None]", but: Entity | None = None) -> None:
-        from gistread.tui.screens.people import PeopleScreen
+        self._choose(view, "" if len(view.book.text) == len(self._context.book.text) else "up to here", chosen)
 
+    def _choose(self, view: Index, note: str, chosen: _Chosen, but: Entity | None = None) -> None:
         found = [(one, strip) for one, strip in zip(view.entities, view.strips, strict=True) if one is not but]
         found.sort(key=lambda one: _distance(one[0], self._context.place))
-        self._push(PeopleScreen(found, len(self._context.book.text), note), chosen)
+        self._context.screen.app.push_screen(PeopleScreen(found, len(self._context.book.text), note), chosen)
 
-    def _show(self, entity: Entity, view: Index, back: Callable[[], None] = lambda: None) -> None:
-        """Show the card; `back` is called if it is closed."""
-        from gistread.tui.screens.people import CardScreen
-
+    def _show(self, entity: Entity, view: Index, closed: Callable[[], None] = lambda: None) -> None:
+        """Show the card; `closed` is called if nothing is chosen on it."""
         screen = CardScreen(view.card(entity), view, len(self._context.book.text))
-        self._push(screen, lambda chosen: self._do(view, entity, chosen), back)
+        self._context.screen.app.push_screen(
+            screen, lambda choice: closed() if choice is None else self._do(choice, entity, view)
+        )
 
-    def _push(
-        self,
-        screen: "ListScreen[Choice]",
-        done: "Callable[[Choice], None]",
-        closed: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._context.screen.app.push_screen(screen, lambda chosen: closed() if chosen is None else done(chosen))
-
-    def _do(
-        self, view: Index, entity: Entity | None, chosen: "Choice", back: Callable[[], None] = lambda: None
-    ) -> None:
-        """Do what was chosen in a list of names or on the card of `entity`."""
-        match chosen:
+    def _do(self, choice: Choice | None, entity: Entity | None, view: Index) -> None:
+        """Do what was chosen in the list of names or on the card of `entity`."""
+        run = self._context.screen.run_worker
+        match choice:
             case int():
-                self._context.navigation.jump(chosen, _TOP)
+                self._context.navigation.jump(choice, _TOP)
             case Entity():
-                self._show(chosen, view, back)
+                self._show(choice, view)
             case "undo":
-                self._context.screen.run_worker(self._undo())
+                run(self._undo())
             case "hide" if entity is not None:
-                self._save("hide", entity)
+                run(self._correct("hide", entity))
             case "merge" if entity is not None:
-                self._merge(entity, view)
 
-    def _show_named(self, form: str, view: Index) -> None:
+                def chosen(other: Choice | None) -> None:
+                    if isinstance(other, Entity):
+                        run(self._correct("merge", entity, other.forms[0].text))
+
+                self._choose(view, f"· who is the same as {entity.name}?", chosen, but=entity)
+
+    async def _show_named(self, form: str) -> None:
+        view = await self._known()
         if (entity := find_by_form(view.entities, form)) is not None:
             self._show(entity, view)
 
-    def _merge(self, entity: Entity, view: Index) -> None:
-        note = f"· who is the same as {entity.name}?"
-
-        def chosen(other: "Choice") -> None:
-            if isinstance(other, Entity):
-                self._save("merge", entity, other.forms[0].text)
-
-        self._choose(view, note, chosen, but=entity)
-
-    def _save(self, verb: NameVerb, entity: Entity, other: str = "") -> None:
+    async def _correct(self, verb: NameVerb, entity: Entity, other: str = "") -> None:
         one = NameCorrection(verb, tuple(each.text for each in entity.forms), other, time.time())
-        self._context.screen.run_worker(self._corrected(one))
-
-    async def _corrected(self, one: NameCorrection) -> None:
         data, sha256 = self._context.services.user_data, self._context.book.sha256
         if await self._write(lambda: data.correct_names(sha256, one)):
             self._context.notify(f"{describe_correction(one)} {self._context.key_hint('people')}, Ctrl+U undoes it.")
             if one.verb != "hide":
-                self._show_named(one.forms[0], await self._known())
+                await self._show_named(one.forms[0])
 
     async def _undo(self) -> None:
         data, sha256 = self._context.services.user_data, self._context.book.sha256
@@ -195,7 +180,7 @@ class PeopleController:
             self._context.warn("No name has been corrected.")
         elif await self._write(lambda: data.undo_name_correction(sha256)):
             self._context.notify(f"Undone: {describe_correction(last)}")
-            self._show_named(last.forms[0], await self._known())
+            await self._show_named(last.forms[0])
 
     async def _write(self, write: Callable[[], object]) -> bool:
         """Change the saved corrections. Returns whether they could be saved."""

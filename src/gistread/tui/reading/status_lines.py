@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gistread.engine.model_search import starter_path
@@ -17,13 +17,15 @@ from gistread.session.session import Session
 from gistread.tui.answer_blocks import strip_lines
 from gistread.tui.commands import BOUND_KEY, THREAD_KEY, display_key, run
 from gistread.tui.reading.controllers import Controllers
-from gistread.tui.reading.pane_switcher import STRIP_ROWS, Pane, PaneSwitcher
+from gistread.tui.reading.pane_switcher import STRIP_ROWS, Pane
 from gistread.tui.screens.choosing import title_of
-from gistread.tui.services import AppServices
 from gistread.tui.status import Status, status_of
 from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Actions, HeaderLine, KeyLine, Line, StatusLine, fitted
 from gistread.units import counted
+
+if TYPE_CHECKING:
+    from gistread.tui.screens.reading import ReadingScreen
 
 _FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all hits"), ("cancel", "clear"))
 _READING = (
@@ -57,10 +59,10 @@ def is_starter(model: str) -> bool:
 
 
 class StatusLines:
-    def __init__(self, screen: Screen[None], services: AppServices, panes: PaneSwitcher) -> None:
+    def __init__(self, screen: "ReadingScreen") -> None:
         self._screen = screen
-        self._services = services
-        self._panes = panes
+        self._services = screen.services
+        self._panes = screen.panes
 
     def show(self, controllers: Controllers | None) -> None:
         """Redraw every line that is out of date. Before the book is open there are no controllers."""
@@ -91,7 +93,7 @@ class StatusLines:
         asking = controllers.line
         bound = (display_key(BOUND_KEY), asking.bound_words, run("line.ask_bound"))
         thread = (display_key(THREAD_KEY), "following on", run("line.drop_or_switch"))
-        submit = (display_key("enter"), "ask", run("questions.submit"))
+        submit = (display_key("enter"), "ask", run("context.question.action_submit"))
         chips = self._screen.query_one("#question-chips", Actions)
         context = controllers.context
         typed, asked = bool(context.question.value.strip()), len(context.answers_pane.exchanges)

@@ -106,8 +106,8 @@ class ReadingScreen(Screen[None]):
         self.answers_pane = self.query_one("#answers", AnswersPane)
         self.question = self.query_one("#question", QuestionInput)
         self.input_line = self.query_one("#input-line", InputLine)
-        self.panes = PaneSwitcher(self, self.services)
-        self.lines = StatusLines(self, self.services, self.panes)
+        self.panes = PaneSwitcher(self)
+        self.lines = StatusLines(self)
         if isinstance(self._source, Path):
             self.book_pane.show((Block(f"Opening {self._source.name} …", style="muted"),))
         self.run_worker(self._open(), exit_on_error=True)
@@ -223,11 +223,11 @@ class ReadingScreen(Screen[None]):
             await asyncio.to_thread(context.progress.keep)
         self.unsaved = await controllers.marks.close()
         if self.unsaved:
-            self._warn(self.unsaved)
+            self.warn(self.unsaved)
         if context.session is not None:
             await context.session.close()
 
-    def _warn(self, text: str) -> None:
+    def warn(self, text: str) -> None:
         self.notify(text, severity="warning", timeout=6)
 
     async def action_run(self, path: str, *arguments: object) -> None:
@@ -285,7 +285,7 @@ class ReadingScreen(Screen[None]):
             return
         if self.panes.current is Pane.ANSWERS:
             if not self.answers_pane.follow_line():
-                self._warn("This line has no target.")
+                self.warn("This line has no target.")
         elif self.panes.current is Pane.BOOK and self.controllers.links.follow_chosen():
             return
         elif self.panes.current is Pane.BOOK and self.controllers.context.position.looking:
@@ -360,7 +360,7 @@ class ReadingScreen(Screen[None]):
         if self.input_line.is_open and not self.input_line.has_focus_within:
             self.input_line.close(back=False)
         if event.widget is self.book_pane and self.controllers is not None:
-            self.controllers.pages.book_focused()
+            self.controllers.pages.walking = False
         self.panes.focused(event.widget.id)
         for tour in self.query_children(Tour):
             tour.display = event.widget is self.book_pane  # Its keys work there.
