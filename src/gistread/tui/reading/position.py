@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from gistread.book.model import Book
 from gistread.store.model import ReadingPlace
 
 Range = tuple[int, int]
+Snapshot = tuple[int, int, tuple[Range, ...]]  # A reading place with its end, and what was read until then
 STAYED_S = 20.0  # Time in another chapter after which the model reads there next
 
 
@@ -25,15 +25,6 @@ def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
 def _share_kept(view: Range) -> int:
     """What a turned screen may still show of the one before."""
     return (view[1] - view[0]) // 5
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A reading place and what was read until then."""
-
-    place: int
-    end: int
-    read: tuple[Range, ...]
 
 
 class ReadingPosition:
@@ -63,11 +54,11 @@ class ReadingPosition:
 
     @property
     def snapshot(self) -> Snapshot:
-        return Snapshot(self.place, self.end, self.read)
+        return self.place, self.end, self.read
 
     def restore(self, before: Snapshot) -> None:
         """Forget all reading since then; the next move of the view goes back there."""
-        self.place, self.end, self.read = before.place, before.end, before.read
+        self.place, self.end, self.read = before
         self._jumped = True
 
     def jump(self) -> None:

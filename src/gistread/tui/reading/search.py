@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,22 +18,15 @@ _AROUND = 20_000  # characters around the view whose hits are marked: one letter
 _HIT_TOP = 0.3  # where a hit from outside the view is shown, from 0 (top) to 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """The state before the input line was opened, which Escape restores."""
-
-    place: int
-    hits: SearchHits
-    current: int
-
-
 class SearchController(InputLineClient):
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self.hits = SearchHits()
         self._current = 0  # index of the current hit, if there are hits
         self._mode = SearchMode.EXACT
-        self._before = _Before(0, SearchHits(), 0)
+        # Before the input line was opened, for Escape: the place, the hits and the current one
+        self._place_before = 0
+        self._hits_before = SearchHits(), 0
         self._search = BookSearch(context.book)
         self._stop = threading.Event()
         # The part of the book whose hits are marked; None if the marks are out of date.
@@ -44,7 +36,7 @@ class SearchController(InputLineClient):
     def find(self) -> None:
         context = self._context
         context.panes.show(Pane.BOOK)
-        self._before = _Before(context.place, self.hits, self._current)
+        self._place_before, self._hits_before = context.place, (self.hits, self._current)
         context.input_line.ask(self, "/", "words of the book; Enter alone repeats the last search")
         self._say("")
         # Prepared while the first key is being typed.
@@ -58,14 +50,14 @@ class SearchController(InputLineClient):
 
     def cancelled(self) -> None:
         self._cancel()
-        self._set_hits(self._before.hits, self._before.current)
-        self._context.navigation.show(self._before.place)
+        self._set_hits(*self._hits_before)
+        self._context.navigation.show(self._place_before)
 
     def accepted(self, words: str, choice: int | None) -> None:
         """Stay at the hit; without words, repeat the last search."""
         if not words.strip():
             self._context.input_line.close()
-            self._set_hits(self._before.hits, self._before.current)
+            self._set_hits(*self._hits_before)
             self.step(1)
         elif (self.hits.words, self.hits.mode) == (words, self._mode) and not self._busy:
             self._stay()
@@ -76,7 +68,7 @@ class SearchController(InputLineClient):
         if not len(self.hits):
             return  # the input line says so and stays open
         self._context.input_line.close()
-        before = self._before.place
+        before = self._place_before
         self._context.screen.call_after_refresh(lambda: self._arrived(before))
 
     def _say(self, words: str, *, problem: bool = False) -> None:
@@ -103,32 +95,26 @@ class SearchController(InputLineClient):
     async def _find(self, words: str, mode: SearchMode, stop: threading.Event, stay: bool) -> None:
         if not self._search.is_ready(mode):
             self._say("building the index …")
+        problem = "not in the book" if words.strip() else ""
         try:
             hits = await asyncio.to_thread(self._search.find, words, mode, stopped=stop.is_set)
         except SearchCancelled:
             return
         except GistreadError as error:
-            self._set_hits(SearchHits(words, mode))
-            self._context.navigation.show(self._before.place)
-            self._say(error.message, problem=True)
-            return
+            hits, problem = SearchHits(words, mode), error.message
         if stop.is_set():
             return
-        self._show_found(hits)
-        if stay:
-            self._stay()
-
-    def _show_found(self, hits: SearchHits) -> None:
-        before = self._before.place
         if not len(hits):
             self._set_hits(hits)
-            self._context.navigation.show(before)
-            self._say("not in the book" if hits.words.strip() else "", problem=bool(hits.words.strip()))
+            self._context.navigation.show(self._place_before)
+            self._say(problem, problem=bool(problem))
             return
-        at = 0 if hits.mode is SearchMode.RANKED else hits.index_at(before) % len(hits)
+        at = 0 if mode is SearchMode.RANKED else hits.index_at(self._place_before) % len(hits)
         self._set_hits(hits, at)
         self._bring_into_view(at)
         self._say(self._position())
+        if stay:
+            self._stay()
 
     def _position(self) -> str:
         return f"{self._current + 1:,} of {len(self.hits):,}"

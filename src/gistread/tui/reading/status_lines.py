@@ -8,8 +8,7 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from gistread.engine.model_search import starter_path
-from gistread.engine.models import STARTER
+from gistread.engine import model_search, models
 from gistread.presets import FICTION
 from gistread.readers.registry import DEFAULT_READER
 from gistread.session.events import Activity, AskingState, ReadingState
@@ -55,7 +54,7 @@ _SELECTED = (
 @lru_cache
 def is_starter(model: str) -> bool:
     """Whether this names the starter."""
-    return bool(model) and model in (STARTER, str(starter_path()))
+    return bool(model) and model in (models.STARTER, str(model_search.starter_path()))
 
 
 class StatusLines:
