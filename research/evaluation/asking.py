@@ -8,6 +8,7 @@ from dataclasses import replace
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 from gistread.memory.model import GistMemory
+from gistread.readers.answering import Asking
 from gistread.readers.events import Answered, LookedUp, Prepared
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -36,7 +37,8 @@ async def ask(
     try:
         async with asyncio.timeout(timeout_s or None) as limit:
             options = replace(options, choices=question.choices)
-            async with aclosing(reader(question.text, memory, engine, Steering(), options)) as stream:
+            asking = Asking(question.text, memory, engine, Steering(), options)
+            async with aclosing(reader(asking)) as stream:
                 async for event in stream:
                     if step := step_of(event, places):
                         events.append(step.text)

@@ -9,10 +9,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
-from gistread.book.model import Book
-from gistread.engine.protocol import Engine, Message, Trust
+from gistread.engine.protocol import Message, Trust
 from gistread.errors import UsageError
-from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.prompts import load
 from gistread.readers.answering import Asking
@@ -20,7 +18,6 @@ from gistread.readers.book_text import BookText, opening_event, overlaps, share_
 from gistread.readers.events import Answered, LookedUp, OpenedBy, ReaderEvent, Shown, Started, Stopped, StopReason
 from gistread.readers.lookups import answer, begin, start_search
 from gistread.readers.protocol import ReaderOptions
-from gistread.readers.steering import Steering
 from gistread.readers.thread import without_options
 from gistread.search.ranked import Ranker
 from research import prompts
@@ -34,28 +31,22 @@ class EvaluationOptions(ReaderOptions):
     embedder: Embedder | None = None  # For `dense`
 
 
-async def bm25(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    """The `max_pages` pages nearest to the question, in full. See `registry.Reader`."""
-    pages = {(entry.page.start, entry.page.end): entry.page.number for entry in memory.entries}
-    order = [pages[place] for place in await _rank_passages(question, list(pages), memory.book)]
-    text = BookText(question, memory, engine, steering, options, "bm25")
-    async for event in _pages_in_full(text, order):
+async def bm25(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    """The `max_pages` pages nearest to the question, in full."""
+    pages = {(entry.page.start, entry.page.end): entry.page.number for entry in asking.memory.entries}
+    order = [pages[place] for place in await _rank_passages(asking, list(pages))]
+    async for event in _pages_in_full(BookText.of(asking, "bm25"), order):
         yield event
 
 
-async def dense(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    """The `max_pages` pages nearest in meaning, in full, by their nearest passage. See `registry.Reader`."""
-    embedder = options.embedder if isinstance(options, EvaluationOptions) else None
+async def dense(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    """The `max_pages` pages nearest in meaning, in full, by their nearest passage."""
+    embedder = asking.options.embedder if isinstance(asking.options, EvaluationOptions) else None
     if embedder is None:
         raise UsageError("The reader dense needs an embedding model.", "Give one with --embedding-model FILE.")
-    scores = await asyncio.to_thread(embedder.page_scores, question, memory)
-    text = BookText(question, memory, engine, steering, options, "dense")
+    scores = await asyncio.to_thread(embedder.page_scores, asking.question, asking.memory)
     order = sorted(scores, key=lambda number: -scores[number])
-    async for event in _pages_in_full(text, order):
+    async for event in _pages_in_full(BookText.of(asking, "dense"), order):
         yield event
 
 
@@ -79,15 +70,13 @@ async def _pages_in_full(text: BookText, order: Sequence[int]) -> AsyncGenerator
         yield event
 
 
-async def dos(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    """Passages nearest to the question, up to the budget, in the order of the book. See `registry.Reader`."""
-    text = BookText(question, memory, engine, steering, options, "dos")
-    passages = split_into_passages(memory.book)
+async def dos(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    """Passages nearest to the question, up to the budget, in the order of the book."""
+    text = BookText.of(asking, "dos")
+    passages = split_into_passages(text.memory.book)
     # Passages without a shared word come last, so that readers are compared at equal budgets.
-    order = dict.fromkeys([*await _rank_passages(question, passages, memory.book), *passages])
-    async for said in text.select([*order], options.budget_tokens or DOS_TOKENS):
+    order = dict.fromkeys([*await _rank_passages(asking, passages), *passages])
+    async for said in text.select([*order], text.options.budget_tokens or DOS_TOKENS):
         yield said
     shown = text.shown
     yield text.started(shown)
@@ -96,22 +85,19 @@ async def dos(
         yield event
 
 
-async def full(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    """The whole book, or as much of its start as fits. See `registry.Reader`."""
-    text = BookText(question, memory, engine, steering, options, "full")
-    shown = await text.fit(split_into_passages(memory.book), options.budget_tokens)
+async def full(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    """The whole book, or as much of its start as fits."""
+    text = BookText.of(asking, "full")
+    shown = await text.fit(split_into_passages(text.memory.book), text.options.budget_tokens)
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW)
     async for event in text.answer(shown):
         yield event
 
 
-async def closed_book(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer without text, from what the model already knows. See `registry.Reader`."""
+async def closed_book(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer without text, from what the model already knows."""
+    question, memory, options = asking.question, asking.memory, asking.options
     yield Started("closed-book", len(memory.entries), memory.estimated_pages, memory.complete, share_shown=0.0)
     yield Stopped(StopReason.NOTHING_LEFT)
     yield Shown(())
@@ -119,16 +105,13 @@ async def closed_book(
     task = load("task_choice", options.wording) if by_letter else prompts.load("task_answer_closed")
     asked = question if by_letter or not options.choices else without_options(question)
     prompt = (Message("user", prompts.load("answer_closed").fill(question=asked, task=task.text)),)
-    asking = Asking(question, memory, engine, steering, options)
     async for event in asking.answer_from(Answered(compression_rate=asking.compression_rate(0)), "", prompt):
         yield event
 
 
-async def gists(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer from the gists, with the person's pinned pages in full ("gist memory only"). See `registry.Reader`."""
-    search = await start_search(question, memory, engine, steering, options, max_pages=0)
+async def gists(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer from the gists, with the person's pinned pages in full ("gist memory only")."""
+    search = await start_search(asking, max_pages=0)
     async for event in begin("gists", search):
         yield event
     yield Stopped(StopReason.NOTHING_LEFT)
@@ -136,11 +119,12 @@ async def gists(
         yield answered
 
 
-async def _rank_passages(question: str, passages: Sequence[Passage], book: Book) -> list[Passage]:
+async def _rank_passages(asking: Asking, passages: Sequence[Passage]) -> list[Passage]:
     """The passages that share a word with the question, nearest first (BM25)."""
 
     def rank() -> list[Passage]:
+        book = asking.memory.book
         texts = [book.text[start:end] for start, end in passages]
-        return [passages[index] for index in Ranker(texts, book.language).top(question, len(texts))]
+        return [passages[index] for index in Ranker(texts, book.language).top(asking.question, len(texts))]
 
     return await asyncio.to_thread(rank)

@@ -30,6 +30,7 @@ from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.tree import page_by_page
 from gistread.memory.writer import MemoryWriter
+from gistread.readers.answering import Asking
 from gistread.readers.events import AnswerDelta
 from gistread.readers.lookups import render
 from gistread.readers.protocol import ReaderOptions
@@ -147,7 +148,7 @@ async def _ask_reader(question: str, memory: GistMemory, engine: Engine) -> _Ask
     options = ReaderOptions(max_pages=0, answer_tokens=_ANSWER_TOKENS)
     started = time.perf_counter()
     first_word_s = 0.0
-    async for event in readagent_s(question, memory, engine, Steering(), options):
+    async for event in readagent_s(Asking(question, memory, engine, Steering(), options)):
         if isinstance(event, AnswerDelta):
             first_word_s = first_word_s or time.perf_counter() - started
     return _Asked(first_word_s, None)

@@ -13,6 +13,7 @@ from gistread.memory.guard import Draft, find_fault
 from gistread.memory.model import GistMemory, GistSource, PageSize
 from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
+from gistread.readers.answering import Asking
 from gistread.readers.events import Answered, LookedUp, Stopped
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
@@ -72,7 +73,7 @@ async def test_a_real_model_reads_to_the_end_and_answers(engine: LlamaEngine, tm
     events = [
         event
         async for event in METHODS["readagent-s"].reader()(
-            "What is the name of the British diplomat?", memory, engine, Steering(), ReaderOptions(max_pages=2)
+            Asking("What is the name of the British diplomat?", memory, engine, Steering(), ReaderOptions(max_pages=2))
         )
     ]
     answered = events[-1]

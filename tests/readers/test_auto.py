@@ -4,6 +4,7 @@ import pytest
 
 from gistread.engine.protocol import Trust
 from gistread.readers import cost
+from gistread.readers.answering import Asking
 from gistread.readers.events import Answered, LookedUp, ReaderEvent, Shown, Started
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
@@ -20,7 +21,7 @@ async def ask(
     engine = engine or FakeEngine(says=lambda _: "Ferrand stole it.", chooses=lambda _, options: len(options) - 1)
     memory = make_memory(pages)
     reader = METHODS["auto"].reader()
-    return [event async for event in reader(question, memory, engine, Steering(), options or ReaderOptions())]
+    return [event async for event in reader(Asking(question, memory, engine, Steering(), options or ReaderOptions()))]
 
 
 def choice(events: list[ReaderEvent]) -> tuple[str, str]:

@@ -6,9 +6,12 @@ import pytest
 
 from gistread.engine.protocol import NO_USAGE, Trust
 from gistread.memory.model import GistMemory
+from gistread.readers.answering import Asking
 from gistread.readers.checked import QUOTED, check_answer, missing_names
 from gistread.readers.events import Answered, Started
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
+from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
 
 MEMORY = make_memory()
@@ -31,7 +34,8 @@ def after_check(
     **values: object,
 ) -> Answered:
     answered = replace(Answered(answer, bool(answer), (), (), (), 0.0, NO_USAGE, seen=ALL), **values)  # type: ignore[arg-type]
-    return check_answer(answered, question, memory, started, options, refused)
+    asking = Asking(question, memory, FakeEngine(), Steering(refused=set(refused)), options)
+    return check_answer(answered, asking, started)
 
 
 def test_a_supported_answer_is_kept() -> None:

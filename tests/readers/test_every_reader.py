@@ -20,6 +20,7 @@ from gistread.engine.protocol import Engine, EngineState, Phase
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.readers import graph_path, registry
+from gistread.readers.answering import Asking
 from gistread.readers.events import Answered, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -80,7 +81,7 @@ async def events_of(
     question: str = QUESTION,
     steering: Steering | None = None,
 ) -> list[ReaderEvent]:
-    events = METHODS[name].reader()(question, memory, engine, steering or Steering(), options)
+    events = METHODS[name].reader()(Asking(question, memory, engine, steering or Steering(), options))
     return [event async for event in events]
 
 
@@ -211,7 +212,7 @@ async def test_a_small_window_is_enough_or_refused_with_both_numbers(name: str, 
 
 @every_reader_for_real
 async def test_closing_the_stream_frees_the_engine(name: str, tiny: LlamaEngine, memory: GistMemory) -> None:
-    reader = METHODS[name].reader()(QUESTION, memory, tiny, Steering(), OPTIONS)
+    reader = METHODS[name].reader()(Asking(QUESTION, memory, tiny, Steering(), OPTIONS))
     async with aclosing(reader):
         async for _ in reader:
             break

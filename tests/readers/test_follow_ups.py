@@ -11,6 +11,7 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Trust
 from gistread.memory.sizes import unread_memory
 from gistread.prompts import TRAINED
+from gistread.readers.answering import Asking
 from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -79,7 +80,7 @@ async def events_of(
     name: str, engine: object, question: str, options: ReaderOptions, memory: object = None
 ) -> list[ReaderEvent]:
     reader = METHODS[name].reader()
-    return [one async for one in reader(question, memory or make_memory(), engine, Steering(), options)]  # type: ignore[arg-type]
+    return [one async for one in reader(Asking(question, memory or make_memory(), engine, Steering(), options))]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", METHODS)

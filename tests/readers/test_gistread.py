@@ -7,6 +7,7 @@ import pytest
 
 from gistread.engine.protocol import Trust
 from gistread.memory.model import GistMemory
+from gistread.readers.answering import Asking
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -56,7 +57,7 @@ async def ask(
 ) -> list[ReaderEvent]:
     reader = METHODS["gistread"].reader()
     events = []
-    async for event in reader(question, memory or make_memory(), engine, steering or Steering(), options):
+    async for event in reader(Asking(question, memory or make_memory(), engine, steering or Steering(), options)):
         events.append(event)
         after(event)
     return events

@@ -8,6 +8,7 @@ from gistread.engine.protocol import GREEDY, Completion, Priority, Prompt, Sampl
 from gistread.errors import EngineError
 from gistread.memory.facts import elements_in
 from gistread.readers import graph_path, graphreader
+from gistread.readers.answering import Asking
 from gistread.readers.events import (
     Answered,
     LookedUp,
@@ -63,7 +64,9 @@ def choosing(starts: int = 5, pages: int = 1, action: str = "search more", neigh
 
 
 async def ask(fake: FakeEngine, pages: int = 8, steering: Steering | None = None) -> list[ReaderEvent]:
-    reader = graphreader.graphreader(QUESTION, make_memory(pages, pages), fake, steering or Steering(), ReaderOptions())
+    reader = graphreader.graphreader(
+        Asking(QUESTION, make_memory(pages, pages), fake, steering or Steering(), ReaderOptions())
+    )
     return [event async for event in reader]
 
 
@@ -145,7 +148,7 @@ async def test_the_second_question_reuses_the_facts() -> None:
     memory = make_memory()
     for made in (8, 0):
         fake = FakeEngine(says=says, chooses=choosing())
-        reader = graphreader.graphreader(QUESTION, memory, fake, Steering(), ReaderOptions())
+        reader = graphreader.graphreader(Asking(QUESTION, memory, fake, Steering(), ReaderOptions()))
         assert isinstance([event async for event in reader][-1], Answered)
         assert len(texts(fake, "atomic facts")) == made
 
@@ -178,10 +181,10 @@ async def test_stop_ends_the_search_and_refused_pages_are_not_read() -> None:
 async def test_stop_before_the_first_notebook_answers_from_the_facts(made_before: int) -> None:
     memory = make_memory(8, 8)
     if made_before:
-        reader = graphreader.graphreader(QUESTION, memory, FakeEngine(says=says), Steering(), ReaderOptions())
+        reader = graphreader.graphreader(Asking(QUESTION, memory, FakeEngine(says=says), Steering(), ReaderOptions()))
         assert [event async for event in reader]
     fake = FakeEngine(says=says, chooses=choosing())
-    reader = graphreader.graphreader(QUESTION, memory, fake, Steering(stop=True), ReaderOptions())
+    reader = graphreader.graphreader(Asking(QUESTION, memory, fake, Steering(stop=True), ReaderOptions()))
     assert isinstance([event async for event in reader][-1], Answered)
     (asked,) = texts(fake, "Searcher 1:")
     assert any(fact in asked for fact in FACTS), "what is known by then stands in the notebook"

@@ -5,6 +5,7 @@ import pytest
 from gistread.book.open import open_book
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.pagination import find_passage
+from gistread.readers.answering import Asking
 from gistread.readers.events import Answered, ReaderEvent, Started
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -37,7 +38,7 @@ def memory() -> GistMemory:
 
 
 async def ask(memory: GistMemory, engine: FakeEngine, reader: str) -> list[ReaderEvent]:
-    answer = METHODS[reader].reader()(QUESTION, memory, engine, Steering(), ReaderOptions())
+    answer = METHODS[reader].reader()(Asking(QUESTION, memory, engine, Steering(), ReaderOptions()))
     return [event async for event in answer]
 
 

@@ -9,6 +9,7 @@ from gistread.engine.protocol import Choice, Priority, Prompt
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import split_into_chunks
 from gistread.readers import longagent
+from gistread.readers.answering import Asking
 from gistread.readers.events import (
     Agreed,
     Answered,
@@ -65,7 +66,7 @@ async def ask(
     fake: FakeEngine, memory: GistMemory | None = None, steering: Steering | None = None
 ) -> list[ReaderEvent]:
     memory = memory or make_memory()
-    events = longagent.longagent(QUESTION, memory, fake, steering or Steering(), ReaderOptions())
+    events = longagent.longagent(Asking(QUESTION, memory, fake, steering or Steering(), ReaderOptions()))
     return [event async for event in events]
 
 
@@ -183,7 +184,7 @@ async def test_closing_the_generator_cancels_every_member() -> None:
     fake = Crowded(
         says=saying({"confessed": "Ferrand", "wooden": "A stranger"}), chooses=choosing("confessed"), parallel=4
     )
-    events = longagent.longagent(QUESTION, make_memory(), fake, Steering(), ReaderOptions())
+    events = longagent.longagent(Asking(QUESTION, make_memory(), fake, Steering(), ReaderOptions()))
     async for event in events:
         if isinstance(event, Reported):
             break

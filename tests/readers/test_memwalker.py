@@ -7,6 +7,7 @@ import pytest
 from gistread.engine.protocol import Trust
 from gistread.memory import tree
 from gistread.readers import memwalker
+from gistread.readers.answering import Asking
 from gistread.readers.events import (
     Answered,
     Expanded,
@@ -45,7 +46,9 @@ def walking(*turns: str, tells: Callable[[str], bool] = lambda _: True) -> Calla
 
 
 async def ask(fake: FakeEngine, pages: int = 20, steering: Steering | None = None) -> list[ReaderEvent]:
-    events = memwalker.memwalker(QUESTION, make_memory(pages, pages), fake, steering or Steering(), ReaderOptions())
+    events = memwalker.memwalker(
+        Asking(QUESTION, make_memory(pages, pages), fake, steering or Steering(), ReaderOptions())
+    )
     return [event async for event in events]
 
 
@@ -150,7 +153,7 @@ async def test_stop_while_the_tree_is_built_keeps_finished_summaries() -> None:
     memory, steering = make_memory(60, 60), Steering()
     fake = FakeEngine(says=says)
     events: list[ReaderEvent] = []
-    async for event in memwalker.memwalker(QUESTION, memory, fake, steering, ReaderOptions()):
+    async for event in memwalker.memwalker(Asking(QUESTION, memory, fake, steering, ReaderOptions())):
         events.append(event)
         steering.stop = steering.stop or len([one for one in events if isinstance(one, Prepared)]) == 2
     assert (stopped(events), answered(events).found) == (StopReason.PERSON, False)
@@ -163,7 +166,7 @@ async def test_the_second_question_reuses_the_tree() -> None:
     memory = make_memory(40, 40)
     for made in (5, 0):
         fake = FakeEngine(says=says, chooses=walking("2", "1"))
-        events = memwalker.memwalker(QUESTION, memory, fake, Steering(), ReaderOptions())
+        events = memwalker.memwalker(Asking(QUESTION, memory, fake, Steering(), ReaderOptions()))
         assert isinstance([event async for event in events][-1], Answered)
         assert sum("Passage:" in call.text for call in fake.calls) == made
 
@@ -178,7 +181,7 @@ async def test_events_report_the_nodes_chosen_and_rejected() -> None:
 async def test_the_beginning_of_a_page_that_does_not_fit_is_read_and_reported() -> None:
     memory, options = make_memory(20, 20), ReaderOptions(answer_tokens=150)
     fake = FakeEngine(says=says, chooses=walking("2", "1"), context_tokens=400)
-    events = [event async for event in memwalker.memwalker(QUESTION, memory, fake, Steering(), options)]
+    events = [event async for event in memwalker.memwalker(Asking(QUESTION, memory, fake, Steering(), options))]
     (cut,) = [event for event in events if isinstance(event, Unfit)]
     assert (cut.page, 0.0 < cut.shown < 1.0) == (8, True)
     assert (stopped(events), answered(events).answer) == (StopReason.ENOUGH, ANSWER)
@@ -193,7 +196,9 @@ async def test_a_model_that_failed_its_check_writes_an_option_out_of_a_page_with
     question = f"{QUESTION}\n\n(A) Ferrand\n(B) Ada"
     fake = FakeEngine(says=says, chooses=walking("2", "1"))
     options = ReaderOptions(choices=("Ferrand", "Ada"), trust=Trust.FAILED)
-    events = [one async for one in memwalker.memwalker(question, make_memory(20, 20), fake, Steering(), options)]
+    events = [
+        one async for one in memwalker.memwalker(Asking(question, make_memory(20, 20), fake, Steering(), options))
+    ]
     assert isinstance(events[-1], Answered)
     assert QUESTION in fake.calls[-1].text
     assert "(B) Ada" not in fake.calls[-1].text

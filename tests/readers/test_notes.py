@@ -4,6 +4,7 @@ import pytest
 
 from gistread.memory.model import GistMemory
 from gistread.readers import notes
+from gistread.readers.answering import Asking
 from gistread.readers.events import Answered, Noted, ReaderEvent, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -29,7 +30,7 @@ def says(text: str) -> str:
 async def ask(
     fake: FakeEngine, memory: GistMemory | None = None, steering: Steering | None = None
 ) -> list[ReaderEvent]:
-    events = notes.notes(QUESTION, memory or make_memory(), fake, steering or Steering(), ReaderOptions())
+    events = notes.notes(Asking(QUESTION, memory or make_memory(), fake, steering or Steering(), ReaderOptions()))
     return [event async for event in events]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from gistread.engine.protocol import GREEDY, NO_USAGE, Completion, Priority, Prompt, Sampling
 from gistread.memory.model import GistMemory
+from gistread.readers.answering import Asking
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -44,11 +45,13 @@ async def ask(
     events: list[ReaderEvent] = []
     reader = METHODS["readagent-s"].reader()
     async for event in reader(
-        question,
-        make_memory() if memory is None else memory,
-        engine,
-        Steering() if steering is None else steering,
-        ReaderOptions() if options is None else options,
+        Asking(
+            question,
+            make_memory() if memory is None else memory,
+            engine,
+            Steering() if steering is None else steering,
+            ReaderOptions() if options is None else options,
+        )
     ):
         on(event)
         events.append(event)

@@ -6,6 +6,7 @@ from pathlib import Path
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Engine, Trust
 from gistread.memory.model import GistMemory
+from gistread.readers.answering import Asking
 from gistread.readers.events import AnswerDelta, Answered
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
@@ -26,7 +27,7 @@ async def ask(
     start = make_memory().book.text.index(words) if words else 0
     wanted = replace(ReaderOptions(), selection=(start, start + len(words)), **options)
     reader = METHODS["readagent-s"].reader()  # needs a memory, but not for a passage
-    events = [event async for event in reader(question, memory, engine, Steering(), wanted)]
+    events = [event async for event in reader(Asking(question, memory, engine, Steering(), wanted))]
     assert isinstance(events[-1], Answered)
     return events[-1]
 
@@ -95,7 +96,7 @@ async def test_a_real_model_explains_words_of_a_book_without_a_memory(tmp_path: 
     try:
         options = ReaderOptions(selection=(0, 40), trust=Trust.FAILED, answer_tokens=8, budget_tokens=60)
         memory = replace(make_memory(2, 2), entries=[])
-        said = [one async for one in METHODS["auto"].reader()(EXPLAIN, memory, engine, Steering(), options)]
+        said = [one async for one in METHODS["auto"].reader()(Asking(EXPLAIN, memory, engine, Steering(), options))]
     finally:
         await engine.close()
     assert any(isinstance(event, AnswerDelta) for event in said)

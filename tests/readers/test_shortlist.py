@@ -5,6 +5,7 @@ import pytest
 from gistread.book.builder import BookBuilder
 from gistread.engine.protocol import Trust
 from gistread.memory.sizes import unread_memory
+from gistread.readers.answering import Asking
 from gistread.readers.events import Answered
 from gistread.readers.gistread import gistread
 from gistread.readers.protocol import ReaderOptions
@@ -62,7 +63,7 @@ async def test_a_long_book_is_asked_passage_by_passage() -> None:
     events = [
         event
         async for event in gistread(
-            "Who commanded the brig?", memory, engine, Steering(), ReaderOptions(trust=Trust.FAILED)
+            Asking("Who commanded the brig?", memory, engine, Steering(), ReaderOptions(trust=Trust.FAILED))
         )
     ]
     answered = events[-1]
@@ -71,6 +72,6 @@ async def test_a_long_book_is_asked_passage_by_passage() -> None:
     assert any("Hoseason" in citation.quote for citation in answered.citations)
     assert len(engine.calls) == MOST_PASSAGES
     reliable = FakeEngine(says=says)
-    async for _ in gistread("Who commanded the brig?", memory, reliable, Steering(), ReaderOptions()):
+    async for _ in gistread(Asking("Who commanded the brig?", memory, reliable, Steering(), ReaderOptions())):
         pass
     assert len(reliable.calls) == 1, "a capable model reads all passages together"

@@ -2,6 +2,7 @@
 
 from gistread.engine.protocol import Choice, Trust
 from gistread.errors import EngineError
+from gistread.readers.answering import Asking
 from gistread.readers.events import Answered
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
@@ -21,7 +22,7 @@ class Failing(FakeEngine):
 async def sources(engine: FakeEngine, said: str = DOUBTFUL) -> list[str]:
     engine._says = lambda _: said
     events = METHODS["gistread"].reader()(
-        "What did Ferrand do?", make_memory(), engine, Steering(), ReaderOptions(trust=Trust.UNKNOWN)
+        Asking("What did Ferrand do?", make_memory(), engine, Steering(), ReaderOptions(trust=Trust.UNKNOWN))
     )
     answered = [event async for event in events][-1]
     assert isinstance(answered, Answered)

@@ -20,6 +20,7 @@ from gistread.memory.spoilers import has_plot
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
 from gistread.readers import graph_path
+from gistread.readers.answering import Asking
 from gistread.readers.events import Answered, Proposed, ReaderEvent, Started
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Decision, Steering, Steps
@@ -98,7 +99,7 @@ async def asked(
     decisions = [Decision(refuses=True), Decision(pages=(after,))]
     events: list[ReaderEvent] = []
     try:
-        async for event in METHODS[name].reader()(QUESTION, memory, engine, steering, options):
+        async for event in METHODS[name].reader()(Asking(QUESTION, memory, engine, steering, options)):
             events.append(event)
             if isinstance(event, Proposed):
                 steering.decide(decisions.pop(0) if decisions else Decision())

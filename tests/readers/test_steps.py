@@ -9,6 +9,7 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.protocol import Engine
 from gistread.memory.model import GistMemory
+from gistread.readers.answering import Asking
 from gistread.readers.events import (
     Answered,
     Expanded,
@@ -47,7 +48,9 @@ async def ask(
     left, events = list(decisions), []
     steering = steering or Steering(steps=Steps.ASK)
     engine = engine or FakeEngine(chooses=first_pages)
-    stream = METHODS[reader].reader()(QUESTION, memory or make_memory(), engine, steering, options or ReaderOptions())
+    stream = METHODS[reader].reader()(
+        Asking(QUESTION, memory or make_memory(), engine, steering, options or ReaderOptions())
+    )
     async for event in stream:
         events.append(event)
         if isinstance(event, Proposed):
@@ -91,7 +94,9 @@ async def test_who_decides_can_be_switched_while_a_page_is_proposed() -> None:
     steering = Steering(steps=Steps.ASK)
     seen: list[ReaderEvent] = []
     reader = METHODS["readagent-s"].reader()
-    async for event in reader(QUESTION, make_memory(), FakeEngine(chooses=first_pages), steering, ReaderOptions()):
+    async for event in reader(
+        Asking(QUESTION, make_memory(), FakeEngine(chooses=first_pages), steering, ReaderOptions())
+    ):
         seen.append(event)
         if isinstance(event, Proposed):
             steering.set_steps(Steps.ALONE)  # accepts what is proposed

@@ -8,6 +8,7 @@ from gistread import open_book
 from gistread.memory.facts import elements_in
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.readers import cost
+from gistread.readers.answering import Asking
 from gistread.readers.events import Answered
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
@@ -50,7 +51,7 @@ async def test_a_capable_model_answers_about_the_whole_story(
 
 async def ask(name: str, question: str, memory: GistMemory, reader: WholeStoryReader) -> str:
     engine = FakeEngine(says=reader.says, chooses=reader.chooses)
-    events = METHODS[name].reader()(question, memory, engine, Steering(), ReaderOptions(max_pages=6))
+    events = METHODS[name].reader()(Asking(question, memory, engine, Steering(), ReaderOptions(max_pages=6)))
     answered = [event async for event in events][-1]
     assert isinstance(answered, Answered)
     assert answered.found

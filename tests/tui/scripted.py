@@ -11,8 +11,8 @@ from textual.widgets import Input
 from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.concurrency import Observable
-from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase, Priority, Prompt, Sampling, Usage
-from gistread.memory.model import GistMemory
+from gistread.engine.protocol import EngineInfo, EngineState, Phase, Priority, Prompt, Sampling, Usage
+from gistread.readers.answering import Asking
 from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -104,13 +104,11 @@ class ScriptedReader:
         for event in events:
             self._events.put_nowait(event)
 
-    async def __call__(
-        self, question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-    ) -> AsyncGenerator[ReaderEvent, None]:
-        self.questions.append(question)
+    async def __call__(self, asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+        self.questions.append(asking.question)
         self.asked.set()
-        self.steering, self.options = steering, options
-        self.pages_read, self.text_length = len(memory.entries), len(memory.book.text)
+        self.steering, self.options = asking.steering, asking.options
+        self.pages_read, self.text_length = len(asking.memory.entries), len(asking.memory.book.text)
         while True:
             event = await self._events.get()
             yield event

@@ -6,6 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import partial
+from typing import Any, Self
 
 from gistread import prompts
 from gistread.engine import protocol
@@ -55,6 +56,11 @@ class Asking:
     steering: Steering
     options: ReaderOptions
     usage: Usage = field(default=NO_USAGE, kw_only=True)
+
+    @classmethod
+    def of(cls, asking: "Asking", *own: Any) -> Self:
+        """The same question with a reader's `own` state."""
+        return cls(asking.question, asking.memory, asking.engine, asking.steering, asking.options, *own)
 
     @property
     def is_asked_to_cite(self) -> bool:

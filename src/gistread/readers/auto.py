@@ -5,14 +5,12 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 
-from gistread.engine.protocol import Engine, Trust
-from gistread.memory.model import GistMemory
+from gistread.engine.protocol import Trust
+from gistread.readers.answering import Asking
 from gistread.readers.cost import CAREFUL, answer_work, readable_tokens, whole_text_tokens
 from gistread.readers.events import ReaderEvent, Started
 from gistread.readers.gistread import asks_for_story
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
-from gistread.readers.steering import Steering
 from gistread.readers.thread import without_options
 from gistread.units import format_duration
 
@@ -27,19 +25,19 @@ _ASKS_ABOUT_ALL = re.compile(
 )
 
 
-async def auto(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer by the method that suits model and question. See `registry.Reader`."""
-    options = replace(options, first_word_s=CAREFUL * options.first_word_s)
-    name, choice = await _choose_method(without_options(question), memory, engine, options)
-    async with aclosing(METHODS[name].plain_reader()(question, memory, engine, steering, options)) as events:
+async def auto(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer by the method that suits model and question."""
+    options = asking.options
+    asking = replace(asking, options=replace(options, first_word_s=CAREFUL * options.first_word_s))
+    name, choice = await _choose_method(asking)
+    async with aclosing(METHODS[name].plain_reader()(asking)) as events:
         async for event in events:
             yield replace(event, choice=choice) if isinstance(event, Started) else event
 
 
-async def _choose_method(question: str, memory: GistMemory, engine: Engine, options: ReaderOptions) -> tuple[str, str]:
+async def _choose_method(asking: Asking) -> tuple[str, str]:
     """The name of the method, and why it was chosen, for people."""
+    question, memory, engine, options = without_options(asking.question), asking.memory, asking.engine, asking.options
     if options.trust is Trust.FAILED:
         return "gistread", "passages nearest to the question: this model failed its check"
     most = readable_tokens(engine.info, options.first_word_s)

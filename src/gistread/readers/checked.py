@@ -2,14 +2,14 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import groupby
 
 from gistread.book.model import Book
-from gistread.engine.protocol import Engine, Trust
+from gistread.engine.protocol import Trust
 from gistread.memory.guard import is_meta
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, sentences_of
@@ -20,8 +20,7 @@ from gistread.readers.answering import Asking, repeats_prompt, says_not_found, s
 from gistread.readers.book_text import overlaps, places_of
 from gistread.readers.citations import citation_of, cite, with_sources
 from gistread.readers.events import Answered, ReaderEvent, Started, Stopped, StopReason
-from gistread.readers.protocol import Reader, ReaderOptions
-from gistread.readers.steering import Steering
+from gistread.readers.protocol import Reader
 from gistread.readers.support import Statement, check
 from gistread.readers.thread import with_options, with_thread, within_bound
 from gistread.readers.trace import bound_phrase
@@ -41,18 +40,17 @@ _SHORT_WORDS = 3  # A statement this short, such as "Yes, he did.", needs no quo
 def with_checks(by_method: Reader) -> Reader:
     """Wrap a reader: the thread before its question, the check of its answer after it. Calling it raises UsageError."""
 
-    def ask(
-        question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-    ) -> AsyncGenerator[ReaderEvent, None]:
+    def ask(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+        memory, options, info = asking.memory, asking.options, asking.engine.info
         bound = len(memory.book.text) if memory.bound_share < 1 else None
-        options = replace(options, thread=within_bound(options.thread, bound), wording=engine.info.wording)
-        asked, window = with_options(question, options.choices), engine.info.context_tokens
-        asked = with_thread(asked, options.thread, window, short=options.trust is Trust.FAILED)
+        options = replace(options, thread=within_bound(options.thread, bound), wording=info.wording)
+        asked = with_options(asking.question, options.choices)
+        asked = with_thread(asked, options.thread, info.context_tokens, short=options.trust is Trust.FAILED)
         # Questions about a passage have a reader of their own, whatever the method.
         reader = selection.about_selection if options.selection else by_method
         memory = replace(memory, entries=list(memory.entries))  # Reading may go on meanwhile.
-        events = reader(asked, memory, engine, steering, options)
-        return _check_events(events, Asking(question, memory, engine, steering, options))
+        asking = replace(asking, memory=memory, options=options)
+        return _check_events(reader(replace(asking, question=asked)), asking)
 
     return ask
 
@@ -67,35 +65,28 @@ async def _check_events(events: AsyncGenerator[ReaderEvent, None], asking: Askin
                 event = started = replace(event, bound_share=memory.bound_share)
             draft = event if isinstance(event, Answered) and event.choice is None and not event.quoted else None
             if draft and started and (started.pages_read or started.share_shown is not None):
-                refused = steering.refused
-                checked = await asyncio.to_thread(check_answer, draft, question, memory, started, options, refused)
+                checked = await asyncio.to_thread(check_answer, draft, asking, started)
                 is_kept = options.trust is not Trust.FAILED and checked.answer == draft.answer
                 if is_kept and not draft.cited and not (options.selection and selection.is_translation(question)):
                     everything = [(0, len(memory.book.text))]
-                    closed = everything if steering.only else places_of(memory, refused)
-                    places = _places(draft, memory, refused)
+                    closed = everything if steering.only else places_of(memory, steering.refused)
+                    places = _places(draft, asking)
                     checked = await with_sources(checked, asking, places, closed)
                 yield checked
             else:
                 yield event
 
 
-def check_answer(
-    answered: Answered,
-    question: str,
-    memory: GistMemory,
-    started: Started,
-    options: ReaderOptions,
-    refused: Collection[int] = (),
-) -> Answered:
+def check_answer(answered: Answered, asking: Asking, started: Started) -> Answered:
     """The answer with its marks, and with the sentences of the passages that it cites.
 
     Only an answer of a weak model may be replaced by quotations.
     """
+    question, memory, options = asking.question, asking.memory, asking.options
     if options.selection and selection.is_translation(question):
         return answered  # A translation cannot be compared with the text.
     if options.trust is Trust.FAILED:
-        return _check_weak(answered, question, memory, started, options, refused)
+        return _check_weak(answered, asking, started)
     if says_only_not_found(answered.answer):
         return replace(answered, answer=not_found_text(answered, memory, started), found=False)
     if not answered.answer.strip(" .\n"):
@@ -103,7 +94,7 @@ def check_answer(
     conversation = [f"{one.question} {one.answer}" for one in options.thread]
     gists = [memory.entry(number).gist.text for number in answered.gists]
     texts = [memory.book.text[start:end] for start, end in (*answered.seen, *answered.noted, *answered.cited)]
-    places = _places(answered, memory, refused)
+    places = _places(answered, asking)
     return replace(
         answered,
         citations=cite(answered.answer, question, memory, places, answered.cited) if answered.cited else (),
@@ -111,33 +102,28 @@ def check_answer(
     )
 
 
-def _places(answered: Answered, memory: GistMemory, refused: Collection[int]) -> list[Passage]:
+def _places(answered: Answered, asking: Asking) -> list[Passage]:
     """What was shown of the book; without that, the pages whose gists were shown."""
+    memory, refused = asking.memory, asking.steering.refused
     pages = (memory.entry(number).page for number in answered.gists if number not in refused)
     return join([*answered.seen, *answered.noted], memory.book) or [(page.start, page.end) for page in pages]
 
 
-def _check_weak(
-    answered: Answered,
-    question: str,
-    memory: GistMemory,
-    started: Started,
-    options: ReaderOptions,
-    refused: Collection[int],
-) -> Answered:
+def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answered:
     """The answer if the text supports a statement of it; else the sentences closest to the question."""
-    if not options.selection and (names := missing_names(question, memory.book)):
+    question, memory, selected = asking.question, asking.memory, asking.options.selection
+    if not selected and (names := missing_names(question, memory.book)):
         text = f"{'text' if memory.bound_share < 1 else 'book'}{bound_phrase(started)}"
         return replace(answered, answer=f"The {text} does not name {' or '.join(names)}.", found=False)
     if says_not_found(answered.answer):
         return replace(answered, answer=not_found_text(answered, memory, started), found=False)
     answered, statements = _without_meta(answered, question, memory)
-    places = _places(answered, memory, refused)
+    places = _places(answered, asking)
     if answered.found and _should_keep(answered.answer, statements):
         compared = tuple(dict.fromkeys(one.quote for one in statements if one.quote))
         found = answered.citations or cite(answered.answer, question, memory, places, answered.cited)
         return replace(answered, citations=(found or compared)[:_MOST], marks=_marks_of(statements))
-    if quotes := closest_sentences(question, memory, places, options.selection):
+    if quotes := closest_sentences(question, memory, places, selected):
         return replace(answered, answer=QUOTED, found=False, quoted=True, citations=quotes)
     if answered.found and answered.answer:
         return answered  # There is no text to quote from.
@@ -241,16 +227,9 @@ NOTHING_READ = "Nothing of the book has been read yet."
 def over_memory(name: str, reader: Reader) -> Reader:
     """Wrap a reader: without a page in the memory, it answers that nothing has been read."""
 
-    async def ask(
-        question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-    ) -> AsyncGenerator[ReaderEvent, None]:
-        if not memory.entries:
-            yield Started(name, 0, memory.estimated_pages, complete=False)
-            yield Stopped(StopReason.NOTHING_LEFT)
-            yield Answered(NOTHING_READ, found=False)
-            return
-        async with aclosing(reader(question, memory, engine, steering, options)) as events:
-            async for event in events:
-                yield event
+    async def nothing_read(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+        yield Started(name, 0, asking.memory.estimated_pages, complete=False)
+        yield Stopped(StopReason.NOTHING_LEFT)
+        yield Answered(NOTHING_READ, found=False)
 
-    return ask
+    return lambda asking: reader(asking) if asking.memory.entries else nothing_read(asking)

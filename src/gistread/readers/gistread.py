@@ -22,10 +22,10 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from gistread.engine.protocol import Engine, Trust
+from gistread.engine.protocol import Trust
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, sentence_at, split_into_passages
-from gistread.readers.answering import says_not_found
+from gistread.readers.answering import Asking, says_not_found
 from gistread.readers.book_text import BookText, opening_event, overlaps, places_of, share_of
 from gistread.readers.citations import citation_of, cite
 from gistread.readers.cost import PASSAGE_TOKENS, UNRELIABLE_TOKENS, readable_tokens, whole_text_tokens
@@ -76,13 +76,12 @@ class Ranked:
     introductions: Introductions | None = None  # Of the name that the question asks about, if any
 
 
-async def gistread(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer `question` from the book's text. See `registry.Reader`."""
-    ranked = await asyncio.to_thread(rank, without_options(question), memory, options.choices, options.thread)
-    asked, hidden = ranked.introductions, places_of(memory, steering.pinned | steering.refused)
-    text = BookText(question, memory, engine, steering, options, NAME)
+async def gistread(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer from the book's text."""
+    text, memory, options = BookText.of(asking, NAME), asking.memory, asking.options
+    question = without_options(text.question)
+    ranked = await asyncio.to_thread(rank, question, memory, options.choices, options.thread)
+    asked, hidden = ranked.introductions, places_of(memory, text.steering.pinned | text.steering.refused)
     if asked and options.trust is Trust.FAILED and not any(overlaps(hidden, place) for place in asked.sentences):
         told = quote_introductions(asked, text)
     elif options.trust is Trust.FAILED and not options.choices and (places := await story_so_far(question, memory)):
@@ -90,9 +89,9 @@ async def gistread(
     elif _has_shortlist(text, ranked):
         told = _from_each_passage(text, ranked)
     else:
-        budget = await _passage_budget(memory, engine, options)
+        budget, is_whole = await _passage_budget(text)
         by_gists = memory.entries and (not ranked.has_terms or (not options.choices and asks_for_story(question)))
-        told = _from_gists(text) if by_gists and not budget.is_whole else _from_passages(text, ranked, budget)
+        told = _from_gists(text) if by_gists and not is_whole else _from_passages(text, ranked, budget, is_whole)
     async with aclosing(told) as events:
         async for event in events:
             yield event
@@ -118,20 +117,16 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = (), thread:
     return Ranked(tuple(ordered), numbers, scores.has_matches, introduced)
 
 
-@dataclass(frozen=True, slots=True)
-class _Budget:
-    tokens: int  # Of the first look
-    is_whole: bool = False  # Whether the whole text fits it
-
-
-async def _passage_budget(memory: GistMemory, engine: Engine, options: ReaderOptions) -> _Budget:
+async def _passage_budget(text: BookText) -> tuple[int, bool]:
+    """The tokens of the first look, and whether the whole text fits."""
+    options, engine = text.options, text.engine
     if options.trust is Trust.FAILED:
-        return _Budget(min(options.budget_tokens or PASSAGE_TOKENS, UNRELIABLE_TOKENS))
+        return min(options.budget_tokens or PASSAGE_TOKENS, UNRELIABLE_TOKENS), False
     readable = readable_tokens(engine.info, options.first_word_s)
     most = min(readable, options.budget_tokens) if options.budget_tokens else readable
-    if (whole := await whole_text_tokens(memory, engine, most)) is not None:
-        return _Budget(whole + whole // _SPARE, is_whole=True)
-    return _Budget(options.budget_tokens or min(PASSAGE_TOKENS, max(UNRELIABLE_TOKENS, readable)))
+    if (whole := await whole_text_tokens(text.memory, engine, most)) is not None:
+        return whole + whole // _SPARE, True
+    return options.budget_tokens or min(PASSAGE_TOKENS, max(UNRELIABLE_TOKENS, readable)), False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +148,9 @@ def _looks(options: ReaderOptions) -> tuple[_Look, ...]:
     return (_Look(),) if options.budget_tokens else (_Look(), _Look(times=2))
 
 
-async def _from_passages(text: BookText, ranked: Ranked, budget: _Budget) -> AsyncGenerator[ReaderEvent, None]:
+async def _from_passages(
+    text: BookText, ranked: Ranked, budget: int, is_whole: bool
+) -> AsyncGenerator[ReaderEvent, None]:
     memory, steering, options = text.memory, text.steering, text.options
     opened: list[int] = []
     before: list[Passage] = []  # What the last look showed
@@ -162,7 +159,7 @@ async def _from_passages(text: BookText, ranked: Ranked, budget: _Budget) -> Asy
     for look in looks:
         seen = before if look.is_further else []
         wanted = [place for place in ranked.passages if not overlaps(seen, place)]
-        tokens = look.times * budget.tokens
+        tokens = look.times * budget
         named_tokens = options.budget_tokens or max(tokens, look.times * PASSAGE_TOKENS)
         again = (
             reusable_passages(ranked, options.thread, places_of(memory, steering.refused)) if look is looks[0] else []
@@ -171,7 +168,7 @@ async def _from_passages(text: BookText, ranked: Ranked, budget: _Budget) -> Asy
             yield proposed
         shown, pinned = text.shown, steering.pinned - steering.refused
         known = {*opened, *pinned}
-        pages = [] if budget.is_whole else _pages_in(shown, ranked, memory, known)[: options.max_pages - len(opened)]
+        pages = [] if is_whole else _pages_in(shown, ranked, memory, known)[: options.max_pages - len(opened)]
         if held and shown == before and not look.must_answer:
             break  # nothing more fits the window
         before = shown
@@ -324,14 +321,15 @@ async def _quote(answer: str, places: tuple[Passage, ...], text: BookText) -> As
 
 
 async def _from_gists(text: BookText) -> AsyncGenerator[ReaderEvent, None]:
-    steering, options = text.steering, text.options
-    search = await start_search(text.question, text.memory, text.engine, steering, options, max_pages=0)
+    search = await start_search(text, max_pages=0)
     async for opened in begin(NAME, search):
         yield opened
     yield Stopped(StopReason.NOTHING_LEFT)
     held: list[ReaderEvent] = []
     told = answer(search)
-    async with aclosing(_unless_not_found(told, steering, held) if options.trust is Trust.FAILED else told) as events:
+    if text.options.trust is Trust.FAILED:
+        told = _unless_not_found(told, text.steering, held)
+    async with aclosing(told) as events:
         async for event in events:
             yield event
     if held:

@@ -10,17 +10,14 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from gistread.engine.concurrency import useful_requests
-from gistread.engine.protocol import Engine, Priority, Prompt, Sampling
+from gistread.engine.protocol import Priority, Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory import facts
 from gistread.memory.facts import Element, build_graph
-from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span, join
-from gistread.readers.answering import user_prompt, words_of
+from gistread.readers.answering import Asking, user_prompt, words_of
 from gistread.readers.events import Answered, PathEnded, Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.graph_path import CHOICE_TOKENS, NOTES_KEPT, GraphSearch, Note, Path, nearest, rank_elements, walk
-from gistread.readers.protocol import ReaderOptions
-from gistread.readers.steering import Steering
 from gistread.words import count_words
 
 NAME = "graphreader"
@@ -31,16 +28,15 @@ _PLAN_TOKENS = 96
 _EMPTY = "(They found nothing.)"
 
 
-async def graphreader(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer from the graph of key elements. See `registry.Reader`."""
-    needed = await engine.measure(user_prompt("plan", question=question)) + _PLAN_TOKENS + options.answer_tokens
+async def graphreader(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer from the graph of key elements."""
+    search, memory, engine, steering = GraphSearch.of(asking), asking.memory, asking.engine, asking.steering
+    answer_tokens, window = asking.options.answer_tokens, engine.info.context_tokens
+    needed = await engine.measure(user_prompt("plan", question=search.question)) + _PLAN_TOKENS + answer_tokens
     # Facts, pages and the notebook need as much room as question and plan.
-    if 2 * needed > engine.info.context_tokens:
-        raise PromptTooLongError(2 * needed - options.answer_tokens, options.answer_tokens, engine.info.context_tokens)
+    if 2 * needed > window:
+        raise PromptTooLongError(2 * needed - answer_tokens, answer_tokens, window)
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
-    search = GraphSearch(question, memory, engine, steering, options)
     # The first page may take a minute, so progress is reported before it.
     if not (left := await asyncio.to_thread(facts.remaining, memory)).complete:
         yield Prepared("facts", left.done, left.total)

@@ -13,16 +13,13 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from gistread.engine.concurrency import useful_requests
-from gistread.engine.protocol import Engine, Prompt, Sampling
+from gistread.engine.protocol import Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory.derived import as_finished
-from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span, join, render, split_into_chunks
 from gistread.readers import answering, events
 from gistread.readers.answering import words_of
 from gistread.readers.book_text import setting
-from gistread.readers.protocol import ReaderOptions
-from gistread.readers.steering import Steering
 from gistread.readers.thread import without_options
 from gistread.words import count_words
 
@@ -77,20 +74,18 @@ class _Team(answering.Asking):
         return answering.user_prompt(task, findings=self.findings(), question=self.question)
 
 
-async def longagent(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[events.ReaderEvent, None]:
-    """Answer from the whole book, chunk by chunk. See `registry.Reader`."""
-    team = _Team(question, memory, engine, steering, options)
-    answer_tokens = max(_REPORT_TOKENS, options.answer_tokens)
-    window, question_tokens = engine.info.context_tokens, await engine.count(question)
+async def longagent(asking: answering.Asking) -> AsyncGenerator[events.ReaderEvent, None]:
+    """Answer from the whole book, chunk by chunk."""
+    team, memory, engine = _Team.of(asking), asking.memory, asking.engine
+    answer_tokens = max(_REPORT_TOKENS, team.options.answer_tokens)
+    window, question_tokens = engine.info.context_tokens, await engine.count(team.question)
     team.chunk_tokens = _chunk_tokens(window, question_tokens, answer_tokens)
     team.max_reports = max(2, (window - answer_tokens - _TASK_TOKENS - question_tokens) // (ROUNDS * _REPORT_TOKENS))
     team.chunks = await split_into_chunks(memory.book, team.chunk_tokens, engine.count)
     yield events.Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
     yield events.TeamFormed(tuple(team.chunks))
 
-    asked = question
+    asked = team.question
     reason = events.StopReason.LIMIT
     for round_number in range(1, ROUNDS + 1):
         yield events.MembersAsked(round_number, asked)
@@ -103,7 +98,7 @@ async def longagent(
         async for settled in _resolve(team, asked, reports):
             yield settled
         team.history.append((asked, _shortlist(reports, team.max_reports)))
-        if steering.stop:
+        if team.steering.stop:
             reason = events.StopReason.PERSON
             break
         if round_number < ROUNDS and not (asked := await _next_question(team)):

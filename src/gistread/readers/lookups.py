@@ -104,15 +104,13 @@ class Search(Asking):
         return await self.tokens_needed(text, opened) <= self.engine.info.context_tokens
 
 
-async def start_search(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions, max_pages: int
-) -> Search:
+async def start_search(asking: Asking, max_pages: int) -> Search:
     """Lay out the memory with room for `max_pages`. Raises PromptTooLongError."""
-    search = Search(question, memory, engine, steering, options)
+    search, memory, answer_tokens = Search.of(asking), asking.memory, asking.options.answer_tokens
     search.segments, search.opened = await _lay_out(search, max_pages)
     if not search.segments and not search.opened:
         needed = await search.tokens_needed(render(memory, [one_line(current_tree(memory))]))
-        raise PromptTooLongError(needed - options.answer_tokens, options.answer_tokens, engine.info.context_tokens)
+        raise PromptTooLongError(needed - answer_tokens, answer_tokens, search.engine.info.context_tokens)
     return search
 
 

@@ -13,17 +13,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from gistread.engine.protocol import Engine, Priority, Prompt
+from gistread.engine.protocol import Priority, Prompt
 from gistread.errors import PromptTooLongError
 from gistread.memory import tree
-from gistread.memory.model import GistMemory, Page
+from gistread.memory.model import Page
 from gistread.memory.passages import Span
 from gistread.memory.tree import Node
 from gistread.readers import events
 from gistread.readers.answering import SAID_TOKENS, Asking, adds_nothing, user_prompt
 from gistread.readers.book_text import fit_beginning, opening_event, setting
-from gistread.readers.protocol import ReaderOptions
-from gistread.readers.steering import Steering
 from gistread.words import count_words
 
 NAME = "memwalker"
@@ -107,18 +105,16 @@ class _Walk(Asking):
         return {"text": text, "page": page.number, "where": where, "memory": known}
 
 
-async def memwalker(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[events.ReaderEvent, None]:
-    """Answer by walking the tree of summaries. See `registry.Reader`."""
-    walk = _Walk(question, memory, engine, steering, options)
+async def memwalker(asking: Asking) -> AsyncGenerator[events.ReaderEvent, None]:
+    """Answer by walking the tree of summaries."""
+    walk, memory, steering = _Walk.of(asking), asking.memory, asking.steering
     least = min(memory.entries, key=lambda entry: entry.page.words)
     await walk.at_page(least.page)  # raises before a tree is built if no page fits
     yield events.Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
     # The first summary may take a minute, so progress is reported before it.
     if not (left := await asyncio.to_thread(tree.remaining, memory)).complete:
         yield events.Prepared("summaries", left.done, left.total)
-    async with aclosing(tree.build(memory, engine, Priority.INTERACTIVE)) as building:
+    async with aclosing(tree.build(memory, walk.engine, Priority.INTERACTIVE)) as building:
         async for progress in building:
             yield events.Prepared("summaries", max(left.done, progress.done), progress.total)
             walk.usage = progress.usage

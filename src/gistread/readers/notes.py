@@ -5,13 +5,10 @@ from dataclasses import dataclass, field
 
 from gistread.engine.protocol import Engine
 from gistread.errors import PromptTooLongError
-from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span, join, split_into_chunks
 from gistread.readers.answering import NOTE_TOKENS, Asking, user_prompt, words_of
 from gistread.readers.book_text import setting
 from gistread.readers.events import Answered, Noted, PartRead, ReaderEvent, Started, Stopped, StopReason
-from gistread.readers.protocol import ReaderOptions
-from gistread.readers.steering import Steering
 from gistread.words import count_words
 
 NAME = "notes"
@@ -42,13 +39,12 @@ class _Notebook:
             self.dropped += 1
 
 
-async def notes(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer from the whole book, read for this question. See `registry.Reader`."""
+async def notes(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer from the whole book, read for this question."""
+    memory, engine = asking.memory, asking.engine
     window = engine.info.context_tokens
-    answer_tokens = max(NOTE_TOKENS, options.answer_tokens)
-    room = window - answer_tokens - _TASK_TOKENS - await engine.count(question)
+    answer_tokens = max(NOTE_TOKENS, asking.options.answer_tokens)
+    room = window - answer_tokens - _TASK_TOKENS - await engine.count(asking.question)
     if room < 2 * _TASK_TOKENS:
         raise PromptTooLongError(window - room - answer_tokens + 2 * _TASK_TOKENS, answer_tokens, window)
     book = memory.book
@@ -57,17 +53,16 @@ async def notes(
     notebook = _Notebook(min(room - chunk_tokens, CHUNK_TOKENS))
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
 
-    asking = Asking(question, memory, engine, steering, options)
     reason = StopReason.NOTHING_LEFT
     for number, (start, end) in enumerate(parts, start=1):
-        if steering.stop:
+        if asking.steering.stop:
             reason = StopReason.PERSON
             break
         prompt = user_prompt(
             "note_chunk",
             text=book.text[start:end].strip(),
             where=setting(memory, start),
-            question=question,
+            question=asking.question,
             notes=notebook.text() or _NONE,
         )
         note = await asking.take_note(prompt)

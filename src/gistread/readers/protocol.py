@@ -1,16 +1,15 @@
 """The interface of readers: a reader is a method of answering questions, as a stream of events."""
 
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from gistread.engine.protocol import Trust
 
 if TYPE_CHECKING:
-    from gistread.engine.protocol import Engine
-    from gistread.memory.model import GistMemory
+    from collections.abc import AsyncGenerator, Callable
+
+    from gistread.readers.answering import Asking
     from gistread.readers.events import ReaderEvent
-    from gistread.readers.steering import Steering
     from gistread.readers.thread import Thread
 
 
@@ -33,10 +32,6 @@ class ReaderOptions:
     wording: str = ""  # Of the prompts; see `EngineInfo.wording`
 
 
-class Reader(Protocol):
-    """One method of answering questions."""
-
-    def __call__(
-        self, question: str, memory: "GistMemory", engine: "Engine", steering: "Steering", options: "ReaderOptions"
-    ) -> "AsyncGenerator[ReaderEvent, None]":
-        """Yield events, the last `Answered`. Raises EngineError, PromptTooLongError, BudgetTooSmallError."""
+# One method of answering questions: it yields events, the last `Answered`.
+# Raises EngineError, PromptTooLongError, BudgetTooSmallError.
+Reader: TypeAlias = "Callable[[Asking], AsyncGenerator[ReaderEvent, None]]"

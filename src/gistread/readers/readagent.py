@@ -7,20 +7,15 @@ names all pages in one answer. The user may pin and refuse pages, or end the sea
 
 from collections.abc import AsyncGenerator, Sequence
 
-from gistread.engine.protocol import Engine, Trust
-from gistread.memory.model import GistMemory
-from gistread.readers.answering import STOP
+from gistread.engine.protocol import Trust
+from gistread.readers.answering import STOP, Asking
 from gistread.readers.events import Expanded, LookedUp, OpenedBy, Proposed, ReaderEvent, Stopped, StopReason
 from gistread.readers.lookups import Search, answer, apply_steering, begin, openable_pages, start_search
-from gistread.readers.protocol import ReaderOptions
-from gistread.readers.steering import Steering
 
 
-async def readagent_s(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    """Open one page after another, then answer. See `registry.Reader`."""
-    search = await start_search(question, memory, engine, steering, options, options.max_pages)
+async def readagent_s(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    """Open one page after another, then answer."""
+    search, steering = await start_search(asking, asking.options.max_pages), asking.steering
     async for event in begin("readagent-s", search):
         yield event
     may_stop = True
@@ -52,18 +47,16 @@ async def readagent_s(
         yield answered
 
 
-async def readagent_p(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    """Name all pages in one step, the most important first, then answer. See `registry.Reader`."""
-    search = await start_search(question, memory, engine, steering, options, options.max_pages)
+async def readagent_p(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    """Name all pages in one step, the most important first, then answer."""
+    search, steering = await start_search(asking, asking.options.max_pages), asking.steering
     async for event in begin("readagent-p", search):
         yield event
     while True:
         named, ended = await _choose_pages(search)
         for step, page in enumerate(named, start=1):
             yield LookedUp(page, step, "")
-        async for said in steering.review(Proposed(tuple(named), 1, len(memory.entries))):
+        async for said in steering.review(Proposed(tuple(named), 1, len(search.memory.entries))):
             yield said
         decision = steering.decision
         if steering.stop or not decision.refuses or decision.pages:

@@ -2,22 +2,18 @@
 
 import re
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import replace
 
 from gistread.book.model import Book
-from gistread.engine.protocol import Engine, Trust
+from gistread.engine.protocol import Trust
 from gistread.errors import PromptTooLongError
-from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, Span, sentence_at, split_into_passages
-from gistread.readers.answering import user_prompt
+from gistread.readers.answering import Asking, user_prompt
 from gistread.readers.book_text import BookText, overlaps
 from gistread.readers.cost import UNRELIABLE_TOKENS
 from gistread.readers.events import Answered, ReaderEvent, Shown, Stopped, StopReason
 from gistread.readers.gistread import quote_introductions
 from gistread.readers.introductions import introductions
-from gistread.readers.protocol import ReaderOptions
-from gistread.readers.steering import Steering
 from gistread.readers.thread import without_options
 
 NAME = "passage"
@@ -68,28 +64,21 @@ def is_translation(question: str) -> bool:
     return bool(_ASKS_FOR_TRANSLATION.match(question))
 
 
-async def about_selection(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer a question about `options.selection`, within the bound (`extend_bound`). See `registry.Reader`."""
-    assert options.selection is not None
-    start, end = options.selection
-    words = " ".join(memory.book.text[start:end].split())
-    before, mark, own = question.rpartition("\nQuestion: ")
+def about_selection(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer a question about `options.selection`, within the bound (`extend_bound`)."""
+    memory, selection = asking.memory, asking.options.selection
+    assert selection is not None
+    words = " ".join(memory.book.text[slice(*selection)].split())
+    before, mark, own = asking.question.rpartition("\nQuestion: ")
     about = f"{before}{mark}About {abbreviate(words, _MOST_WORDS)}: {own}"
-    text = BookText(about, memory, engine, steering, options, NAME)
-    asked = without_options(question)
+    text = BookText.of(replace(asking, question=about), NAME)
+    asked = without_options(asking.question)
     who = introductions(f"Who is {words}?", memory) if _ASKS_WHO.match(asked) else None
     if is_translation(asked):
-        said = _translation(asked, options.selection, text)
-    elif who and options.trust is Trust.FAILED:
-        said = quote_introductions(who, text)
-    else:
-        near = passages_around(options.selection, memory.book)
-        said = _answer(near, who.sentences if who else (), text)
-    async with aclosing(said) as events:
-        async for event in events:
-            yield event
+        return _translation(asked, selection, text)
+    if who and text.options.trust is Trust.FAILED:
+        return quote_introductions(who, text)
+    return _answer(passages_around(selection, memory.book), who.sentences if who else (), text)
 
 
 async def _answer(

@@ -18,7 +18,7 @@ from gistread.library.index import Matches, places_in
 from gistread.library.shelf import LibraryHit, Shelf, ShelfBook, hit_in
 from gistread.memory.passages import Span, join
 from gistread.memory.sizes import unread_memory
-from gistread.readers.answering import user_prompt
+from gistread.readers.answering import Asking, user_prompt
 from gistread.readers.cost import QUICK_S
 from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.gistread import NAME as READER
@@ -116,8 +116,8 @@ class LibraryQuestion:
             trust=trust,
             abstains_reliably=bool(result and result.abstains_reliably),
         )
-        reader = METHODS[READER].reader()
-        async with aclosing(reader(self.question, unread_memory(text), engine, Steering(), options)) as events:
+        asking = Asking(self.question, unread_memory(text), engine, Steering(), options)
+        async with aclosing(METHODS[READER].reader()(asking)) as events:
             async for event in events:
                 yield self._quoting(event, text, matches, named[0]) if isinstance(event, Answered) else event
 

@@ -12,6 +12,7 @@ from gistread.errors import GistreadError, NotReadyError, UsageError
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.readers import events as reader_events
+from gistread.readers.answering import Asking
 from gistread.readers.bound import offset_of
 from gistread.readers.cost import QUICK_S
 from gistread.readers.events import AnswerDelta, Answered, ReaderEvent, Started
@@ -303,7 +304,7 @@ class Questions:
         self._set_state(question, AskingState.PAGE)
         reader = METHODS[question.reader].reader()
         streamed = False  # Whether the answer has been told in parts
-        async for event in reader(question.text, memory, engine, question.steering, options):
+        async for event in reader(Asking(question.text, memory, engine, question.steering, options)):
             match event:
                 case AnswerDelta():
                     streamed = True

@@ -6,6 +6,7 @@ import pytest
 
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import GAP
+from gistread.readers.answering import Asking
 from gistread.readers.events import Answered, Expanded, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -33,7 +34,7 @@ async def ask(
 ) -> list[ReaderEvent]:
     reader = METHODS[name].reader()
     options = options or ReaderOptions()
-    events = reader(question, memory or make_memory(), fake, steering or Steering(), options)
+    events = reader(Asking(question, memory or make_memory(), fake, steering or Steering(), options))
     return [event async for event in events]
 
 

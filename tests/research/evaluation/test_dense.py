@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import UsageError
+from gistread.readers.answering import Asking
 from gistread.readers.events import Answered, LookedUp, ReaderEvent
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -19,7 +20,9 @@ ANSWER = "Ferrand stole the key to find the ledger that would hang him."
 
 
 async def ask(question: str, options: ReaderOptions) -> list[ReaderEvent]:
-    events = METHODS["dense"].reader()(question, make_memory(), FakeEngine(says=lambda _: ANSWER), Steering(), options)
+    events = METHODS["dense"].reader()(
+        Asking(question, make_memory(), FakeEngine(says=lambda _: ANSWER), Steering(), options)
+    )
     return [event async for event in events]
 
 
