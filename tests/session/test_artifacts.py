@@ -46,6 +46,22 @@ async def test_artifacts_of_the_reader_are_built_once_after_the_gists_and_stored
         await session.close()
 
 
+async def test_facts_that_cannot_be_saved_serve_this_session_and_a_notice_says_so(tmp_path: Path) -> None:
+    for config in (replace(CONFIG, reader="gistread"), GRAPHREADER):
+        session, told = session_on(tmp_path, SteppedEngine(says=says), long_book(40), config)
+        await session.use_model("fake")
+        await all_built(session, told)
+        for memory in tmp_path.rglob("*.memory"):
+            memory.with_suffix(".derived").mkdir(exist_ok=True)  # where the file would be
+        left = await artifacts_left(session)
+        await session.close()
+    assert left["facts"].complete
+    notices = [notice for notice in told.of(events.Notice) if notice.is_problem]
+    assert [notice.text.partition(". ")[2] for notice in notices] == [
+        "New summaries and facts are kept for this session only."
+    ]
+
+
 async def test_a_question_goes_first_and_nothing_is_built_twice(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
     session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)

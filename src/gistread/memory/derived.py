@@ -44,9 +44,13 @@ def key_of(*parts: str) -> str:
 
 
 class DerivedRecords:
-    """Records by kind and key, read on first use. Without a `path` they are kept in memory only."""
+    """Records by kind and key, read on first use. Without a `path` they are kept in memory only.
+
+    `notice`: one line about the file, or empty.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
+        self.notice = ""
         self._path = path
         self._known: dict[tuple[str, str], Record] | None = None
 
@@ -55,10 +59,13 @@ class DerivedRecords:
 
     def put(self, kind: str, key: str, record: Record) -> None:
         self._records()[kind, key] = record
-        if self._path is not None:
-            # A record that cannot be saved is kept for this session only.
-            with contextlib.suppress(StorageError), Journal(self._path, wait_s=1.0) as journal:
+        if self._path is None:
+            return
+        try:
+            with Journal(self._path, wait_s=1.0) as journal:
                 journal.append({"kind": kind, "key": key, "record": record})
+        except StorageError as error:
+            self.notice = f"{error.message} New summaries and facts are kept for this session only."
 
     def _records(self) -> dict[tuple[str, str], Record]:
         if self._known is None:

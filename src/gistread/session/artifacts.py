@@ -13,6 +13,7 @@ from gistread.readers.registry import METHODS
 from gistread.session.events import (
     ActivityChanged,
     ArtifactBuilding,
+    Notice,
     ReadingState,
     SessionEvent,
 )
@@ -79,6 +80,8 @@ class Artifacts:
                 built = done - left.done
                 seconds = (time.monotonic() - begun) / built * max(0, grown.total - done) if built > 0 else expected
                 self._set(ArtifactBuilding(name, done, grown.total, seconds))
+        if memory.derived.notice:
+            self._emit(Notice(memory.derived.notice, is_problem=True))
 
     def _set(self, progress: ArtifactBuilding | None) -> None:
         if progress != self.progress:
