@@ -32,7 +32,6 @@
             charset-normalizer
             pypdfium2
             numpy
-            rank-bm25
             snowballstemmer
             regex
             pyphen

@@ -1,4 +1,4 @@
-"""Ranks texts by relevance to a query: BM25 over stems (rank-bm25), and the nearness of the query's words.
+"""Ranks texts by relevance to a query: BM25 over stems, and the nearness of the query's words.
 
 Two scores rank the passages of a book. Nearness measures how close each word of the question is to the passage: the
 subject of an answer is often named a little before it. BM25 includes neighbouring passages: a topic continues for
@@ -16,6 +16,7 @@ from typing import Any
 from gistread.search.tokens import Terms
 from gistread.words import count_words
 
+_K1, _B = 1.5, 0.75  # Parameters of BM25: how soon repetitions saturate, and how much a long document counts less
 NEAR_WORDS = 300  # Standard deviation, in words, of the weight of neighbouring passages
 CONTEXT_WEIGHT = 0.5  # Weight of the words of earlier questions and answers (`tests/benchmarks/follow_ups.py`)
 CHOICE_WEIGHT = 0.25  # Weight of words of answer choices: one is right, the others mislead
@@ -36,13 +37,11 @@ class Ranker:
         """`language`: BCP 47; empty means English."""
         import numpy as np  # imported here: only a ranked search needs it
 
-        self._terms = Terms(language)
+        self.terms = Terms(language)
         self._numbers: dict[str, int] = {}  # By stem
         text, starts = array("i"), array("i", [0])
-        stems = [self.stems(document) for document in documents]
-        self._bm25 = _bm25(stems)
-        for document in stems:
-            text.extend(self._numbers.setdefault(stem, len(self._numbers)) for stem in document)
+        for document in documents:
+            text.extend(self._numbers.setdefault(stem, len(self._numbers)) for stem in self.stems(document))
             starts.append(len(text))
         numbers = np.array(text, np.int32)
         self._starts = np.array(starts, np.int64)
@@ -53,14 +52,15 @@ class Ranker:
         """BM25 of each document; 0.0 if it has no word of the query."""
         import numpy as np
 
-        total, bm25 = np.zeros(len(self._starts) - 1), self._bm25
+        lengths = np.diff(self._starts)
+        total = np.zeros(len(lengths))
         places = self._places(words := self.stems(query))
         for word in filter(places.__contains__, words):
             counts = np.bincount(self._documents_of(places[word]), minlength=len(total))
-            damping = bm25.k1 * (1 - bm25.b + bm25.b * np.array(bm25.doc_len) / bm25.avgdl)
-            # Without BM25+'s floor, which documents that lack the word would get too.
-            total += bm25.idf[word] * counts * (bm25.k1 + 1) / (damping + counts)
-        return [float(score) for score in np.round(total, 9)]
+            rarity = math.log((len(total) + 1) / np.count_nonzero(counts))
+            damping = _K1 * (1 - _B + _B * lengths / lengths.mean())
+            total += rarity * counts * (_K1 + 1) / (damping + counts)
+        return list(map(float, np.round(total, 9)))
 
     def nearness(self, query: str) -> list[float]:
         """For each document, the sum of the words' weights: higher for rare words, lower with distance.
@@ -88,7 +88,7 @@ class Ranker:
                 total[np.unique(self._documents_of(one[away <= _TOGETHER_WORDS]))] += _TOGETHER * min(
                     weights[first], weights[second]
                 )
-        return [float(score) for score in total]
+        return total.tolist()
 
     def top(self, query: str, n: int) -> list[int]:
         """Indices of up to `n` matching documents, the best first; ties in order."""
@@ -99,12 +99,12 @@ class Ranker:
     def places(self, text: str, query: str) -> list[tuple[int, int, str]]:
         """(start, end, stem) of each word of `text` that the query contains, in order."""
         wanted = set(self.stems(query))
-        stemmed = ((start, end, self._terms.stem(word)) for start, end, word in self._terms.places(text))
+        stemmed = ((start, end, self.terms.stem(word)) for start, end, word in self.terms.places(text))
         return [(start, end, stem) for start, end, stem in stemmed if stem in wanted]
 
     def stems(self, text: str) -> list[str]:
         """The stem of each word, in order."""
-        return [self._terms.stem(word) for word in self._terms.words(text)]
+        return [self.terms.stem(word) for word in self.terms.words(text)]
 
     def _places(self, words: Iterable[str]) -> dict[str, Any]:
         """The positions of each word that occurs, ascending."""
@@ -117,20 +117,6 @@ class Ranker:
         import numpy as np
 
         return np.searchsorted(self._starts[1:], places, side="right")
-
-
-def _bm25(documents: list[list[str]]) -> Any:
-    """The statistics of the documents; None without words, where the package would divide by zero.
-
-    Its count of each word in each document is dropped: the positions have the same in a tenth of the memory.
-    """
-    if not any(documents):
-        return None
-    from rank_bm25 import BM25Plus  # imported here: it brings numpy, and only a ranked search needs it
-
-    index = BM25Plus(documents)
-    index.doc_freqs.clear()
-    return index
 
 
 def _around(at: Any, places: Any) -> tuple[Any, Any]:
@@ -170,21 +156,19 @@ class Relevance:
 
     def __init__(self, passages: Sequence[str], language: str = "") -> None:
         """`language`: BCP 47; empty means English."""
-        self._terms = Terms(language)
         self._ranker, self._middles = _indexed(passages, language)
 
     def scores(self, question: str, choices: Sequence[str] = (), context: str = "") -> Scores:
         """Scores for a question and, with less weight, the `choices` of answers and the earlier conversation."""
-        alone, near = ([0.0] * len(self._middles) for _ in range(2))
+        import numpy as np
+
+        terms = self._ranker.terms
+        alone, near = np.zeros(len(self._middles)), np.zeros(len(self._middles))
         for words, weight in ((question, 1.0), (" ".join(choices), CHOICE_WEIGHT), (context, CONTEXT_WEIGHT)):
-            if wanted := " ".join(word for word in self._terms.words(words) if word not in self._terms.stop_words):
-                alone = _added(alone, weight, self._ranker.scores(wanted))
-                near = _added(near, weight, self._ranker.nearness(wanted))
-        return Scores(tuple(alone), tuple(spread(alone, self._middles)), tuple(near))
-
-
-def _added(scores: Sequence[float], weight: float, more: Sequence[float]) -> list[float]:
-    return [score + weight * other for score, other in zip(scores, more, strict=True)]
+            if wanted := " ".join(word for word in terms.words(words) if word not in terms.stop_words):
+                alone += weight * np.array(self._ranker.scores(wanted))
+                near += weight * np.array(self._ranker.nearness(wanted))
+        return Scores(tuple(alone.tolist()), tuple(spread(alone.tolist(), self._middles)), tuple(near.tolist()))
 
 
 _indexes: dict[tuple[bytes, str], tuple[Ranker, "array[float]"]] = {}
