@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 
 from gistread.book.model import Book
 from gistread.people.joining import Entity, Kind, join_names, make_entity, sort_by_count
@@ -53,25 +53,20 @@ class Index:
 
     def find(self, name: str) -> list[Entity]:
         """Entities with this name, or with all its words in one form; the commonest first."""
-        wanted = _words(name)
-        named = [(one, [_words(each) for each in (one.name, *one.others)]) for one in self.entities]
+        wanted, named = _words(name), [(one, _forms(one)) for one in self.entities]
         found = [one for one, forms in named if wanted in forms]
         return found or [one for one, forms in named if any(set(wanted) <= set(form) for form in forms)]
 
     def find_exactly(self, name: str) -> Entity | None:
         """The commonest entity with this name as one of its forms."""
         wanted = _words(name)
-        return next((one for one in self.entities if wanted in map(_words, (one.name, *one.others))), None)
+        return next((one for one in self.entities if wanted in _forms(one)), None)
 
     def named_at(self, text: str, offset: int) -> Entity | None:
         """The entity named at this offset of a text, which need not be the book's."""
-        found = [
-            (len(form.text), entity)
-            for entity in self.entities
-            for form in entity.forms
-            if _stands_at(form.text, text, offset)
-        ]
-        return max(found, key=lambda one: one[0])[1] if found else None
+        forms = ((form.text, entity) for entity in self.entities for form in entity.forms)
+        found = ((len(name), entity) for name, entity in forms if _stands_at(name, text, offset))
+        return max(found, key=lambda one: one[0], default=(0, None))[1]
 
     def card(self, entity: Entity) -> Card:
         starts = entity.starts()
@@ -92,15 +87,12 @@ class Index:
         return _counts(entity.starts(), parts)
 
     def _together(self, entity: Entity, starts: list[int]) -> tuple[tuple[Entity, int], ...]:
-        near: Counter[int] = Counter()
-        for number, other in enumerate(self.entities):
-            if other is entity or other.kind is not Kind.PERSON:
-                continue
-            places = other.starts()
-            for at in starts if len(starts) <= len(places) else places:
-                beside = places if len(starts) <= len(places) else starts
-                near[number] += has_between(beside, at - _NEAR, at + _NEAR)
-        return tuple((self.entities[number], count) for number, count in near.most_common(_MOST_TOGETHER) if count)
+        near: Counter[Entity] = Counter()
+        for other in self.entities:
+            if other is not entity and other.kind is Kind.PERSON:
+                fewer, more = sorted((starts, other.starts()), key=len)
+                near[other] = sum(has_between(more, at - _NEAR, at + _NEAR) for at in fewer)
+        return tuple((other, count) for other, count in near.most_common(_MOST_TOGETHER) if count)
 
 
 def _counts(starts: Sequence[int], parts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
@@ -145,16 +137,14 @@ def index_of(book: Book) -> Index:
     return index
 
 
+def _forms(entity: Entity) -> list[list[str]]:
+    return [_words(form) for form in (entity.name, *entity.others)]
+
+
 def _words(name: str) -> list[str]:
     """The words of a name for comparison, without accents and "the", titles abbreviated."""
     words = (folded(plain(word)) for word in name.split())
-    return [_abbreviations().get(word, word) for word in words if word != "the"]
-
-
-@cache
-def _abbreviations() -> dict[str, str]:
-    listed = (entry.partition("=") for entry in word_tables()["abbreviated"]["titles"].split())
-    return {title: short for title, _, short in listed}
+    return [word_tables()["abbreviated"].get(word, word) for word in words if word != "the"]
 
 
 def _stands_at(name: str, text: str, offset: int) -> bool:

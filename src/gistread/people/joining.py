@@ -4,6 +4,7 @@ A shared family name alone joins nobody: a bare "Bennet" is neither the husband 
 on the mentions given, so a view up to an offset reveals nothing of the text after it.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -227,10 +228,10 @@ def first_names() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
     short: dict[str, set[str]] = {}
     for sex, table in (("man", "men"), ("woman", "women")):
         for entry in word_tables()[table]["names"].split():
-            name, _, forms = entry.partition("=")
-            for each in filter(None, forms.split(",")):
+            name, *forms = re.split("[=,]", entry)
+            for each in forms:
                 short.setdefault(each, set()).add(name)
-            for each in (name, *filter(None, forms.split(","))):
+            for each in (name, *forms):
                 sexes[each] = "" if sexes.get(each, sex) != sex else sex
     return sexes, {form: frozenset(names) for form, names in short.items()}
 

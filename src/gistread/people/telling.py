@@ -101,12 +101,9 @@ def find_holder(role: str, others: Collection[str], index: Index) -> Told | None
                     said = text[slice(*place)].lower()
                     missing = sum(word not in said for word in wanted)
                     found.append((_weight(best.weight, place, index.book), -missing, entity, place))
-    best_found = max(found, key=lambda one: (one[1], one[0]), default=None)
-    if best_found is None or best_found[0] < _LEAST:
-        return None
-    if best_found[1] < 0 and len({id(one[2]) for one in found}) > 1:
-        return None
-    return Told(best_found[3], best_found[0], tells=True)
+    weight, missing, _, place = max(found, key=lambda one: (one[1], one[0]), default=(0.0, 0, None, (0, 0)))
+    is_doubtful = missing < 0 and len({entity for _, _, entity, _ in found}) > 1
+    return None if weight < _LEAST or is_doubtful else Told(place, weight, tells=True)
 
 
 def _weight(clue: float, place: Passage, book: Book) -> float:
