@@ -9,7 +9,9 @@ import asyncio
 import contextlib
 import re
 import time
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 
 from gistread import prompts
 from gistread.engine.protocol import Completion, Engine, Message, Priority, Prompt, Sampling, Trust
@@ -31,36 +33,11 @@ _MAX_PASSAGES = 6
 # Markers of chat templates.
 _MARKS = re.compile(r"<\|?[a-z_]{2,}\|?>|</s>|\[/?INST\]|<<SYS>>|^\s*(?:user|assistant|system)\s*:?\s*$", re.I | re.M)
 
-_TEXT = (
-    "Ines keeps bees behind the mill. On Monday she sold two jars of honey to the doctor and put the money into a blue "
-    "tin. On Tuesday it rained, and she mended the roof of the shed with her brother Karl. The key of the shed hangs "
-    "beside the kitchen window."
-)
-
-
-# Each with the words of a right answer and of wrong ones. A model that only copies the sentence nearest to the question
-# answers a third of them.
-QUESTIONS = (
-    ("Who paid for the honey?", "doctor", "karl"),
-    ("Whose sister is Ines?", "karl", "doctor"),
-    ("What can be opened with the key?", "shed", "tin|window|mill"),
-    ("On which day did Ines work together with somebody?", "tuesday", "monday"),
-    ("Which animals made the honey?", "bee|bees", ""),
-    ("What did the doctor get for his money?", "honey|jars", "tin|roof"),
-    ("Is the doctor the brother of Ines? If not, who is?", "karl", ""),
-    ("On which day did Ines and Karl get wet?", "tuesday", "monday"),
-    ("What would you find inside the blue tin?", "money|coins|cash", "honey|key"),
-    ("Who was out in the rain besides Karl?", "ines|sister|she", "doctor"),
-    ("Karl wants to get into the shed. Where must he go first?", "kitchen|window|key", "mill"),
-    ("What did Ines do on the day after she met the doctor?", "mend|mended|repaired|fixed|roof|shed", "sold"),
-)
+_QUESTIONNAIRE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TEXT: str = _QUESTIONNAIRE["text"]
+QUESTIONS: list[tuple[str, str, str]] = list(map(tuple, _QUESTIONNAIRE["questions"]))
+_ANSWERED: list[tuple[str, str]] = list(map(tuple, _QUESTIONNAIRE["answered"]))
 _PASSES = 2 / 3  # Least share of right answers
-_ANSWERED = (
-    ("What did Ines sell?", "honey"),
-    ("Who helped her on Tuesday?", "karl"),
-    ("Where does the key hang?", "window"),
-)
-_UNANSWERED = ("What did the king eat?", "Why did the giant run away?", "What was the name of the ship?")
 _DENIES = re.compile(
     r"\b(?:no|not|none|nothing|never|neither|nor|unknown|unclear|cannot|without|\w+n['’]t)\b", re.IGNORECASE
 )
@@ -116,27 +93,21 @@ def assess(
     faults = [fault for one in gisted if one.gist.source is not GistSource.MODEL for fault in one.faults]
     is_usable = bool(turn.text.strip() or own)
     trust = _trust(right) if is_usable else Trust.FAILED
-    if not is_usable:
-        said = ["cannot be used: it writes nothing"]
-    elif own < len(gisted):
+    complaints = {
+        "it misunderstands what it reads": trust is Trust.FAILED,
+        "it cannot tell whether the text has an answer": sum(answered) < len(answered) * _PASSES,
+        "its answers do not end by themselves": not ends_turns,
+        "it is a base model, without a chat template": not has_template,
+    }
+    said = [complaint for complaint, is_due in complaints.items() if is_due]
+    if own < len(gisted):
         many = "some gists" if 2 * own > len(gisted) else "many gists" if own else "gists"
-        said = [f"{many} will be extractive"]
+        said.insert(0, f"{many} will be extractive")
     else:
-        said = ["good for reading"]
-    if is_usable:
-        if trust is Trust.FAILED:
-            said.append("it misunderstands what it reads")
-        if sum(answered) < len(answered) * _PASSES:
-            said.append("it cannot tell whether the text has an answer")
-        if not ends_turns:
-            said.append("its answers do not end by themselves")
-        if not has_template:
-            said.append("it is a base model, without a chat template")
-        if own == len(gisted) and len(said) > 1:
-            said[0] = "its gists are good"
+        said.insert(0, "its gists are good" if said else "good for reading")
     return CheckResult(
         trust,
-        "; ".join(said),
+        "; ".join(said) if is_usable else "cannot be used: it writes nothing",
         is_usable,
         right=sum(right),
         asked=len(right),
@@ -170,7 +141,7 @@ async def _read(engine: Engine, priority: Priority, most: int = len(QUESTIONS)) 
 
 async def _abstain(engine: Engine, priority: Priority) -> list[bool]:
     """Whether each question was answered if, and only if, the text has the answer."""
-    said = await _say(engine, [*(question for question, _ in _ANSWERED), *_UNANSWERED], priority)
+    said = await _say(engine, [*(question for question, _ in _ANSWERED), *_QUESTIONNAIRE["unanswered"]], priority)
     return [
         *(word in reply.lower() for reply, (_, word) in zip(said, _ANSWERED, strict=False)),
         *(bool(_DENIES.search(reply)) for reply in said[len(_ANSWERED) :]),

@@ -13,16 +13,7 @@ from gistread.words import UNSPACED, UNSPACED_CHARACTER
 _TOKEN = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}_])\\w)+(?:['’](?:(?![{UNSPACED}_])\\w)+)*")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 
-# Snowball's language names by ISO 639-1.
-_SNOWBALL: dict[str, str] = dict(
-    re.findall(
-        r"(\w+)=(\w+)",
-        """ar=arabic ca=catalan da=danish de=german el=greek en=english es=spanish et=estonian eu=basque fi=finnish
-        fr=french ga=irish hi=hindi hu=hungarian hy=armenian id=indonesian it=italian lt=lithuanian nb=norwegian
-        ne=nepali nl=dutch nn=norwegian no=norwegian pt=portuguese ro=romanian ru=russian sr=serbian sv=swedish
-        ta=tamil tr=turkish yi=yiddish""",
-    )
-)
+_SNOWBALL: dict[str, str] = tomllib.loads(Path(__file__).with_name("stemmers.toml").read_text("utf-8"))
 # Languages whose articles elide before a vowel.
 _ELIDING = frozenset(("ca", "fr", "ga", "it"))
 
