@@ -5,7 +5,7 @@ label that the model may choose (design D3). The end of a chapter is always a pa
 Only `next_page` needs a model.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gistread import prompts
@@ -31,12 +31,16 @@ class Passage:
     """Text from a pause point on, and the offsets of possible next pauses."""
 
     start: int
-    pauses: tuple[int, ...]  # Ascending offsets, at least one; the last is the end of the passage
-    numbers: tuple[int, ...]
-    """The label of each: the number of paragraphs before it, as in the paper's Figure 2.
+    labels: Mapping[int, int]
+    """The number of each pause by its offset, ascending, at least one; the last is the end of the passage.
 
-    With labels counted from 1, a weak model always answers 1 (SmolLM2-135M).
+    It counts the paragraphs before the pause, as in the paper's Figure 2. With labels counted from 1, a weak model
+    always answers 1 (SmolLM2-135M).
     """
+
+    @property
+    def pauses(self) -> tuple[int, ...]:
+        return tuple(self.labels)
 
     @property
     def end(self) -> int:
@@ -80,25 +84,22 @@ def find_passage(book: Book, start: int, size: PageSize, known: int | None = Non
         total += sum(unit.words for unit in more)
     end = units[-1].end
     if end == stop < whole:
-        return Passage(start, (end,), (len(units),))
+        return Passage(start, {end: len(units)})
     # Counted no further than needed.
     left = count_words(book.text[end : min(stop, end + size.min_words * CHARACTERS_PER_WORD)])
     legal: list[_Label] = []
     tidy: list[_Label] = []
     words = 0
-    for number, unit in enumerate(units, start=1):
+    for number, (unit, following) in enumerate(zip(units, [*units[1:], None], strict=True), start=1):
         words += unit.words
         if words >= size.min_words and unit.kind is not ParagraphKind.HEADING:
-            following = units[number] if number < len(units) else None
-            if unit.kind is ParagraphKind.BREAK or (following and following.kind is ParagraphKind.HEADING):
-                rank = 2
-            else:
-                rank = int(not (following and unit.speech and following.speech))
-            legal.append(_Label(unit.end, number, words, rank))
+            ends_scene = unit.kind is ParagraphKind.BREAK or (following and following.kind is ParagraphKind.HEADING)
+            is_talk = following and unit.speech and following.speech
+            legal.append(_Label(unit.end, number, words, 2 if ends_scene else 0 if is_talk else 1))
             if total - words + left >= size.min_words / 2 or unit.end == stop:
                 tidy.append(legal[-1])
     labels = _space_out(tidy or legal or [_Label(end, len(units), words)], size)
-    return Passage(start, tuple(label.end for label in labels), tuple(label.number for label in labels))
+    return Passage(start, {label.end: label.number for label in labels})
 
 
 def _space_out(labels: list[_Label], size: PageSize) -> list[_Label]:
@@ -135,7 +136,7 @@ async def next_page(
     beside_tokens = await extra_task_tokens(engine, focus, "gist", "pagination")
     while True:
         passage = find_passage(book, start, size, known)
-        text = labelled_text(book, passage.start, zip(passage.pauses, passage.numbers, strict=True), passage.end)
+        text = labelled_text(book, passage.start, passage.labels, passage.end)
         prompt = (Message("user", prompts.load("pagination", focus.wording).fill(passage=text)),)
         tokens = await engine.measure(prompt)
         needed = tokens + gist_tokens(count_words(book.text[start : passage.end]), tokens) + beside_tokens
@@ -147,8 +148,8 @@ async def next_page(
 async def choose_page(book: Book, passage: Passage, prompt: Prompt, engine: Engine) -> tuple[Page, Usage]:
     """Let the model choose where the page ends, if there is a choice. Raises EngineError."""
     end, usage = passage.end, NO_USAGE
-    if len(passage.pauses) > 1:
-        labels = [f"<{number}>" for number in passage.numbers]
+    if len(passage.labels) > 1:
+        labels = [f"<{number}>" for number in passage.labels.values()]
         choice = await choose_or(engine, prompt, labels, len(labels) - 1, Priority.BACKGROUND)
         end, usage = passage.pauses[choice.index], choice.usage
     return Page(0, passage.start, end, count_words(book.text[passage.start : end])), usage
@@ -169,12 +170,13 @@ def shorten_size(book: Book, passage: Passage, size: PageSize, needed: int, cont
     return PageSize(min(size.min_words, max(1, max_words // 2)), max_words)
 
 
-def labelled_text(book: Book, start: int, labels: Iterable[tuple[int, int]], end: int) -> str:
-    """The text with a label at each (offset, number). Text that looks like one is harmless: it is no legal answer."""
+def labelled_text(book: Book, start: int, labels: Mapping[int, int], end: int) -> str:
+    """The text with these labels up to `end`. Text that looks like one is harmless: it is no legal answer."""
     pieces: list[str] = []
-    for offset, number in labels:
-        pieces += [book.text[start:offset].rstrip(), f"\n\n<{number}>\n\n"]
-        start = offset
+    for offset, number in labels.items():
+        if offset <= end:
+            pieces += [book.text[start:offset].rstrip(), f"\n\n<{number}>\n\n"]
+            start = offset
     return "".join([*pieces, book.text[start:end].rstrip()]).strip()
 
 

@@ -6,8 +6,6 @@ page, and text shown before keeps its KV state. Otherwise earlier pages stay in 
 Prompts depend only on the book, the page size, the pages so far, token counts, and whether there are streams.
 """
 
-from dataclasses import dataclass
-
 from gistread.book.model import Book
 from gistread.engine.protocol import STREAM_TOKENS, Engine, Message, Prompt, Usage
 from gistread.memory.gisting import Attempt, extra_task_tokens, gist_tokens, make_attempt, samplings, wanted_words
@@ -25,19 +23,6 @@ attention over a thousand tokens takes a small model as long as its weights; a l
 _LAST_NUMBER = 50  # Beyond it, label numbers restart
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """The text shown to the model: the book from `begin` on, with pause labels."""
-
-    begin: int
-    labels: tuple[tuple[int, int], ...]  # Offset and number of each label, ascending
-    shown_until: int  # End of the text shown in an earlier prompt
-
-    def label_at(self, offset: int) -> str:
-        number = dict(self.labels).get(offset)
-        return "the beginning" if number is None else f"<{number}>"
-
-
 class SinglePass:
     """Reads one chapter, page after page."""
 
@@ -53,7 +38,10 @@ class SinglePass:
         placement = engine.info.placement
         self._has_streams = placement is not None and placement.streams > 0
         self._needed = 0  # Tokens of the last page's prompts and answers, at most
-        self._window = _Window(start, (), start)
+        # The window: the text shown to the model.
+        self._begin = start
+        self._labels: dict[int, int] = {}  # The number of each pause by its offset, ascending
+        self._shown_until = start  # End of the text shown in an earlier prompt
 
     async def skip_page(self, page: Page) -> None:
         await self._show(page.start)
@@ -66,17 +54,17 @@ class SinglePass:
         """
         passage = await self._show(start, known)
         page, usage = await choose_page(self._book, passage, self._pause_prompt(passage), self._engine)
-        end, label = page.end, self._window.label_at
+        end, label = page.end, self._label_at
         prompt = self._prompt(end, self._gist.fill(start=label(start), end=label(end), words=wanted_words(page.words)))
         room_tokens = gist_tokens(page.words, await self._engine.count(self._book.text[start:end].strip()))
-        before = self._book.text[self._window.begin : start]
+        before = self._book.text[self._begin : start]
         attempts = tuple(make_attempt(self._gist, prompt, sampling, before) for sampling in samplings(room_tokens))
         self._finish_page(end)
         return page, attempts, usage
 
     async def _show(self, start: int, known: int | None = None) -> Passage:
         size = self._size
-        fresh = self._window.begin == start
+        fresh = self._begin == start
         task_tokens = await extra_task_tokens(self._engine, self._focus, "single_pass_gist", "single_pass_pause")
         while True:
             passage = self._label(find_passage(self._book, start, size, known))
@@ -95,42 +83,40 @@ class SinglePass:
 
     def _label(self, passage: Passage) -> Passage:
         """Label pauses in text not shown before, and drop other pauses without a label."""
-        window = self._window
-        known = dict(window.labels)
-        base = known.get(passage.start, 0)
-        numbers: dict[int, int] = {}
-        for pause, number in zip(passage.pauses, passage.numbers, strict=True):
-            if pause in known or pause > window.shown_until:
-                numbers[pause] = known.get(pause, base + number)
-        if not numbers:  # all pauses are in text shown before without labels
-            numbers[passage.end] = base + passage.numbers[-1]
-        self._window = _Window(
-            window.begin, tuple(sorted((known | numbers).items())), max(window.shown_until, passage.end)
-        )
-        return Passage(passage.start, tuple(numbers), tuple(numbers.values()))
+        known, base = self._labels, self._labels.get(passage.start, 0)
+        labels = {
+            pause: known.get(pause, base + number)
+            for pause, number in passage.labels.items()
+            if pause in known or pause > self._shown_until
+        }
+        if not labels:  # all pauses are in text shown before without labels
+            labels[passage.end] = base + passage.labels[passage.end]
+        self._labels = dict(sorted((known | labels).items()))
+        self._shown_until = max(self._shown_until, passage.end)
+        return Passage(passage.start, labels)
+
+    def _label_at(self, offset: int) -> str:
+        return f"<{self._labels[offset]}>" if offset in self._labels else "the beginning"
 
     def _restart(self, start: int) -> None:
-        self._window = _Window(start, (), start)
+        self._begin, self._labels, self._shown_until = start, {}, start
 
     def _finish_page(self, end: int) -> None:
-        window = self._window
         if self._has_streams and self._needed <= STREAM_TOKENS:
-            labels = tuple((offset, number) for offset, number in window.labels if offset >= end)
-            if labels and labels[0][1] > _LAST_NUMBER:
+            self._begin = end
+            self._labels = {offset: number for offset, number in self._labels.items() if offset >= end}
+            if next(iter(self._labels.values()), 0) > _LAST_NUMBER:
                 self._restart(end)
-            else:
-                self._window = _Window(end, labels, window.shown_until)
             return
-        before = count_words(self._book.text[window.begin : end])
-        beyond = count_words(self._book.text[end : window.shown_until])
+        before = count_words(self._book.text[self._begin : end])
+        beyond = count_words(self._book.text[end : self._shown_until])
         if beyond <= _CHEAP_SHARE * before:
             self._restart(end)
 
     def _pause_prompt(self, passage: Passage) -> Prompt:
-        task = self._focus.template("single_pass_pause").fill(start=self._window.label_at(passage.start))
+        task = self._focus.template("single_pass_pause").fill(start=self._label_at(passage.start))
         return (Message("user", self._prompt(passage.end, task), allow_kv_shift=True),)
 
     def _prompt(self, until: int, task: str) -> str:
-        labels = ((offset, number) for offset, number in self._window.labels if offset <= until)
-        text = labelled_text(self._book, self._window.begin, labels, until)
+        text = labelled_text(self._book, self._begin, self._labels, until)
         return f"{self._focus.template('single_pass_text').fill(text=text)}\n\n{task}"
