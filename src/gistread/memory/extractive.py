@@ -22,7 +22,7 @@ _LEADING_BONUS = 1.25  # The first sentence of a page sets the scene
 def extract(text: str, budget_words: int, task: str = "") -> str:
     """About `budget_words` words of whole sentences in order, preferring words of the `task`."""
     sentences = _sentences(text)
-    if not sentences or _length(text) <= budget_words:
+    if not sentences or length(text) <= budget_words:
         return " ".join(sentences)
     chosen = choose(sentences, budget_words, task)
     return " ".join(sentences[index] for index in chosen) if chosen else _beginning(sentences, budget_words)
@@ -49,14 +49,14 @@ def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[
             for index, sentence in enumerate(sentences)
             if index not in chosen
             and scores[index] > 0
-            and _MIN_SENTENCE_WORDS <= _length(sentence) <= budget_words * 1.1 - words
+            and _MIN_SENTENCE_WORDS <= length(sentence) <= budget_words * 1.1 - words
         ]
         if not fitting:
             break
         best = max(fitting, key=lambda index: scores[index])
         chosen.add(best)
         said |= terms[best].keys()
-        words += _length(sentences[best])
+        words += length(sentences[best])
     return sorted(chosen)
 
 
@@ -97,10 +97,10 @@ def _nearness(terms: list[Counter[str]], task: str) -> list[float]:
 
 
 def _beginning(sentences: list[str], budget_words: int) -> str:
-    telling = [sentence for sentence in sentences if _length(sentence) >= _MIN_SENTENCE_WORDS] or sentences
+    telling = [sentence for sentence in sentences if length(sentence) >= _MIN_SENTENCE_WORDS] or sentences
     words, taken = 0, 0
-    while taken < len(telling) and words + _length(telling[taken]) <= budget_words * 1.1:
-        words += _length(telling[taken])
+    while taken < len(telling) and words + length(telling[taken]) <= budget_words * 1.1:
+        words += length(telling[taken])
         taken += 1
     return " ".join(telling[:taken]) or _cut(telling[0], budget_words)
 
@@ -109,11 +109,12 @@ def _cut(sentence: str, budget_words: int) -> str:
     words = sentence.split()
     if len(words) > budget_words:
         return " ".join(words[:budget_words]) + " …"
-    if _length(sentence) <= 2 * budget_words:
+    if length(sentence) <= 2 * budget_words:
         return sentence
     characters = budget_words if count_words(sentence) > 2 * budget_words else budget_words * _MEAN_WORD_CHARACTERS
     return sentence[:characters] + "…"
 
 
-def _length(text: str) -> int:
+def length(text: str) -> int:
+    """The words of a text, or what its characters amount to in a script without spaces."""
     return max(count_words(text), len(text) // CHARACTERS_PER_WORD)

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from gistread.engine import protocol
-from gistread.memory.extractive import CHARACTERS_PER_WORD, extract
+from gistread.memory.extractive import extract, length
 from gistread.memory.guard import Draft, Fault, clean, find_fault, find_final_fault
 from gistread.memory.model import DEFAULT_FOCUS, Gist, GistFocus, GistSource
 from gistread.prompts import PromptTemplate
@@ -115,7 +115,7 @@ async def _write(
 
 
 def is_short(text: str) -> bool:
-    return count_words(text) < VERBATIM_WORDS and len(text) < VERBATIM_WORDS * CHARACTERS_PER_WORD
+    return length(text) < VERBATIM_WORDS
 
 
 async def careful_attempts(

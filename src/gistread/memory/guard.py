@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -127,24 +127,6 @@ def without_control_tokens(written: str) -> str:
     return _CONTROL.sub("", _TURN_ENDS.sub("", text))
 
 
-def find_fault(draft: Draft) -> Fault | None:
-    return next((fault for rule in RULES if (fault := rule(draft))), None)
-
-
-def find_final_fault(draft: Draft) -> Fault | None:
-    """A fault of an unfinished draft that further words cannot mend, or None."""
-    for rule in (not_a_refusal, not_the_prompt, not_about_itself, same_script):
-        if fault := rule(draft):
-            return fault
-    begun = replace(draft, text=draft.text.rpartition(" ")[0])  # The last word may be unfinished
-    # More than three names can no longer be a tenth of those in a finished gist.
-    if len(foreign_names(draft)[0]) > 3 or foreign_numbers(begun):
-        return Fault.FOREIGN_NAMES
-    if _copied_share(draft) > 0.8:
-        return Fault.COPIED
-    return not_a_loop(draft) if count_words(draft.text) >= 2 * _FEW else None
-
-
 def not_empty(draft: Draft) -> Fault | None:
     """A gist has at least a twentieth of its page's words, between 4 and 30: a quarter of the length asked for."""
     least = max(4, min(30, count_words(draft.page) // 20))
@@ -237,12 +219,9 @@ def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
     seen = _fold(f"{draft.before}\n{draft.page}")
     words = " ".join(["", *_WORD.findall(seen)])
     foreign = {name for name in names if f" {_stem(_fold(name))}" not in words and _fold(name) not in seen}
-    return {name for name in foreign if not (_NATIONAL.fullmatch(name) or _is_told(name, draft.told_before))}, names
-
-
-def _is_told(name: str, text: str) -> bool:
-    """Whether a whole book has a name, without its last two letters if it is long: "Наташу" of "Наташа"."""
-    return name[: max(_WHOLE_NAME, len(name) - 2)] in text
+    # A long name that was told before may have another end: "Наташу" of "Наташа".
+    told = {name for name in foreign if name[: max(_WHOLE_NAME, len(name) - 2)] in draft.told_before}
+    return {name for name in foreign - told if not _NATIONAL.fullmatch(name)}, names
 
 
 def _fold(text: str) -> str:
@@ -270,10 +249,28 @@ def about_the_page(draft: Draft) -> Fault | None:
     return Fault.UNRELATED if len(written) >= 5 and len(shared) < 0.4 * len(written) else None
 
 
-RULES: tuple[Callable[[Draft], Fault | None], ...] = (
+Rule = Callable[[Draft], Fault | None]
+RULES: tuple[Rule, ...] = (
     *(not_empty, not_cut_off, not_a_refusal, not_the_prompt, not_about_itself, not_a_loop, not_too_long, not_copied),
     *(same_script, no_foreign_names, about_the_page),
 )
+
+
+def find_fault(draft: Draft, rules: Sequence[Rule] = RULES) -> Fault | None:
+    return next((fault for rule in rules if (fault := rule(draft))), None)
+
+
+def find_final_fault(draft: Draft) -> Fault | None:
+    """A fault of an unfinished draft that further words cannot mend, or None."""
+    if fault := find_fault(draft, (not_a_refusal, not_the_prompt, not_about_itself, same_script)):
+        return fault
+    begun = replace(draft, text=draft.text.rpartition(" ")[0])  # The last word may be unfinished
+    # More than three names can no longer be a tenth of those in a finished gist.
+    if len(foreign_names(draft)[0]) > 3 or foreign_numbers(begun):
+        return Fault.FOREIGN_NAMES
+    if _copied_share(draft) > 0.8:
+        return Fault.COPIED
+    return not_a_loop(draft) if count_words(draft.text) >= 2 * _FEW else None
 
 
 def _without_repetition(text: str) -> str:

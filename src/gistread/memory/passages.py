@@ -21,18 +21,15 @@ def split_into_passages(
     book: Book, start: int = 0, end: int | None = None, most_words: int = PASSAGE_WORDS
 ) -> list[Passage]:
     found: list[Passage] = []
-    open_from = passage_end = -1
     words, headed = 0, False
-    for piece_start, piece_end, is_heading in _pieces(book, start, len(book.text) if end is None else end, most_words):
-        size = count_words(book.text[piece_start:piece_end])
-        if open_from >= 0 and not headed and (is_heading or words + size > most_words):
-            found.append((open_from, passage_end))
-            open_from, words = -1, 0
-        if open_from < 0:
-            open_from = piece_start
-        passage_end, words, headed = piece_end, words + size, is_heading
-    if open_from >= 0:
-        found.append((open_from, passage_end))
+    for first, last, is_heading in _pieces(book, start, len(book.text) if end is None else end, most_words):
+        words += (size := count_words(book.text[first:last]))
+        if found and (headed or not (is_heading or words > most_words)):
+            found[-1] = found[-1][0], last
+        else:
+            found.append((first, last))
+            words = size
+        headed = is_heading
     return found
 
 

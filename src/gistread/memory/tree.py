@@ -61,7 +61,7 @@ class Node(PageRange):
 
 def current_tree(memory: GistMemory) -> Node:
     """The tree so far, with sentences for missing summaries. May take a second: run it in a thread."""
-    return _node(memory, outline(memory))
+    return _node(memory, outline(memory), _stand_in)
 
 
 def remaining(memory: GistMemory, *, whole: bool = False) -> RemainingWork:
@@ -106,30 +106,26 @@ async def build(
             yield ArtifactProgress(done, len(wanted), usage)
 
 
-def _node(memory: GistMemory, pages: PageRange) -> Node:
+def _node(memory: GistMemory, pages: PageRange, stand_in: Callable[[str, str], Gist]) -> Node:
     if not pages.children:
         return _page(memory, pages.first)
-    children = tuple(_node(memory, child) for child in pages.children)
+    children = tuple(_node(memory, child, stand_in) for child in pages.children)
     text = _text([child.summary for child in children])
     known = _known(memory, text)
-    summary = known or _stand_in(text, memory.focus.task)
+    summary = known or stand_in(text, memory.focus.task)
     return Node(pages.level, pages.first, pages.last, children, summary=summary, made=known is not None)
 
 
 def existing_summaries(memory: GistMemory, last: int) -> list[Node]:
     """Pages 1 to `last` as few nodes: existing summaries, else pages. Builds no stand-ins."""
-    return _existing_summaries(memory, outline(memory), last) if memory.entries else []
 
+    def existing(node: Node) -> list[Node]:
+        if node.last <= last and all(inner.made for inner in node.nodes()):
+            return [node]
+        return [one for child in node.children for one in existing(child)]
 
-def _existing_summaries(memory: GistMemory, pages: PageRange, last: int) -> list[Node]:
-    if not pages.children:
-        return [_page(memory, pages.first)] if pages.last <= last else []
-    children = [_existing_summaries(memory, child, last) for child in pages.children]
-    if pages.last <= last and all(len(nodes) == 1 for nodes in children):
-        whole = tuple(nodes[0] for nodes in children)
-        if (known := _known(memory, _text([node.summary for node in whole]))) is not None:
-            return [Node(pages.level, pages.first, pages.last, whole, summary=known)]
-    return [node for nodes in children for node in nodes]
+    missing = Gist("", 0, GistSource.EXTRACTIVE)
+    return existing(_node(memory, outline(memory), lambda _text, _task: missing)) if memory.entries else []
 
 
 def _page(memory: GistMemory, number: int) -> Node:
