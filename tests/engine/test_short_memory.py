@@ -57,7 +57,7 @@ async def whole(deep: Path) -> AsyncIterator[int]:
     """Address space of a worker that has loaded the model with room for two windows and no streams, in MiB."""
     load_in = WorkerProcess.load
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(WorkerProcess, "load", lambda worker, load: load_in(worker, replace(load, first_layout=1)))
+        monkeypatch.setattr(WorkerProcess, "load", lambda worker, load: load_in(worker, replace(load, layout=1)))
         engine = LlamaEngine(deep)
         info = await engine.start()
     assert info.placement

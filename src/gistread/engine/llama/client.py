@@ -15,12 +15,9 @@ import orjson
 
 from gistread.engine.concurrency import Observable, SingleFlight
 from gistread.engine.llama import messages
-from gistread.engine.llama.fast_copy import FAST
 from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
-from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.token_counter import TokenCounter, read_counter
-from gistread.engine.llama.worker_process import LostWhileLoadingError, WorkerProcess
-from gistread.engine.model_files import check_writes_text
+from gistread.engine.llama.worker_process import LoadError, WorkerProcess
 from gistread.engine.protocol import (
     GREEDY,
     NO_USAGE,
@@ -178,30 +175,17 @@ class LlamaEngine(Observable, Engine):
         return Rates(prefill, decode) if prefill and decode else None
 
     async def _load_model(self) -> EngineInfo:
-        header = await asyncio.to_thread(read_header, self._path, self._adapter)
-        check_writes_text(header)
         loaded = await self._load()
-        weights = f"{FAST} copy of {header.quantization}" if loaded.is_copy else header.quantization
-        threads = loaded.placement.threads
-        self._setup = f"{header.fingerprint} {weights}, {loaded.device}, {threads} threads, {loaded.library}"
+        info, threads = loaded.info, loaded.info.placement.threads if loaded.info.placement else 0
+        self._setup = f"{info.fingerprint} {info.weights}, {info.device}, {threads} threads, {loaded.library}"
         if self._cache is not None:
             match _read_rates(self._cache / MEASUREMENTS).get(self._setup):
                 case [float(prefill), float(decode)] if prefill > 0 and decode > 0:
                     self._stored_rates = Rates(prefill, decode)
-        return EngineInfo(
-            name=self._name or header.name,
-            fingerprint=header.fingerprint,
-            context_tokens=loaded.context_tokens,
-            device=loaded.device,
-            parallel=loaded.parallel,
-            weights=weights,
-            placement=loaded.placement,
-            has_template=bool(header.chat_template),
-            wording=TRAINED if self._adapter else "",
-        )
+        return replace(info, name=self._name or info.name, wording=TRAINED if self._adapter else "")
 
     async def _load(self) -> messages.Loaded:
-        """Load the model or its fast copy, trying smaller layouts if the process dies."""
+        """Load the model or its fast copy, trying smaller layouts, each in a process of its own."""
         message = messages.Load(
             str(self._path),
             self._options,
@@ -216,10 +200,10 @@ class LlamaEngine(Observable, Engine):
             self._worker = worker
             try:
                 return await worker.load(message)
-            except LostWhileLoadingError as error:
+            except LoadError as error:
                 if error.next_layout is None:
                     raise
-                message = replace(message, first_layout=error.next_layout)
+                message = replace(message, layout=error.next_layout)
 
     async def _end_worker(self) -> None:
         """End the process, which frees its memory."""
@@ -252,13 +236,13 @@ class LlamaEngine(Observable, Engine):
 
     def _on_event(self, request_id: int, event: messages.Event) -> None:
         match event:
+            case EngineState(phase=Phase.LOADING):
+                self.publish(replace(self._state, phase=Phase.LOADING, fraction=event.fraction))
             case EngineState():
                 if self._state.phase is not Phase.LOADING:  # The worker is idle before the load has finished here.
                     if event.tokens_per_s:
                         self._rates[event.phase] = event.tokens_per_s
                     self.publish(event)
-            case messages.LoadProgress():
-                self.publish(replace(self._state, phase=Phase.LOADING, fraction=event.fraction))
             case messages.LoadAttempt():
                 self.publish(EngineState(Phase.LOADING, fraction=0.0, notice=event.notice or self._state.notice))
             case reply:

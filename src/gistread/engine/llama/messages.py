@@ -15,9 +15,9 @@ from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.protocol import (
     Choice,
     Completion,
+    EngineInfo,
     EngineState,
     Message,
-    Placement,
     Priority,
     Sampling,
     TextDelta,
@@ -35,7 +35,7 @@ class Load:
     cache_directory: str = ""  # Directory of prompt cache files; empty: none are used
     adapter: str = ""  # Path of a LoRA adapter; empty: none
     copies: str = ""  # Directory of fast copies; empty: none are made
-    first_layout: int = -1  # Skip the layouts before this one: they ended an earlier process. -1: the fast copy
+    layout: int = -1  # Number of the layout to try; those before it failed. -1: the fast copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,6 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadProgress:
-    fraction: float
-
-
-@dataclass(frozen=True, slots=True)
 class LoadAttempt:
     """A layout is about to be tried."""
 
@@ -89,18 +84,15 @@ class LoadAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    context_tokens: int  # Window: prompt and answer of one request
-    device: str
-    library: str
-    parallel: int
-    placement: Placement
-    is_copy: bool  # Whether the weights are a fast copy
+    info: EngineInfo
+    library: str  # Version of llama.cpp and its instruction sets
 
 
 @dataclass(frozen=True, slots=True)
 class LoadFailed:
     message: str
     hint: str
+    for_memory: bool  # Whether the next layout may succeed
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +119,7 @@ Command = Load | Cancel
 Answer = Completion | Choice | Counted  # The last reply to a request
 Reply = TextDelta | Answer | TooLong | Failed
 LoadEnd = Loaded | LoadFailed
-Event = LoadProgress | LoadAttempt | EngineState | Reply
+Event = LoadAttempt | EngineState | Reply
 
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Request | Command | LoadEnd | Event)}
 

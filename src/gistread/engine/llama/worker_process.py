@@ -14,7 +14,7 @@ from typing import Any
 from gistread.child_process import python_command
 from gistread.engine.llama import messages
 from gistread.engine.llama.library import ask_library
-from gistread.engine.llama.messages import Event, LoadAttempt, Loaded
+from gistread.engine.llama.messages import Event, LoadAttempt
 from gistread.errors import EngineError
 from gistread.store.files import make_folder, private_opener
 from gistread.system import may_be_out_of_memory
@@ -32,18 +32,12 @@ busy process, a small model on two cores decodes 0.2 tokens a second with the de
 an idle machine there is no difference."""
 
 
-class LostWhileLoadingError(EngineError):
-    """The worker ended unexpectedly before the model was loaded."""
+class LoadError(EngineError):
+    """`next_layout`: number of the layout to try next, if memory may have been the cause and there is one."""
 
-    def __init__(self, status: int, attempt: LoadAttempt | None) -> None:
-        super().__init__(
-            f"The model's process ended while loading ({_reason(status)}).",
-            "It may need more memory than there is: choose a smaller model, or see the log (`gistread paths`).",
-        )
-        # Killed by the system, or by a failed assertion, as after most failed allocations of llama.cpp.
-        for_memory = may_be_out_of_memory(status)
-        # Number of the layout to try next, if there is one and memory may have been the cause.
-        self.next_layout: int | None = attempt.number + 1 if for_memory and attempt and attempt.remaining else None
+    def __init__(self, message: str, hint: str, attempt: LoadAttempt | None, *, for_memory: bool) -> None:
+        super().__init__(message, hint)
+        self.next_layout = attempt.number + 1 if for_memory and attempt and attempt.remaining else None
 
 
 class WorkerProcess:
@@ -96,17 +90,17 @@ class WorkerProcess:
         with contextlib.suppress(ConnectionError, RuntimeError):
             self._outgoing.write(messages.encode(message, request_id))
 
-    async def load(self, message: messages.Load) -> Loaded:
-        """Load a model; once in a worker's life. Raises EngineError; LostWhileLoadingError when the worker is lost."""
+    async def load(self, message: messages.Load) -> messages.Loaded:
+        """Load a model; once in a worker's life. Raises LoadError, and EngineError if llama.cpp cannot be used."""
         attempt: LoadAttempt | None = None
         self.send(message)
         while (received := await self._receive()) is not None:
             match received[1]:
-                case Loaded() as loaded:
+                case messages.Loaded() as loaded:
                     self._listener = asyncio.create_task(self._listen(), name="engine-listener")
                     return loaded
                 case messages.LoadFailed() as failed:
-                    raise EngineError(failed.message, failed.hint)
+                    raise LoadError(failed.message, failed.hint, attempt, for_memory=failed.for_memory)
                 case event:
                     if isinstance(event, LoadAttempt):
                         attempt = event
@@ -114,7 +108,13 @@ class WorkerProcess:
         status = await self._wait()
         if status == 1 and attempt is None:  # An exception in Python: check whether llama.cpp can be loaded.
             await asyncio.to_thread(ask_library)
-        raise LostWhileLoadingError(status, attempt)
+        raise LoadError(
+            f"The model's process ended while loading ({_reason(status)}).",
+            "It may need more memory than there is: choose a smaller model, or see the log (`gistread paths`).",
+            attempt,
+            # Killed by the system, or by a failed assertion, as after most failed allocations of llama.cpp.
+            for_memory=may_be_out_of_memory(status),
+        )
 
     async def end(self) -> None:
         """Close the connection, which ends the worker; kill it if it does not end in time."""

@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from typing import BinaryIO
 
 from gistread.engine.llama import messages
-from gistread.engine.llama.worker.loading import LoadedModel, load
+from gistread.engine.llama.worker.loading import LoadedModel, OutOfMemoryError, load
 from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.requests import ScheduledRequest, TextStream
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, Sampler
 from gistread.engine.llama.worker.scheduler import Scheduler
-from gistread.engine.protocol import Message
+from gistread.engine.llama.worker.system_info import library
+from gistread.engine.protocol import EngineState, Message, Phase
 from gistread.errors import GistreadError, PromptTooLongError, traceback_text
 from gistread.system import disable_core_dumps, lower_priority
 
@@ -81,21 +82,17 @@ class Worker:
     # In the main loop.
 
     def _load(self, message: messages.Load) -> None:
-        percent = -1
-
-        def progress(share: float) -> None:
-            nonlocal percent
-            if int(share * 100) > percent:
-                percent = int(share * 100)
-                self.send(messages.LoadProgress(share))
-
         try:
-            model = load(message, progress=progress, on_attempt=self.send)
+            model = load(
+                message,
+                progress=lambda fraction: self.send(EngineState(Phase.LOADING, fraction)),
+                on_attempt=self.send,
+            )
         except GistreadError as error:
-            self.send(messages.LoadFailed(error.message, error.hint))
+            self.send(messages.LoadFailed(error.message, error.hint, isinstance(error, OutOfMemoryError)))
             return
         self._scheduler = Scheduler(model, self.send)
-        self.send(model.loaded)
+        self.send(messages.Loaded(model.info, library()))
 
     def _take_messages(self, scheduler: Scheduler) -> None:
         wait = scheduler.idle
@@ -148,8 +145,8 @@ def _request(model: LoadedModel, request_id: int, message: messages.Generate | m
             sampler = FreeSampler(weights, message.sampling)
             if message.only_warms and cacheable:
                 prompt = prompt[:cacheable]
-    if len(prompt) + max_tokens > model.loaded.context_tokens:
-        raise PromptTooLongError(len(prompt), max_tokens, model.loaded.context_tokens)
+    if len(prompt) + max_tokens > model.info.context_tokens:
+        raise PromptTooLongError(len(prompt), max_tokens, model.info.context_tokens)
     return ScheduledRequest(
         id=request_id,
         priority=message.priority,

@@ -1,34 +1,35 @@
-"""Loads a GGUF file in the first layout of `fit.py` that fits in memory."""
+"""Loads a GGUF file in a layout of `fit.py` that fits in memory. If it does not, another process tries the next."""
 
 import ctypes
 import os
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import llama_cpp as llama
 
 from gistread.engine.llama import fit
-from gistread.engine.llama.fast_copy import find_copy, make_copy, needs_copy, reject_copy
+from gistread.engine.llama.fast_copy import FAST, find_copy, make_copy, needs_copy, reject_copy
 from gistread.engine.llama.fit import SEQUENCES, STATES, Gpu, Layout, batch_tokens_of, sizes_of
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
-from gistread.engine.llama.messages import Load, LoadAttempt, Loaded
+from gistread.engine.llama.messages import Load, LoadAttempt
 from gistread.engine.llama.worker.chat_template import ChatTemplate, TemplateError
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
 from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
 from gistread.engine.llama.worker.system_info import forward_log, gpus, library
 from gistread.engine.llama.worker.weights import Weights
-from gistread.engine.protocol import STREAM_TOKENS, Placement
+from gistread.engine.model_files import check_writes_text
+from gistread.engine.protocol import STREAM_TOKENS, EngineInfo, Placement
 from gistread.errors import EngineError
 from gistread.units import counted, format_size
 
 
 class OutOfMemoryError(EngineError):
-    """An allocation or the graphics card failed: a layout with fewer layers on the card may succeed."""
+    """An allocation or the graphics card failed: the next layout may succeed."""
 
 
 _PARALLEL, _PARALLEL_ON_GPU = 8, 32  # Concurrent requests: more gain little on a processor
@@ -38,7 +39,7 @@ _PARALLEL, _PARALLEL_ON_GPU = 8, 32  # Concurrent requests: more gain little on 
 class LoadedModel:
     weights: Weights
     context: Context
-    loaded: Loaded  # For the client
+    info: EngineInfo
     cache_files: PromptCacheFiles | None
     streams: Context | None  # For short requests in the background
 
@@ -49,29 +50,31 @@ def load(
     progress: Callable[[float], None],
     on_attempt: Callable[[LoadAttempt], None] = lambda attempt: None,
 ) -> LoadedModel:
-    """Load a model, or its fast copy, in the best layout that memory allows. Raises EngineError.
+    """Load a model, or its fast copy, in one of the layouts that memory allows. Raises EngineError.
 
     `progress` gets numbers from 0 to 1.
     """
     header, cards = read_header(Path(message.path), Path(message.adapter) if message.adapter else None), gpus()
+    check_writes_text(header)
     template = ChatTemplate(header.chat_template)  # Starts while the weights are read
-    new_loader = partial(_Loader, message, header, cards, template, progress, on_attempt)
-    folder, uses_card = Path(message.copies), bool(cards) and message.options.gpu_layers != 0
-    if message.copies and message.first_layout < 0 and not uses_card and needs_copy(header):
+    path, folder, uses_card = header.path, Path(message.copies), bool(cards) and message.options.gpu_layers != 0
+    if message.copies and message.layout < 0 and not uses_card and needs_copy(header):
         copy = find_copy(header, folder)
         on_attempt(LoadAttempt(-1, 1, "" if copy else "Making a faster copy of the model (once)"))
-        if copy := copy or make_copy(header, folder):
-            loader = new_loader(copy)
-            try:
-                return loader.load()
-            except EngineError:
-                if loader.weights is not None:
-                    loader.weights.close()
-                reject_copy(header, folder)
-    return new_loader(header.path).load()
+        path = copy or make_copy(header, folder) or path
+    loader = _Loader(message, header, cards, template, progress, on_attempt, path)
+    try:
+        return loader.load()
+    except OutOfMemoryError:
+        raise
+    except EngineError as error:
+        if not loader.is_copy:
+            raise
+        reject_copy(header, folder)
+        raise OutOfMemoryError(error.message, error.hint) from None  # The next layout is the model's own first
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Loader:
     """Loads one file: the model, or its fast copy, which is never loaded with reductions."""
 
@@ -82,114 +85,86 @@ class _Loader:
     progress: Callable[[float], None]
     on_attempt: Callable[[LoadAttempt], None]
     path: Path
-    batch_tokens: int = 0
-    errors: list[str] = field(default_factory=forward_log)
-    weights: Weights | None = None
-    gpu_layers: int = -1
 
     @property
     def is_copy(self) -> bool:
         return self.path != self.header.path
 
     def load(self) -> LoadedModel:
-        """Load the file in the first layout that works. Raises EngineError."""
+        """Load the file in the layout that the message names. Raises EngineError."""
         options = self.message.options
         header = read_header(self.path, fingerprint=False)
-        on_gpu = bool(self.cards) and options.gpu_layers != 0
-        self.batch_tokens = batch_tokens_of(header.parameters, on_gpu=on_gpu)
-        sizes = sizes_of(header, self.batch_tokens)
+        batch_tokens = batch_tokens_of(header.parameters, on_gpu=bool(self.cards) and options.gpu_layers != 0)
+        sizes = sizes_of(header, batch_tokens)
         free = fit.free_memory(available_bytes(), self.cards)
         every = fit.layouts(sizes, header.context_length, options, free)
-        if self.is_copy:
-            every = [
-                layout for layout in every if (layout.window, layout.kv_type) == (every[0].window, every[0].kv_type)
-            ]
         possible = [layout for layout in every if fit.fits(sizes, layout, free, options)]
         if not possible:
             needed, there = fit.required_bytes(sizes, replace(every[-1], gpu_layers=0))[1], free.memory_bytes
-            raise EngineError(
+            raise OutOfMemoryError(
                 f"{self.path.name} needs {format_size(needed)} of memory; {format_size(there)} are free.",
                 "Choose a smaller model or quantisation, or a smaller window (--context).",
             )
         best = replace(every[0], gpu_layers=possible[0].gpu_layers)
-        error = _no_room(self.path, best)
-        start = 0 if self.is_copy else max(0, self.message.first_layout)
-        for number, layout in enumerate(possible[start:], start):
-            notice = fit.reduction_notice(best, layout, sizes.layers)
-            remaining = len(possible) - number - 1
-            self.on_attempt(LoadAttempt(-1, 1, "") if self.is_copy else LoadAttempt(number, remaining, notice))
-            try:
-                return self._load_in(layout, notice)
-            except OutOfMemoryError as out_of_memory:
-                error = out_of_memory
-        raise error
+        number = max(0, self.message.layout)
+        if number >= len(possible):  # There is less free memory than when the layout before it was tried
+            raise _no_room(self.path, best)
+        layout = possible[number]
+        notice = fit.reduction_notice(best, layout, sizes.layers)
+        if not self.is_copy:
+            self.on_attempt(LoadAttempt(number, len(possible) - number - 1, notice))
+        elif notice:
+            raise _no_room(self.path, best)
+        return self._load_in(layout, batch_tokens, notice)
 
-    def _load_in(self, layout: Layout, notice: str) -> LoadedModel:
+    def _load_in(self, layout: Layout, batch_tokens: int, notice: str) -> LoadedModel:
         """Raises OutOfMemoryError, or another EngineError if no layout can help."""
-        weights = self._weights_on(layout.gpu_layers)
+        handle = _open(self.path, self.progress, layout.gpu_layers)
+        # In the copy, the adapter is part of the weights.
+        adapter = "" if self.is_copy else str(self.header.adapter or "")
+        try:
+            weights = Weights(handle, self.template, adapter)
+        except TemplateError as error:
+            raise EngineError(
+                f"The chat template of {self.path.name} cannot be used: {str(error).rstrip('.')}.",
+                "Fetch another conversion of this model, or choose another (`gistread models list`).",
+            ) from None
         # Hyperthreads only wait for each other: ggml's threads spin.
         threads = self.message.options.threads or physical_cores()
-        new_context = partial(
-            Context,
-            weights,
-            batch_tokens=self.batch_tokens,
-            threads=threads,
-            kv_type=layout.kv_type,
-        )
+        new_context = partial(Context, weights, batch_tokens=batch_tokens, threads=threads, kv_type=layout.kv_type)
         try:
             context = new_context(cells=layout.cells, sequences=SEQUENCES if weights.can_roll_back else STATES)
-        except MemoryError:
-            raise _no_room(self.path, layout) from None
-        try:
             streams = _streams(new_context, layout) if weights.can_roll_back else None
         except MemoryError:
-            context.close()
             raise _no_room(self.path, layout) from None
-        if layout.gpu_layers and not _warm_up(context, min(self.batch_tokens, layout.cells)):
-            context.close()
+        if layout.gpu_layers and not _warm_up(context, min(batch_tokens, layout.cells)):
             raise _no_room(self.path, layout)
         placement = Placement(
             gpu_layers=layout.gpu_layers,
             layers=self.header.layers + 1,
             cells=layout.cells,
             kv_type=layout.kv_type,
-            batch_tokens=self.batch_tokens,
+            batch_tokens=batch_tokens,
             threads=threads,
             notice=notice,
             streams=layout.streams if streams else 0,
         )
         # A KV state depends on the weights, the type of the cache and the version of llama.cpp.
-        which, folder = "a copy" if self.is_copy else "itself", self.message.cache_directory
+        which, cache_folder = "a copy" if self.is_copy else "itself", self.message.cache_directory
         identity = f"{self.header.fingerprint} {which} {layout.kv_type} {library()}"
-        cache_files = PromptCacheFiles(Path(folder), identity) if folder else None
-        loaded = Loaded(
+        cache_files = PromptCacheFiles(Path(cache_folder), identity) if cache_folder else None
+        quantization = self.header.quantization
+        info = EngineInfo(
+            name=self.header.name,
+            fingerprint=self.header.fingerprint,
             context_tokens=layout.window,
             device=_device(self.cards, placement),
-            library=library(),
             parallel=_PARALLEL_ON_GPU if layout.gpu_layers else _PARALLEL,
+            weights=f"{FAST} copy of {quantization}" if self.is_copy else quantization,
             placement=placement,
-            is_copy=self.is_copy,
+            has_template=bool(self.header.chat_template),
         )
-        return LoadedModel(weights, context, loaded, cache_files, streams)
-
-    def _weights_on(self, gpu_layers: int) -> Weights:
-        if self.weights is not None and self.gpu_layers == gpu_layers:
-            return self.weights
-        if self.weights is not None:
-            self.weights.close()
-            self.weights = None
-        handle = _open(self.path, self.progress, gpu_layers, self.errors)
-        self.gpu_layers = gpu_layers
-        # In the copy, the adapter is part of the weights.
-        adapter = "" if self.is_copy else str(self.header.adapter or "")
-        try:
-            self.weights = Weights(handle, self.template, adapter)
-        except TemplateError as error:
-            raise EngineError(
-                f"The chat template of {self.path.name} cannot be used: {str(error).rstrip('.')}.",
-                "Fetch another conversion of this model, or choose another (`gistread models list`).",
-            ) from None
-        return self.weights
+        return LoadedModel(weights, context, info, cache_files, streams)
 
 
 def _streams(new_context: Callable[..., Context], layout: Layout) -> Context | None:
@@ -214,10 +189,10 @@ def _warm_up(context: Context, tokens: int) -> bool:
     return done
 
 
-def _open(path: Path, progress: Callable[[float], None], gpu_layers: int, errors: list[str]) -> llama.llama_model_p:
+def _open(path: Path, progress: Callable[[float], None], gpu_layers: int) -> llama.llama_model_p:
     """Load weights. Raises OutOfMemoryError, other EngineErrors."""
     llama.llama_backend_init()
-    errors.clear()  # Errors of the previous layout
+    errors = forward_log()
 
     def on_progress(share: float, _data: object) -> bool:
         progress(share)

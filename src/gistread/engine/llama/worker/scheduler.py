@@ -36,6 +36,7 @@ class Scheduler:
         self._clock = clock
         self.model = model
         self._send = send
+        self._on_gpu = model.info.placement is not None and model.info.placement.gpu_layers > 0
         self._slots = Slots(model.context, model.cache_files)
         self._streams = Streams(model.streams) if model.streams else None
         self._pools: list[SequencePool] = [pool for pool in (self._slots, self._streams) if pool is not None]
@@ -104,7 +105,7 @@ class Scheduler:
         for request in self._requests:
             if request.priority is not priority or request.sequence is not None:
                 continue
-            if running >= self.model.loaded.parallel:
+            if running >= self.model.info.parallel:
                 return
             pool = self._pool_of(request)
             while pool not in full and not pool.admit(request):
@@ -123,7 +124,7 @@ class Scheduler:
         running = [request for request in pool.running if request.priority is priority]
         decoding = [request for request in running if pool.pending(request) == 1]
         prompts = [request for request in running if request not in decoding]
-        if decoding and prompts and not self.model.loaded.placement.gpu_layers:
+        if decoding and prompts and not self._on_gpu:
             self._decodes = self._owed_s >= 0
             running = decoding if self._decodes else prompts
         else:

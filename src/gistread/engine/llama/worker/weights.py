@@ -64,10 +64,6 @@ class Weights:
             adapters = (llama.llama_adapter_lora_p_ctypes * 1)(self._adapter)
             llama.llama_set_adapters_lora(context, adapters, 1, (ctypes.c_float * 1)(1.0))
 
-    def close(self) -> None:
-        """Free the memory. All contexts must be closed first."""
-        llama.llama_model_free(self.handle)
-
     def tokens_of(self, text: str, *, special: bool = False) -> list[int]:
         """Tokenize text. `special`: parse control tokens spelled out in it."""
         if self._between is None:
