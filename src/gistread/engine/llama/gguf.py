@@ -196,14 +196,13 @@ def read_contents(path: Path, arrays: Collection[str] = (), *, fingerprint: bool
     try:
         if not path.is_file() and path.exists():  # Reading a pipe or a device could block forever
             raise BrokenModelError(path, "it is not a regular file", _LIST_HINT)
-        with path.open("rb", buffering=0) as file:
+        with path.open("rb", buffering=1 << 15) as file:
             if file.read(len(MAGIC)) != MAGIC:
                 raise BrokenModelError(path, "it is not a GGUF model", _LIST_HINT)
             version = int.from_bytes(file.read(4), "little")
             if version and version not in (2, 3):
                 reason = f"it is GGUF version {version}, which is not supported"
                 raise BrokenModelError(path, reason, "Fetch a newer conversion of this model (GGUF 3).")
-            file.seek(0)
             contents = _Reader(file, arrays).read()
             return replace(contents, fingerprint=_fingerprint(file, contents)) if fingerprint else contents
     except FileNotFoundError:
@@ -289,10 +288,10 @@ class _Reader:
     """One pass over a header."""
 
     def __init__(self, file: BinaryIO, wanted: Collection[str]) -> None:
+        """`file`: after the version."""
         self._file = file
         self._wanted = wanted  # Keys of arrays to read
-        self._data = b""  # What was read of the file
-        self._at = len(MAGIC) + 4  # Offset of what is read next, after the version
+        self._left = _MOST_BYTES  # Bytes that the rest of the header may have
         self._strings_read = 0
         self._pairs: dict[str, int | float | bool | str] = {}
         self._arrays: dict[str, tuple[int, ...]] = {}
@@ -311,7 +310,7 @@ class _Reader:
             raise _DamagedError
         found = dict(self._tensor() for _ in range(tensors))
         file_bytes = os.fstat(self._file.fileno()).st_size
-        return Contents(self._pairs, self._arrays, self._lengths, self._texts, found, self._at, file_bytes)
+        return Contents(self._pairs, self._arrays, self._lengths, self._texts, found, self._file.tell(), file_bytes)
 
     def _tensor(self) -> tuple[str, Tensor]:
         name = self._text(_LONGEST_KEY_BYTES)
@@ -343,7 +342,7 @@ class _Reader:
         elif (length <= 1024 or key in self._wanted) and SCALARS[kind] not in "fd":  # One number for each layer
             self._arrays[key] = self._unpack(f"{length}{SCALARS[kind]}")
         else:
-            self._skip(length * struct.calcsize("<" + SCALARS[kind]))
+            self._take(length * struct.calcsize("<" + SCALARS[kind]))
 
     def _strings(self, count: int, *, keep: bool) -> list[bytes]:
         """The strings, hundreds of thousands in a vocabulary; empty unless they are to be kept."""
@@ -351,17 +350,15 @@ class _Reader:
         if self._strings_read > _MOST_STRINGS:
             raise _DamagedError
         found: list[bytes] = []
-        at, data, length_at = self._at, self._data, struct.Struct("<Q").unpack_from
+        read, number, left = self._file.read, int.from_bytes, self._left
         for _ in range(count):
-            if at + 8 > len(data):
-                data = self._data_until(at + 8)
-            start = at + 8
-            at = start + length_at(data, at)[0]
+            length = number(size := read(8), "little")
+            left -= 8 + length
+            if left < 0 or len(size) < 8 or len(text := read(length)) < length:
+                raise _DamagedError
             if keep:
-                data = self._data_until(at)
-                found.append(data[start:at])
-        self._at = at
-        self._data_until(at)
+                found.append(text)
+        self._left = left
         return found
 
     def _text(self, most: int) -> str:
@@ -369,29 +366,17 @@ class _Reader:
         length = self._number("Q")
         if length > most:
             raise _DamagedError
-        start = self._skip(length)
-        return self._data[start : self._at].decode("utf-8", "replace") if length <= 1 << 20 else ""
+        data = self._take(length)
+        return data.decode("utf-8", "replace") if length <= 1 << 20 else ""
 
     def _number(self, code: str) -> int:
         return self._unpack(code)[0]
 
     def _unpack(self, code: str) -> tuple[int, ...]:
-        start = self._skip(struct.calcsize("<" + code))  # Changes the data
-        return struct.unpack_from("<" + code, self._data, start)
+        return struct.unpack("<" + code, self._take(struct.calcsize("<" + code)))
 
-    def _skip(self, length: int) -> int:
-        """Read so many bytes and move past them. Returns where they begin."""
-        start, self._at = self._at, self._at + length
-        self._data_until(self._at)
-        return start
-
-    def _data_until(self, end: int) -> bytes:
-        if end > _MOST_BYTES:
+    def _take(self, length: int) -> bytes:
+        self._left -= length
+        if self._left < 0 or len(data := self._file.read(length)) < length:
             raise _DamagedError
-        while len(self._data) < end:
-            # A growing block, so that bytes are copied a few times at most.
-            block = self._file.read(min(max(1 << 18, len(self._data)), _MOST_BYTES))
-            if not block:
-                raise _DamagedError
-            self._data += block
-        return self._data
+        return data
