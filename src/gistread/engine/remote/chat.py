@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from gistread.engine.protocol import NO_USAGE, Prompt, Sampling, Usage
 from gistread.engine.remote.connection import DONE, Connection, Json, member
-from gistread.engine.remote.discovery import Dialect, tokens_of
+from gistread.engine.remote.discovery import DiscoveredModel, tokens_of
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]|[^\sA-Za-z0-9\u0080-\U0010ffff]|[\u0080-\u02af]|[\u02b0-\U0010ffff]|\n+")
@@ -38,9 +38,7 @@ class AnswerEnd:
 @dataclass(frozen=True, slots=True)
 class Chat:
     connection: Connection
-    path: str
-    model: str
-    dialect: Dialect
+    found: DiscoveredModel
     unsupported: set[str] = field(default_factory=set)
 
     async def ask(self, request: ChatRequest, *, is_last: bool = False) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
@@ -65,8 +63,8 @@ class Chat:
         usage: Json = {}
         finish, pieces, characters, whole = "", 0, 0, False
         most_pieces = 4 * max_tokens + 64  # Some servers ignore the limit
-        most_characters = most_pieces * 16
-        async with aclosing(self.connection.stream(self.path, body, is_last=is_last)) as events:
+        most_characters, path = most_pieces * 16, f"{self.found.base}/chat/completions"
+        async with aclosing(self.connection.stream(path, body, is_last=is_last)) as events:
             try:
                 async for event in events:
                     if event is DONE:
@@ -92,14 +90,14 @@ class Chat:
         """Without penalties: each server has defaults that suit its models."""
         sampling = request.sampling
         body: dict[str, Any] = {
-            "model": self.model,
+            "model": self.found.model,
             "messages": [{"role": one.role, "content": one.content} for one in request.prompt],
             "max_tokens": sampling.max_tokens,
             "temperature": sampling.temperature,
             "seed": sampling.seed,
             "stream": True,
             "stream_options": {"include_usage": True},
-            **self.dialect.no_reasoning,
+            **self.found.dialect.no_reasoning,
         }
         if sampling.stop:
             body["stop"] = list(sampling.stop)

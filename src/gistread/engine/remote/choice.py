@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gistread import prompts
@@ -18,49 +17,40 @@ _CHOICE = "choice"
 _TRIMMED = " \t\r\n\"'`*_.,:;!()“”‘’«»"
 
 
-@dataclass(eq=False, slots=True)
-class Chooser:
-    requester: Requester
-    takes_schema: bool = True
-    misses: int = 0
-
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority) -> Choice:
-        """Choose one of the options (distinct, not empty). Raises NoChoiceError, and as `Requester.ask`."""
-        if len(options) == 1:
-            return Choice(0, 1.0, NO_USAGE)
-        # Enough tokens for any option: no token is shorter than a byte. Weak models pad JSON with white space.
-        sampling = Sampling(max_tokens=max(len(json.dumps(option).encode()) for option in options) + 96)
-        usage = NO_USAGE
-        if self.takes_schema:
-            try:
-                reply = await self.requester.ask(ChatRequest(prompt, sampling, _schema(options)), priority)
-            except RequestRefusedError as refusal:
-                if refusal.status not in (400, 404, 422, 501) or refusal.is_too_long:
-                    raise
-                self.takes_schema = False
-            else:
-                usage += reply.usage
-                index = match_option(reply.text, options)
-                if index is not None:
-                    return Choice(index, None, usage)
-                self.misses += 1
-                self.takes_schema = self.misses < _MOST_MISSES
-        listed = " ".join(options) if not any(" " in option for option in options) else "\n" + "\n".join(options)
-        task = prompts.load("server_choice").fill(options=listed)
-        for _ in range(2):
-            *before, last = prompt
-            asked = (*before, Message(last.role, f"{last.content}\n\n{task}"))
-            reply = await self.requester.ask(ChatRequest(asked, sampling), priority)
+async def choose(requester: Requester, prompt: Prompt, options: Sequence[str], priority: Priority) -> Choice:
+    """Choose one of the options (distinct, not empty). Raises NoChoiceError, and as `Requester.ask`."""
+    if len(options) == 1:
+        return Choice(0, 1.0, NO_USAGE)
+    # Enough tokens for any option: no token is shorter than a byte. Weak models pad JSON with white space.
+    sampling = Sampling(max_tokens=max(len(json.dumps(option).encode()) for option in options) + 96)
+    usage = NO_USAGE
+    if requester.schema_misses < _MOST_MISSES:
+        try:
+            reply = await requester.ask(ChatRequest(prompt, sampling, _schema(options)), priority)
+        except RequestRefusedError as refusal:
+            if refusal.status not in (400, 404, 422, 501) or refusal.is_too_long:
+                raise
+            requester.schema_misses = _MOST_MISSES
+        else:
             usage += reply.usage
-            index = match_option(reply.text, options)
-            if index is not None:
+            if (index := match_option(reply.text, options)) is not None:
                 return Choice(index, None, usage)
-            said = " ".join(reply.text.split())[:400] or "…"
-            task = prompts.load("server_choice_again").fill(said=said, options=listed)
-        raise NoChoiceError(
-            "The model on the server chose none of the options offered.",
-            "Use a server that takes a JSON schema, or another model; `gistread docs models` names servers.",
-        )
+            requester.schema_misses += 1
+    listed = " ".join(options) if not any(" " in option for option in options) else "\n" + "\n".join(options)
+    task = prompts.load("server_choice").fill(options=listed)
+    for _ in range(2):
+        *before, last = prompt
+        asked = (*before, Message(last.role, f"{last.content}\n\n{task}"))
+        reply = await requester.ask(ChatRequest(asked, sampling), priority)
+        usage += reply.usage
+        if (index := match_option(reply.text, options)) is not None:
+            return Choice(index, None, usage)
+        said = " ".join(reply.text.split())[:400] or "…"
+        task = prompts.load("server_choice_again").fill(said=said, options=listed)
+    raise NoChoiceError(
+        "The model on the server chose none of the options offered.",
+        "Use a server that takes a JSON schema, or another model; `gistread docs models` names servers.",
+    )
 
 
 def match_option(reply: str, options: Sequence[str]) -> int | None:

@@ -1,16 +1,15 @@
 """The remote engine: a model on an OpenAI-compatible server."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 
 from gistread.engine.concurrency import SingleFlight
 from gistread.engine.protocol import (
     GREEDY,
     NO_USAGE,
     Choice,
-    Completion,
     Engine,
     EngineInfo,
     EngineState,
@@ -26,20 +25,13 @@ from gistread.engine.protocol import (
 from gistread.engine.remote import discovery
 from gistread.engine.remote.address import ServerAddress, find_key, key_hint, named_fingerprint, short_name
 from gistread.engine.remote.chat import Chat, ChatRequest, estimate, estimate_prompt
-from gistread.engine.remote.choice import Chooser
+from gistread.engine.remote.choice import choose
 from gistread.engine.remote.connection import Connection
-from gistread.engine.remote.failures import Retrier, RetryPolicy
-from gistread.engine.remote.requester import Activity, Reply, Requester, RequestSlots
+from gistread.engine.remote.failures import RetryPolicy
+from gistread.engine.remote.requester import Activity, Requester, RequestSlots
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 _HELLO = (Message("user", "Say yes."),)  # Loads the model, and shows a wrong key
-
-
-@dataclass(frozen=True, slots=True)
-class _Server:
-    info: EngineInfo
-    requester: Requester
-    chooser: Chooser
 
 
 class RemoteEngine(Activity, Engine):
@@ -64,14 +56,15 @@ class RemoteEngine(Activity, Engine):
         self._retry_policy = retry_policy or RetryPolicy()
         self._start = SingleFlight(self._discover, "server-start")
         self._connection: Connection | None = None
-        self._server: _Server | None = None
+        self._requester: Requester | None = None
+        self._info: EngineInfo | None = None
 
     @property
     def info(self) -> EngineInfo:
         """`parallel` shrinks when the server reports overload."""
-        if self._server is None:
+        if self._info is None or self._requester is None:
             raise EngineError("The model is not loaded yet.")
-        return replace(self._server.info, parallel=self._server.requester.slots.limit)
+        return replace(self._info, parallel=self._requester.slots.limit)
 
     async def start(self) -> EngineInfo:
         await self._started()
@@ -85,18 +78,18 @@ class RemoteEngine(Activity, Engine):
             await self._connection.close()
         self.publish(EngineState(Phase.STOPPED))
 
-    async def _started(self) -> _Server:
-        if self._server is not None and not self._start.closed:
-            return self._server
+    async def _started(self) -> Requester:
+        if self._requester is not None and not self._start.closed:
+            return self._requester
         return await self._start.wait()
 
-    async def _discover(self) -> _Server:
+    async def _discover(self) -> Requester:
         self.publish(EngineState(Phase.LOADING, notice=f"Connecting to {self._address.origin} …"))
         ended = EngineState(Phase.STOPPED)
         try:
-            self._server, notice = await self._connect()
+            self._requester, notice = await self._connect()
             ended = EngineState(Phase.IDLE, notice=notice)
-            return self._server
+            return self._requester
         except GistreadError as error:
             ended = EngineState(Phase.FAILED, notice=error.message)
             raise
@@ -105,33 +98,31 @@ class RemoteEngine(Activity, Engine):
                 await self._connection.close()
             self.publish(ended)
 
-    async def _connect(self) -> tuple[_Server, str]:
-        """The server and its model, and a warning for the user, or nothing."""
+    async def _connect(self) -> tuple[Requester, str]:
+        """Find the server and its model. Also returns a warning for the user, or nothing."""
         key = await asyncio.to_thread(find_key, self._address)
         if not (key.isascii() and key.isprintable()):
             raise EngineError(
                 f"The key for {self._address.origin} has characters that no key has.", key_hint(self._address)
             )
         connection = self._connection = Connection(self._address, key, self._retry_policy, self.notice)
-        retrier = Retrier(self._address, self._retry_policy, self.notice, with_key=bool(key))
-        with retrier.translate_refusals():
-            found = await retrier.call(lambda: discovery.find(connection))
+        with connection.translate_refusals():
+            found = await connection.call(lambda: discovery.find(connection))
             dialect = found.dialect
             slots = RequestSlots(self._connections or found.slots or dialect.connections)
-            chat = Chat(connection, f"{found.base}/chat/completions", found.model, dialect)
-            requester = Requester(chat, slots, retrier, self, dialect.default_window)
+            requester = Requester(Chat(connection, found), slots, self, dialect.default_window)
             await requester.ask(ChatRequest(_HELLO, Sampling(1), only_warms=True), Priority.INTERACTIVE)
             reported = await discovery.loaded_window(connection, found) or found.context_tokens
         window = min(filter(None, (reported, self._window)), default=dialect.default_window)
         requester.window = window
-        info = EngineInfo(
+        self._info = EngineInfo(
             name=short_name(found.model),  # The same on every server
             fingerprint=named_fingerprint(found.model),
             context_tokens=window,
             device=f"{dialect.title} at {self._address.origin.partition('://')[2]}",
             is_remote=True,
         )
-        return _Server(info, requester, Chooser(requester)), self._warning(key, reported, window)
+        return requester, self._warning(key, reported, window)
 
     def _warning(self, key: str, reported: int | None, window: int) -> str:
         if key and not self._address.is_encrypted and not self._address.is_loopback:
@@ -149,36 +140,34 @@ class RemoteEngine(Activity, Engine):
     async def measure(self, prompt: Prompt) -> int:
         return estimate_prompt(prompt)
 
+    @asynccontextmanager
+    async def _fitting(self, prompt: Prompt, answer_tokens: int) -> AsyncIterator[Requester]:
+        """The started server, for a prompt that fits. Raises PromptTooLongError, EngineError."""
+        requester, needed = await self._started(), estimate_prompt(prompt)
+        if needed + answer_tokens > requester.window:
+            raise PromptTooLongError(needed, answer_tokens, requester.window)
+        with requester.chat.connection.translate_refusals():
+            yield requester
+
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
-        server = await self._started()
         stable = prompt[-1].content[: prompt[-1].cacheable_prefix]
-        if not stable or not server.requester.chat.dialect.has_prefix_cache:
+        if not stable or not (await self._started()).chat.found.dialect.has_prefix_cache:
             return NO_USAGE
         beginning = (*prompt[:-1], Message(prompt[-1].role, stable))
-        _check_fits(server, beginning, 1)
-        with server.requester.retrier.translate_refusals():
-            request = ChatRequest(beginning, Sampling(max_tokens=1), only_warms=True)
-            return (await server.requester.ask(request, priority)).usage
+        async with self._fitting(beginning, 1) as requester:
+            return (await requester.ask(ChatRequest(beginning, Sampling(1), only_warms=True), priority)).usage
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent]:
-        server = await self._started()
-        _check_fits(server, prompt, sampling.max_tokens)
-        with server.requester.retrier.translate_refusals():
-            async with aclosing(server.requester.stream(ChatRequest(prompt, sampling), priority)) as events:
-                async for event in events:
-                    yield Completion(event.text, event.finish, event.usage) if isinstance(event, Reply) else event
+        async with (
+            self._fitting(prompt, sampling.max_tokens) as requester,
+            aclosing(requester.stream(ChatRequest(prompt, sampling), priority)) as events,
+        ):
+            async for event in events:
+                yield event
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         check_options(options)
-        server = await self._started()
-        _check_fits(server, prompt, max(map(len, options)))
-        with server.requester.retrier.translate_refusals():
-            return await server.chooser.choose(prompt, options, priority)
-
-
-def _check_fits(server: _Server, prompt: Prompt, answer_tokens: int) -> None:
-    window, needed = server.info.context_tokens, estimate_prompt(prompt)
-    if needed + answer_tokens > window:
-        raise PromptTooLongError(needed, answer_tokens, window)
+        async with self._fitting(prompt, max(map(len, options))) as requester:
+            return await choose(requester, prompt, options, priority)

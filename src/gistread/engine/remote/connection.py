@@ -1,32 +1,38 @@
-"""HTTP with one server: JSON and server-sent events, without redirects, so that a key only goes to its own host."""
+"""HTTP with one server: JSON, server-sent events and retries. A key only goes to its own host: no redirects."""
 
 import asyncio
 import contextlib
 import json
 import os
+import random
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gistread import __version__
 from gistread.engine.fetching.network import retry_after_s, system_error
 from gistread.engine.remote.address import ServerAddress
 from gistread.engine.remote.failures import (
+    KEPT,
     RequestRefusedError,
     RetryPolicy,
     ServerLostError,
     SilentError,
     UnreachableError,
     UntrustedError,
+    lost_error,
+    refused_error,
+    retry_notice,
 )
-from gistread.errors import clean, conceal
+from gistread.errors import EngineError, clean, conceal
 
 if TYPE_CHECKING:
     import httpx2
 
 Json = Any  # Decoded JSON, of unknown shape
+T = TypeVar("T")
 
 DONE = object()  # Sentinel: the server reported the end of the stream
 
@@ -42,7 +48,7 @@ class Connection:
     address: ServerAddress
     key: str = field(default="", repr=False)
     policy: RetryPolicy = field(default_factory=RetryPolicy)
-    notice: Callable[[str], None] = lambda _: None  # Called with a line for the user when the server is silent
+    notice: Callable[[str], None] = lambda _: None  # Called with a line for the user when the server is silent or lost
     _client: "httpx2.AsyncClient | None" = None
 
     def __post_init__(self) -> None:
@@ -98,6 +104,43 @@ class Connection:
                 yield self._checked(_decode(data))
         finally:
             await response.aclose()
+
+    async def call(self, request: Callable[[], Awaitable[T]]) -> T:
+        """Retry while the server is overloaded. Raises RequestRefusedError, EngineError."""
+        failures = 0
+        while True:
+            try:
+                return await request()
+            except ServerLostError as lost:
+                if not lost.busy:
+                    raise lost_error(self.address, lost) from None
+                failures += 1
+                await self.wait_before_retry(lost, failures)
+
+    async def wait_before_retry(self, lost: ServerLostError, failures: int) -> None:
+        """Wait before the next attempt. Raises EngineError after too many failures."""
+        policy = self.policy
+        attempts = policy.silent_attempts if isinstance(lost, SilentError) else policy.attempts
+        if failures >= attempts * (2 if lost.busy else 1):
+            raise lost_error(self.address, lost, failures) from None
+        # Jitter, so that requests that failed together are not retried together.
+        wait_s = min(policy.longest_s, policy.back_off_s * 2 ** (failures - 1)) * random.uniform(0.75, 1.25)
+        if lost.retry_after_s is not None:
+            if lost.retry_after_s > 4 * policy.longest_s:
+                raise EngineError(
+                    f"The server at {self.address.origin} takes no requests for the next {lost.retry_after_s:,.0f} s.",
+                    f"Try again then. {KEPT}",
+                ) from None
+            wait_s = lost.retry_after_s + policy.back_off_s * random.uniform(0.0, 0.25)
+        self.notice(retry_notice(self.address, lost, wait_s))
+        await asyncio.sleep(wait_s)
+
+    @contextlib.contextmanager
+    def translate_refusals(self) -> Iterator[None]:
+        try:
+            yield
+        except RequestRefusedError as refusal:
+            raise refused_error(self.address, refusal, with_key=bool(self.key)) from None
 
     async def close(self) -> None:
         client, self._client = self._client, None

@@ -1,11 +1,6 @@
 """Failures of a server, by their remedy: they are retried, worked around, or become an EngineError without the key."""
 
-import asyncio
-import contextlib
-import random
-from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
 from gistread.engine.remote.address import ServerAddress, key_hint
 from gistread.errors import EngineError
@@ -13,9 +8,7 @@ from gistread.errors import EngineError
 _TOO_LONG = ("context length", "context size", "context window", "context_length", "too long", "too large", "exceed")
 _CACHE_FULL = "context size has been exceeded"  # llama-server, when concurrent requests filled the window they share
 _CHECK_ADDRESS = "Check that it runs and serves models, and its address (http or https). See `gistread docs models`."
-_KEPT = "Finished work is kept: run the same command again to continue, with this server or another."
-
-T = TypeVar("T")
+KEPT = "Finished work is kept: run the same command again to continue, with this server or another."
 
 
 @dataclass(eq=False)
@@ -72,54 +65,7 @@ class RetryPolicy:
     longest_s: float = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Retrier:
-    """Retries requests to one server after transient failures."""
-
-    address: ServerAddress
-    policy: RetryPolicy
-    notice: Callable[[str], None]  # Shows the user a line while waiting
-    with_key: bool
-
-    async def wait_before_retry(self, lost: ServerLostError, failures: int) -> None:
-        """Wait before the next attempt. Raises EngineError after too many failures."""
-        policy = self.policy
-        attempts = policy.silent_attempts if isinstance(lost, SilentError) else policy.attempts
-        if failures >= attempts * (2 if lost.busy else 1):
-            raise _lost_error(self.address, lost, failures) from None
-        # Jitter, so that requests that failed together are not retried together.
-        wait_s = min(policy.longest_s, policy.back_off_s * 2 ** (failures - 1)) * random.uniform(0.75, 1.25)
-        if lost.retry_after_s is not None:
-            if lost.retry_after_s > 4 * policy.longest_s:
-                raise EngineError(
-                    f"The server at {self.address.origin} takes no requests for the next {lost.retry_after_s:,.0f} s.",
-                    f"Try again then. {_KEPT}",
-                ) from None
-            wait_s = lost.retry_after_s + policy.back_off_s * random.uniform(0.0, 0.25)
-        self.notice(_retry_notice(self.address, lost, wait_s))
-        await asyncio.sleep(wait_s)
-
-    async def call(self, request: Callable[[], Awaitable[T]]) -> T:
-        """Retry while the server is overloaded. Raises RequestRefusedError, EngineError."""
-        failures = 0
-        while True:
-            try:
-                return await request()
-            except ServerLostError as lost:
-                if not lost.busy:
-                    raise _lost_error(self.address, lost) from None
-                failures += 1
-                await self.wait_before_retry(lost, failures)
-
-    @contextlib.contextmanager
-    def translate_refusals(self) -> Iterator[None]:
-        try:
-            yield
-        except RequestRefusedError as refusal:
-            raise _refused_error(self.address, refusal, with_key=self.with_key) from None
-
-
-def _lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1) -> EngineError:
+def lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1) -> EngineError:
     if isinstance(lost, UntrustedError):
         return EngineError(
             f"The certificate of {address.origin} is not trusted: {lost.reason}.",
@@ -130,17 +76,17 @@ def _lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1
     else:
         times = f", {attempts} times in a row" if attempts > 1 else ""
         message = f"The server at {address.origin} {lost.reason}{times}."
-    return EngineError(message, _KEPT if attempts > 1 else _CHECK_ADDRESS)
+    return EngineError(message, KEPT if attempts > 1 else _CHECK_ADDRESS)
 
 
-def _retry_notice(address: ServerAddress, lost: ServerLostError, seconds: float) -> str:
+def retry_notice(address: ServerAddress, lost: ServerLostError, seconds: float) -> str:
     host = address.origin.partition("://")[2]
     what = f"no connection to {host} ({lost.reason})" if isinstance(lost, UnreachableError) else f"{host} {lost.reason}"
     what = what if len(what) <= 60 else what[:59] + "…"
     return f"{what}; again in {max(1.0, seconds):.0f} s"
 
 
-def _refused_error(address: ServerAddress, refusal: RequestRefusedError, *, with_key: bool) -> EngineError:
+def refused_error(address: ServerAddress, refusal: RequestRefusedError, *, with_key: bool) -> EngineError:
     if refusal.status in (401, 403):
         what = "rejects the key" if with_key else "requires a key"
         return EngineError(f"The server at {address.origin} {what} ({refusal.status}).", key_hint(address))

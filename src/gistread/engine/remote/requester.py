@@ -9,9 +9,20 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from gistread.engine.concurrency import Observable
-from gistread.engine.protocol import NO_USAGE, EngineState, Phase, Priority, StreamRestarted, TextDelta, Usage, first_of
+from gistread.engine.protocol import (
+    NO_USAGE,
+    Completion,
+    EngineState,
+    Phase,
+    Priority,
+    StreamEvent,
+    StreamRestarted,
+    TextDelta,
+    Usage,
+    first_of,
+)
 from gistread.engine.remote.chat import AnswerEnd, AnswerPiece, Chat, ChatRequest, estimate_prompt
-from gistread.engine.remote.failures import Retrier, ServerLostError
+from gistread.engine.remote.failures import ServerLostError
 from gistread.engine.text_filters import ReasoningFilter, StopStringFilter, seems_thought
 from gistread.errors import without_keys
 
@@ -48,12 +59,14 @@ class Activity(Observable):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class _Reply:
+    """What one request got."""
+
     text: str  # Without thoughts
     finish: Literal["end", "length"]
     usage: Usage
-    reasoned: bool = False
-    is_cut_thought: bool = False  # Whether it ended within a thought, so that there is no text
+    reasoned: bool
+    is_cut_thought: bool  # Whether it ended within a thought, so that there is no text
 
 
 @dataclass(eq=False, slots=True)
@@ -116,20 +129,18 @@ class _PreemptedError(Exception):
 class Requester:
     chat: Chat
     slots: RequestSlots
-    retrier: Retrier
     activity: Activity
     window: int  # Of the model, in tokens
+    schema_misses: int = 0  # Replies outside a schema; many if the server takes none
     thinking_tokens: int = 0  # Added to each request once the model is known to reason
     begins_thinking: bool = False  # Whether its replies begin within a thought, without a tag
 
-    async def ask(self, request: ChatRequest, priority: Priority) -> Reply:
-        """The whole reply. Raises as `stream`."""
-        return await first_of(self.stream(request, priority), Reply)
+    async def ask(self, request: ChatRequest, priority: Priority) -> Completion:
+        """The whole answer. Raises as `stream`."""
+        return await first_of(self.stream(request, priority), Completion)
 
-    async def stream(
-        self, request: ChatRequest, priority: Priority
-    ) -> AsyncGenerator[TextDelta | StreamRestarted | Reply]:
-        """Yield the answer as it arrives, then the whole `Reply`. Raises RequestRefusedError, EngineError.
+    async def stream(self, request: ChatRequest, priority: Priority) -> AsyncGenerator[StreamEvent]:
+        """Yield the answer as it arrives, without thoughts, then the whole. Raises RequestRefusedError, EngineError.
 
         A thought that was cut off is repeated once with more room, and an empty answer is asked for once more.
         """
@@ -141,10 +152,10 @@ class Requester:
             streamed = False
             try:
                 async with self.slots.slot(priority) as slot:
-                    is_last = failures + 1 >= self.retrier.policy.silent_attempts
+                    is_last = failures + 1 >= self.chat.connection.policy.silent_attempts
                     async with aclosing(self._send(request, room, slot, is_last=is_last)) as events:
                         async for event in events:
-                            if not isinstance(event, Reply):
+                            if not isinstance(event, _Reply):
                                 streamed = streamed or isinstance(event, TextDelta)
                                 yield event
                                 continue
@@ -159,7 +170,7 @@ class Requester:
                                 # A stop string may have followed the thought; with room for one it is not sent.
                                 room = max(room, self.thinking_tokens)
                             else:
-                                yield replace(event, usage=spent)
+                                yield Completion(event.text, event.finish, spent)
                                 return
                             if streamed:
                                 yield StreamRestarted("the answer was incomplete")
@@ -168,13 +179,13 @@ class Requester:
                     yield StreamRestarted("a question went first")
             except ServerLostError as lost:
                 failures += 1
-                await self.retrier.wait_before_retry(lost, failures)
+                await self.chat.connection.wait_before_retry(lost, failures)
                 if streamed:
                     yield StreamRestarted(f"the server {lost.reason}")
 
     async def _send(
         self, request: ChatRequest, room: int, slot: RequestSlot, *, is_last: bool
-    ) -> AsyncGenerator[TextDelta | StreamRestarted | Reply]:
+    ) -> AsyncGenerator[TextDelta | StreamRestarted | _Reply]:
         """Send once, with `room` tokens for reasoning. Raises as `Chat.ask`, and _PreemptedError."""
         wanted = request.sampling
         room = max(0, min(room, self.window - estimate_prompt(request.prompt) - wanted.max_tokens))
@@ -216,7 +227,7 @@ class Requester:
         is_cut = is_cut or (reasoned_apart and not text.strip())
         usage = replace(ended.usage, seconds=time.monotonic() - began)
         reasoned = reasoned_apart or reasoning.reasoned
-        yield Reply("" if is_cut else without_keys(text), ended.finish, usage, reasoned, is_cut)
+        yield _Reply("" if is_cut else without_keys(text), ended.finish, usage, reasoned, is_cut)
 
 
 async def _next(answer: AsyncGenerator[AnswerPiece | AnswerEnd], slot: RequestSlot) -> AnswerPiece | AnswerEnd | None:
