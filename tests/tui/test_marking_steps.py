@@ -2,6 +2,7 @@
 
 from gistread.book.model import Book, Chapter, Paragraph
 from gistread.tui.marking import caret as steps
+from gistread.tui.marking.caret import Unit
 from tests.tui.books import small_book
 
 BOOK = small_book()
@@ -16,31 +17,31 @@ def as_book(*paragraphs: str) -> Book:
     return Book(text, "", tuple(parts), (Chapter("", 0, len(text)),))
 
 
-def walk(book: Book, step: object, at: object, first: tuple[int, int]) -> list[str]:
+def walk(book: Book, step: object, unit: Unit, first: tuple[int, int]) -> list[str]:
     found = [first]
-    while (following := step(book, at(found[-1]))) != found[-1]:
+    while (following := step(unit, book, found[-1])) != found[-1]:
         found.append(following)
     return [book.text[slice(*one)] for one in found]
 
 
 def test_every_word_is_stepped_on_forward_and_back() -> None:
-    words = walk(BOOK, steps.next_word, lambda one: one[1], steps.word_at(BOOK, 0))
+    words = walk(BOOK, steps.next_unit, Unit.WORD, steps.word_at(BOOK, 0))
     assert " ".join(words[:6]) == "I The Lamp Ada Brennan kept"
     last = steps.word_at(BOOK, len(BOOK.text))
-    assert walk(BOOK, steps.previous_word, lambda one: one[0], last)[::-1] == words
+    assert walk(BOOK, steps.previous_unit, Unit.WORD, last)[::-1] == words
 
 
 def test_every_sentence_is_stepped_on_forward_and_back() -> None:
     first = steps.sentence_at(BOOK, 0)
-    sentences = walk(BOOK, steps.next_sentence, lambda one: one[0], first)
+    sentences = walk(BOOK, steps.next_unit, Unit.SENTENCE, first)
     assert "".join("".join(sentences).split()) == "".join(BOOK.text.split())
     last = steps.sentence_at(BOOK, len(BOOK.text) - 1)
-    assert walk(BOOK, steps.previous_sentence, lambda one: one[0], last)[::-1] == sentences
+    assert walk(BOOK, steps.previous_unit, Unit.SENTENCE, last)[::-1] == sentences
 
 
 def test_apostrophes_and_hyphens_stay_in_a_word_and_characters_without_spaces_are_words() -> None:
     book = as_book("mother-in-law’s lamp", "灯台の光 и лампа")
-    words = walk(book, steps.next_word, lambda one: one[1], steps.word_at(book, 0))
+    words = walk(book, steps.next_unit, Unit.WORD, steps.word_at(book, 0))
     assert words == ["mother-in-law’s", "lamp", "灯", "台", "の", "光", "и", "лампа"]
 
 

@@ -1,5 +1,6 @@
 """Text selection by keyboard: a caret moves by words, lines, sentences and paragraphs, then extends the selection."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -38,11 +39,6 @@ def whole_words(book: Book, chosen: Range) -> Range:
     return min(start, first[0]), max(end, last[1]) if last[0] < end else end
 
 
-def next_word(book: Book, offset: int) -> Range:
-    match = HYPHENATED.search(book.text, offset)
-    return match.span() if match else previous_word(book, len(book.text))
-
-
 def previous_word(book: Book, offset: int) -> Range:
     """The last word that ends at or before an offset, or the first of the book."""
     low = offset
@@ -55,23 +51,11 @@ def previous_word(book: Book, offset: int) -> Range:
     return match.span() if match else (0, len(book.text))
 
 
-def paragraph_at(book: Book, offset: int, step: int = 0) -> Range:
+def paragraph_at(book: Book, offset: int) -> Range:
     if not book.paragraphs:
         return 0, len(book.text)
-    index = min(max(0, book.paragraph_index(offset) + step), len(book.paragraphs) - 1)
-    return book.paragraphs[index].start, book.paragraphs[index].end
-
-
-def next_sentence(book: Book, offset: int) -> Range:
-    start, end = sentence_at(book, offset)
-    rest = book.text[end:].lstrip()
-    return sentence_at(book, len(book.text) - len(rest)) if rest else (start, end)
-
-
-def previous_sentence(book: Book, offset: int) -> Range:
-    start, end = sentence_at(book, offset)
-    before = book.text[:start].rstrip()
-    return sentence_at(book, len(before) - 1) if before else (start, end)
+    paragraph = book.paragraphs[book.paragraph_index(offset)]
+    return paragraph.start, paragraph.end
 
 
 class Unit(StrEnum):
@@ -79,6 +63,29 @@ class Unit(StrEnum):
     SENTENCE = "sentence"
     PARAGRAPH = "paragraph"
     ROW = "row"
+
+
+_AT: dict[Unit, Callable[[Book, int], Range]] = {
+    Unit.WORD: word_at,
+    Unit.SENTENCE: sentence_at,
+    Unit.PARAGRAPH: paragraph_at,
+}
+_INK = re.compile(r"\S")
+
+
+def next_unit(unit: Unit, book: Book, here: Range) -> Range:
+    """The word, sentence or paragraph after a range, or the last of the book."""
+    end = here[1] if unit is Unit.WORD else _AT[unit](book, here[1] - 1)[1]
+    found = _INK.search(book.text, end)
+    return _AT[unit](book, found.start() if found else len(book.text) - 1)
+
+
+def previous_unit(unit: Unit, book: Book, here: Range) -> Range:
+    """The word, sentence or paragraph before a range, or the first of the book."""
+    if unit is Unit.WORD:
+        return previous_word(book, here[0])
+    before = book.text[: _AT[unit](book, here[0])[0]].rstrip()
+    return _AT[unit](book, max(0, len(before) - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,28 +99,6 @@ class Caret:
     @property
     def range(self) -> Range:
         return min(self.anchor[0], self.head[0]), max(self.anchor[1], self.head[1])
-
-    def to(self, head: Range, *, extend: bool) -> "Caret":
-        if extend or self.extending:
-            return Caret(self.anchor, head, True)
-        return Caret(head, head)
-
-
-_NEXT: dict[Unit, Callable[[Book, Range], Range]] = {
-    Unit.WORD: lambda book, head: next_word(book, head[1]),
-    Unit.SENTENCE: lambda book, head: next_sentence(book, head[1] - 1),
-    Unit.PARAGRAPH: lambda book, head: paragraph_at(book, head[1] - 1, 1),
-}
-_PREVIOUS: dict[Unit, Callable[[Book, Range], Range]] = {
-    Unit.WORD: lambda book, head: previous_word(book, head[0]),
-    Unit.SENTENCE: lambda book, head: previous_sentence(book, head[0]),
-    Unit.PARAGRAPH: lambda book, head: paragraph_at(book, head[0], -1),
-}
-_AT: dict[Unit, Callable[[Book, int], Range]] = {
-    Unit.WORD: word_at,
-    Unit.SENTENCE: sentence_at,
-    Unit.PARAGRAPH: paragraph_at,
-}
 
 
 _NO_PROSE = (ParagraphKind.HEADING, ParagraphKind.BREAK, ParagraphKind.IMAGE)
@@ -158,7 +143,7 @@ class SelectableText(LongText):
         else:
             head = _AT[unit](book, view[0])
             while head[0] < view[0] or not self._is_prose(head):  # begun above the view, or a heading
-                following = _NEXT[unit](book, head)
+                following = next_unit(unit, book, head)
                 if following == head or following[0] >= view[1]:
                     break
                 head = following
@@ -194,11 +179,10 @@ class SelectableText(LongText):
         if self.book is None:
             return None
         for command in COMMANDS:
-            if command.scope is not Scope.SELECTING or key not in key_names(command, self.keymap):
-                continue
-            selected = command.id == "drop-selection" and self.selected_range is not None
-            if self.selecting or selected or command.action.startswith("extend"):
-                return command
+            if command.scope is Scope.SELECTING and key in key_names(command, self.keymap):
+                selected = command.id == "drop-selection" and self.selected_range is not None
+                if self.selecting or selected or command.action.startswith("extend"):
+                    return command
         return None
 
     def action_caret(self, unit: str, direction: str) -> None:
@@ -226,16 +210,15 @@ class SelectableText(LongText):
         book, caret = self.book, self.caret
         if book is None or caret is None:
             return
+        extend = extend or caret.extending
         if unit is Unit.ROW:
             offset = self.offset_below(caret.head[0], 1 if forward else -1)
             head = caret.head if offset is None else word_at(book, offset)
-        elif (
-            unit is not Unit.WORD and not (extend or caret.extending) and caret.range != _AT[unit](book, caret.head[0])
-        ):
-            head = _AT[unit](book, caret.head[0])  # first the whole unit
+        elif unit is not Unit.WORD and not extend and caret.range != (whole := _AT[unit](book, caret.head[0])):
+            head = whole  # first
         else:
-            head = (_NEXT if forward else _PREVIOUS)[unit](book, caret.head)
-        self.caret = caret.to(head, extend=extend)
+            head = (next_unit if forward else previous_unit)(unit, book, caret.head)
+        self.caret = Caret(caret.anchor, head, True) if extend else Caret(head, head)
         self._show_caret()
 
     def _show_caret(self, selected: Range | None = None) -> None:
