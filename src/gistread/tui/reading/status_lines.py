@@ -184,7 +184,7 @@ class StatusLines:
             parts.append(f"{len(view.ahead)} read ahead")
         counters = "   " + " · ".join(parts) if parts else ""
         header = Content.assemble(("Memory", "bold"), (counters, "$gr-faint"))
-        self._screen.query_one("#memory-header", Line).show(parts, header)
+        self._screen.query_one("#memory-header", Line).show(header)
         origin = []
         session = context.session
         if session is not None and (reader := session.activity.read_by):
@@ -194,7 +194,7 @@ class StatusLines:
         if memory is not None and memory.focus.task:
             origin.append(f"to find out: {memory.focus.task}")
         self._screen.set_class(bool(origin), "-origin")
-        self._screen.query_one("#memory-origin", Line).show(origin, Content(clean(" · ".join(origin))))
+        self._screen.query_one("#memory-origin", Line).show(Content(clean(" · ".join(origin))))
 
     def _show_strip(self, controllers: Controllers) -> None:
         answers, panes = controllers.context.answers_pane, self._panes

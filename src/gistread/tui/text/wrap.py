@@ -8,7 +8,6 @@ A table has one line per row with ` | ` between cells. It is shown in columns, o
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -62,12 +61,11 @@ def wrap(
     width = max(1, width)
     rows: list[tuple[int, int]] = []
     narrow = is_narrow(text) if narrow is None else narrow
-    break_line = _break_narrow if narrow else _break_measured
     start, opening = 0, max(1, width - first)
     while True:
         feed = text.find("\n", start)
         end = len(text) if feed < 0 else feed
-        break_line(text, start, end, opening, max(1, width - turnover), rows, hyphens)
+        _break_line(text, start, end, opening, max(1, width - turnover), rows, hyphens, narrow)
         if feed < 0:
             return rows
         start, opening = feed + 1, width
@@ -97,69 +95,28 @@ def _trim(text: str, start: int, end: int, width: int) -> tuple[int, int, int]:
     return (word if word - start >= width else start), end, word
 
 
-def _break_narrow(
-    text: str, start: int, end: int, width: int, next_width: int, rows: list[tuple[int, int]], hyphens: Hyphens | None
+def _break_line(
+    text: str,
+    start: int,
+    end: int,
+    width: int,
+    next_width: int,
+    rows: list[tuple[int, int]],
+    hyphens: Hyphens | None,
+    narrow: bool,
 ) -> None:
     start, end, word = _trim(text, start, end, width)
-    dashes = [dash for dash in _DASHES if text.find(dash, start, end) >= 0] if end - start > width else ()
-    while end - start > width:
-        limit = start + width
-        space = text.rfind(" ", word, limit + 1)
-        floor = (space if space > 0 else word) + 1
-        dash = _last_dash(text, floor, limit, end, dashes) if dashes else 0
-        if dash:
-            stop = after = dash
-        elif space > 0:
-            stop, after = space, space + 1
-            while text[stop - 1] == " ":
-                stop -= 1
-        else:
-            stop = after = limit
-        if hyphens is not None and not dash and limit - stop not in range(1, hyphens.slack + 1):
-            place = _part(text, start, end, stop, after, limit - 1, limit - stop, hyphens)
-            if place > word:
-                stop = after = place
-                hyphens.parted.add(place)
-        rows.append((start, stop))
-        while after < end and text[after] == " ":
-            after += 1
-        start = word = after
-        width = next_width
-    rows.append((start, end))
-
-
-def _last_dash(text: str, start: int, limit: int, end: int, dashes: Sequence[str]) -> int:
-    stop = limit
-    while (found := max(text.rfind(dash, start, stop) for dash in dashes)) >= 0:
-        if _ends_in_dash(text, found + 1, end):
-            return found + 1
-        stop = found
-    return 0
-
-
-def _ends_in_dash(text: str, place: int, end: int) -> bool:
-    match = _DASH.match(text, place - 1, min(end, place + 1))
-    return match is not None and match.end() == place
-
-
-def _break_measured(
-    text: str, start: int, end: int, width: int, next_width: int, rows: list[tuple[int, int]], hyphens: Hyphens | None
-) -> None:
-    start, end, word = _trim(text, start, end, width)
-    while (limit := fit(text, start, end, width)) < end:
-        place = limit if _BREAKABLE.search(text, word, limit + 1) else word
-        while place > word and not _may_break(text, place, end):
-            place -= 1
-        if place <= word:
-            place = limit
-        stop = after = place
+    while (limit := start + width if narrow else fit(text, start, end, width)) < end:
+        stop = after = _last_break(text, word, limit, end)
         while stop > word and text[stop - 1] in _SPACES:
             stop -= 1
         while after < end and text[after] in _SPACES:
             after += 1
-        if hyphens is not None and text[stop - 1] not in _DASHES and width > 1:
-            latest = fit(text, start, end, width - 1)
-            found = _part(text, start, end, stop, after, latest, width - cell_len(text[start:stop]), hyphens)
+        after_dash = stop == after and text[stop - 1] in _DASHES and _ends_in_dash(text, stop, end)
+        if hyphens is not None and width > 1 and not after_dash:
+            latest = limit - 1 if narrow else fit(text, start, end, width - 1)
+            slack = limit - stop if narrow else width - cell_len(text[start:stop])
+            found = _part(text, start, end, stop, after, latest, slack, hyphens)
             if found > word:
                 stop = after = found
                 hyphens.parted.add(found)
@@ -167,6 +124,22 @@ def _break_measured(
         start = word = after
         width = next_width
     rows.append((start, end))
+
+
+def _last_break(text: str, word: int, limit: int, end: int) -> int:
+    """The last place up to `limit` where a row may end after the first word begins; else `limit`."""
+    space = min(text.rfind(" ", word, limit + 1) + 1, limit)
+    floor = max(space, word + (text[word] in _DASHES))
+    if _BREAKABLE.search(text, floor, limit + 1):
+        for place in range(limit, floor, -1):
+            if _may_break(text, place, end):
+                return place
+    return space if space > word else limit
+
+
+def _ends_in_dash(text: str, place: int, end: int) -> bool:
+    match = _DASH.match(text, place - 1, min(end, place + 1))
+    return match is not None and match.end() == place
 
 
 def _may_break(text: str, place: int, end: int) -> bool:

@@ -106,4 +106,4 @@ class BookDetails(Vertical):
             left = left or (str(entry.path or "") if entry.ids else _SAMPLE)
         for name, text, style in (("#facts", facts, "$gr-text"), ("#left", left, "$gr-muted")):
             line, text = self.query_one(name, Line), clean(text)
-            line.show((text, line.room), Content.styled(fitted(text, line.room), style))
+            line.show(Content.styled(fitted(text, line.room), style))

@@ -30,21 +30,11 @@ class Line(Static):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
-        self._parts: object = None
-        self._fit: Callable[[], None] | None = None  # Redraws for another width
 
-    def on_resize(self) -> None:
-        if self._fit is not None:
-            self._fit()
-
-    def show(self, parts: object, content: Content) -> None:
-        """Draw the content, unless `parts` are unchanged."""
-        if not self.shows(parts):
-            self._parts = parts
+    def show(self, content: Content) -> None:
+        """Draw the content, unless it is unchanged."""
+        if not (isinstance(self.content, Content) and content.is_same(self.content)):
             self.update(content, layout=False)
-
-    def shows(self, parts: object) -> bool:
-        return parts == self._parts
 
     @property
     def room(self) -> int:
@@ -75,7 +65,6 @@ class HeaderLine(Clickable):
 
         `actions`: what a click on the chapter and on the progress does.
         """
-        self._fit = partial(self.show_place, title, chapter, progress, panes, actions)
         room = self.room
         title, chapter = clean(title), clean(chapter)
         # Padding makes a title of one letter easy to click.
@@ -94,7 +83,7 @@ class HeaderLine(Clickable):
         to_right = room - left.cell_length - to_middle - middle.cell_length - right.cell_length
         middle, right = _clickable(middle, "" if panes else actions[0]), _clickable(right, actions[1])
         content = Content.assemble(left, " " * to_middle, middle, " " * max(0, to_right), right)
-        self.show((title, chapter, tuple(progress), tuple(panes), room), content)
+        self.show(content)
 
 
 class StatusLine(Clickable):
@@ -102,7 +91,6 @@ class StatusLine(Clickable):
 
     def show_status(self, status: Status, note: str = "", action: str = "") -> None:
         """`note`: shown after the status, or without room in place of it; `action`: what a click on it does."""
-        self._fit = partial(self.show_status, status, note, action)
         line = self.parent
         assert isinstance(line, Widget)
         whole, noted = line.size.width, cell_len(note) + _STATUS_GAP if note else 0
@@ -134,7 +122,7 @@ class StatusLine(Clickable):
         before, between = (0, gap + spare) if wide else (spare, gap)
         self.styles.width = width
         content = Content.assemble(" " * before, left, " " * between if note else "", right)
-        self.show((status, note, action, width, room), content)
+        self.show(content)
 
 
 class Actions(Clickable):
@@ -168,11 +156,17 @@ class Actions(Clickable):
             left -= part.cell_length + 3
         content = Content("\n").join(Content("   ").join(row) for row in rows)
         self.styles.height = len(rows)  # not `auto`, which a grid measures at the width of one of its columns
-        self.show((self._actions, [len(row) for row in rows]), content)
+        self.show(content)
 
 
 class KeyLine(Clickable):
     """The keys that matter now, as many as fit; each can be clicked."""
+
+    _state: tuple[object, ...] = ()  # What is shown
+    _fit: Callable[[], None] = staticmethod(lambda: None)  # Shows them again at another width
+
+    def on_resize(self) -> None:
+        self._fit()
 
     def show_keys(
         self,
@@ -188,8 +182,9 @@ class KeyLine(Clickable):
         """
         self._fit = partial(self.show_keys, pane, keymap, leading, typing=typing)
         state = (pane, tuple(leading), tuple(keymap.items()), self.size, typing)
-        if self.shows(state):  # unchanged after most keys
+        if state == self._state:  # unchanged after most keys
             return
+        self._state = state
         wanted = [(BY_ID[identifier], word) for identifier, word in leading]
         taken = {command.id for command, _ in wanted}
         offered = (c for c in COMMANDS if c.short and pane in c.panes.split() and c.id not in taken)
@@ -209,7 +204,7 @@ class KeyLine(Clickable):
                 continue
             used += width
             rows[-1].append(_key(keys_of(command, keymap)[0], f" {word}", command.action))
-        self.show(state, Content("\n").join(Content("  ").join(row) for row in rows))
+        self.show(Content("\n").join(Content("  ").join(row) for row in rows))
 
 
 def _key(key: str, word: str, action: str) -> Content:
