@@ -108,10 +108,10 @@ class ListScreen(Panel[T | None]):
 
     BINDINGS = [  # noqa: RUF012
         *own_keys(
-            ("down", "move('line_down')"),
-            ("up", "move('line_up')"),
-            ("pagedown", "move('page_down')"),
-            ("pageup", "move('page_up')"),
+            ("down", "move('line_down', 1)"),
+            ("up", "move('line_down', -1)"),
+            ("pagedown", "move('turn', 1)"),
+            ("pageup", "move('turn', -1)"),
             ("ctrl+home", "move('top')"),
             ("ctrl+end", "move('bottom')"),
             ("enter", "choose"),
@@ -243,8 +243,8 @@ class ListScreen(Panel[T | None]):
         """The line has changed."""
         self.show_rows(None if self.typed else self.at)
 
-    def action_move(self, action: str) -> None:
-        getattr(self.list, f"action_{action}")()
+    def action_move(self, action: str, *arguments: int) -> None:
+        getattr(self.list, f"action_{action}")(*arguments)
 
     def action_filter(self) -> None:
         if self._placeholder:

@@ -148,9 +148,9 @@ class ModelScreen(ListScreen[ModelKey]):
             detail = f"Loaded: {self._loaded}\n{detail}"
         self.query_one("#model-detail", Static).update("\n".join(map(clean, detail.splitlines())))
 
-    def action_move(self, action: str) -> None:
+    def action_move(self, action: str, *arguments: int) -> None:
         self._moved = True
-        super().action_move(action)
+        super().action_move(action, *arguments)
 
     def action_next_role(self) -> None:
         self.role = Role.ASKING if self.role is Role.READING else Role.READING

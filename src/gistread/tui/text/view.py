@@ -12,7 +12,6 @@ from textual.strip import Strip
 from gistread.tui.text import selecting
 from gistread.tui.text.document import Block, BlockSource, OffsetChanged
 from gistread.tui.text.rows import RowIndex, TextPlace
-from gistread.units import ranges
 
 _BEGINNING = TextPlace(0, 0, -(1 << 30))
 _STRIPS_KEPT = 1024
@@ -87,12 +86,9 @@ class TextView(ScrollView, inherit_bindings=False):
                 selecting.select(self, self._index, first, last)
 
     def replace_from(self, at: int, new: Sequence[Block]) -> None:
-        """Replace all blocks from index `at`; only what differs is laid out."""
+        """Replace all blocks from index `at`; equal ones at the beginning and the end are not laid out again."""
         old = [self._index.block(number) for number in range(at, len(self._index))]
-        if len(old) == len(new):
-            differing = (number for number, (one, other) in enumerate(zip(old, new, strict=True)) if one != other)
-            for start, end in ranges(differing):
-                self.splice(at + start, end - start + 1, new[start : end + 1])
+        if old == new:
             return
         least = min(len(old), len(new))
         head = next((number for number in range(least) if old[number] != new[number]), least)
@@ -207,22 +203,7 @@ class TextView(ScrollView, inherit_bindings=False):
     def action_line_down(self, count: int = 1) -> None:
         self._scroll_row(self.scroll_offset.y + count)
 
-    def action_line_up(self, count: int = 1) -> None:
-        self.action_line_down(-count)
-
-    def action_page_down(self) -> None:
-        self._turn(1.0)
-
-    def action_page_up(self) -> None:
-        self._turn(-1.0)
-
-    def action_half_page_down(self) -> None:
-        self._turn(0.5)
-
-    def action_half_page_up(self) -> None:
-        self._turn(-0.5)
-
-    def _turn(self, screens: float) -> None:
+    def action_turn(self, screens: float) -> None:
         """Scroll by a screen, or by half of one; up if negative."""
         rows = self._page if abs(screens) == 1 else max(1, self.size.height // 2)
         self.action_line_down(rows if screens > 0 else -rows)

@@ -28,7 +28,7 @@ class RowList(LongText):
     def action_line_down(self, count: int = 1) -> None:
         self.move_cursor(count)
 
-    def _turn(self, screens: float) -> None:
+    def action_turn(self, screens: float) -> None:
         """Scroll by this part of a screen, and move the cursor by as many rows, less one for orientation."""
         if not len(self._index):
             return
