@@ -65,18 +65,15 @@ class CheckResults(Database):
         return lambda path: known.get(_file_of(path)) if known else None
 
     def save(self, fingerprint: str, path: Path | None, verdict: CheckResult) -> None:
-        values = (fingerprint, self._library, *_file_of(path), to_json({"format": FORMAT, **asdict(verdict)}))
-        with contextlib.suppress(StorageError), self.writing() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO checks (fingerprint, library, path, size, modified_ns, verdict)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                values,
-            )
+        values = dict(zip(("path", "size", "modified_ns"), _file_of(path), strict=True))
+        values["verdict"] = to_json({"format": FORMAT, **asdict(verdict)})
+        with contextlib.suppress(StorageError):
+            self.put_row("checks", {"fingerprint": fingerprint, "library": self._library}, values)
 
     def _rows(self) -> list[Row]:
         """Another version of llama.cpp's bindings may run a model differently, or not at all."""
-        with contextlib.suppress(StorageError), self.reading() as connection:
-            return connection.execute("SELECT * FROM checks WHERE library = ?", (self._library,)).fetchall()
+        with contextlib.suppress(StorageError):
+            return self.rows("SELECT * FROM checks WHERE library = ?", self._library)
         return []
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gistread.store.database import Database
 from gistread.store.model import BookFile
-from gistread.store.rows import decode_path, decoded, encode_path, from_json, put_file
+from gistread.store.rows import decode_path, decoded, encode_path, from_json, put_file, put_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +44,22 @@ class Catalogue(Database):
                     put_file(connection, file)
 
     def add_folder(self, folder: Path) -> None:
-        with self.writing() as connection:
-            connection.execute("INSERT OR IGNORE INTO folders (path) VALUES (?)", (encode_path(folder),))
+        self.put_row("folders", {"path": encode_path(folder)}, {})
 
     def remove(self, ids: Iterable[str]) -> None:
         """Take a book with these ids out of the list."""
         with self.writing() as connection:
-            rows = [(one, time.time()) for one in ids]
-            connection.executemany("INSERT OR REPLACE INTO removed (book, removed_at) VALUES (?, ?)", rows)
+            for one in ids:
+                put_row(connection, "removed", {"book": one}, {"removed_at": time.time()})
 
     def tag(self, ids: Iterable[str], tag: str, *, remove: bool = False) -> None:
         """Give the book with these ids a tag, or take it away."""
-        statement = (
-            "DELETE FROM tags WHERE book = ? AND tag = ?"
-            if remove
-            else "INSERT OR IGNORE INTO tags (book, tag) VALUES (?, ?)"
-        )
         with self.writing() as connection:
-            connection.executemany(statement, [(one, tag) for one in ids])
+            for one in ids:
+                if remove:
+                    connection.execute("DELETE FROM tags WHERE book = ? AND tag = ?", (one, tag))
+                else:
+                    put_row(connection, "tags", {"book": one, "tag": tag}, {})
 
     def restore(self, *ids: str) -> None:
         """Restore a book if it was taken out under one of these ids."""

@@ -10,15 +10,16 @@ import os
 import shutil
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from gistread.errors import StorageError
 from gistread.paths import Paths
 from gistread.store.files import make_folder
 from gistread.store.importing import has_old_data, import_old_data, import_unread
 from gistread.store.journal import open_locked
-from gistread.store.rows import Connection, Row
+from gistread.store.rows import Connection, Row, put_row
 
 VERSION = 1  # Of the schema; kept in SQLite's `user_version`
 _WAIT_S = 5.0  # Seconds to wait for another process's transaction, which takes milliseconds
@@ -103,6 +104,16 @@ class Database:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
+
+    def rows(self, query: str, *values: object) -> list[Any]:
+        """The rows of one query."""
+        with self.reading() as connection:
+            return connection.execute(query, values).fetchall()
+
+    def put_row(self, table: str, keys: Mapping[str, object], values: Mapping[str, object]) -> None:
+        """One row, as `put_row` of `rows.py`, in a transaction of its own."""
+        with self.writing() as connection:
+            put_row(connection, table, keys, values)
 
     def _open_to_read(self) -> Connection:
         if not self.file.exists() and not has_old_data(self._paths):

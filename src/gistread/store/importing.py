@@ -15,7 +15,6 @@ from gistread.store.journal import Record, list_files, read_records
 from gistread.store.model import BookFile, NameCorrection
 from gistread.store.rows import (
     Connection,
-    add_text,
     decode_path,
     decoded,
     mark_row,
@@ -23,6 +22,7 @@ from gistread.store.rows import (
     put_file,
     put_mark,
     put_question,
+    put_row,
     question_of,
     to_json,
 )
@@ -84,7 +84,6 @@ _malformed_skipped = contextlib.suppress(
 def _import_book(connection: Connection, sha256: str, records: list[Record]) -> None:
     known = "SELECT 1 FROM texts WHERE sha256 = ? AND (opened_at > 0 OR position > 0)"
     is_new = connection.execute(known, (sha256,)).fetchone() is None
-    add_text(connection, sha256)
     corrections: dict[float, Record] = {}
     questions: dict[tuple[float, str], Record] = {}
     for record in records:
@@ -95,18 +94,14 @@ def _import_book(connection: Connection, sha256: str, records: list[Record]) -> 
                 case "name":
                     corrections[float(record["id"])] = record
                 case "thread":
-                    values = (sha256, float(record["id"]), str(record["name"]))
-                    connection.execute("INSERT OR REPLACE INTO threads (sha256, thread, name) VALUES (?, ?, ?)", values)
+                    keys = {"sha256": sha256, "thread": float(record["id"])}
+                    put_row(connection, "threads", keys, {"name": str(record["name"])})
                 case "day":
-                    day = date.fromisoformat(record["id"]).isoformat()
-                    read = (sha256, day, float(record["words"]), float(record["seconds"]))
-                    connection.execute(
-                        "INSERT OR REPLACE INTO days (sha256, day, words, seconds) VALUES (?, ?, ?, ?)", read
-                    )
+                    keys = {"sha256": sha256, "day": date.fromisoformat(record["id"]).isoformat()}
+                    read = {"words": float(record["words"]), "seconds": float(record["seconds"])}
+                    put_row(connection, "days", keys, read)
                 case _ if is_new:
-                    columns = _columns(record)
-                    assignments = ", ".join(f"{name} = ?" for name in columns)
-                    connection.execute(f"UPDATE texts SET {assignments} WHERE sha256 = ?", (*columns.values(), sha256))
+                    put_row(connection, "texts", {"sha256": sha256}, _columns(record))
     for record in questions.values():
         with _malformed_skipped:
             if (question := question_of(record)) is not None:

@@ -43,9 +43,8 @@ class ReadingSpeed(Database):
 
     def samples(self, language: str) -> list[SpeedSample]:
         """In chronological order. Raises StorageError."""
-        with self.reading() as connection:
-            query = "SELECT words, seconds FROM reading_speed WHERE language = ? ORDER BY id"
-            return [SpeedSample(*row) for row in connection.execute(query, (_primary(language),))]
+        query = "SELECT words, seconds FROM reading_speed WHERE language = ? ORDER BY id"
+        return [SpeedSample(*row) for row in self.rows(query, _primary(language))]
 
     def words_per_minute(self, language: str) -> float:
         """The user's speed; `DEFAULT_WPM` if it cannot be read."""
@@ -86,10 +85,8 @@ class ModelPaces(Database):
 
     def pace(self, model: str, work: str) -> Pace | None:
         """As learned in other books, with the weight of one page; None before that. Raises StorageError."""
-        with self.reading() as connection:
-            query = "SELECT words, seconds FROM model_pace WHERE model = ? AND work = ?"
-            row = connection.execute(query, (model, work)).fetchone()
-            return Pace(_LEARNED_WORDS, row["seconds"] * _LEARNED_WORDS / row["words"]) if row else None
+        rows = self.rows("SELECT words, seconds FROM model_pace WHERE model = ? AND work = ?", model, work)
+        return next((Pace(_LEARNED_WORDS, seconds * _LEARNED_WORDS / words) for words, seconds in rows), None)
 
     def add(self, model: str, work: str, words: float, seconds: float) -> None:
         """Add measured work; each addition weighs what came before by `_DECAY`. Raises StorageError."""

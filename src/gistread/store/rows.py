@@ -72,9 +72,23 @@ def _decoded(kind: Any, value: Any) -> Any:
     return decode_path(value) if kind is Path else kind(value)
 
 
-def add_text(connection: Connection, sha256: str) -> None:
-    """Have a row of the book's text for others to refer to."""
-    connection.execute("INSERT OR IGNORE INTO texts (sha256) VALUES (?)", (sha256,))
+def put_row(
+    connection: Connection, table: str, keys: Mapping[str, object], values: Mapping[str, object], *, again: bool = True
+) -> int:
+    """Write a row; in one with the same keys replace the values, unless not `again`. Returns the number of changes.
+
+    A `sha256` among the keys is that of a book's text, which gets a row to refer to.
+    """
+    if "sha256" in keys:
+        connection.execute("INSERT OR IGNORE INTO texts (sha256) VALUES (?)", (keys["sha256"],))
+    columns = {**keys, **values}
+    update = ", ".join(f"{name} = excluded.{name}" for name in values) if again else ""
+    written = connection.execute(
+        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+        f" ON CONFLICT ({', '.join(keys)}) DO {f'UPDATE SET {update}' if update else 'NOTHING'}",
+        tuple(columns.values()),
+    )
+    return written.rowcount
 
 
 def place_of(row: Mapping[str, Any]) -> ReadingPlace:
@@ -89,15 +103,12 @@ def book_of(row: Row) -> OpenedBook | None:
     return decoded(OpenedBook, dict(row) | {"authors": []})
 
 
-def put_question(connection: Connection, sha256: str, one: SavedQuestion, *, answer_again: bool = True) -> None:
-    """Write a question. One asked at the same time gets this answer, unless not `answer_again`."""
+def put_question(connection: Connection, sha256: str, one: SavedQuestion, *, answer_again: bool = True) -> int:
+    """Write a question. One asked at the same time gets this answer, unless not `answer_again`. See `put_row`."""
     details = {name: value for name, value in asdict(one).items() if name not in ("question", "answer", "asked_at")}
-    answered = "UPDATE SET answer = excluded.answer, details = excluded.details" if answer_again else "NOTHING"
-    connection.execute(
-        "INSERT INTO questions (sha256, asked_at, question, thread, answer, details) VALUES (?, ?, ?, ?, ?, ?)"
-        f" ON CONFLICT (sha256, asked_at, question) DO {answered}",
-        (sha256, one.asked_at, one.question, one.thread or one.asked_at, one.answer, to_json(details)),
-    )
+    keys = {"sha256": sha256, "asked_at": one.asked_at, "question": one.question}
+    values = {"thread": one.thread or one.asked_at, "answer": one.answer, "details": to_json(details)}
+    return put_row(connection, "questions", keys, values, again=answer_again)
 
 
 def question_of(facts: Mapping[str, Any]) -> SavedQuestion | None:
@@ -111,11 +122,9 @@ def question_of(facts: Mapping[str, Any]) -> SavedQuestion | None:
 
 def put_correction(connection: Connection, sha256: str, one: NameCorrection, *, undone: bool = False) -> None:
     """Write a correction, unless it is known."""
+    keys = {"sha256": sha256, "made_at": one.made_at or time.time()}
     facts = to_json({"verb": one.verb, "forms": one.forms, "other": one.other})
-    connection.execute(
-        "INSERT OR IGNORE INTO names (sha256, made_at, correction, undone) VALUES (?, ?, ?, ?)",
-        (sha256, one.made_at or time.time(), facts, undone),
-    )
+    put_row(connection, "names", keys, {"correction": facts, "undone": undone}, again=False)
 
 
 def put_file(connection: Connection, file: BookFile) -> None:
@@ -128,23 +137,16 @@ def put_file(connection: Connection, file: BookFile) -> None:
             file = replace(file, language=file.language or known.language)
         else:
             file = replace(known, path=file.path, size=file.size, modified_ns=file.modified_ns, at=file.at)
-    details = asdict(file) | {"path": encode_path(file.path), "volumes": list(map(astuple, file.volumes))}
-    connection.execute(
-        "INSERT INTO files (digest, sha256, recorded_at, path, details) VALUES (?, ?, ?, ?, ?) ON CONFLICT (digest)"
-        " DO UPDATE SET sha256 = excluded.sha256, recorded_at = excluded.recorded_at, path = excluded.path,"
-        " details = excluded.details",
-        (file.digest, file.sha256, file.at, encode_path(file.path), to_json(details)),
-    )
+    path = encode_path(file.path)
+    details = to_json(asdict(file) | {"path": path, "volumes": list(map(astuple, file.volumes))})
+    values = {"sha256": file.sha256, "recorded_at": file.at, "path": path, "details": details}
+    put_row(connection, "files", {"digest": file.digest}, values)
 
 
 def put_mark(connection: Connection, sha256: str, identifier: str, changed_at: float, mark: Mark | None) -> None:
     """Write a mark in place of its earlier version; None: that it was removed, which no import may undo."""
-    add_text(connection, sha256)
-    connection.execute(
-        "INSERT INTO marks (sha256, mark, changed_at, details) VALUES (?, ?, ?, ?) ON CONFLICT (sha256, mark)"
-        " DO UPDATE SET changed_at = excluded.changed_at, details = excluded.details",
-        (sha256, identifier, changed_at, to_json(asdict(mark)) if mark else None),
-    )
+    values = {"changed_at": changed_at, "details": to_json(mark) if mark else None}
+    put_row(connection, "marks", {"sha256": sha256, "mark": identifier}, values)
 
 
 def mark_row(connection: Connection, sha256: str, identifier: str) -> Row | None:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from gistread.store.model import (
     SavedThread,
 )
 from gistread.store.rows import (
-    add_text,
     book_of,
     decoded,
     encode_path,
@@ -33,6 +32,7 @@ from gistread.store.rows import (
     put_correction,
     put_mark,
     put_question,
+    put_row,
     question_of,
     to_json,
 )
@@ -74,7 +74,7 @@ class UserData(Database):
         behind: Iterable[int] = (),
     ) -> None:
         """Record a `ReadingPlace`; `words` quotes the text there, to find it in another version."""
-        place = {"words": asdict(words) if words else None, "read": list(read), "behind": list(behind)}
+        place = {"words": words, "read": list(read), "behind": list(behind)}
         encoded = to_json({name: value for name, value in place.items() if value})
         row = self._text(sha256)
         if (offset, encoded) != (row["position"], row["place"]):
@@ -90,12 +90,10 @@ class UserData(Database):
 
     def bounds(self) -> dict[str, tuple[int, BoundChoice | None]]:
         """How far each text was read, and where its answers stop; None if never chosen."""
-        with self.reading() as connection:
-            rows = connection.execute("SELECT * FROM texts").fetchall()
-        return {row["sha256"]: (place_of(row).furthest, _bound_of(row)) for row in rows}
+        return {row["sha256"]: (place_of(row).furthest, _bound_of(row)) for row in self.rows("SELECT * FROM texts")}
 
     def choose_bound(self, sha256: str, choice: BoundChoice) -> None:
-        self._set(sha256, bound=to_json({"whole": choice.whole, "at": choice.at}))
+        self._set(sha256, bound=to_json(choice))
 
     def reading_along(self, sha256: str) -> ReadAlongChoice | None:
         """The last choice for this book; None if never chosen."""
@@ -107,20 +105,17 @@ class UserData(Database):
     def reading_days(self) -> dict[str, list[ReadingDay]]:
         """The days on which each book was read, in order, by the SHA-256 of its text."""
         days: dict[str, list[ReadingDay]] = {}
-        with self.reading() as connection:
-            for row in connection.execute("SELECT * FROM days ORDER BY day"):
-                days.setdefault(row["sha256"], []).append(ReadingDay(row["day"], row["words"], row["seconds"]))
+        for row in self.rows("SELECT * FROM days ORDER BY day"):
+            days.setdefault(row["sha256"], []).append(ReadingDay(row["day"], row["words"], row["seconds"]))
         return days
 
     def add_reading(self, sha256: str, words: float, seconds: float) -> None:
         """Add to today's reading."""
+        today = {"sha256": sha256, "day": date.today().isoformat()}
         with self.writing() as connection:
-            add_text(connection, sha256)
-            connection.execute(
-                "INSERT INTO days (sha256, day, words, seconds) VALUES (?, ?, ?, ?) ON CONFLICT (sha256, day)"
-                " DO UPDATE SET words = words + excluded.words, seconds = seconds + excluded.seconds",
-                (sha256, f"{date.today():%Y-%m-%d}", words, seconds),
-            )
+            put_row(connection, "days", today, {"words": 0.0, "seconds": 0.0}, again=False)
+            more = "UPDATE days SET words = words + ?, seconds = seconds + ? WHERE sha256 = ? AND day = ?"
+            connection.execute(more, (words, seconds, *today.values()))
 
     def opened_at(self, sha256: str) -> float:
         """When the book was opened last, in seconds since the epoch; 0 if never."""
@@ -130,25 +125,18 @@ class UserData(Database):
     def add_question(self, sha256: str, question: SavedQuestion) -> None:
         """Record a question, or its answer: the time and words of a question identify it."""
         with self.writing() as connection:
-            add_text(connection, sha256)
             put_question(connection, sha256, replace(question, asked_at=question.asked_at or time.time()))
 
     def add_questions(self, sha256: str, questions: Iterable[SavedQuestion]) -> int:
         """Record the questions that are not stored yet; returns their number."""
         with self.writing() as connection:
-            add_text(connection, sha256)
-            before = connection.total_changes
-            for one in questions:
-                put_question(connection, sha256, one, answer_again=False)
-            return connection.total_changes - before
+            return sum(put_question(connection, sha256, one, answer_again=False) for one in questions)
 
     def questions(self, sha256: str) -> list[SavedQuestion]:
         """In the order of asking."""
-        with self.reading() as connection:
-            query = "SELECT details, question, answer, asked_at FROM questions WHERE sha256 = ? ORDER BY id"
-            rows = connection.execute(query, (sha256,))
-            found = [question_of({**from_json(row["details"]), **dict(row)}) for row in rows]
-            return [question for question in found if question is not None]
+        query = "SELECT details, question, answer, asked_at FROM questions WHERE sha256 = ? ORDER BY id"
+        rows = self.rows(query, sha256)
+        return list(filter(None, (question_of({**from_json(row["details"]), **dict(row)}) for row in rows)))
 
     def threads(self, sha256: str) -> list[SavedThread]:
         """The questions by thread; the thread continued last comes last."""
@@ -156,19 +144,13 @@ class UserData(Database):
         for one in self.questions(sha256):
             key = one.thread or one.asked_at
             threads[key] = [*threads.pop(key, []), one]
-        with self.reading() as connection:
-            named = connection.execute("SELECT thread, name FROM threads WHERE sha256 = ?", (sha256,))
-            names = {row["thread"]: row["name"] for row in named}
+        named = self.rows("SELECT thread, name FROM threads WHERE sha256 = ?", sha256)
+        names = {row["thread"]: row["name"] for row in named}
         return [SavedThread(key, tuple(found), names.get(key) or found[0].question) for key, found in threads.items()]
 
     def rename_thread(self, sha256: str, thread: float, name: str) -> None:
         """Name a thread; an empty name restores its first question."""
-        with self.writing() as connection:
-            add_text(connection, sha256)
-            connection.execute(
-                "INSERT OR REPLACE INTO threads (sha256, thread, name) VALUES (?, ?, ?)",
-                (sha256, thread, " ".join(name.split())),
-            )
+        self.put_row("threads", {"sha256": sha256, "thread": thread}, {"name": " ".join(name.split())})
 
     def delete_thread(self, sha256: str, thread: float) -> None:
         with self.writing() as connection:
@@ -178,16 +160,13 @@ class UserData(Database):
 
     def name_corrections(self, sha256: str) -> tuple[NameCorrection, ...]:
         """The corrections in the order made, without undone ones."""
-        with self.reading() as connection:
-            rows = connection.execute("SELECT * FROM names WHERE sha256 = ? AND NOT undone ORDER BY id", (sha256,))
-            facts = [from_json(row["correction"]) | {"made_at": row["made_at"]} for row in rows]
-        found = [decoded(NameCorrection, each) for each in facts]  # 0.2 had others, which are left out
-        return tuple(one for one in found if one is not None)
+        rows = self.rows("SELECT * FROM names WHERE sha256 = ? AND NOT undone ORDER BY id", sha256)
+        facts = (from_json(row["correction"]) | {"made_at": row["made_at"]} for row in rows)
+        return tuple(filter(None, (decoded(NameCorrection, one) for one in facts)))  # Without others that 0.2 had
 
     def correct_names(self, sha256: str, *corrections: NameCorrection) -> None:
         """Record corrections; skips those recorded before, even if undone."""
         with self.writing() as connection:
-            add_text(connection, sha256)
             for one in corrections:
                 put_correction(connection, sha256, one)
 
@@ -210,25 +189,20 @@ class UserData(Database):
     def all_texts(self) -> list[OpenedBook]:
         """As `recent`, with every text of each file; none if they cannot be read, which `problem` then says."""
         try:
-            with self.reading() as connection:
-                rows = connection.execute("SELECT * FROM texts WHERE opened_at > 0 ORDER BY opened_at DESC").fetchall()
+            rows = self.rows("SELECT * FROM texts WHERE opened_at > 0 ORDER BY opened_at DESC")
         except StorageError as error:
             self.problem = str(error)
             return []
         self.problem = self.notice
-        return [book for book in map(book_of, rows) if book is not None]
+        return list(filter(None, map(book_of, rows)))
 
     def _text(self, sha256: str) -> Mapping[str, Any]:
         """The row of a book's text; that of a new one if there is none."""
-        with self.reading() as connection:
-            row = connection.execute("SELECT * FROM texts WHERE sha256 = ?", (sha256,)).fetchone()
-            return row or {"position": 0, "place": "{}", "bound": "{}", "along": "{}", "opened_at": 0.0}
+        new = {"position": 0, "place": "{}", "bound": "{}", "along": "{}", "opened_at": 0.0}
+        return next(iter(self.rows("SELECT * FROM texts WHERE sha256 = ?", sha256)), new)
 
     def _set(self, sha256: str, **columns: object) -> None:
-        with self.writing() as connection:
-            add_text(connection, sha256)
-            assignments = ", ".join(f"{name} = ?" for name in columns)
-            connection.execute(f"UPDATE texts SET {assignments} WHERE sha256 = ?", (*columns.values(), sha256))
+        self.put_row("texts", {"sha256": sha256}, columns)
 
 
 def _bound_of(row: Mapping[str, Any]) -> BoundChoice | None:
@@ -241,16 +215,13 @@ class MarkStore(Database):
 
     def marks(self, sha256: str) -> list[Mark]:
         """Marks of a book, by position."""
-        with self.reading() as connection:
-            rows = connection.execute("SELECT * FROM marks WHERE sha256 = ? AND details IS NOT NULL", (sha256,))
-            return sorted_marks([mark for mark in map(mark_of, rows) if mark is not None])
+        rows = self.rows("SELECT * FROM marks WHERE sha256 = ? AND details IS NOT NULL", sha256)
+        return sorted_marks(list(filter(None, map(mark_of, rows))))
 
     def stamp(self, sha256: str) -> Stamp:
         """A value that changes with the marks of a book."""
-        with self.reading() as connection:
-            query = "SELECT count(*), total(changed_at) FROM marks WHERE sha256 = ?"
-            count, total = connection.execute(query, (sha256,)).fetchone()
-            return count, total
+        ((count, total),) = self.rows("SELECT count(*), total(changed_at) FROM marks WHERE sha256 = ?", sha256)
+        return count, total
 
     def put(self, sha256: str, mark: Mark, base: Mark | None = None) -> Mark:
         """Store a mark, merged with changes made since `base`, and return the result."""
