@@ -4,18 +4,13 @@ The parsers raise ArgumentTypeError or UsageError.
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from gistread.errors import UsageError
 from gistread.readers.bound import parse_bound
-
-
-def add_index(parser: argparse.ArgumentParser) -> None:
-    add_book(parser)
-    add_model(parser)
-    add_reading(parser)
-    add_formats(parser, events=True)
 
 
 def add_ask(parser: argparse.ArgumentParser) -> None:
@@ -41,25 +36,21 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     add_formats(parser, events=True)
 
 
-def add_pages(parser: argparse.ArgumentParser) -> None:
-    add_book(parser)
-    _add_memory(parser)
-    add_formats(parser)
-
-
 def add_memory(parser: argparse.ArgumentParser) -> None:
-    actions = _add_actions(parser)
-    action = actions.add_parser
-    add_book(action("list", help="list the memories of a book (default)"))
-    remove = action("rm", help="delete a memory, without asking")
-    add_book(remove)
-    _add_memory(remove)
+    with _actions(parser) as action:
+        add_book(action("list", help="list the memories of a book (default)"))
+        remove = action("rm", help="delete a memory, without asking")
+        add_book(remove)
+        _add_memory(remove)
+
+
+@contextmanager
+def _actions(parser: argparse.ArgumentParser) -> "Iterator[Callable[..., argparse.ArgumentParser]]":
+    """Adds actions to a command, and at the end `add_formats` to each."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=type(parser))
+    yield actions.add_parser
     for each in actions.choices.values():
         add_formats(each)
-
-
-def _add_actions(parser: argparse.ArgumentParser) -> "argparse._SubParsersAction[argparse.ArgumentParser]":
-    return parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=type(parser))
 
 
 def _add_memory(parser: argparse.ArgumentParser) -> None:
@@ -70,26 +61,20 @@ def _add_memory(parser: argparse.ArgumentParser) -> None:
 
 
 def add_books(parser: argparse.ArgumentParser) -> None:
-    actions = _add_actions(parser)
-    action = actions.add_parser
-    for name, summary in (("tag", "put books into a collection"), ("untag", "take books out of a collection")):
-        tagging = action(name, help=summary)
-        tagging.add_argument("books", metavar="BOOK", nargs="+", type=_book_name, help="a file, title or number")
-        tagging.add_argument("tag", metavar="TAG", help="its name; TAG.series is a file that opens as one book")
-    option = action("list", help="list the library (default)").add_argument
-    option("words", metavar="WORDS", nargs="*", help="show only books with these words in title, author or file name")
-    orders = ["last-read", "title", "author", "progress"]
-    option("--sort", metavar="ORDER", choices=orders, default=orders[0], help=f"{', '.join(orders)} (last-read)")
-    option("--add", metavar="PATH", action="append", default=[], help="add a book, or every book in a folder")
-    option("--remove", metavar="BOOK", action="append", default=[], help="take a book off the list; deletes no file")
-    option("--tag", metavar="TAG", help="show only the books of this collection")
-    for each in actions.choices.values():
-        add_formats(each)
-
-
-def add_toc(parser: argparse.ArgumentParser) -> None:
-    add_book(parser)
-    add_formats(parser)
+    with _actions(parser) as action:
+        for name, summary in (("tag", "put books into a collection"), ("untag", "take books out of a collection")):
+            tagging = action(name, help=summary)
+            tagging.add_argument("books", metavar="BOOK", nargs="+", type=_book_name, help="a file, title or number")
+            tagging.add_argument("tag", metavar="TAG", help="its name; TAG.series is a file that opens as one book")
+        option = action("list", help="list the library (default)").add_argument
+        words_help = "show only books with these words in title, author or file name"
+        option("words", metavar="WORDS", nargs="*", help=words_help)
+        orders = ["last-read", "title", "author", "progress"]
+        option("--sort", metavar="ORDER", choices=orders, default=orders[0], help=f"{', '.join(orders)} (last-read)")
+        option("--add", metavar="PATH", action="append", default=[], help="add a book, or every book in a folder")
+        off = "take a book off the list; deletes no file"
+        option("--remove", metavar="BOOK", action="append", default=[], help=off)
+        option("--tag", metavar="TAG", help="show only the books of this collection")
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
@@ -105,12 +90,6 @@ def add_people(parser: argparse.ArgumentParser) -> None:
     option("name", metavar="NAME", nargs="*", help="show this person or place")
     _add_upto(parser)
     option("--all", action="store_true", help="list rare names too")
-    add_formats(parser)
-
-
-def add_recap(parser: argparse.ArgumentParser) -> None:
-    add_book(parser)
-    _add_upto(parser)
     add_formats(parser)
 
 
@@ -169,41 +148,33 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
 
 
 def add_models(parser: argparse.ArgumentParser) -> None:
-    actions = _add_actions(parser)
-    action = actions.add_parser
-    action("list", help="list the models on this machine (default)")
-    use = action("use", help="set the default model")
-    use.add_argument("model", metavar="NAME", help="a name from the list, a path, `starter`, or `none`")
-    use.add_argument(
-        "--for",
-        dest="role",
-        choices=["reading", "asking"],
-        default="reading",
-        help="what to use it for (reading); the reading model also answers unless an asking model is set",
-    )
-    action("catalogue", help="list models to download, and which one suits this machine")
-    get = action("get", help="download a model, after asking")
-    get.add_argument(
-        "model",
-        metavar="NAME",
-        nargs="?",
-        help="a catalogue name, hf:owner/repository:FILE or :Q4_K_M (default: the recommended one)",
-    )
-    get.add_argument("-y", "--yes", action="store_true", help="accept the licence and the size without asking")
-    get.add_argument("--use", action="store_true", help="make it the default model")
-    remove = action("rm", help="delete a downloaded model or an unfinished download, without asking")
-    remove.add_argument("model", metavar="NAME", help="a name from the list, or a path")
-    check = action("check", help="test whether a model is good enough for reading")
-    name = "a name from the list, a path, or `starter`"
-    check.add_argument("model", metavar="NAME", nargs="?", help=f"{name} (default: the model in use)")
-    check.add_argument("--again", action="store_true", help="test again, ignoring earlier results")
-    for each in actions.choices.values():
-        add_formats(each)
-
-
-def add_doctor(parser: argparse.ArgumentParser) -> None:
-    add_model(parser)
-    add_formats(parser)
+    with _actions(parser) as action:
+        action("list", help="list the models on this machine (default)")
+        use = action("use", help="set the default model")
+        use.add_argument("model", metavar="NAME", help="a name from the list, a path, `starter`, or `none`")
+        use.add_argument(
+            "--for",
+            dest="role",
+            choices=["reading", "asking"],
+            default="reading",
+            help="what to use it for (reading); the reading model also answers unless an asking model is set",
+        )
+        action("catalogue", help="list models to download, and which one suits this machine")
+        get = action("get", help="download a model, after asking")
+        get.add_argument(
+            "model",
+            metavar="NAME",
+            nargs="?",
+            help="a catalogue name, hf:owner/repository:FILE or :Q4_K_M (default: the recommended one)",
+        )
+        get.add_argument("-y", "--yes", action="store_true", help="accept the licence and the size without asking")
+        get.add_argument("--use", action="store_true", help="make it the default model")
+        remove = action("rm", help="delete a downloaded model or an unfinished download, without asking")
+        remove.add_argument("model", metavar="NAME", help="a name from the list, or a path")
+        check = action("check", help="test whether a model is good enough for reading")
+        name = "a name from the list, a path, or `starter`"
+        check.add_argument("model", metavar="NAME", nargs="?", help=f"{name} (default: the model in use)")
+        check.add_argument("--again", action="store_true", help="test again, ignoring earlier results")
 
 
 def add_cache(parser: argparse.ArgumentParser) -> None:
@@ -214,13 +185,11 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
             raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(PARTS)}")
         return text
 
-    actions = _add_actions(parser)
-    actions.add_parser("list", help="show what is in the cache, and its size (default)")
-    clear = actions.add_parser("clear", help="delete it, without asking")
-    which = f"{', '.join(PARTS)} (default: all but memories)"
-    clear.add_argument("parts", metavar="PART", nargs="*", type=part, default=[], help=which)
-    for each in actions.choices.values():
-        add_formats(each)
+    with _actions(parser) as action:
+        action("list", help="show what is in the cache, and its size (default)")
+        clear = action("clear", help="delete it, without asking")
+        which = f"{', '.join(PARTS)} (default: all but memories)"
+        clear.add_argument("parts", metavar="PART", nargs="*", type=part, default=[], help=which)
 
 
 def add_session_models(parser: argparse.ArgumentParser) -> None:
@@ -326,5 +295,18 @@ def _bound(text: str) -> str:
     return text
 
 
+def _all_of(*parts: Callable[[argparse.ArgumentParser], None]) -> Callable[[argparse.ArgumentParser], None]:
+    def add(parser: argparse.ArgumentParser) -> None:
+        for part in parts:
+            part(parser)
+
+    return add
+
+
 add_sample = add_last = add_mcp = add_session_models
 add_paths = add_figures = add_keys = add_formats
+add_index = _all_of(add_book, add_model, add_reading, partial(add_formats, events=True))
+add_pages = _all_of(add_book, _add_memory, add_formats)
+add_recap = _all_of(add_book, _add_upto, add_formats)
+add_toc = _all_of(add_book, add_formats)
+add_doctor = _all_of(add_model, add_formats)
