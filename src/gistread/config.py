@@ -3,11 +3,10 @@
 import difflib
 import re
 import tomllib
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from gistread.errors import StorageError, UsageError
 from gistread.store.files import make_folder, replace_file
@@ -22,11 +21,6 @@ Bidi = Literal["auto", "on", "off"]
 PROGRESS_PARTS = ("title", "chapter", "chapter-left", "book-left", "page", "percent")  # What the header line can show
 
 
-class _Range(NamedTuple):
-    low: int
-    high: int
-
-
 @dataclass(frozen=True, slots=True)
 class Config:
     """Every setting with its default. None and an empty text mean: chosen by the program."""
@@ -37,20 +31,20 @@ class Config:
     starter, else the only one installed."""
     read_along: bool = False  # Whether the model reads every opened book; else only books chosen for it
     asking_model: str = ""  # The model that answers questions, as `--asking-model` takes it. Empty: the reading model.
-    context_tokens: Annotated[int | None, _Range(256, 10_000_000)] = None  # Context length to load the model with
-    connections: Annotated[int | None, _Range(1, 1000)] = None  # Concurrent requests to a server
+    context_tokens: Annotated[int | None, range(256, 10_000_001)] = None  # Context length to load the model with
+    connections: Annotated[int | None, range(1, 1001)] = None  # Concurrent requests to a server
     # Seconds without a reply after which a request to a server is sent again.
-    server_timeout_s: Annotated[int, _Range(5, 3600)] = 300
+    server_timeout_s: Annotated[int, range(5, 3601)] = 300
     kv_cache: KvCache = "auto"  # Type of the KV cache. `auto`: f16, or q8_0 when memory is short.
     # Layers to offload to the GPU, counting the output layer. None: as many as fit.
-    gpu_layers: Annotated[int | None, _Range(0, 10_000)] = None
-    threads: Annotated[int | None, _Range(1, 1024)] = None  # Threads of the engine. None: the number of physical cores.
+    gpu_layers: Annotated[int | None, range(0, 10_001)] = None
+    threads: Annotated[int | None, range(1, 1025)] = None  # Threads of the engine. None: the number of physical cores.
     model_folders: tuple[str, ...] = ()  # More folders to look for models in
     reading: Literal["", "careful", "single-pass"] = ""  # How books are read; see `memory/model.py`
     preset: str = "auto"  # What gists keep, as `--preset` takes it. `auto`: chosen from the form of the book.
-    min_words: Annotated[int | None, _Range(1, 100_000)] = None  # Fewest words of a page (ReadAgent, Appendix H)
-    max_words: Annotated[int | None, _Range(2, 100_000)] = None  # Most words of a page
-    max_pages: Annotated[int, _Range(0, 100)] = 5  # Most look-ups for a question
+    min_words: Annotated[int | None, range(1, 100_001)] = None  # Fewest words of a page (ReadAgent, Appendix H)
+    max_words: Annotated[int | None, range(2, 100_001)] = None  # Most words of a page
+    max_pages: Annotated[int, range(0, 101)] = 5  # Most look-ups for a question
     reader: str = ""  # How questions are answered, as `--reader` takes it
     # Who decides which pages are looked up: the model `alone`, or you are `ask`ed.
     steps: Literal["alone", "ask"] = "alone"
@@ -67,10 +61,10 @@ class Config:
     # Whether the terminal tells, or its bell, that an answer or a book is done while its window has no focus
     notify: Literal["on", "bell", "off"] = "on"
     terminal_progress: bool = True  # Whether the terminal's tab shows progress, where it can
-    text_width: Annotated[int, _Range(20, 400)] = 72  # Longest line of a book, in columns
+    text_width: Annotated[int, range(20, 401)] = 72  # Longest line of a book, in columns
     highlight: Literal["yellow", "green", "blue", "red"] = "yellow"  # Colour of the next highlight
     lookup_command: str = ""  # A dictionary command such as `dict {word}`. Empty: one found on this machine.
-    side_margin: Annotated[int, _Range(0, 40)] = 2  # Fewest empty columns on each side of a book's text
+    side_margin: Annotated[int, range(0, 41)] = 2  # Fewest empty columns on each side of a book's text
     # How paragraphs are separated: an empty row, or an indented first line; by default the latter in stories
     paragraphs: Literal["auto", "gap", "indent"] = "auto"
     justify: bool = False  # Whether lines are justified
@@ -90,40 +84,29 @@ _RETIRED = frozenset(
 _UNWRITABLE = re.compile("[\n\ud800-\udfff]")  # A line break, and bytes of a path that are not UTF-8
 
 
-class _Rule(NamedTuple):
-    kind: type
-    allowed: str
-    holds: Callable[[Any], bool]
-
-
 @cache
-def _rules() -> dict[str, _Rule]:
-    return {name: _rule(hint) for name, hint in get_type_hints(Config, include_extras=True).items() if name != _KEYS}
+def _hints() -> dict[str, Any]:
+    return {name: hint for name, hint in get_type_hints(Config, include_extras=True).items() if name != _KEYS}
 
 
-def _rule(hint: Any) -> _Rule:
-    if get_origin(hint) is Annotated:
-        kind, limit = get_args(hint)
-        if isinstance(limit, _Range):
-            return _Rule(
-                int, f"a whole number from {limit.low} to {limit.high}", lambda x: limit.low <= x <= limit.high
-            )
-        return _Rule(
-            kind, f"some of these, separated by spaces: {', '.join(limit)}", lambda x: set(x.split()) <= {*limit}
-        )
-    if get_origin(hint) is Literal:
-        values = get_args(hint)
-        *first, last = (f'"{value}"' for value in values if value)
-        return _Rule(str, f"{', '.join(first)} or {last}", lambda value: value in values)
-    if hint is bool:
-        return _Rule(bool, "true or false", lambda value: True)
-    if hint is str:
-        return _Rule(str, "a text in quotes", lambda value: not _UNWRITABLE.search(value))
-    return _Rule(
-        list,
-        'a list of folders in quotes, such as ["~/models"]',
-        lambda value: all(isinstance(folder, str) and folder and "\n" not in folder for folder in value),
-    )
+def _rule(hint: Any, value: Any) -> tuple[bool, str]:
+    """Whether a setting with this hint may have this value, and which ones it may have."""
+    kind, *limits = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    match limits:
+        case [range() as numbers]:  # To Python, a bool is an int.
+            return type(value) is int and value in numbers, f"a whole number from {numbers[0]} to {numbers[-1]}"
+        case [parts]:
+            is_right = isinstance(value, str) and {*value.split()} <= {*parts}
+            return is_right, f"some of these, separated by spaces: {', '.join(parts)}"
+    if get_origin(kind) is Literal:
+        *first, last = (f'"{each}"' for each in get_args(kind) if each)
+        return value in get_args(kind), f"{', '.join(first)} or {last}"
+    if kind is bool:
+        return isinstance(value, bool), "true or false"
+    if kind is str:
+        return isinstance(value, str) and not _UNWRITABLE.search(value), "a text in quotes"
+    is_right = isinstance(value, list) and all(isinstance(one, str) and one and "\n" not in one for one in value)
+    return is_right, 'a list of folders in quotes, such as ["~/models"]'
 
 
 def load_config(path: Path) -> Config:
@@ -187,12 +170,14 @@ def save_setting(path: Path, key: str, value: Value) -> None:
 
 
 def _check(key: str, value: object, where: str) -> None:
-    rule = _rules().get(key)
-    if rule is None:
-        raise UsageError(f"{where}: unknown setting {key!r}.", _suggest(key))
-    # To Python, a bool is an int.
-    if type(value) is not rule.kind or not rule.holds(value):
-        raise UsageError(f"{where}: {key} must be {rule.allowed}, not {_toml(value)}.")
+    if key not in _hints():
+        known = [*_hints(), _KEYS]
+        near = difflib.get_close_matches(key, known, n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"Settings are: {', '.join(known)}."
+        raise UsageError(f"{where}: unknown setting {key!r}.", hint)
+    is_right, allowed = _rule(_hints()[key], value)
+    if not is_right:
+        raise UsageError(f"{where}: {key} must be {allowed}, not {_toml(value)}.")
 
 
 def _check_keys(table: object, where: str) -> None:
@@ -201,12 +186,6 @@ def _check_keys(table: object, where: str) -> None:
     for command, key in table.items():
         if not isinstance(key, str) or not key.strip():
             raise UsageError(f'{where}: keys.{command} must name a key, such as "ctrl+f", not {_toml(key)}.')
-
-
-def _suggest(key: str) -> str:
-    known = [*_rules(), _KEYS]
-    near = difflib.get_close_matches(key, known, n=1)
-    return f"Did you mean {near[0]}?" if near else f"Settings are: {', '.join(known)}."
 
 
 def _toml(value: object) -> str:
