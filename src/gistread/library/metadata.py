@@ -6,20 +6,14 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.model import Book
 from gistread.book.normalise import clean_line
 from gistread.book.open import open_file, read_book
 from gistread.book.series import read_series_file
-from gistread.book.sniff import (
-    HEAD_BYTES,
-    SERIES_SUFFIX,
-    ReadableFormat,
-    identify,
-    identify_zip,
-)
+from gistread.book.sniff import HEAD_BYTES, SERIES_SUFFIX, ReadableFormat, identify, identify_zip
 from gistread.errors import BookError
 from gistread.library.entries import SERIES_FORMAT, absolute
 from gistread.store.model import BookFile, VolumeText
@@ -28,6 +22,7 @@ _SUFFIXES = (
     *(".epub", ".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".fb2", ".fb2.zip"),
     *(".fbz", ".docx", ".pdf", SERIES_SUFFIX),
 )
+_Facts = dict[str, Any]  # Fields of a `BookFile`
 _TITLE_PAGES = 64 * 1024  # Bytes at the start of plain text, enough for title and author
 
 
@@ -38,42 +33,39 @@ def has_book_suffix(name: str) -> bool:
 def read_book_file(path: Path, cancelled: Callable[[], bool] = lambda: False) -> BookFile:
     """The file with its title and authors. Raises BookError if it is not a readable book."""
     with open_file(path) as stream:
-        head = stream.read(HEAD_BYTES)
-        if not head:
-            raise BookError(f"{path.name} is empty.")
-        kind = identify(head, path.name)
-        stream.seek(0)
-        if kind in (ReadableFormat.TEXT, ReadableFormat.MARKDOWN):
-            # The first lines have title and author.
+        facts = _read_facts(stream, path, cancelled)
+    return replace(examine_file(path), **facts)
+
+
+def _read_facts(stream: BinaryIO, path: Path, cancelled: Callable[[], bool]) -> _Facts:
+    head = stream.read(HEAD_BYTES)
+    if not head:
+        raise BookError(f"{path.name} is empty.")
+    kind = identify(head, path.name)
+    stream.seek(0)
+    match kind:
+        case ReadableFormat.TEXT | ReadableFormat.MARKDOWN:  # The first lines have title and author.
             data = stream.read(_TITLE_PAGES)
             data = (data[: data.rfind(b"\n") + 1] if len(data) == _TITLE_PAGES else data) or data
             book = read_book(io.BytesIO(data), path.name, cancelled=cancelled)
-            named = _named(book.title, book.authors, book.source_format)
-        elif kind is ReadableFormat.PDF:
-            # Needs a worker process: hours for a folder of hundreds.
-            named = _named(path.stem.replace("_", " "), (), "pdf")
-        elif kind is ReadableFormat.SERIES:
+            return _named(book.title, book.authors, book.source_format)
+        case ReadableFormat.PDF:  # Needs a worker process: hours for a folder of hundreds.
+            return _named(path.stem.replace("_", " "), (), "pdf")
+        case ReadableFormat.SERIES:
             listed = read_series_file(stream, path.name)
-            named = _named(listed.title, listed.authors, SERIES_FORMAT)
-        elif kind is None and (zipped := _zipped(path, stream)) is not None:
-            named = zipped
-        else:
-            stream.seek(0)
-            named = _whole(read_book(stream, path.name, cancelled=cancelled))
-    return _with_file(named, path)
+            return _named(listed.title, listed.authors, SERIES_FORMAT)
+        case None if (zipped := _zipped(path, stream)) is not None:
+            return zipped
+    stream.seek(0)
+    return _whole(read_book(stream, path.name, cancelled=cancelled))
 
 
 def book_file_of(path: Path, book: Book) -> BookFile:
     """The file of a book just read. Raises BookError."""
-    return _with_file(_whole(book), path)
+    return replace(examine_file(path), **_whole(book))
 
 
-def _with_file(named: BookFile, path: Path) -> BookFile:
-    file = examine_file(path)
-    return replace(named, path=file.path, digest=file.digest, size=file.size, modified_ns=file.modified_ns)
-
-
-def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
+def _zipped(path: Path, stream: BinaryIO) -> _Facts | None:
     try:
         archive = Archive(stream)
         kind = identify_zip(archive)
@@ -94,20 +86,15 @@ def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
     return None
 
 
-def _whole(book: Book) -> BookFile:
+def _whole(book: Book) -> _Facts:
     texts = zip(book.volumes, book.volume_books, strict=True)
-    return replace(
-        _named(book.title, book.authors, book.source_format),
-        language=book.language,
-        sha256=book.sha256,
-        words=book.words,
-        length=len(book.text),
-        volumes=tuple(VolumeText(text.sha256, volume.start, volume.end) for volume, text in texts),
-    )
+    volumes = tuple(VolumeText(text.sha256, volume.start, volume.end) for volume, text in texts)
+    facts = {"language": book.language, "sha256": book.sha256, "words": book.words, "length": len(book.text)}
+    return _named(book.title, book.authors, book.source_format) | facts | {"volumes": volumes}
 
 
-def _named(title: str, authors: Iterable[str], source_format: str) -> BookFile:
-    return BookFile(Path(), "", 0, 0, clean_line(title), tuple(map(clean_line, authors)), source_format)
+def _named(title: str, authors: Iterable[str], source_format: str) -> _Facts:
+    return {"title": clean_line(title), "authors": tuple(map(clean_line, authors)), "format": source_format}
 
 
 def examine_file(path: Path) -> BookFile:
