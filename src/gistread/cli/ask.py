@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from gistread.book.model import Book
 from gistread.cli import memory as memories
-from gistread.cli.answering import PrintedAnswer
+from gistread.cli.answering import print_answer
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import ask_document, reader_document, step_document
 from gistread.cli.opening import check_models, load_settings, open_named, resolve_bound
-from gistread.cli.output import Json, say, write_json
+from gistread.cli.output import say, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import new_session, read_to_end
 from gistread.config import Config
@@ -112,13 +112,17 @@ async def _ask(
             _save(book, asked)
             if upto is not None:
                 memory = memory.upto(upto)
+            trace: list[reader_events.ReaderEvent] = []
             async with aclosing(session.questions.stream(question)) as events:
-                told = _with_estimate(events, session, memory, upto)
-                reader, steps, answered = await _show(told, book, Places(len(book.text), memory), arguments, line)
+                told = _told(events, trace, session, memory, upto, arguments, line)
+                as_json = arguments.json or arguments.events
+                answered = await print_answer(told, line, lambda citation: _place(citation, book), as_json=as_json)
             info = question.model
             assert info is not None
             if arguments.json:
-                write_json(ask_document(reader or config.reader, info, memory, steps, answered))
+                started = [event.reader for event in trace if isinstance(event, reader_events.Started)]
+                steps = list(filter(None, map(step_document, trace)))
+                write_json(ask_document([config.reader, *started][-1], info, memory, steps, answered))
             made_by = memory.model_name if memory.entries else ""
             _save(book, with_answer(asked, answered, model=info.name, memory=made_by))
 
@@ -150,34 +154,26 @@ def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:
     return threads[number - 1]
 
 
-async def _with_estimate(
-    events: AsyncIterator[reader_events.ReaderEvent], session: Session, known: GistMemory, upto: int | None
+async def _told(
+    events: AsyncIterator[reader_events.ReaderEvent],
+    trace: list[reader_events.ReaderEvent],
+    session: Session,
+    known: GistMemory,
+    upto: int | None,
+    arguments: argparse.Namespace,
+    line: ProgressLine,
 ) -> AsyncIterator[reader_events.ReaderEvent]:
-    """The events; before the first, with the model loaded, say how long a long answer takes, and what is quicker."""
-    told = False
+    """The events, after printing the steps; all but the words of the answer go to `trace`.
+
+    Before the first, with the model loaded, says how long a long answer takes, and what is quicker.
+    """
+    places = Places(len(session.book.text), known)
     async for event in events:
-        if not told and is_long(session.reader, seconds := await seconds_to_answer(session, upto=upto), known):
+        if not trace and is_long(session.reader, seconds := await seconds_to_answer(session, upto=upto), known):
             quick = await find_cheaper(session, seconds, upto)
             time_needed = f"about {format_duration(seconds)}" if seconds else f"~{known.estimated_pages} sections' time"
             other = f" `--reader {quick[0]}` is quicker." if quick else ""
             say(f"{session.reader} takes {time_needed}.{other}")
-        told = True
-        yield event
-
-
-async def _show(
-    events: AsyncIterator[reader_events.ReaderEvent],
-    book: Book,
-    places: Places,
-    arguments: argparse.Namespace,
-    line: ProgressLine,
-) -> tuple[str, list[Json], reader_events.Answered]:
-    """Print the steps and the answer. Returns the reader that answered, the steps for JSON, and the answer."""
-    reader, steps, trace = "", [], []
-    answer = PrintedAnswer(line, as_json=arguments.json or arguments.events)
-    async for event in events:
-        if document := step_document(event):
-            steps.append(document)
         if arguments.events:
             write_json(reader_document(event))
         if step := step_of(event, places):
@@ -186,12 +182,9 @@ async def _show(
             trace.append(event)
             if under_way := progress_of(trace):
                 line.show("{}: {} of {}".format(*under_way))
-        if isinstance(event, reader_events.Started):
-            reader = event.reader
-            if scope := describe_scope(event):
-                line.say(scope)
-        answer.add(event)
-    return reader, steps, answer.finish(lambda citation: _place(citation, book))
+        if isinstance(event, reader_events.Started) and (scope := describe_scope(event)):
+            line.say(scope)
+        yield event
 
 
 def _place(citation: Citation, book: Book) -> str:

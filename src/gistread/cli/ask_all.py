@@ -4,7 +4,7 @@ import argparse
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 
-from gistread.cli.answering import PrintedAnswer
+from gistread.cli.answering import print_answer
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import usage_document
 from gistread.cli.opening import check_models, load_settings
@@ -35,6 +35,11 @@ def ask_all(arguments: argparse.Namespace) -> None:
     if not question.asked:
         raise GistreadError("You have begun none of your books.", f"{unread}; --unread asks them too.")
 
+    def place(citation: Citation) -> str:
+        book, (start, _) = question.source(citation)
+        chapter = book.indexed.chapter_title(start)
+        return " · ".join(filter(None, (book.entry.title, f"{start / book.indexed.length:.0%}", chapter)))
+
     async def answer() -> None:
         with ProgressLine() as line:
 
@@ -45,8 +50,10 @@ def ask_all(arguments: argparse.Namespace) -> None:
 
             chosen = arguments.model or "", arguments.asking_model or ""
             async with answering_models(config, shelf.paths, chosen, on_event) as (models, checks):
+                named: list[NamedBook] = []
                 async with aclosing(question.stream(models.load_asking, checks)) as stream:
-                    named, answered = await _show(stream, question, line, as_json=arguments.json)
+                    told = _told(stream, named, line)
+                    answered = await print_answer(told, line, place, as_json=arguments.json)
                 if arguments.json:
                     model = fields(models.answering.info, "name", "fingerprint")
                     write_json({**_document(named, answered, question), "model": model})
@@ -71,36 +78,23 @@ async def answering_models(
         await models.close()
 
 
-async def _show(
-    stream: AsyncIterator[BooksNamed | events.ReaderEvent],
-    question: LibraryQuestion,
-    line: ProgressLine,
-    *,
-    as_json: bool,
-) -> tuple[tuple[NamedBook, ...], events.Answered]:
-    """Print the books that are named, and the answer."""
-    named: tuple[NamedBook, ...] = ()
-    answer = PrintedAnswer(line, as_json=as_json)
+async def _told(
+    stream: AsyncIterator[BooksNamed | events.ReaderEvent], named: list[NamedBook], line: ProgressLine
+) -> AsyncIterator[events.ReaderEvent]:
+    """The reader's events. The books that are named are printed, and go to `named`."""
     async for event in stream:
         if not isinstance(event, BooksNamed):
-            answer.add(event)
+            yield event
             continue
         if named:
             line.say(f"The model takes it to be about {event.books[0].book.entry.title}.")
         else:
             for one in event.books:
                 line.say(f"  {one.book.entry.title}: {one.reason}: {in_quotes(' '.join(one.best.text.split()))}")
-        named = event.books
-    return named, answer.finish(lambda citation: _place(citation, question))
+        named[:] = event.books
 
 
-def _place(citation: Citation, question: LibraryQuestion) -> str:
-    book, (start, _) = question.source(citation)
-    chapter = book.indexed.chapter_title(start)
-    return " · ".join(filter(None, (book.entry.title, f"{start / book.indexed.length:.0%}", chapter)))
-
-
-def _document(named: tuple[NamedBook, ...], answered: events.Answered, question: LibraryQuestion) -> Json:
+def _document(named: list[NamedBook], answered: events.Answered, question: LibraryQuestion) -> Json:
     citations = []
     for citation in answered.citations:
         book, (start, end) = question.source(citation)
