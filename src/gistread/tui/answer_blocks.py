@@ -108,12 +108,6 @@ def too_little(book: Book, bound: int) -> str:
     return few if words < _FEW_WORDS else ""
 
 
-def _models(record: SavedQuestion) -> str:
-    """Both models, if one answers over the memory of another."""
-    model, memory = record.model, record.memory
-    return f"{model}, over the memory of {memory}" if model and memory and model != memory else ""
-
-
 @dataclass(slots=True)
 class DrawnExchange:
     blocks: list[Block] = field(default_factory=list)
@@ -164,7 +158,9 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
         drawn.add(_said(words, ("note", number), "muted", "✎", (Span(0, len(words), "link", keep),)), keep)
     elif exchange.kept:
         drawn.add(_said("kept as a note", None, "muted", "✎"))
-    about = [text[:1].lower() + text[1:].rstrip(".") for text in (record.scope, _models(record)) if text]
+    about = [f"{record.scope[:1].lower()}{record.scope[1:].rstrip('.')}"] if record.scope else []
+    if record.model and record.memory and record.model != record.memory:
+        about.append(f"{record.model}, over the memory of {record.memory}")
     if steps and not exchange.running:
         sign, said = "▾" if exchange.shows_steps else "▸", [summary_of(exchange.trace, places), *about]
         provenance = " · ".join(filter(None, said)) or "steps"
@@ -181,8 +177,8 @@ def _add_steps(drawn: DrawnExchange, exchange: Exchange, number: int, steps: Seq
         drawn.add(
             _said(step.text, line_key(number, index), "step", f"  {step.sign}", links, indent=_INDENT + 2), step.target
         )
-    if exchange.running and (under_way := progress_of(exchange.trace)):
-        drawn.add(_said(_progress(*under_way), ("progress", number), "step"))
+    if under_way := _under_way(exchange):
+        drawn.add(_said(under_way, ("progress", number), "step"))
 
 
 def _place(citation: Citation, places: Places) -> str:
@@ -208,7 +204,11 @@ def _said(
     )
 
 
-def _progress(what: str, done: int, total: int) -> str:
+def _under_way(exchange: Exchange) -> str:
+    """What a running reader has done so far; empty if it does not say."""
+    if not exchange.running or (progress := progress_of(exchange.trace)) is None:
+        return ""
+    what, done, total = progress
     return f"{progress_bar(done / max(1, total))} {what}: {done} of {total}"
 
 
@@ -242,9 +242,7 @@ def strip_lines(exchange: Exchange, places: Places, lines: int, columns: int) ->
     said = [f"? {exchange.record.question}"]
     if exchange.answer:
         return said + textwrap.wrap(exchange.answer, max(1, columns), max_lines=lines - 1, placeholder=" …")
-    steps = [str(step) for step in exchange.steps(places)]
-    if exchange.running and (under_way := progress_of(exchange.trace)):
-        steps.append(_progress(*under_way))
+    steps = [*map(str, exchange.steps(places)), *filter(None, [_under_way(exchange)])]
     said += steps[-max(1, lines - 2) :]
     if exchange.problem:
         said.append(exchange.problem)

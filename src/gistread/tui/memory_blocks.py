@@ -22,8 +22,6 @@ _SOURCES = {
 Range = tuple[int, int]
 _HERE = "▌"  # Rail of the page that the user is reading
 BEGUN = "begun"  # Kind in the key of the page under way; its start follows
-
-
 AHEAD = "ahead of you"
 
 
@@ -133,9 +131,8 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
                 blank_before=1 if len(blocks) > 1 else 0,
             )
         )
-    end_line = f"end of section {number} · {page.words:,} words"
-    if excerpt:
-        end_line = f"part of section {number}, which has {page.words:,} words"
+    whole = f"end of section {number} · {page.words:,} words"
+    end_line = f"part of section {number}, which has {page.words:,} words" if excerpt else whole
     blocks.append(Block(end_line, key=("page", number), style="muted", rail=rail, blank_before=0))
     return [replace(block, ground="opened") if block.key else block for block in blocks]
 

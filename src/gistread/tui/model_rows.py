@@ -61,16 +61,13 @@ class Chooser:
         `downloads`: (unfinished and recommended, other) models to download.
         """
         recommended, others = downloads
-        rows: dict[Availability, list[ModelRow]] = {standing: [] for standing in Availability}
-        for model in sorted(models, key=lambda model: (model.path != self.starter, model.name.casefold(), model.path)):
-            standing, row = self._row(model)
-            rows[standing].append(row)
-        current = [row for some in rows.values() for row in some if row.is_current]
+        by_name = sorted(models, key=lambda model: (model.path != self.starter, model.name.casefold(), model.path))
+        rows = sorted(map(self._row, by_name), key=lambda one: one[0])
+        current = [row for _, row in rows if row.is_current]
         if self.current and not current and "://" in self.current:
             current = [_current(ModelRow(self.current, self.current, "on a server"))]
-        ready = [row for row in rows[Availability.READY] if not row.is_current]
-        unfit = (row for row in rows[Availability.TOO_LARGE] + rows[Availability.UNUSABLE] if not row.is_current)
-        others = [*others, *unfit]
+        ready = [row for standing, row in rows if standing is Availability.READY and not row.is_current]
+        others = [*others, *(row for standing, row in rows if standing > Availability.READY and not row.is_current)]
         if not whole:
             others, ready = ready[_SHOWN_AT_FIRST:] + others, ready[:_SHOWN_AT_FIRST]
             if others:

@@ -157,18 +157,15 @@ def _faint(colors: Mapping[str, str]) -> str:
 
 
 def _blended(first: str, second: str, share: float) -> str:
-    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(_rgb(first), _rgb(second), strict=True))
-
-
-def _rgb(color: str) -> tuple[int, ...]:
-    return tuple(int(color[at : at + 2], 16) for at in (1, 3, 5))
+    parts = zip(bytes.fromhex(first[1:]), bytes.fromhex(second[1:]), strict=True)
+    return "#" + bytes(round(a + (b - a) * share) for a, b in parts).hex()
 
 
 def _luminance(color: str) -> float:
     def linear(value: float) -> float:
         return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
 
-    red, green, blue = (linear(part / 255) for part in _rgb(color))
+    red, green, blue = (linear(part / 255) for part in bytes.fromhex(color[1:]))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 

@@ -87,7 +87,7 @@ class AnswerController:
         if memory is None or not 1 <= number <= len(memory.entries):
             self._context.warn(f"Section {number} has not been read.")
             return
-        self._context.memory_pane.bring_into_view(number)
+        self._context.memory_pane.scroll_to_key(("page", number))
         self._jump(memory.entry(number).page.start)
 
     def _go_to_place(self, start: int, end: int) -> None:

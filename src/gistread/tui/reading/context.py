@@ -128,10 +128,9 @@ class MarkLayers:
         if wanted == self._layers.get(layer, ()):
             return
         self._layers[layer] = wanted
-        self._book.marks = tuple(mark for one in sorted(self._layers) for mark in self._layers[one])
-        if layer is not Layer.SECTIONS:  # whose numbers the memory shows itself
-            shown = (self._layers[one] for one in sorted(self._layers) if one is not Layer.SECTIONS)
-            self._memory.marks = tuple(mark for marks in shown for mark in marks)
+        above = tuple(mark for one in sorted(Layer)[1:] for mark in self.of(one))
+        self._book.marks = (*self.of(Layer.SECTIONS), *above)
+        self._memory.marks = above  # it shows the numbers of its sections itself
 
     def of(self, layer: Layer) -> tuple[Mark, ...]:
         return self._layers.get(layer, ())

@@ -123,8 +123,8 @@ class Controllers:
                 self.context.screen.run_worker(self.questions.ask_again(number))
             case AnswersPane.Followed():
                 self.answers.followed(event)
-            case QuestionInput.Asked():
-                self.questions.asked(event)
+            case QuestionInput.Asked(question=question):
+                self.questions.asked(question)
 
     def clicked(self, event: Clicked) -> None:
         """Pass a click to the first controller that handles it."""

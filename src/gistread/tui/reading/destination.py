@@ -90,16 +90,15 @@ def _chapters(typed: str, book: Book) -> Iterator[Destination]:
     ranks: list[tuple[int, int]] = []
     for index, chapter in enumerate(book.chapters):
         title = _plain(chapter.title)
-        if number is not None and _number(chapter.title) == number:
-            ranks.append((0, index))
-        elif title.startswith(wanted):
-            ranks.append((1, index))
-        elif number is not None and index + 1 == number:
-            ranks.append((2, index))
-        elif f" {wanted}" in title:
-            ranks.append((3, index))
-        elif len(wanted) > 2 and wanted in title:
-            ranks.append((4, index))
+        fits = (
+            number is not None and _number(chapter.title) == number,
+            title.startswith(wanted),
+            index + 1 == number,
+            f" {wanted}" in title,
+            len(wanted) > 2 and wanted in title,
+        )
+        if True in fits:
+            ranks.append((fits.index(True), index))
     for rank, index in sorted(ranks):
         chapter = book.chapters[index]
         what = f" (number {index + 1} in the contents)" if rank == 2 else ""

@@ -6,25 +6,14 @@ from contextlib import suppress
 from dataclasses import replace
 
 from gistread.errors import StorageError
+from gistread.readers import events
 from gistread.readers.cost import QUICK
-from gistread.readers.events import (
-    AnswerDelta,
-    Answered,
-    Expanded,
-    LookedUp,
-    OpenedBy,
-    Proposed,
-    ReaderEvent,
-    Refused,
-    Started,
-)
 from gistread.readers.registry import METHODS
 from gistread.readers.selection import extend_bound, question_alone
 from gistread.readers.steering import Steps
 from gistread.readers.thread import QuestionAnswer, within_bound
-from gistread.session import events
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
-from gistread.session.events import Obstacle
+from gistread.session.events import Obstacle, QuestionStarted
 from gistread.session.questions import AskOptions
 from gistread.session.session import Session
 from gistread.store.model import SavedQuestion, SavedThread
@@ -34,7 +23,6 @@ from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import OpenThread, QuestionLine
 from gistread.tui.screens.choosing import cost_panel, cost_words
-from gistread.tui.widgets.input_line import QuestionInput
 
 _WANTED = "wanted: {open-page} yes, {refuse} no, {other-page} another"
 _NO_MODEL = (Obstacle.NO_MODEL, Obstacle.NO_READING_MODEL)
@@ -45,7 +33,7 @@ class QuestionController:
         self._context = context
         self._pages = pages
         self._line = line
-        self._deltas: list[AnswerDelta] = []  # parts of the answer that have not been drawn
+        self._deltas: list[events.AnswerDelta] = []  # parts of the answer that have not been drawn
         self._reason = ""  # why the agent looks something up
         self._opens_pages = False  # whether the reader opens pages one by one
         self._waiting = ""  # a question entered before the book was open or a model chosen
@@ -58,7 +46,7 @@ class QuestionController:
         await self._line.open()
 
     def ask_suggested(self, number: int) -> None:
-        self.asked(QuestionInput.Asked(self._context.question.suggested[number - 1]))
+        self.asked(self._context.question.suggested[number - 1])
 
     @property
     def _busy(self) -> str:
@@ -67,17 +55,17 @@ class QuestionController:
     def ask_about_selected(self, number: int) -> None:
         """Ask a question offered for a passage, the `number`th from 0, about the selection."""
         self._line.take_selection()
-        self.asked(QuestionInput.Asked(self._line.choices[number][1]))
+        self.asked(self._line.choices[number][1])
 
-    def asked(self, event: QuestionInput.Asked) -> None:
+    def asked(self, question: str) -> None:
         context, session = self._context, self._context.session
-        if event.question.endswith(" "):  # to be completed: the language of a translation
-            context.question.value = event.question
+        if question.endswith(" "):  # to be completed: the language of a translation
+            context.question.value = question
             context.panes.show_question()
             context.question.action_end()
             return
         if session is None:
-            self._waiting = event.question
+            self._waiting = question
             context.warn("The book is still being opened; your question is asked then.")
             return
         passage = self._line.selection
@@ -85,16 +73,16 @@ class QuestionController:
             context.warn(self._busy)
             return
         obstacle = session.questions.obstacle(session.reader, about_selection=passage is not None)
-        self._waiting = event.question if obstacle in _NO_MODEL else ""
+        self._waiting = question if obstacle in _NO_MODEL else ""
         if self._waiting:
             context.notify("Choose a model; your question is asked then.")
             context.screen.app.call_later(context.screen.app.run_action, "choose_model")
         elif obstacle:
             context.warn_of(obstacle)
         elif passage or session.reader == QUICK:
-            self._start(session, event.question)
+            self._start(session, question)
         else:
-            context.screen.run_worker(self._start_or_offer(session, event.question), group="cost", exclusive=True)
+            context.screen.run_worker(self._start_or_offer(session, question), group="cost", exclusive=True)
 
     async def _start_or_offer(self, session: Session, question: str) -> None:
         """Start the question; if it takes long and another reader is quicker, first offer that one."""
@@ -177,9 +165,8 @@ class QuestionController:
             pinned=pinned,
             passage=passage,
         )
-        options: AskOptions = {"pinned": pinned, "here": context.place, "upto": bound}
-        options["thread"], options["reader"] = self._line.thread.exchanges, reader
-        options["steps"] = Steps(context.services.config.steps)
+        options: AskOptions = {"pinned": pinned, "here": context.place, "upto": bound, "reader": reader}
+        options |= {"thread": self._line.thread.exchanges, "steps": Steps(context.services.config.steps)}
         if passage:
             options["passage"] = passage
         if passage and not again:
@@ -222,12 +209,12 @@ class QuestionController:
         self._context.panes.show_answers()
         self._context.panes.fit_answers()
 
-    def on_started(self, event: events.QuestionStarted) -> None:
+    def on_started(self, event: QuestionStarted) -> None:
         self._context.answers_pane.set_record(replace(self._record, model=event.model, memory=event.memory))
 
-    def on_reader_event(self, event: ReaderEvent) -> None:
+    def on_reader_event(self, event: events.ReaderEvent) -> None:
         """Parts of the answer are drawn by `flush`, everything else at once."""
-        if isinstance(event, AnswerDelta):
+        if isinstance(event, events.AnswerDelta):
             self._deltas.append(event)
             return
         self.flush()
@@ -236,26 +223,26 @@ class QuestionController:
         memory = self._context.memory_pane
         memory.want(None)
         match event:
-            case Started(share_shown=share):
+            case events.Started(share_shown=share):
                 self._opens_pages = share is None
-            case Proposed(pages=(page, *_)):
+            case events.Proposed(pages=(page, *_)):
                 memory.want(page, self._context.services.with_keys(_WANTED))
-                memory.bring_into_view(page)
-            case Refused(pages=pages):
+                memory.scroll_to_key(("page", page))
+            case events.Refused(pages=pages):
                 for page in pages:
                     memory.refuse(page)
-            case LookedUp(reason=reason):
+            case events.LookedUp(reason=reason):
                 self._reason = reason
-            case Expanded(page=page, by=by):
-                if by is OpenedBy.AGENT:
+            case events.Expanded(page=page, by=by):
+                if by is events.OpenedBy.AGENT:
                     self.opened_pages.append(page)
                     if self._opens_pages:
                         self._save(replace(self._record, pinned=tuple(sorted({*self._record.pinned, page}))))
-                    memory.open_page(page, OpenedBy.AGENT, self._reason)
+                    memory.open_page(page, events.OpenedBy.AGENT, self._reason)
                 elif page not in memory.view.opened:
-                    memory.open_page(page, OpenedBy.PERSON, "pinned for the question")
-                memory.bring_into_view(page)
-            case Answered():
+                    memory.open_page(page, events.OpenedBy.PERSON, "pinned for the question")
+                memory.scroll_to_key(("page", page))
+            case events.Answered():
                 memory.cite((one.start, one.end) for one in event.citations)
                 asked = self._record
                 self._save(asked)

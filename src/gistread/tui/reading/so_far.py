@@ -4,7 +4,6 @@ import asyncio
 import time
 from bisect import bisect_left
 from collections.abc import Callable
-from functools import cached_property
 from itertools import groupby
 
 from textual.widgets import Input
@@ -42,10 +41,6 @@ class PeopleController:
         self._view: Index | None = None
         self._making = asyncio.Lock()
 
-    @cached_property
-    def _supports_names(self) -> bool:
-        return supports_names(self._context.book)
-
     def load_corrections(self) -> None:
         """Call it in a thread."""
         try:
@@ -57,7 +52,7 @@ class PeopleController:
         """Show the card of the selected name, or the list of all."""
         context = self._context
         selected = context.book_pane.selected_range
-        if not self._supports_names:
+        if not supports_names(self._context.book):
             context.warn("Names are found in English books only.")
             return
         context.screen.run_worker(self._show_at(selected), group="names", exclusive=True)
@@ -80,7 +75,7 @@ class PeopleController:
         """Whether a capitalised word was clicked that is not a link."""
         at, key = event.offset_in_block, event.block_key
         leads = event.control.id == Pane.ANSWERS and isinstance(key, tuple) and key[0] != "answer"
-        if at is None or leads or event.link is not None or not self._supports_names:
+        if at is None or leads or event.link is not None or not supports_names(self._context.book):
             return False
         start = max(event.text.rfind(space, 0, at) for space in " \n\t") + 1
         word = event.text[start : at + 1].lstrip("“”\"‘’'([—-")

@@ -177,17 +177,15 @@ class StatusLines:
         context = controllers.context
         memory, view = context.memory_pane.memory, context.memory_pane.view
         parts = []
-        if memory is not None and memory.entries:
-            total = "" if memory.complete else f" of ~{memory.estimated_pages}"
-            parts.append(f"{len(memory.entries)}{total}" if total else counted(len(memory.entries), "section"))
+        if memory is not None and (read := len(memory.entries)):
+            parts.append(counted(read, "section") if memory.complete else f"{read} of ~{memory.estimated_pages}")
         if view.ahead:
             parts.append(f"{len(view.ahead)} read ahead")
         counters = "   " + " · ".join(parts) if parts else ""
         header = Content.assemble(("Memory", "bold"), (counters, "$gr-faint"))
         self._screen.query_one("#memory-header", Line).show(header)
         origin = []
-        session = context.session
-        if session is not None and (reader := session.activity.read_by):
+        if context.session is not None and (reader := context.session.activity.read_by):
             origin.append(f"read by {reader}")
         if memory is not None and memory.focus.preset != FICTION:
             origin.append(f"as {memory.focus.preset.title}")

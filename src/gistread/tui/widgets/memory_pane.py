@@ -155,7 +155,7 @@ class MemoryPane(LongText):
         else:
             del self.view.opened[number]
             self._change()
-        self.bring_into_view(number)
+        self.scroll_to_key(("page", number))
 
     def toggle_pin(self, number: int) -> None:
         self.view.pinned ^= {number}
@@ -170,9 +170,6 @@ class MemoryPane(LongText):
         """Allow refused pages again, for a new question."""
         self.view.refused.clear()
         self._update()
-
-    def bring_into_view(self, number: int) -> None:
-        self.scroll_to_key(("page", number))
 
     def _change(self) -> None:
         self._update()
