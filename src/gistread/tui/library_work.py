@@ -1,6 +1,5 @@
 """The library screen's work in threads. Methods that write raise StorageError."""
 
-import asyncio
 import contextlib
 import subprocess
 import time
@@ -27,27 +26,6 @@ from gistread.store.user_data import UserData
 from gistread.tui.services import AppServices
 
 _FEW = 3  # number of books up to which the sample is offered too
-
-
-class BookAdder:
-    """Adds a folder or a book in a thread."""
-
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
-        self.progress = ""  # In words; empty if nothing is being added
-        self.stopped = False
-
-    async def add(self, path: Path) -> adding.AddResult:
-        """Raises GistreadError."""
-
-        def report(so_far: adding.AddResult) -> None:
-            self.progress = f"adding: {so_far.new + so_far.known} books"
-
-        self.stopped, self.progress = False, "adding …"
-        try:
-            return await asyncio.to_thread(adding.add, self._catalogue, path, lambda: self.stopped, report)
-        finally:
-            self.progress = ""
 
 
 class LibraryAsker:

@@ -15,6 +15,7 @@ from gistread.session.events import Activity, AskingState, ReadingState
 from gistread.session.session import Session
 from gistread.tui.answer_blocks import strip_lines
 from gistread.tui.commands import BOUND_KEY, THREAD_KEY, display_key, run
+from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.controllers import Controllers
 from gistread.tui.reading.pane_switcher import STRIP_ROWS, Pane
 from gistread.tui.screens.choosing import title_of
@@ -63,21 +64,21 @@ class StatusLines:
         self._services = screen.services
         self._panes = screen.panes
 
-    def show(self, controllers: Controllers | None) -> None:
+    def show(self) -> None:
         """Redraw every line that is out of date. Before the book is open there are no controllers."""
-        self.show_place(controllers)
-        self.show_status(controllers)
-        if controllers is not None:
+        self.show_place()
+        self.show_status()
+        if (controllers := self._screen.controllers) is not None:
             session = controllers.context.session
             self._panes.fit_memory(can_grow=session is None or session.has_model)
-            controllers.context.memory_pane.set_guide(self._guide(controllers.context.session))
-            self._show_memory_header(controllers)
-            self._show_strip(controllers)
+            controllers.context.memory_pane.set_guide(self._guide(session))
+            self._show_memory_header(controllers.context)
+            self._show_strip(controllers.context)
             controllers.steps.show()
 
-    def show_place(self, controllers: Controllers | None) -> None:
+    def show_place(self) -> None:
         header = self._screen.query_one("#header", HeaderLine)
-        if controllers is None:
+        if (controllers := self._screen.controllers) is None:
             header.show_place("Opening the book …", "", (), self._panes.tabs)
             return
         context = controllers.context
@@ -85,10 +86,12 @@ class StatusLines:
         chapter = "" if words.title.startswith(words.chapter) else words.chapter  # a paper's first is its title
         header.show_place(words.title, chapter, words.progress, self._panes.tabs, _HEADER_ACTIONS)
         context.memory_pane.set_bound(controllers.line.bound)
-        self.show_question(controllers)
+        self.show_question()
 
-    def show_question(self, controllers: Controllers) -> None:
+    def show_question(self) -> None:
         """Show the thread that the question being typed continues, and how much of the book it may use."""
+        if (controllers := self._screen.controllers) is None:
+            return
         asking = controllers.line
         bound = (display_key(BOUND_KEY), asking.bound_words, run("line.ask_bound"))
         thread = (display_key(THREAD_KEY), "following on", run("line.drop_or_switch"))
@@ -114,11 +117,11 @@ class StatusLines:
         side = self._screen.query_one("#question-side")
         side.set_class(context.question.has_focus or 0 < _MOST_BESIDE * side.size.width < columns, "-chips")
 
-    def show_status(self, controllers: Controllers | None) -> None:
+    def show_status(self) -> None:
         """Show what the model is doing, and the keys that matter now."""
         key = self._services.key_hint
         status, note, action = Status(("",), " "), self._services.download_note(), ""
-        if controllers is not None:
+        if (controllers := self._screen.controllers) is not None:
             context = controllers.context
             status = Status(("Opening the memory …",), " ")
             if context.session is not None:
@@ -138,11 +141,11 @@ class StatusLines:
             elif not note and (note := controllers.recap.offer):
                 action = run("recap.show")
         self._screen.query_one("#status", StatusLine).show_status(status, note, action)
-        self.show_keys(controllers)
+        self.show_keys()
 
-    def show_keys(self, controllers: Controllers | None) -> None:
+    def show_keys(self) -> None:
         """Show the keys that matter now."""
-        typing = isinstance(self._screen.focused, Input)
+        controllers, typing = self._screen.controllers, isinstance(self._screen.focused, Input)
         leading = _leading(controllers, typing=typing) if controllers is not None else []
         keys = self._screen.query_one("#keys", KeyLine)
         keys.show_keys(self._panes.current.value, self._services.keymap, leading, typing=typing)
@@ -173,8 +176,7 @@ class StatusLines:
         steps.append(("{ask} asks about the book, also before a section is read.", "ask"))
         return tuple((self._services.with_keys(text), command) for text, command in steps)
 
-    def _show_memory_header(self, controllers: Controllers) -> None:
-        context = controllers.context
+    def _show_memory_header(self, context: ReadingContext) -> None:
         memory, view = context.memory_pane.memory, context.memory_pane.view
         parts = []
         if memory is not None and (read := len(memory.entries)):
@@ -194,9 +196,8 @@ class StatusLines:
         self._screen.set_class(bool(origin), "-origin")
         self._screen.query_one("#memory-origin", Line).show(Content(clean(" · ".join(origin))))
 
-    def _show_strip(self, controllers: Controllers) -> None:
-        answers, panes = controllers.context.answers_pane, self._panes
-        session = controllers.context.session
+    def _show_strip(self, context: ReadingContext) -> None:
+        answers, panes, session = context.answers_pane, self._panes, context.session
         running = session is not None and session.activity.asking is not AskingState.IDLE
         wanted = panes.narrow and panes.current is not Pane.ANSWERS and (running or panes.unseen_answer)
         shown = answers.exchanges[-1:] if wanted else []

@@ -12,11 +12,12 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gistread.errors import GistreadError
+from gistread.library import adding
 from gistread.library.entries import LibraryEntry, Order, absolute, is_file, is_folder, sort_entries
 from gistread.library.figures import count_books, describe_added
 from gistread.session.session import Session
 from gistread.tui.commands import Scope, bindings
-from gistread.tui.library_work import BookAdder, Books, LibraryAsker
+from gistread.tui.library_work import Books, LibraryAsker
 from gistread.tui.screens.listing import ListScreen, Panel, Row
 from gistread.tui.services import AppServices, Opening
 from gistread.tui.text import Clicked, clean
@@ -72,7 +73,8 @@ class LibraryScreen(Screen[Opening | None]):
         self._entries: list[LibraryEntry] = []
         self._order = Order.LAST_READ
         self._removed: list[LibraryEntry] = []  # removed in this session, for undo
-        self._adder = BookAdder(books.catalogue)
+        self._adding = ""  # Progress of adding books; empty if none are being added
+        self._stops_adding = False
         self._asker = LibraryAsker(services, session)
         self._indexing = ""  # Progress of the index; empty if it is up to date
         self._pressed_on: Hashable = None  # The row of the cursor when the mouse was pressed
@@ -130,14 +132,14 @@ class LibraryScreen(Screen[Opening | None]):
         self._show_lines()
 
     def _show_lines(self) -> None:
-        count = self._adder.progress or self._indexing or count_books(self._entries)
+        count = self._adding or self._indexing or count_books(self._entries)
         self.query_one("#header", HeaderLine).show_place("Library", count, (f"by {self._order}",))
         note = "" if any(entry.ids for entry in self._entries) else self._services.with_keys(_HOW_TO_BEGIN)
         empty = self.query_one("#empty", Static)
         empty.update(note)
         empty.display = bool(note)
         self._show_about()
-        leading = [("library-close", "stop")] if self._adder.progress else []
+        leading = [("library-close", "stop")] if self._adding else []
         leading += [] if self._session is not None else [("quit", "quit")]
         leading += [("library-undo", "undo")] if self._removed else []
         self.query_one("#keys", KeyLine).show_keys("library", self._services.keymap, leading)
@@ -174,8 +176,8 @@ class LibraryScreen(Screen[Opening | None]):
 
     async def action_library_close(self) -> None:
         """Stop adding, or go back to the book."""
-        if self._adder.progress:
-            self._adder.stopped = True
+        if self._adding:
+            self._stops_adding = True
         elif self._session is not None:
             self.dismiss(None)
         else:
@@ -208,19 +210,25 @@ class LibraryScreen(Screen[Opening | None]):
 
     @work
     async def action_library_add(self) -> None:
-        if self._adder.progress:
+        if self._adding:
             self._warn(f"Books are being added; {self._services.key_hint('library-close')} stops that.")
         elif path := await self.app.push_screen_wait(PathScreen("Add a folder with its books, or a book")):
             await self._add(path)
 
     async def _add(self, path: Path) -> None:
+        def report(so_far: adding.AddResult) -> None:
+            self._adding = f"adding: {so_far.new + so_far.known} books"
+
         timer = self.set_interval(0.1, self._show_lines)
+        self._stops_adding, self._adding = False, "adding …"
         try:
-            added = await self._adder.add(path)
+            catalogue = self._books.catalogue
+            added = await asyncio.to_thread(adding.add, catalogue, path, lambda: self._stops_adding, report)
         except GistreadError as error:
             self._warn(str(error))
             return
         finally:
+            self._adding = ""
             timer.stop()
             with suppress(NoMatches):  # The screen was closed meanwhile.
                 self._show_lines()
@@ -232,7 +240,7 @@ class LibraryScreen(Screen[Opening | None]):
             await self.app.push_screen(ListScreen(title, "The others were added.", rows))
 
     async def on_unmount(self) -> None:
-        self._adder.stopped = True
+        self._stops_adding = True
         await self._asker.close()
 
     async def action_library_remove(self) -> None:

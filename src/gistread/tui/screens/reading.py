@@ -135,7 +135,7 @@ class ReadingScreen(Screen[None]):
 
     def redraw_lines(self) -> None:
         self.panes.fit_answers()
-        self.lines.show(self.controllers)
+        self.lines.show()
         self.call_after_refresh(self._stress_focused)  # once the panes have their new places
         if self.controllers is not None:
             self.controllers.pictures.update()
@@ -176,7 +176,7 @@ class ReadingScreen(Screen[None]):
             controllers.recap.set_last_opened(await asyncio.to_thread(services.user_data.opened_at, book.sha256))
         context.user_data.save_opened()
         await asyncio.to_thread(context.progress.load)
-        self.lines.show_place(controllers)
+        self.lines.show_place()
         context.session = session = await asyncio.to_thread(self._make_session, controllers)
         self.redraw_lines()
         await asyncio.to_thread(controllers.line.load)
@@ -240,8 +240,7 @@ class ReadingScreen(Screen[None]):
     def on_key(self, event: events.Key) -> None:
         for tour in self.query_children(Tour) if self.focused is self.book_pane else ():
             tour.key(event)
-        if self.controllers is not None:
-            self.lines.show_keys(self.controllers)
+        self.lines.show_keys()
 
     async def action_cancel(self) -> None:
         """Cancel the innermost thing: a typed question, speech, an answer, a search. Reading along goes on."""
@@ -315,8 +314,7 @@ class ReadingScreen(Screen[None]):
 
     @on(Input.Changed, "#question")
     def _question_typed(self) -> None:
-        if self.controllers is not None:
-            self.lines.show_question(self.controllers)
+        self.lines.show_question()
 
     @on(events.Click, "#memory-header, #memory-origin")
     async def _header_clicked(self) -> None:
@@ -337,14 +335,14 @@ class ReadingScreen(Screen[None]):
                 self._looked = True
                 controllers.search.look(self._look_at.words, self._look_at.place or view)
         if context.position.looking is not looked:
-            self.lines.show_status(controllers)
+            self.lines.show_status()
         if view is not None and self.panes.current is Pane.BOOK and not controllers.speech.running:
             context.progress.meter.moved(*view)
             if context.progress.is_due:
                 context.user_data.save(lambda *_: context.progress.keep())
         else:
             context.progress.meter.interrupt()
-        self.lines.show_place(controllers)
+        self.lines.show_place()
         context.user_data.save_place(controllers.navigation.saved_place)
         controllers.pages.book_moved()
         controllers.pictures.update()
