@@ -12,7 +12,7 @@ from gistread.errors import StorageError
 from gistread.library import adding, indexing
 from gistread.library.entries import LibraryEntry, list_entries
 from gistread.library.metadata import examine_file
-from gistread.library.shelf import Shelf, open_shelf
+from gistread.library.shelf import open_shelf
 from gistread.memory.store import BookProgress, furthest_memories
 from gistread.paths import Paths
 from gistread.readers.events import ReaderEvent
@@ -57,7 +57,7 @@ class LibraryAsker:
 
 class Books:
     def __init__(self, paths: Paths) -> None:
-        self._paths = paths
+        self.paths = paths
         self._indexer: subprocess.Popen[bytes] | None = None
         self._user_data = UserData(paths)
         self.catalogue = Catalogue(paths)
@@ -65,27 +65,23 @@ class Books:
 
     def entries(self) -> tuple[list[LibraryEntry], str]:
         """Every book, with the sample story if there are few, and a problem of the library or an empty string."""
-        entries, problem = list_entries(self._user_data, self.catalogue, ReadingSpeed(self._paths).words_per_minute)
+        entries, problem = list_entries(self._user_data, self.catalogue, ReadingSpeed(self.paths).words_per_minute)
         story = story_path()
         if len(entries) <= _FEW and all(entry.path != story for entry in entries):
             entries.append(LibraryEntry("The Ferry Bell", ("sample story",), story))
         return entries, problem
 
-    def shelf(self) -> Shelf:
-        """Raises StorageError."""
-        return open_shelf(self._paths)
-
     def start_indexing(self) -> str:
         """Index new books in the background. Returns the progress; empty if there are none."""
         with contextlib.suppress(StorageError, OSError):
-            self._indexer = indexing.index_new_books(self._paths)
+            self._indexer = indexing.index_new_books(self.paths)
         return self.index_progress()
 
     def index_progress(self) -> str:
         """Progress of indexing; empty if it has ended."""
         with contextlib.suppress(StorageError):
             if self._indexer is not None and self._indexer.poll() is None:
-                return self.shelf().progress
+                return open_shelf(self.paths).progress
         return ""
 
     def left_at(self, entry: LibraryEntry) -> tuple[str, str]:
@@ -101,7 +97,7 @@ class Books:
 
     def load_progress(self) -> None:
         with contextlib.suppress(StorageError):
-            self.read_by, _ = furthest_memories(self._paths.memories)
+            self.read_by, _ = furthest_memories(self.paths.memories)
 
     def locate(self, entry: LibraryEntry, path: Path) -> Path | None:
         """Remember a path that the user gave; None if it is another book. Raises BookError."""

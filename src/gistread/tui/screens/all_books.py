@@ -10,7 +10,7 @@ from textual.worker import Worker
 
 from gistread.errors import GistreadError
 from gistread.library.entries import LibraryEntry, filter_entries
-from gistread.library.shelf import LibraryHit, LibraryHits, Shelf, ShelfBook
+from gistread.library.shelf import LibraryHit, LibraryHits, Shelf, ShelfBook, open_shelf
 from gistread.readers.events import AnswerDelta, Answered, Restarted
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
 from gistread.store.model import with_messages
@@ -77,12 +77,12 @@ class AllBooksScreen(ListScreen[Opening]):
         """Read the list of books, again while some are being indexed."""
         try:
             self._entries = (await asyncio.to_thread(self._books.entries))[0]
-            self._shelf = await asyncio.to_thread(self._books.shelf)
+            self._shelf = await asyncio.to_thread(open_shelf, self._books.paths)
             if not self.rows:
                 self._begin()
             while self._shelf.pending and self.is_mounted:
                 await asyncio.sleep(_WAIT_S)
-                self._shelf = await asyncio.to_thread(self._books.shelf)
+                self._shelf = await asyncio.to_thread(open_shelf, self._books.paths)
                 if not self._state.asking:
                     self._begin()
         except GistreadError as error:
