@@ -9,8 +9,8 @@ import os
 import re
 import struct
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -139,15 +139,15 @@ class Tensor(NamedTuple):
         return math.prod(self.shape)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Contents:
-    pairs: Mapping[str, int | float | bool | str]
-    arrays: Mapping[str, tuple[int, ...]]  # Short arrays of integers or booleans
-    array_lengths: Mapping[str, int]  # The length of every array
-    strings: Mapping[str, list[bytes]]  # Of the arrays asked for
-    tensors: Mapping[str, Tensor]
-    header_bytes: int  # Without padding
-    file_bytes: int
+    pairs: dict[str, int | float | bool | str] = field(default_factory=dict)
+    arrays: dict[str, tuple[int, ...]] = field(default_factory=dict)  # Short arrays of integers or booleans
+    array_lengths: dict[str, int] = field(default_factory=dict)  # The length of every array
+    strings: dict[str, list[bytes]] = field(default_factory=dict)  # Of the arrays asked for
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    header_bytes: int = 0  # Without padding
+    file_bytes: int = 0
     fingerprint: str = ""  # See `GgufHeader`
 
     def text(self, key: str) -> str:
@@ -204,7 +204,8 @@ def read_contents(path: Path, arrays: Collection[str] = (), *, fingerprint: bool
                 reason = f"it is GGUF version {version}, which is not supported"
                 raise BrokenModelError(path, reason, "Fetch a newer conversion of this model (GGUF 3).")
             contents = _Reader(file, arrays).read()
-            return replace(contents, fingerprint=_fingerprint(file, contents)) if fingerprint else contents
+            contents.fingerprint = _fingerprint(file, contents) if fingerprint else ""
+            return contents
     except FileNotFoundError:
         raise EngineError(f"No such model file: {path}", _LIST_HINT) from None
     except _DamagedError:
@@ -293,10 +294,7 @@ class _Reader:
         self._wanted = wanted  # Keys of arrays to read
         self._left = _MOST_BYTES  # Bytes that the rest of the header may have
         self._strings_read = 0
-        self._pairs: dict[str, int | float | bool | str] = {}
-        self._arrays: dict[str, tuple[int, ...]] = {}
-        self._lengths: dict[str, int] = {}
-        self._texts: dict[str, list[bytes]] = {}
+        self._contents = Contents()
 
     def read(self) -> Contents:
         """Raises _DamagedError, OSError."""
@@ -306,11 +304,12 @@ class _Reader:
         for _ in range(pairs):
             self._pair()
         # As llama.cpp does. With an alignment of gigabytes the whole file would count as header.
-        if self._pairs.get(_ALIGNMENT, _DEFAULT_ALIGNMENT) not in [1 << power for power in range(21)]:
+        if self._contents.pairs.get(_ALIGNMENT, _DEFAULT_ALIGNMENT) not in [1 << power for power in range(21)]:
             raise _DamagedError
-        found = dict(self._tensor() for _ in range(tensors))
-        file_bytes = os.fstat(self._file.fileno()).st_size
-        return Contents(self._pairs, self._arrays, self._lengths, self._texts, found, self._file.tell(), file_bytes)
+        self._contents.tensors.update(self._tensor() for _ in range(tensors))
+        self._contents.header_bytes = self._file.tell()
+        self._contents.file_bytes = os.fstat(self._file.fileno()).st_size
+        return self._contents
 
     def _tensor(self) -> tuple[str, Tensor]:
         name = self._text(_LONGEST_KEY_BYTES)
@@ -327,20 +326,20 @@ class _Reader:
         if kind == ARRAY:
             self._array(key, self._number("I"), self._number("Q"))
         elif kind == STRING:
-            self._pairs[key] = self._text(_MOST_BYTES)
+            self._contents.pairs[key] = self._text(_MOST_BYTES)
         elif kind in SCALARS:
-            self._pairs[key] = self._number(SCALARS[kind])
+            self._contents.pairs[key] = self._number(SCALARS[kind])
         else:
             raise _DamagedError
 
     def _array(self, key: str, kind: int, length: int) -> None:
-        self._lengths[key] = length
+        self._contents.array_lengths[key] = length
         if kind == STRING:
-            self._texts[key] = self._strings(length, keep=key in self._wanted)
+            self._contents.strings[key] = self._strings(length, keep=key in self._wanted)
         elif kind not in SCALARS or length > _MOST_BYTES:
             raise _DamagedError
         elif (length <= 1024 or key in self._wanted) and SCALARS[kind] not in "fd":  # One number for each layer
-            self._arrays[key] = self._unpack(f"{length}{SCALARS[kind]}")
+            self._contents.arrays[key] = self._unpack(f"{length}{SCALARS[kind]}")
         else:
             self._take(length * struct.calcsize("<" + SCALARS[kind]))
 

@@ -3,11 +3,11 @@
 `kind` names a dataclass, `id` the request, or 0, and the other keys are its fields.
 """
 
-import types
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import orjson
 
@@ -121,6 +121,7 @@ Reply = TextDelta | Answer | TooLong | Failed
 LoadEnd = Loaded | LoadFailed
 Event = LoadAttempt | EngineState | Reply
 
+_hints = cache(get_type_hints)
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Request | Command | LoadEnd | Event)}
 
 
@@ -129,35 +130,24 @@ def encode(message: Request | Command | LoadEnd | Event, request_id: int) -> byt
     return orjson.dumps({"kind": type(message).__name__, "id": request_id, **content}) + b"\n"
 
 
-class NotAMessageError(ValueError):
-    """A line is no message; it may be cut off."""
-
-
 def decode(line: bytes) -> tuple[int, Any]:
-    """The id and the dataclass of one line. Raises NotAMessageError."""
+    """The id and the dataclass of one line. Raises ValueError for any other line, such as one cut off."""
     try:
         content = orjson.loads(line)
         return content.pop("id"), _build(_KINDS[content.pop("kind")], content)
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise NotAMessageError(f"a line of {len(line):,} bytes is no message") from None
+        raise ValueError(f"a line of {len(line):,} bytes is no message") from None
 
 
 def _build(kind: Any, value: Any) -> Any:
-    arguments = get_args(kind)
-    if value is None:
-        return None
-    if isinstance(kind, type) and is_dataclass(kind):
-        types_of = _field_types(kind)
-        return kind(**{name: _build(types_of[name], item) for name, item in value.items()})
+    inside = get_args(kind)
+    if is_dataclass(kind) and isinstance(kind, type):
+        hints = _hints(kind)
+        return kind(**{name: _build(hints[name], item) for name, item in value.items()})
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(value)
-    if get_origin(kind) in (Union, types.UnionType):  # Type | None
-        return _build(arguments[0], value)
+    if get_origin(kind) is UnionType:  # `Type | None`
+        return None if value is None else _build(inside[0], value)
     if get_origin(kind) is tuple:  # Of any length
-        return tuple(_build(arguments[0], item) for item in value)
+        return tuple(_build(inside[0], item) for item in value)
     return value
-
-
-@cache
-def _field_types(kind: type[Any]) -> dict[str, Any]:
-    return get_type_hints(kind)

@@ -60,7 +60,7 @@ class Worker:
             for line in self._incoming:
                 try:
                     request_id, message = messages.decode(line)
-                except messages.NotAMessageError as error:
+                except ValueError as error:
                     sys.stderr.write(f"From the client: {error}\n")
                     sys.stderr.flush()
                 else:

@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from gistread.engine.llama.worker.weights import Weights
 
-KV_TYPES = {"f16": llama.GGML_TYPE_F16, "q8_0": llama.GGML_TYPE_Q8_0, "q4_0": llama.GGML_TYPE_Q4_0}
-
 
 class DecodeError(Exception):
     """llama_decode failed and the context is unusable."""
@@ -56,7 +54,7 @@ class Context:
         parameters.n_seq_max = sequences
         parameters.kv_unified = unified
         parameters.swa_full = True  # otherwise a sliding window could not be cut back exactly
-        parameters.type_k = parameters.type_v = KV_TYPES[kv_type]
+        parameters.type_k = parameters.type_v = getattr(llama, f"GGML_TYPE_{kv_type.upper()}")
         parameters.flash_attn_type = llama.LLAMA_FLASH_ATTN_TYPE_AUTO
         parameters.n_threads = threads
         parameters.n_threads_batch = threads
@@ -74,7 +72,10 @@ class Context:
         self._stop_flag = ctypes.create_string_buffer(2)
         # With rotary positions, as in most models, llama.cpp can shift cached keys.
         self.can_shift = bool(llama.llama_memory_can_shift(self._memory))
-        self._install_abort()
+        # llama.cpp calls this before every graph operation, a thousand times a token. A Python callback would take the
+        # GIL each time (8% of the decode rate of a small model), so the C library's strlen reads a one-character flag.
+        self._abort = ctypes.cast(ctypes.CDLL(None).strlen, llama.ggml_abort_callback)
+        llama.llama_set_abort_callback(self.handle, self._abort, ctypes.cast(self._stop_flag, ctypes.c_void_p))
 
     def evaluate(self, tokens: Sequence[BatchToken]) -> Outcome:
         """Evaluate one batch. Raises DecodeError."""
@@ -107,13 +108,12 @@ class Context:
         llama.llama_memory_seq_rm(self._memory, sequence, -1, -1)
         return length == 0
 
-    def fork(self, source: int, target: int, length: int) -> None:
-        """Let the empty sequence `target` share the first `length` tokens of `source`."""
-        llama.llama_memory_seq_cp(self._memory, source, target, 0, length)
+    def fork(self, source: int, target: int, length: int = -1) -> None:
+        """Let the empty sequence `target` share the first `length` tokens of `source`, or all.
 
-    def copy(self, source: int, target: int) -> None:
-        """Copy all cells of a sequence to an empty one, if the cache is not unified."""
-        llama.llama_memory_seq_cp(self._memory, source, target, -1, -1)
+        If the cache is not unified, all of them are copied.
+        """
+        llama.llama_memory_seq_cp(self._memory, source, target, 0, length)
 
     def remove(self, sequence: int, start: int, length: int) -> None:
         """Remove `length` tokens of a sequence at `start`; later tokens shift to their place and keep their state."""
@@ -146,14 +146,6 @@ class Context:
     def close(self) -> None:
         llama.llama_batch_free(self._batch)
         llama.llama_free(self.handle)
-
-    def _install_abort(self) -> None:
-        # llama.cpp calls this before every graph operation, a thousand times a token. A Python callback would take the
-        # GIL each time (8% of the decode rate of a small model), so the C library's strlen reads a one-character flag.
-        library = ctypes.CDLL(None)
-        self._abort = ctypes.cast(library.strlen, llama.ggml_abort_callback)
-        flag = ctypes.cast(self._stop_flag, ctypes.c_void_p)
-        llama.llama_set_abort_callback(self.handle, self._abort, flag)
 
 
 def _bytes(state: npt.NDArray[np.uint8]) -> "ctypes._Pointer[ctypes.c_uint8]":

@@ -90,7 +90,7 @@ class Streams(SequencePool):
 
     def _copy(self, source: int, target: int) -> None:
         self._cut(target, 0)
-        self.context.copy(source, target)
+        self.context.fork(source, target)
         self._tokens[target] = list(self._tokens[source])
 
     def _cut(self, stream: int, length: int) -> None:
