@@ -29,9 +29,9 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _found(folder: Path) -> Any:
-    from gistread.engine.model_search import FoundModel
+    from gistread.engine.model_search import ModelFile
 
-    return [FoundModel(path.stem, path) for path in sorted(folder.glob("*.gguf"))]
+    return [ModelFile(path, path.stem) for path in sorted(folder.glob("*.gguf"))]
 
 
 class GoodEngine(FakeEngine):

@@ -10,7 +10,7 @@ from gistread.engine.model_files import (
     check_writes_text,
     describe,
 )
-from gistread.engine.model_search import FoundModel
+from gistread.engine.model_search import ModelFile
 from gistread.engine.model_text import facts
 from gistread.errors import EngineError
 from tests.engine.test_models import gguf
@@ -34,13 +34,13 @@ from tests.engine.test_models import gguf
 def test_what_cannot_write_text_is_known_from_the_header(
     tmp_path: Path, architecture: str, more: dict[str, Any], name: str, reason: str
 ) -> None:
-    model = describe(FoundModel(name, gguf(tmp_path / f"{name}.gguf", architecture, **more)))
+    model = describe(ModelFile(gguf(tmp_path / f"{name}.gguf", architecture, **more), name))
     assert model.usable == (not reason)
     assert reason in model.problem
 
 
 def test_a_model_without_a_template_is_a_base_model_and_can_be_used(tmp_path: Path) -> None:
-    model = describe(FoundModel("base", gguf(tmp_path / "base.gguf", tokenizer__chat_template="")))
+    model = describe(ModelFile(gguf(tmp_path / "base.gguf", tokenizer__chat_template=""), "base"))
     assert (model.usable, model.has_template) == (True, False)
     assert "base model, without a chat template" in facts(model)
 

@@ -11,8 +11,7 @@ import pytest
 
 from gistread.engine import models
 from gistread.engine.catalogue import read_catalogue
-from gistread.engine.model_files import ModelFile
-from gistread.engine.model_search import own_adapter, starter_path
+from gistread.engine.model_search import ModelFile, own_adapter, starter_path
 from gistread.engine.models import default_spec, find_models, find_source, resolve_model
 from gistread.errors import EngineError, ExitStatus
 from gistread.paths import default_paths

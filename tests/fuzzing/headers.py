@@ -16,7 +16,7 @@ import orjson
 from gistread.cli.models import _document
 from gistread.engine.llama.gguf import ARRAY, SCALARS, STRING, read_contents, read_header
 from gistread.engine.model_files import availability_of, describe, memory_fit_of
-from gistread.engine.model_search import FoundModel
+from gistread.engine.model_search import ModelFile
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.errors import GistreadError
 from tests.fuzzing.mutate import mutated
@@ -85,7 +85,7 @@ class HeaderCases(Cases):
         path = self._written(index)
         if index % 20 == 0:
             os.truncate(path, 3_000_000_000)  # what it claims may well be there, as zeros
-        model = describe(FoundModel(path.stem, path))
+        model = describe(ModelFile(path, path.stem))
         fit = memory_fit_of(model, _FREE_BYTES)
         told = [
             *facts(model),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gistread.config import Config, load_config
-from gistread.engine.model_files import ModelFile
+from gistread.engine.model_search import ModelFile
 from gistread.errors import BookError, EngineError
 from gistread.readers.registry import METHODS
 from gistread.session.events import ReadingState

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gistread.config import Config, load_config
-from gistread.engine.model_files import ModelFile
+from gistread.engine.model_search import ModelFile
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered
 from gistread.session import models as session_models

@@ -7,7 +7,7 @@ import pytest
 
 from gistread.config import Config
 from gistread.engine.llama.fit import ModelSizes
-from gistread.engine.model_files import ModelFile
+from gistread.engine.model_search import ModelFile
 from gistread.engine.protocol import Trust
 from gistread.memory.check_results import CheckResult
 from gistread.tui.app import GistreadApp

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.engine.model_files import ModelFile
+from gistread.engine.model_search import ModelFile
 from gistread.engine.protocol import Trust
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.tui.model_downloads import ModelDownloads

@@ -17,8 +17,8 @@ from gistread.engine.fetching.partial_file import discard_download
 from gistread.engine.llama.fast_copy import copy_path
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import installed_version
-from gistread.engine.model_files import ModelFile, availability_of, check_writes_text, memory_fit_of
-from gistread.engine.model_search import plain_name, starter_path
+from gistread.engine.model_files import availability_of, check_writes_text, memory_fit_of
+from gistread.engine.model_search import ModelFile, plain_name, starter_path
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import (
     STARTER,

@@ -1,40 +1,15 @@
 """Describes local models from the headers of their files, and whether they can be used."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
-from pathlib import Path
 
-from gistread.engine.llama.fit import MemoryFit, ModelSizes, batch_tokens_of, memory_fit, sizes_of
-from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, MemoryKind, read_header
-from gistread.engine.llama.machine import file_bytes
-from gistread.engine.model_search import FoundModel, own_adapter
+from gistread.engine.llama.fit import MemoryFit, batch_tokens_of, memory_fit, sizes_of
+from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, read_header
+from gistread.engine.model_search import ModelFile, own_adapter
 from gistread.errors import EngineError
 
 _ENCODERS = frozenset({"bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "t5encoder"})
 _LEAST_CONTEXT = 256  # Tokens: a page and its gist have to fit
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFile:
-    path: Path
-    name: str  # For `--model`: the file's name without suffix, or Ollama's name
-    size_bytes: int
-    quantization: str = ""
-    architecture: str = ""
-    context_length: int | None = None  # In tokens; None if unknown
-    parameters: int | None = None
-    licence: str = ""
-    problem: str = ""  # Why it cannot be used with `--model`, for the user
-    has_template: bool = True  # False for base models
-    memory: MemoryKind | None = None  # None if unknown
-    place: str = ""  # The program whose folder it was found in: `Ollama`, `LM Studio` …
-    aliases: tuple[str, ...] = ()  # Other names of the same file, also accepted by `--model`
-    sizes: ModelSizes | None = None  # Memory needs; None if unknown
-    adapter: Path | None = None  # Its default LoRA adapter
-
-    @property
-    def usable(self) -> bool:
-        return not self.problem
 
 
 class Availability(IntEnum):
@@ -56,16 +31,15 @@ def availability_of(model: ModelFile, fit: MemoryFit | None) -> Availability:
     return Availability.READY if fit is None or fit.enough else Availability.TOO_LARGE
 
 
-def describe(found: FoundModel) -> ModelFile:
-    """Describe a model from its header; a broken one gets a `problem`."""
-    plain = ModelFile(found.path, found.name, file_bytes(found.path), place=found.place, aliases=found.aliases)
+def describe(found: ModelFile) -> ModelFile:
+    """Add what the header tells; a broken model gets a `problem`."""
     try:
         header = read_header(found.path, fingerprint=False)
     except EngineError as error:
         reason = error.reason if isinstance(error, BrokenModelError) else error.message.rstrip(".")
-        return replace(plain, problem=reason, has_template=False)
+        return replace(found, problem=reason, has_template=False)
     return replace(
-        plain,
+        found,
         quantization=header.quantization,
         architecture=header.architecture,
         context_length=header.context_length or None,

@@ -6,10 +6,12 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from gistread.config import load_config
+from gistread.engine.llama.fit import ModelSizes
+from gistread.engine.llama.gguf import MemoryKind
 from gistread.errors import GistreadError
 from gistread.paths import default_paths
 
@@ -22,16 +24,34 @@ _DIGEST = re.compile(r"sha256[:-][0-9a-f]+")
 _OLLAMA_SERVICE = Path("/usr/share/ollama/.ollama/models")  # Of the service that Ollama's install script creates
 
 
-class FoundModel(NamedTuple):
-    name: str  # The file's name without suffix, or Ollama's name
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A file that was found, and what its header tells (`model_files.describe`)."""
+
     path: Path
+    name: str  # For `--model`: the file's name without suffix, or Ollama's name
+    size_bytes: int = 0
+    quantization: str = ""
+    architecture: str = ""
+    context_length: int | None = None  # In tokens; None if unknown
+    parameters: int | None = None
+    licence: str = ""
+    problem: str = ""  # Why it cannot be used with `--model`, for the user
+    has_template: bool = True  # False for base models
+    memory: MemoryKind | None = None  # None if unknown
     place: str = ""  # The program whose folder it is in: `Ollama`, `LM Studio` …; empty for the user's own
-    aliases: tuple[str, ...] = ()  # Other names of the same file
+    aliases: tuple[str, ...] = ()  # Other names of the same file, also accepted by `--model`
+    sizes: ModelSizes | None = None  # Memory needs; None if unknown
+    adapter: Path | None = None  # Its default LoRA adapter
+
+    @property
+    def usable(self) -> bool:
+        return not self.problem
 
 
-def found_models() -> list[FoundModel]:
-    """Models in the known folders. Links to the same file count once."""
-    models: dict[object, FoundModel] = {}
+def found_models() -> list[ModelFile]:
+    """Models in the known folders, their headers unread. Links to the same file count once."""
+    models: dict[object, ModelFile] = {}
     for model in _every():
         # Symbolic links (Hugging Face cache) and hard links (models shared between programs).
         try:
@@ -39,9 +59,9 @@ def found_models() -> list[FoundModel]:
         except (OSError, ValueError):  # dangling or circular links
             continue
         file = (found.st_dev, found.st_ino) if found.st_ino else model.path.resolve()
-        known = models.setdefault(file, model)
+        known = models.setdefault(file, replace(model, size_bytes=found.st_size))
         if model.name not in (known.name, *known.aliases):
-            models[file] = known._replace(aliases=(*known.aliases, model.name))
+            models[file] = replace(known, aliases=(*known.aliases, model.name))
     return list(models.values())
 
 
@@ -59,16 +79,16 @@ def own_adapter(path: Path) -> Path | None:
     return adapter if path == starter_path() and adapter.is_file() else None
 
 
-def _every() -> Iterator[FoundModel]:
+def _every() -> Iterator[ModelFile]:
     for owner, folder in model_folders():
         for path in _files_under(folder):
-            yield FoundModel(plain_name(path.name), path, owner)
+            yield ModelFile(path, plain_name(path.name), place=owner)
     for folder in ollama_folders():
         yield from _ollama_models(folder)
     starter = starter_path()
     if starter is not None:
-        yield FoundModel(plain_name(starter.name), starter)
-        yield FoundModel("starter", starter)  # becomes an alias
+        yield ModelFile(starter, plain_name(starter.name))
+        yield ModelFile(starter, "starter")  # becomes an alias
 
 
 def plain_name(name: str) -> str:
@@ -85,7 +105,7 @@ def _files_under(folder: Path) -> Iterator[Path]:
         yield from (Path(where, file) for file in sorted(files) if file.lower().endswith(SUFFIX))
 
 
-def _ollama_models(folder: Path) -> Iterator[FoundModel]:
+def _ollama_models(folder: Path) -> Iterator[ModelFile]:
     """Ollama's manifests/HOST/NAMESPACE/NAME/TAG are JSON that names the blob with the GGUF file."""
     manifests = folder / "manifests"
     for where, folders, files in os.walk(manifests):
@@ -101,7 +121,7 @@ def _ollama_models(folder: Path) -> Iterator[FoundModel]:
             except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError):
                 continue
             if isinstance(digest, str) and _DIGEST.fullmatch(digest):
-                yield FoundModel(name, folder / "blobs" / digest.replace(":", "-"), "Ollama")
+                yield ModelFile(folder / "blobs" / digest.replace(":", "-"), name, place="Ollama")
 
 
 def model_folders() -> list[tuple[str, Path]]:
@@ -110,8 +130,7 @@ def model_folders() -> list[tuple[str, Path]]:
     with contextlib.suppress(GistreadError):  # Said elsewhere
         own = load_config(default_paths().config_file).model_folders
         places += [("", folder) for folder in _absolute(*own)]
-    home = _home()
-    if home is None:
+    if (home := _home()) is None:
         return places
     cache = _from_environment("XDG_CACHE_HOME") or home / ".cache"
     places += [("", default_paths().models), ("", home / "models")]
@@ -123,16 +142,11 @@ def model_folders() -> list[tuple[str, Path]]:
 
 def ollama_folders() -> list[Path]:
     """Folders of Ollama's manifests and blobs: from the environment, in the home folder, of its service."""
-    home = _home()
-    named = _from_environment("OLLAMA_MODELS")
-    return list(filter(None, [named, home / ".ollama" / "models" if home else None, _OLLAMA_SERVICE]))
+    return [*_absolute(os.environ.get("OLLAMA_MODELS", ""), "~/.ollama/models"), _OLLAMA_SERVICE]
 
 
 def _home() -> Path | None:
-    try:
-        return Path.home()
-    except RuntimeError:  # no HOME, and no such user
-        return None
+    return next(iter(_absolute("~")), None)
 
 
 def _from_environment(variable: str) -> Path | None:

@@ -7,7 +7,7 @@ from gistread.engine.fetching.download import DownloadStep, Progress
 from gistread.engine.fetching.plan import Plan, present_bytes
 from gistread.engine.llama.fit import MemoryFit
 from gistread.engine.llama.gguf import MemoryKind
-from gistread.engine.model_files import ModelFile
+from gistread.engine.model_search import ModelFile
 from gistread.engine.protocol import Placement
 from gistread.units import format_duration, format_size
 

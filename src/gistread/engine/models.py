@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from gistread.config import Config
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes
-from gistread.engine.model_files import ModelFile, describe, memory_fit_of
+from gistread.engine.model_files import describe, memory_fit_of
 from gistread.engine.model_search import (
     SUFFIX,
-    FoundModel,
+    ModelFile,
     found_models,
     own_adapter,
     plain_name,
@@ -104,7 +104,7 @@ def _as_path(spec: str) -> Path | None:
     return None
 
 
-def _matching(models: Sequence[FoundModel], spec: str) -> list[FoundModel]:
+def _matching(models: Sequence[ModelFile], spec: str) -> list[ModelFile]:
     wanted = plain_name(spec).casefold()
     tests: list[Callable[[str], bool]] = [
         lambda name: name in (wanted, f"{wanted}:latest"),  # as in Ollama
@@ -195,7 +195,7 @@ def fits_in_memory(spec: str) -> bool:
         path = find_source(spec).path
     except EngineError:
         return True
-    fit = memory_fit_of(describe(FoundModel("", path)), available_bytes()) if path else None
+    fit = memory_fit_of(describe(ModelFile(path, "")), available_bytes()) if path else None
     return fit is None or fit.needed_bytes < fit.free_bytes
 
 

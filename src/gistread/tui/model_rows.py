@@ -6,7 +6,8 @@ from enum import Enum, StrEnum, auto
 from pathlib import Path
 from typing import NamedTuple
 
-from gistread.engine.model_files import Availability, ModelFile, availability_of, memory_fit_of
+from gistread.engine.model_files import Availability, availability_of, memory_fit_of
+from gistread.engine.model_search import ModelFile
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import STARTER
 from gistread.memory.check_results import CheckResult

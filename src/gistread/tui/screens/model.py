@@ -12,8 +12,8 @@ from gistread.config import Config
 from gistread.engine.catalogue import free_for_models
 from gistread.engine.fetching.hub import is_on_the_hub
 from gistread.engine.llama.machine import available_bytes
-from gistread.engine.model_files import ModelFile, check_writes_text
-from gistread.engine.model_search import SUFFIX, starter_path
+from gistread.engine.model_files import check_writes_text
+from gistread.engine.model_search import SUFFIX, ModelFile, starter_path
 from gistread.engine.models import each_model, find_source, header_of
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult, CheckResults
