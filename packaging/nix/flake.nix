@@ -32,6 +32,7 @@
             charset-normalizer
             pypdfium2
             numpy
+            rank-bm25
             snowballstemmer
             regex
             pyphen

@@ -1,4 +1,4 @@
-"""Ranks texts by relevance to a query: BM25 over stems, and the nearness of the query's words.
+"""Ranks texts by relevance to a query: BM25 over stems (rank-bm25), and the nearness of the query's words.
 
 Two scores rank the passages of a book. Nearness measures how close each word of the question is to the passage: the
 subject of an answer is often named a little before it. BM25 includes neighbouring passages: a topic continues for
@@ -16,7 +16,6 @@ from typing import Any
 from gistread.search.tokens import Terms
 from gistread.words import count_words
 
-_K1, _B = 1.5, 0.75  # Parameters of BM25: how soon repetitions saturate, and how much a long document counts less
 NEAR_WORDS = 300  # Standard deviation, in words, of the weight of neighbouring passages
 CONTEXT_WEIGHT = 0.5  # Weight of the words of earlier questions and answers (`tests/benchmarks/follow_ups.py`)
 CHOICE_WEIGHT = 0.25  # Weight of words of answer choices: one is right, the others mislead
@@ -40,8 +39,10 @@ class Ranker:
         self.terms = Terms(language)
         self._numbers: dict[str, int] = {}  # By stem
         text, starts = array("i"), array("i", [0])
-        for document in documents:
-            text.extend(self._numbers.setdefault(stem, len(self._numbers)) for stem in self.stems(document))
+        stems = [self.stems(document) for document in documents]
+        self._bm25 = _bm25(stems)
+        for document in stems:
+            text.extend(self._numbers.setdefault(stem, len(self._numbers)) for stem in document)
             starts.append(len(text))
         numbers = np.array(text, np.int32)
         self._starts = np.array(starts, np.int64)
@@ -52,14 +53,13 @@ class Ranker:
         """BM25 of each document; 0.0 if it has no word of the query."""
         import numpy as np
 
-        lengths = np.diff(self._starts)
-        total = np.zeros(len(lengths))
+        total, bm25 = np.zeros(len(self._starts) - 1), self._bm25
         places = self._places(words := self.stems(query))
         for word in filter(places.__contains__, words):
             counts = np.bincount(self._documents_of(places[word]), minlength=len(total))
-            rarity = math.log((len(total) + 1) / np.count_nonzero(counts))
-            damping = _K1 * (1 - _B + _B * lengths / lengths.mean())
-            total += rarity * counts * (_K1 + 1) / (damping + counts)
+            damping = bm25.k1 * (1 - bm25.b + bm25.b * np.array(bm25.doc_len) / bm25.avgdl)
+            # Without BM25+'s floor, which documents that lack the word would get too.
+            total += bm25.idf[word] * counts * (bm25.k1 + 1) / (damping + counts)
         return list(map(float, np.round(total, 9)))
 
     def nearness(self, query: str) -> list[float]:
@@ -117,6 +117,20 @@ class Ranker:
         import numpy as np
 
         return np.searchsorted(self._starts[1:], places, side="right")
+
+
+def _bm25(documents: list[list[str]]) -> Any:
+    """The statistics of the documents; None without words, where the package would divide by zero.
+
+    Its count of each word in each document is dropped: the positions have the same in a tenth of the memory.
+    """
+    if not any(documents):
+        return None
+    from rank_bm25 import BM25Plus  # imported here: it brings numpy, and only a ranked search needs it
+
+    index = BM25Plus(documents)
+    index.doc_freqs.clear()
+    return index
 
 
 def _around(at: Any, places: Any) -> tuple[Any, Any]:
