@@ -13,7 +13,7 @@ from gistread.readers.selection import DEFINE
 from gistread.store.user_data import MarkStore
 from gistread.tui.commands import run
 from gistread.tui.marking.caret import Unit, whole_words
-from gistread.tui.marking.describe import COLOR_SIGNS, is_passage, mark_at, name_of, text_marks, title_of
+from gistread.tui.marking.describe import COLOR_SIGNS, is_passage, mark_around, name_of, text_marks, title_of
 from gistread.tui.marking.screens import ExportScreen, LookupScreen, MarkScreen, MarksScreen, NoteScreen
 from gistread.tui.marking.sync import POLL_S, MarkSync
 from gistread.tui.reading.context import Layer, ReadingContext
@@ -139,7 +139,7 @@ class MarkController:
         """Edit the note on the selection or on the mark clicked last; without either, start selecting."""
         selected, clicked, view = self._pane.selected_range, self._pane.clicked, self._pane.visible_range
         if selected is None and clicked is not None and view is not None and view[0] <= clicked < view[1]:
-            mark = mark_at(self.marks, clicked)
+            mark = mark_around(self.marks, clicked, clicked + 1)
             if mark is not None:
                 self._edit_note(mark, is_new=False)
                 return
@@ -147,20 +147,13 @@ class MarkController:
             self._selection("writes a note on it")
             return
         selected = whole_words(self._book, selected)
-        known = self._mark_around(selected)
+        known = mark_around(self.marks, *selected)
         mark = known or new_mark(MarkKind.NOTE, quote_at(self._book.text, *selected))
         self._edit_note(mark, is_new=known is None)
 
-    def _mark_around(self, selected: tuple[int, int]) -> Mark | None:
-        """The highlight or note on exactly these words, or else one that contains them."""
-        passages = [mark for mark in self.marks if is_passage(mark) and not mark.lost]
-        same = (mark for mark in passages if (mark.start, mark.end) == selected)
-        around = (mark for mark in passages if mark.start <= selected[0] and selected[1] <= mark.end)
-        return next(same, None) or next(around, None)
-
     def add_note(self, place: tuple[int, int], note: str) -> None:
         """Add a note on these words, below an existing one."""
-        known = self._mark_around(place)
+        known = mark_around(self.marks, *place)
         mark = known or new_mark(MarkKind.NOTE, quote_at(self._book.text, *place))
         self._sync.put(with_changes(mark, note="\n\n".join(filter(None, (mark.note, note)))), known)
         self._context.notify(f"Note on {short(mark.place.exact, 48)}")
@@ -183,7 +176,8 @@ class MarkController:
     def clicked(self, event: Clicked) -> bool:
         """Show a clicked highlight with its note and actions. Returns False if none was clicked."""
         self._pane.clicked = event.book_offset
-        mark = mark_at(self.marks, event.book_offset) if event.book_offset is not None else None
+        at = event.book_offset
+        mark = None if at is None else mark_around(self.marks, at, at + 1)
         if mark is None:
             return False
         self._context.push(MarkScreen(mark, self._book), lambda done: self._do_with(mark, done))

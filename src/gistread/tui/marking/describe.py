@@ -64,7 +64,7 @@ def where(mark: Mark, book: Book) -> str:
     return f"{share} · {chapter}" if chapter else share
 
 
-def mark_at(marks: Iterable[Mark], offset: int) -> Mark | None:
-    """The highlight or note at an offset of the book; the shortest of several."""
-    here = [mark for mark in marks if is_passage(mark) and not mark.lost and mark.start <= offset < mark.end]
-    return min(here, key=lambda mark: mark.end - mark.start, default=None)
+def mark_around(marks: Iterable[Mark], start: int, end: int) -> Mark | None:
+    """The highlight or note that contains this range of the book; the shortest of several."""
+    around = [mark for mark in marks if is_passage(mark) and not mark.lost and mark.start <= start and end <= mark.end]
+    return min(around, key=lambda mark: mark.end - mark.start, default=None)

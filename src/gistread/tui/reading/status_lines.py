@@ -4,7 +4,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Input, Static
 
@@ -21,7 +20,8 @@ from gistread.tui.reading.pane_switcher import STRIP_ROWS, Pane
 from gistread.tui.screens.choosing import title_of
 from gistread.tui.status import Status, status_of
 from gistread.tui.text import clean
-from gistread.tui.widgets.lines import Actions, HeaderLine, KeyLine, Line, StatusLine, fitted
+from gistread.tui.text.cells import cell_len, crop
+from gistread.tui.widgets.lines import Actions, HeaderLine, KeyLine, Line, StatusLine
 from gistread.units import counted
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class StatusLines:
         if (controllers := self._screen.controllers) is not None:
             session = controllers.context.session
             self._panes.fit_memory(can_grow=session is None or session.has_model)
-            controllers.context.memory_pane.set_guide(self._guide(session))
+            controllers.context.memory_pane.change_view(guide=self._guide(session))
             self._show_memory_header(controllers.context)
             self._show_strip(controllers.context)
             controllers.steps.show()
@@ -85,7 +85,7 @@ class StatusLines:
         words = context.progress.place(context.place, context.book_pane.share_read(context.book))
         chapter = "" if words.title.startswith(words.chapter) else words.chapter  # a paper's first is its title
         header.show_place(words.title, chapter, words.progress, self._panes.tabs, _HEADER_ACTIONS)
-        context.memory_pane.set_bound(controllers.line.bound)
+        context.memory_pane.change_view(bound=controllers.line.bound)
         self.show_question()
 
     def show_question(self) -> None:
@@ -204,7 +204,7 @@ class StatusLines:
         room = max(0, self._screen.size.width - 2)
         lines = [line for one in shown for line in strip_lines(one, answers.places, STRIP_ROWS, room)]
         self._screen.set_class(bool(lines), "-strip")
-        text = "\n".join(fitted(clean(line), room) for line in lines)
+        text = "\n".join(crop(clean(line), room) for line in lines)
         self._screen.query_one("#strip", Static).update(text, layout=False)  # its size is fixed
 
 

@@ -1,7 +1,7 @@
 """The library: filter, open, add, remove and relocate books."""
 
 import asyncio
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -78,7 +78,6 @@ class LibraryScreen(Screen[Opening | None]):
         self._stops_adding = False
         self._asker = LibraryAsker(services, session)
         self._indexing = ""  # Progress of the index; empty if it is up to date
-        self._pressed_on: Hashable = None  # The row of the cursor when the mouse was pressed
 
     def compose(self) -> ComposeResult:
         yield HeaderLine(id="header")
@@ -155,13 +154,10 @@ class LibraryScreen(Screen[Opening | None]):
     def _warn(self, text: str) -> None:
         self.notify(text, severity="warning", timeout=8)
 
-    def on_mouse_down(self) -> None:
-        self._pressed_on = self._list.cursor_key
-
     @on(Clicked, "#books")
     def _clicked(self, event: Clicked) -> None:
         """The first click selects a book, the second opens it."""
-        if event.block_key is not None and event.block_key == self._pressed_on:
+        if event.again:
             self.action_library_open()
 
     def action_library_open(self) -> None:

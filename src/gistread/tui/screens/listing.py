@@ -1,6 +1,6 @@
 """The panels over a screen: one frame, and one list with a filter, a cursor and the keys for its rows."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
@@ -146,7 +146,6 @@ class ListScreen(Panel[T | None]):
         self._placeholder = placeholder
         self._first_typed = typed
         self._most_rows = _LEAST_ROWS  # that a tall panel has shown
-        self._pressed_on: Hashable = None  # The row of the cursor when the mouse was pressed
 
     def compose_panel(self) -> ComposeResult:
         yield Static(self.note, classes="panel-note", id="note", markup=False)
@@ -271,13 +270,10 @@ class ListScreen(Panel[T | None]):
         else:
             self.dismiss(None)
 
-    def on_mouse_down(self) -> None:
-        self._pressed_on = self.list.cursor_key
-
     @on(Clicked, "#rows")
     def _clicked(self, event: Clicked) -> None:
         """Choose the row; in a list with keys of its own, a first click only moves the cursor."""
-        if event.block_key is not None and not (self.LETTERS and event.block_key != self._pressed_on):
+        if event.block_key is not None and (event.again or not self.LETTERS):
             self.action_choose()
 
 

@@ -20,6 +20,7 @@ _CLOSING = frozenset(_OPENING.values())
 _MOST_OPEN = 63
 _NEUTRAL = frozenset(("B", "S", "WS", "ON"))
 _AS_RIGHT = frozenset(("R", "EN", "AN"))
+_LEVELS = ({"L": 0, "R": 1, "EN": 2, "AN": 2}, {"L": 2, "R": 1, "EN": 2, "AN": 2})  # I1 and I2, by base level
 
 
 def runs_right_to_left(text: str) -> bool:
@@ -28,13 +29,8 @@ def runs_right_to_left(text: str) -> bool:
 
 def base_level(text: str) -> int:
     """1 for a paragraph whose first letter runs from right to left, else 0 (P2, P3)."""
-    for character in text:
-        kind = unicodedata.bidirectional(character)
-        if kind == "L":
-            return 0
-        if kind in ("R", "AL"):
-            return 1
-    return 0
+    strong = (kind for kind in map(unicodedata.bidirectional, text) if kind in ("L", "R", "AL"))
+    return int(next(strong, "L") != "L")
 
 
 def mirrored(text: str) -> str:
@@ -74,16 +70,10 @@ def _line_levels(line: str, base: int) -> bytes:
         before = _direction(kinds[start - 1]) if start else outer
         after = _direction(kinds[end]) if end < len(kinds) else outer
         kinds[start:end] = [before if before == after else outer] * (end - start)
-    levels = bytearray(_level(kind, base) for kind in kinds)
+    levels = bytearray(_LEVELS[base][kind] for kind in kinds)
     end = len(line.rstrip())
     levels[end:] = bytes((base,)) * (len(line) - end)  # L1: white space at the end of a line has the base level
     return bytes(levels)
-
-
-def _level(kind: str, base: int) -> int:
-    if base:
-        return base if kind == "R" else base + 1
-    return base + {"R": 1, "AN": 2, "EN": 2}.get(kind, 0)
 
 
 def _weak(kinds: list[str], outer: str) -> list[str]:
@@ -165,13 +155,11 @@ def reorders(bidi: Bidi, environ: Mapping[str, str]) -> bool:
 @contextmanager
 def terminal_order_off(bidi: Bidi, environ: Mapping[str, str]) -> Iterator[None]:
     """Tell VTE terminals not to order text while the program runs."""
-    if not reorders(bidi, environ) or "VTE_VERSION" not in environ:
-        yield
-        return
-    sys.__stdout__.write(_EXPLICIT_ORDER)  # type: ignore[union-attr]  # there is a terminal
-    sys.__stdout__.flush()  # type: ignore[union-attr]
+    told = reorders(bidi, environ) and "VTE_VERSION" in environ
+    if told:
+        print(_EXPLICIT_ORDER, end="", file=sys.__stdout__, flush=True)
     try:
         yield
     finally:
-        sys.__stdout__.write(_IMPLICIT_ORDER)  # type: ignore[union-attr]
-        sys.__stdout__.flush()  # type: ignore[union-attr]
+        if told:
+            print(_IMPLICIT_ORDER, end="", file=sys.__stdout__, flush=True)

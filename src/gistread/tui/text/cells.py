@@ -100,14 +100,10 @@ def _is_flag_letter(character: str) -> bool:
 
 def crop(text: str, width: int) -> str:
     """Cut to `width` cells, with an ellipsis."""
-    if width <= 0:
-        return ""
     if cell_len(text) <= width:
         return text
-    if width == 1:
-        return "…"
-    kept = text[: fit(text, 0, len(text), width - 1)]
-    return f"{kept}…" if cell_len(kept) < width else "…"
+    kept = text[: fit(text, 0, len(text), max(1, width - 1))].rstrip()
+    return f"{kept}…" if cell_len(kept) < width else "…" if width > 0 else ""
 
 
 def index_at(text: str, cell: int) -> int:

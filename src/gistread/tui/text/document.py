@@ -111,3 +111,4 @@ class Clicked(LongTextMessage, namespace="long_text"):
     book_offset: int | None  # the same in the book; None outside the book's text
     link: Hashable | None  # `Span.link` of the topmost span there that has one
     text: str  # text of the block
+    again: bool  # Whether the cursor was on the block already

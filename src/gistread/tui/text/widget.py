@@ -267,7 +267,8 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if offset is not None:
             spans = (span for span in reversed(block.spans) if span.start <= offset < span.end)
             link = next((span.link for span in spans if span.link is not None), None)
+        again = block.key is not None and block.key == self.cursor_key
         if self.cursor and block.key is not None:
             self.set_cursor(block.key, scroll=False)
         book_offset = None if offset is None or block.start is None else block.start + offset
-        self.post_message(Clicked(self, block.key, offset, book_offset, link, block.text))
+        self.post_message(Clicked(self, block.key, offset, book_offset, link, block.text, again))

@@ -14,7 +14,8 @@ from gistread.library.figures import format_percent, relative_time
 from gistread.memory.store import BookProgress
 from gistread.tui.library_work import Books
 from gistread.tui.text import Block, Span, clean
-from gistread.tui.widgets.lines import Line, Rule, fitted
+from gistread.tui.text.cells import crop
+from gistread.tui.widgets.lines import Line, Rule
 from gistread.tui.widgets.row_list import RowList
 from gistread.units import progress_bar
 
@@ -106,4 +107,4 @@ class BookDetails(Vertical):
             left = left or (str(entry.path or "") if entry.ids else _SAMPLE)
         for name, text, style in (("#facts", facts, "$gr-text"), ("#left", left, "$gr-muted")):
             line, text = self.query_one(name, Line), clean(text)
-            line.show(Content.styled(fitted(text, line.room), style))
+            line.show(Content.styled(crop(text, line.room), style))

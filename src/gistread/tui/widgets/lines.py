@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from rich.cells import cell_len, set_cell_size
 from textual import events
 from textual.content import Content
 from textual.style import Style
@@ -14,6 +13,7 @@ from gistread.tui.commands import BY_ID, COMMANDS, Command, keys_of
 from gistread.tui.progress import fitting
 from gistread.tui.status import Status
 from gistread.tui.text import clean
+from gistread.tui.text.cells import cell_len, crop
 
 _ACTION = "gistread-action"  # not `@click`, which Textual draws as a link
 _GAP = 2  # minimum columns between the parts of the header
@@ -68,7 +68,7 @@ class HeaderLine(Clickable):
         room = self.room
         title, chapter = clean(title), clean(chapter)
         # Padding makes a title of one letter easy to click.
-        middle = Content.styled(f"   {fitted(chapter, room // 3)}   " if chapter else "", "$gr-muted")
+        middle = Content.styled(f"   {crop(chapter, room // 3)}   " if chapter else "", "$gr-muted")
         if panes:
             middle = Content.assemble(*(_clickable(_tab(name, active), action) for name, active, action in panes))
         beside = max(0, room - middle.cell_length)
@@ -76,7 +76,7 @@ class HeaderLine(Clickable):
         right = Content.styled(fitting(progress, most - _GAP), "$gr-faint")
         before = max(0, min(beside // 2, beside - right.cell_length - _GAP))  # In the middle, if both sides have room
         left_room = max(0, before - _GAP) if middle.plain else room - right.cell_length - _GAP
-        name = Content.styled(fitted(chapter if panes and chapter else title, left_room - 2), "bold")
+        name = Content.styled(crop(chapter if panes and chapter else title, left_room - 2), "bold")
         menu = _clickable(Content.styled("≡ ", "$gr-accent"), "app.help")
         left = Content.assemble(menu, _clickable(name, actions[0] if panes else ""))
         to_middle = before - left.cell_length if middle.plain else 0
@@ -106,11 +106,11 @@ class StatusLine(Clickable):
         room -= 2 + noted
         said, *others = map(clean, status.parts)
         if error:  # shorten the error rather than drop what helps
-            said = fitted(said, max(_LEAST_REASON, room - 2 - sum(cell_len(part) + 3 for part in others)))
+            said = crop(said, max(_LEAST_REASON, room - 2 - sum(cell_len(part) + 3 for part in others)))
         for part in others:
             if cell_len(said) + cell_len(part) + 5 <= room:
                 said += f" · {part}"
-        said = fitted(said, room - 2)
+        said = crop(said, room - 2)
         line.set_class(parted, "-parted")
         tone = f"$gr-{status.tone}"
         right = _key("", note, action) if action else Content.styled(note, "$gr-faint")
@@ -147,7 +147,7 @@ class Actions(Clickable):
         for key, word, action in self._actions:
             word = f" {word}" if word else ""
             if width:  # what is too long must not push the others out of sight
-                key = fitted(key, width - 2 - cell_len(word))
+                key = crop(key, width - 2 - cell_len(word))
             part = _key(key, word, action)
             if not rows or (part.cell_length > left and width):
                 rows.append([])
@@ -232,13 +232,6 @@ class Rule(Widget):
 
     def render(self) -> Content:
         return Content("".join("━" if at in self._stressed else "─" for at in range(self.size.width)))
-
-
-def fitted(text: str, room: int) -> str:
-    """Cut to `room` columns, with an ellipsis."""
-    if cell_len(text) <= room:
-        return text
-    return set_cell_size(text, max(0, room - 1)).rstrip() + "…" if room > 0 else ""
 
 
 def _tab(name: str, active: bool) -> Content:

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from textual.message import Message
 
@@ -65,26 +66,21 @@ class MemoryPane(LongText):
 
     def show_reading(self, *, begun: Page | None, draft: str, reading: bool, ahead: tuple[MemoryEntry, ...]) -> bool:
         """Show the page under way with its gist so far, the pages read ahead and new pages; True if there are any."""
-        view, before = self.view, self._pages
-        self._pages = len(self.memory.entries) if self.memory is not None else 0
-        shown = begun, draft, reading, ahead
-        if self._pages != before or shown != (view.begun, view.draft, view.reading, view.ahead):
-            view.begun, view.draft, view.reading, view.ahead = shown
+        before, self._pages = self._pages, len(self.memory.entries) if self.memory is not None else 0
+        changed = self.change_view(begun=begun, draft=draft, reading=reading, ahead=ahead)
+        if self._pages != before and not changed:
             self._update()
         if self._pages and not before:
             self.set_cursor(("page", 1), scroll=False)
         return self._pages != before
 
-    def set_bound(self, bound: int | None) -> None:
-        """Show the gists of text up to this offset; None: all."""
-        if bound != self.view.bound:
-            self.view.bound = bound
+    def change_view(self, **changes: Any) -> bool:
+        """Draw the memory with other fields of its view. Returns whether they differ."""
+        before, self.view = self.view, replace(self.view, **changes)
+        changed = self.view != before
+        if changed:
             self._update()
-
-    def set_guide(self, guide: tuple[tuple[str, str], ...]) -> None:
-        if guide != self.view.guide:
-            self.view.guide = guide
-            self._update()
+        return changed
 
     def set_here(self, offset: int, *, scroll: bool, level: int = 0) -> None:
         """Mark the page the user is reading; with `scroll`, scroll it to `level`, a row of the pane."""
@@ -123,23 +119,18 @@ class MemoryPane(LongText):
 
     def want(self, number: int | None, hint: str = "") -> None:
         """Mark the page that the agent asks for, with what can be done; None: it asks for none."""
-        wanted = None if number is None else (number, hint)
-        if wanted != self.view.wanted:
-            self.view.wanted = wanted
-            self._change()
+        if self.change_view(wanted=None if number is None else (number, hint)):
+            self.post_message(self.Changed())
 
     def cite(self, places: Iterable[tuple[int, int]]) -> None:
         """Show what answers cite of opened pages, while the book stands beside them."""
-        if cited := {*places} - self.view.cited:
-            self.view.cited |= cited
-            self._change()
+        if self.change_view(cited=self.view.cited.union(places)):
+            self.post_message(self.Changed())
 
     def set_beside(self, beside: bool) -> None:
         """Set whether the book stands beside the memory."""
-        if beside is not self.view.beside:
-            self.view.beside = beside
-            if self.view.opened:
-                self._change()
+        if self.change_view(beside=beside) and self.view.opened:
+            self.post_message(self.Changed())
 
     def toggle_page(self, number: int) -> None:
         """Open a page, show the whole of one that is shown in part, or close it."""
