@@ -28,8 +28,13 @@ _STATUS_SHARE, _STATUS_STEP, _STATUS_GAP = 0.6, 4, 3  # Most of the line for the
 class Line(Static):
     DEFAULT_CSS = "Line { height: 1; width: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }"
 
+    _fit: Callable[[], None] = staticmethod(lambda: None)  # Draws it again for another width
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
+
+    def on_resize(self) -> None:
+        self._fit()
 
     def show(self, content: Content) -> None:
         """Draw the content, unless it is unchanged."""
@@ -65,6 +70,7 @@ class HeaderLine(Clickable):
 
         `actions`: what a click on the chapter and on the progress does.
         """
+        self._fit = partial(self.show_place, title, chapter, progress, panes, actions)
         room = self.room
         title, chapter = clean(title), clean(chapter)
         # Padding makes a title of one letter easy to click.
@@ -91,6 +97,7 @@ class StatusLine(Clickable):
 
     def show_status(self, status: Status, note: str = "", action: str = "") -> None:
         """`note`: shown after the status, or without room in place of it; `action`: what a click on it does."""
+        self._fit = partial(self.show_status, status, note, action)
         line = self.parent
         assert isinstance(line, Widget)
         whole, noted = line.size.width, cell_len(note) + _STATUS_GAP if note else 0
@@ -163,10 +170,6 @@ class KeyLine(Clickable):
     """The keys that matter now, as many as fit; each can be clicked."""
 
     _state: tuple[object, ...] = ()  # What is shown
-    _fit: Callable[[], None] = staticmethod(lambda: None)  # Shows them again at another width
-
-    def on_resize(self) -> None:
-        self._fit()
 
     def show_keys(
         self,
