@@ -34,7 +34,7 @@ _PLAIN = dict.fromkeys(_SINGLE_QUOTES, "'") | dict.fromkeys(_DOUBLE_QUOTES, '"')
 _TOKEN = re.compile(r"\s+|--|\.\.\.|.", re.DOTALL)
 
 # Single letters that stand for two; matching by character misses them.
-_LIGATURES = {"ß": "(?:ß|ss)", "ẞ": "(?:ß|ss)", "æ": "(?:æ|ae)", "œ": "(?:œ|oe)"}
+_LIGATURES = {"ß": "(?i:ß|ss)", "ẞ": "(?i:ß|ss)", "æ": "(?i:æ|ae)", "œ": "(?i:œ|oe)"}
 
 
 class FoldedText:
@@ -42,7 +42,8 @@ class FoldedText:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._folded = text.translate({ord(character): _fold(character) for character in set(text)})
+        self._characters = set(text)
+        self._folded = text.translate({ord(character): _fold(character) for character in self._characters})
 
     def find(self, words: str) -> Iterator[tuple[int, int]]:
         """Ranges of `words`, in order, without overlap; none for empty `words`.
@@ -53,27 +54,37 @@ class FoldedText:
         words = unicodedata.normalize("NFC", words).strip()
         if not words:
             return iter(())
-        match_case = words != words.lower()
         tokens: list[str] = _TOKEN.findall(words)
-        places = self._places(tokens)
-        has_diacritics = any(len(each) == 1 and each.isalpha() and _fold(each) != each.lower() for each in tokens)
-        if not (match_case or has_diacritics):
+        folded = re.compile("".join(_variable(token) or re.escape(_fold(token)) for token in tokens))
+        places = (match.span() for match in folded.finditer(self._folded))
+        match_case = words != words.lower()
+        if not match_case and not any(map(_has_diacritic, tokens)):
             return places
-        body = "".join(map(_token_pattern, tokens))
-        precise = re.compile(body, 0 if match_case else re.IGNORECASE)
-        return (match.span() for start, _ in places if (match := precise.match(self._text, start)))
+        precise = re.compile(
+            "".join(_variable(token, _DASHES) or self._as_typed(token, match_case) for token in tokens)
+        )
+        return (place for place in places if precise.match(self._text, place[0]))
 
-    def _places(self, tokens: list[str]) -> Iterator[tuple[int, int]]:
-        body = "".join(_variable(token) or re.escape(_fold(token)) for token in tokens)
-        return (match.span() for match in re.compile(body).finditer(self._folded))
+    def _as_typed(self, typed: str, match_case: bool) -> str:
+        """Pattern of the text's characters that match one as typed."""
+        found = [character for character in self._characters if _fold(character) == _fold(typed)]
+        if match_case:
+            found = [character for character in found if character.isupper() == typed.isupper()]
+        if _has_diacritic(typed):
+            found = [character for character in found if character.lower() == typed.lower()]
+        return f"(?:{'|'.join(map(re.escape, found)) or '(?!)'})"
 
 
-def _variable(token: str) -> str | None:
-    """Pattern of a token whose folded form varies in length; None for all others."""
+def _has_diacritic(token: str) -> bool:
+    return len(token) == 1 and token.isalpha() and _fold(token) != token.lower()
+
+
+def _variable(token: str, dashes: str = "-") -> str | None:
+    """Pattern of a token that varies in length, in a text with these dashes; None for all others."""
     if token.isspace():
         return r"\s+"
     if token == "--" or token in _DASHES:
-        return "(?:--|-)"
+        return f"(?:--|[{dashes}])"
     if token in ("...", "…"):
         return r"(?:\.\.\.|…)"
     return _LIGATURES.get(token.lower())
@@ -91,28 +102,6 @@ def _fold(character: str) -> str:
         return lower if len(lower) == 1 else character
     base = unicodedata.normalize("NFD", lower)[0]
     return base if base.isascii() and base.isalpha() else lower
-
-
-@cache
-def _letters() -> dict[str, str]:
-    """For each plain letter, a character class of it with all diacritics."""
-    letters: dict[str, str] = {}
-    for code in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00)):
-        base = unicodedata.normalize("NFD", chr(code))[0]
-        if base.isascii() and base.isalpha():
-            letters[base] = letters.get(base, base) + chr(code)
-    return {base: f"[{found}]" for base, found in letters.items()}
-
-
-def _token_pattern(token: str) -> str:
-    """Pattern of one character, or of a run of white space."""
-    if token in _SINGLE_QUOTES:
-        return f"[{_SINGLE_QUOTES}]"
-    if token in _DOUBLE_QUOTES:
-        return f"[{_DOUBLE_QUOTES}]"
-    if token == "--" or token in _DASHES:
-        return f"(?:--|[{_DASHES}])"
-    return _variable(token) or _letters().get(token, re.escape(token))
 
 
 class SearchMode(StrEnum):
@@ -170,15 +159,12 @@ class BookSearch:
 
     def prepare(self, mode: SearchMode) -> None:
         """Build the index of a mode. War and Peace takes 0.2 s, ranked 2 s."""
-        if mode is SearchMode.EXACT:
-            with self._lock:
-                if self._folded is None:
-                    self._folded = FoldedText(self._book.text)
-        elif mode is SearchMode.RANKED:
-            with self._lock:
-                if self._ranker is None:
-                    text = self._book.text
-                    self._ranker = Ranker([text[p.start : p.end] for p in self._book.paragraphs], self._book.language)
+        text = self._book.text
+        with self._lock:
+            if mode is SearchMode.EXACT and self._folded is None:
+                self._folded = FoldedText(text)
+            elif mode is SearchMode.RANKED and self._ranker is None:
+                self._ranker = Ranker([text[p.start : p.end] for p in self._book.paragraphs], self._book.language)
 
     def is_ready(self, mode: SearchMode) -> bool:
         return mode is SearchMode.REGEX or (self._folded if mode is SearchMode.EXACT else self._ranker) is not None
