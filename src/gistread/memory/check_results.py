@@ -12,7 +12,7 @@ from gistread.engine.protocol import Trust
 from gistread.errors import StorageError
 from gistread.paths import Paths
 from gistread.store.database import Database
-from gistread.store.rows import Row, from_json, to_json
+from gistread.store.rows import Row, decoded, from_json, to_json
 
 FORMAT = 4
 _ABSTAINS = 0.75  # Least share of right answers where half may have none
@@ -90,11 +90,4 @@ def _file_of(path: Path | None) -> tuple[str, int, int]:
 
 def _result(verdict: str) -> CheckResult | None:
     told = from_json(verdict)
-    if told.pop("format", None) != FORMAT:
-        return None
-    try:
-        found = CheckResult(**{**told, "trust": Trust(told["trust"]), "faults": tuple(map(str, told["faults"]))})
-    except (ValueError, TypeError, KeyError):
-        return None
-    counts = (found.right, found.asked, found.answered, found.questions, found.gists, found.passages)
-    return found if isinstance(found.line, str) and all(isinstance(count, int) for count in counts) else None
+    return decoded(CheckResult, told) if told.get("format") == FORMAT else None

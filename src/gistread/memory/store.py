@@ -221,14 +221,10 @@ def _same_key(found: Record, header: Record) -> bool:
 
 def _refuse_later_version(path: Path) -> None:
     """Opening the file for writing would cut off records that this version does not understand."""
-    try:
-        with path.open("rb") as file:
-            first = journal.decode_line(file.readline())
-    except OSError:
-        return
-    if first is None or first.get("format") != _FORMAT:
-        return
-    version = first.get("version")
+    first: Record | None = None
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        first = journal.decode_line(file.readline())
+    version = first.get("version") if first and first.get("format") == _FORMAT else None
     if isinstance(version, int) and version > _VERSION:
         raise StorageError(
             f"This book's memory was written by a later version of gistread (format {version}; this one reads "
