@@ -38,6 +38,7 @@ _OPENS_SENTENCE = re.compile(r"(?:\A|[.!?…:;|*•>\n—])[\s\"'“”‘’«�
 _ABBREVIATION = re.compile(r"\b(?:[A-Z]|Mrs?|Ms|Mme|Mlle|Drs?|St|Prof|Capt|Col|Maj|Gen|Lieut|Rev|Hon|Mon)\.\s*\Z")
 _ROMAN = re.compile(r"[IVXLCDM]+")
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_SPANS_OF_TIME = {re.compile(rf"\b{told}\b", re.IGNORECASE): number for told, number in _TABLES["spans"].items()}
 _CALENDAR, _IN_OTHER_LANGUAGES = (frozenset(_TABLES[name].split()) for name in ("dates", "other_languages"))
 _ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whose|whom)\b|.*\b(?:name|called)\b", re.IGNORECASE)
 _NOBODY = re.compile(r"(?:no|any|some|every)(?:body|one|thing)|\w+sel(?:f|ves)|\w+s", re.IGNORECASE)
@@ -75,23 +76,6 @@ _SPEECH_TAGS = (
 )
 _NUMBERED_THING = re.compile(
     r"\b(?:chapter|page|part|passage|volume|book|act|scene|line|step|section|no\.)s?\s*\Z", re.IGNORECASE
-)
-# Numbers that a text has in other words: "the half of a century" is fifty years.
-_SPANS_OF_TIME = tuple(
-    (re.compile(rf"\b{spoken}\b", re.IGNORECASE), value)
-    for spoken, value in (
-        (r"half (?:of )?a century", 50),
-        (r"centur(?:y|ies)", 100),
-        (r"half (?:of )?a decade", 5),
-        (r"decades?", 10),
-        (r"half an hour|half[ -]past", 30),
-        (r"quarter of an hour|quarter[ -]past", 15),
-        (r"quarter[ -](?:to|before)", 45),
-        (r"half a dozen", 6),
-        (r"weeks?", 7),
-        (r"fortnights?", 14),
-        (r"half a year", 6),
-    )
 )
 # A number of these must be a number of these in the text: "eleven miles" is not "eleven o'clock".
 _UNIT = re.compile(r"[ -]+(mile|yard|f(?:ee|oo)t|inch|day|hour|minute|week|month)(?:e?s)?\b", re.IGNORECASE)
@@ -152,9 +136,7 @@ class _Text:
     def numbers(self) -> frozenset[int]:
         """Of the text shown, without headings: "Chapter 43" tells nothing of forty-three men."""
         headings = {self.book.text[one.start : one.end] for one in self.book.paragraphs if one.kind is _HEADING}
-        told = "\n".join(line for line in self.shown.splitlines() if line.strip() not in headings)
-        spans = frozenset(value for spoken, value in _SPANS_OF_TIME if spoken.search(told))
-        return spans | frozenset(part for _, parts in numbers_in(told) for part in parts)
+        return _numbers_told("\n".join(line for line in self.shown.splitlines() if line.strip() not in headings))
 
     @cached_property
     def names(self) -> set[str]:
@@ -195,8 +177,7 @@ class _Text:
             for found in is_unit.finditer(told):
                 before = told[max(0, found.start() - _UNIT_NEAR) : found.start()].rpartition("\n")[2]
                 near = before + told[found.start() : found.end() + _UNIT_NEAR].partition("\n")[0]
-                spans = {number for spoken, number in _SPANS_OF_TIME if spoken.search(near)}
-                if value in spans or any(value in parts for _, parts in numbers_in(near)):
+                if value in _numbers_told(near):
                     return True
         return False
 
@@ -258,6 +239,12 @@ def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
             continue
         if unit or not text.tells_elsewhere(_sentence_around(said, start), is_told):
             yield start, end
+
+
+def _numbers_told(text: str) -> frozenset[int]:
+    """The numbers of a text, also in other words: "the half of a century" is fifty years."""
+    spans = frozenset(value for told, value in _SPANS_OF_TIME.items() if told.search(text))
+    return spans | frozenset(part for _, parts in numbers_in(text) for part in parts)
 
 
 def _has_number(value: int, text: str) -> bool:

@@ -6,6 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import partial
+from pathlib import Path
 from typing import Any, Self
 
 from gistread import prompts
@@ -288,26 +289,8 @@ _DOES_NOT_SAY = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _WORD = re.compile(r"\w")
-_AGREED_PHRASES = (
-    "the book does not say",
-    "the text does not say",
-    "i do not know",
-    "das buch sagt es nicht",
-    "das buch sagt nichts darüber",
-    "le livre ne le dit pas",
-    "el libro no lo dice",
-    "il libro non lo dice",
-    "o livro não diz",
-    "het boek zegt het niet",
-    "boken säger inget om det",
-    "książka o tym nie mówi",
-    "в книге об этом не говорится",
-    "книга не говорит",
-    "书中没有说",
-    "这本书没有说明",
-    "本には書かれていません",
-    "책에는 나와 있지 않습니다",
-)
+# "The book does not say", in the languages of books
+_AGREED_PHRASES = Path(__file__).with_name("not_found.txt").read_text("utf-8").splitlines()
 
 
 def says_not_found(answer: str) -> bool:

@@ -2,50 +2,39 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from enum import StrEnum
+from enum import Enum, StrEnum, unique
 from functools import partial, wraps
 from typing import Any, ParamSpec
 
 from gistread.errors import EngineError, NotReadyError
 from gistread.session.events import ReadingState as R
 
-
-class Signal(StrEnum):
-    MODEL_CHOSEN = "model chosen"
-    MODEL_DROPPED = "model dropped"
-    MEMORY_CHOSEN = "memory chosen"
-    READ = "read"  # Start or continue reading
-    OPENED = "opened"  # The model is loaded and its own memory lacks pages
-    OPENED_OTHER = "opened other"  # The model is loaded, and another model's memory stays shown
-    COMPLETE = "complete"  # Every page of the book is in the model's memory
-    PAUSE = "pause"
-    YIELD = "yield"  # Another model on this machine begins to answer a question
-    REGAIN = "regain"  # The question of the other model has ended
-    FAIL = "fail"
-
-
 _CHOSEN = tuple(state for state in R if state is not R.NO_MODEL)
 
-# New state by signal and old state; states not listed stay unchanged.
-_TRANSITIONS: Mapping[Signal, Mapping[R, R]] = {
-    Signal.MODEL_DROPPED: dict.fromkeys(R, R.NO_MODEL),
-    Signal.MODEL_CHOSEN: dict.fromkeys(R, R.IDLE),
-    Signal.MEMORY_CHOSEN: dict.fromkeys(_CHOSEN, R.IDLE),
-    Signal.READ: dict.fromkeys((R.IDLE, R.OFFERED, R.PAUSED, R.FAILED), R.LOADING),
-    Signal.OPENED: {R.LOADING: R.RUNNING},
-    Signal.OPENED_OTHER: {R.LOADING: R.OFFERED},
-    Signal.COMPLETE: dict.fromkeys((R.LOADING, R.RUNNING), R.DONE),
-    Signal.PAUSE: dict.fromkeys((R.LOADING, R.RUNNING, R.WAITING), R.PAUSED),
-    Signal.YIELD: dict.fromkeys((R.LOADING, R.RUNNING), R.WAITING),
-    Signal.REGAIN: {R.WAITING: R.LOADING},
-    Signal.FAIL: dict.fromkeys((R.LOADING, R.RUNNING), R.FAILED),
-}
+
+@unique
+class Signal(Enum):
+    """What changes the state of reading. Its value is the new state by the old one; states not listed stay."""
+
+    MODEL_CHOSEN = dict.fromkeys(R, R.IDLE)
+    MODEL_DROPPED = dict.fromkeys(R, R.NO_MODEL)
+    MEMORY_CHOSEN = dict.fromkeys(_CHOSEN, R.IDLE)
+    READ = dict.fromkeys((R.IDLE, R.OFFERED, R.PAUSED, R.FAILED), R.LOADING)  # Start or continue reading
+    OPENED = dict.fromkeys([R.LOADING], R.RUNNING)  # The model is loaded and its own memory lacks pages
+    OPENED_OTHER = dict.fromkeys([R.LOADING], R.OFFERED)  # The model is loaded, and another model's memory stays shown
+    COMPLETE = dict.fromkeys((R.LOADING, R.RUNNING), R.DONE)  # Every page of the book is in the model's memory
+    PAUSE = dict.fromkeys((R.LOADING, R.RUNNING, R.WAITING), R.PAUSED)
+    YIELD = dict.fromkeys((R.LOADING, R.RUNNING), R.WAITING)  # Another model here begins to answer a question
+    REGAIN = dict.fromkeys([R.WAITING], R.LOADING)  # The question of the other model has ended
+    FAIL = dict.fromkeys((R.LOADING, R.RUNNING), R.FAILED)
+
 
 UNDER_WAY = frozenset({R.LOADING, R.RUNNING, R.WAITING})  # States that end without a command
 
 
 def next_state(state: R, signal: Signal) -> R:
-    return _TRANSITIONS[signal].get(state, state)
+    changes: Mapping[R, R] = signal.value
+    return changes.get(state, state)
 
 
 class Job(StrEnum):

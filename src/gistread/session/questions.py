@@ -1,7 +1,7 @@
 """The questions of a session, answered one after another: what is asked, when it can be answered, and its events."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
@@ -189,20 +189,17 @@ def question_of(
     return Question(text, reader, steering, upto, reader_options)
 
 
-def _asking_state(event: ReaderEvent, before: AskingState) -> AskingState:
-    """What a question waits for after this event of its reader."""
-    match event:
-        case reader_events.Proposed():
-            return AskingState.PERSON
-        case reader_events.Prepared():
-            return AskingState.ARTIFACTS
-        case reader_events.TeamFormed() | reader_events.PartRead():
-            return AskingState.TEXT
-        case reader_events.Stopped() | AnswerDelta():
-            return AskingState.ANSWER
-        case reader_events.Walked() | reader_events.Planned():
-            return AskingState.PAGE
-    return AskingState.PAGE if before is AskingState.PERSON else before
+# What a question waits for after an event of its reader
+_WAITS_FOR: Mapping[type[ReaderEvent], AskingState] = {
+    reader_events.Proposed: AskingState.PERSON,
+    reader_events.Prepared: AskingState.ARTIFACTS,
+    reader_events.TeamFormed: AskingState.TEXT,
+    reader_events.PartRead: AskingState.TEXT,
+    reader_events.Stopped: AskingState.ANSWER,
+    reader_events.AnswerDelta: AskingState.ANSWER,
+    reader_events.Walked: AskingState.PAGE,
+    reader_events.Planned: AskingState.PAGE,
+}
 
 
 class Questions:
@@ -312,7 +309,8 @@ class Questions:
                     streamed = False
                 case Answered(answer=answer) if not streamed:
                     self._tell(question, events.QuestionProgress(AnswerDelta(answer)))
-            self._set_state(question, _asking_state(event, question.state))
+            usual = AskingState.PAGE if question.state is AskingState.PERSON else question.state
+            self._set_state(question, _WAITS_FOR.get(type(event), usual))
             self._tell(question, events.QuestionProgress(event))
 
     def _begin(self) -> None:
