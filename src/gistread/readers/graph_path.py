@@ -48,9 +48,8 @@ class GraphSearch(Asking):
     async def fits(self, prompt: Prompt, answer_tokens: int) -> bool:
         return await self.engine.measure(prompt) + answer_tokens <= self.engine.info.context_tokens
 
-    def prompt(self, name: str, notes: str, **values: object) -> Prompt:
-        wording = self.engine.info.wording
-        return user_prompt(name, wording, question=self.question, plan=self.plan, notes=notes, **values)
+    def prompt(self, name: str, **values: object) -> Prompt:
+        return user_prompt(name, self.engine.info.wording, question=self.question, plan=self.plan, **values)
 
     def place(self, page: int) -> Span:
         found = self.memory.entry(page).page
@@ -112,21 +111,21 @@ async def _read_facts(search: GraphSearch, path: Path) -> AsyncGenerator[ReaderE
     all_facts = [fact for fact in path.element.facts if fact.page not in refused and fact not in known]
     facts = await asyncio.to_thread(nearest, search, all_facts, _FACTS_SHOWN)
 
-    def prompt(asked: str, notes: str) -> Prompt:
+    def prompt(asked: str) -> Callable[..., Prompt]:
         listed = _group_by_page(facts)
-        return search.prompt("node_facts", notes, task=asked, facts=listed, element=path.element.name)
+        return partial(search.prompt, "node_facts", task=asked, facts=listed, element=path.element.name)
 
     pages_task, note_task = prompts.load("task_pages").text, prompts.load("task_note").text
-    while facts and not await search.fits(prompt(note_task, path.notebook()), NOTE_TOKENS):
+    while facts and not await search.fits(prompt(note_task)(notes=path.notebook()), NOTE_TOKENS):
         facts = await asyncio.to_thread(nearest, search, all_facts, len(facts) * 3 // 4)
     if not facts:
         return
     path.known.update(facts)
     yield Visited(path.number, path.element.name, len(facts), tuple(sorted({fact.page for fact in facts})))
-    if note := await _note(search, path, prompt(note_task, path.notebook()), facts):
+    if note := await _note(search, path, prompt(note_task)(notes=path.notebook()), facts):
         yield Noted(note.text, *note.place, path.number)
     unread = [page for page in sorted({fact.page for fact in facts}) if page not in path.pages_read]
-    asked = await _fit_prompt(search, path, partial(prompt, pages_task), CHOICE_TOKENS)
+    asked = await _fit_prompt(search, path, prompt(pages_task), CHOICE_TOKENS)
     path.queue = deque()
     if asked and unread:
         options = [f"Page {page}" for page in unread]
@@ -139,11 +138,8 @@ async def _read_page(search: GraphSearch, path: Path, page: int) -> AsyncGenerat
     memory = search.memory
     shown = memory.entry(page).page
     where = setting(memory, shown.start)
-
-    def prompt(asked: str, notes: str) -> Prompt:
-        return search.prompt("node_page", notes, task=asked, text=memory.text_of(shown), page=page, where=where)
-
-    to_note = await _fit_prompt(search, path, partial(prompt, prompts.load("task_note").text), NOTE_TOKENS)
+    prompt = partial(search.prompt, "node_page", text=memory.text_of(shown), page=page, where=where)
+    to_note = await _fit_prompt(search, path, partial(prompt, task=prompts.load("task_note").text), NOTE_TOKENS)
     if to_note is None:
         yield Unfit(page)
         return
@@ -156,7 +152,7 @@ async def _read_page(search: GraphSearch, path: Path, page: int) -> AsyncGenerat
     }
     actions = [_MORE, *possible, _END]
     asked = prompts.load("task_action").fill(actions=", ".join(f'"{action}"' for action in actions))
-    to_choose = await _fit_prompt(search, path, partial(prompt, asked), CHOICE_TOKENS)
+    to_choose = await _fit_prompt(search, path, partial(prompt, task=asked), CHOICE_TOKENS)
     if to_choose is not None:
         action = actions[await search.choose(to_choose, actions, 0)]
         if action in possible:
@@ -166,9 +162,9 @@ async def _read_page(search: GraphSearch, path: Path, page: int) -> AsyncGenerat
         yield Noted(note.text, *note.place, path.number)
 
 
-async def _fit_prompt(search: GraphSearch, path: Path, prompt: Callable[[str], Prompt], tokens: int) -> Prompt | None:
+async def _fit_prompt(search: GraphSearch, path: Path, prompt: Callable[..., Prompt], tokens: int) -> Prompt | None:
     for without in range(len(path.shown()) + 1):
-        fitting = prompt(path.notebook(without))
+        fitting = prompt(notes=path.notebook(without))
         if await search.fits(fitting, tokens):
             return fitting
     return None
@@ -181,7 +177,7 @@ async def _neighbour(search: GraphSearch, path: Path) -> Element | None:
     shown = await asyncio.to_thread(_nearest_elements, search, unseen)
     while shown:
         listed = "\n".join(f"{number}. {element.name}" for number, element in enumerate(shown, start=1))
-        prompt = search.prompt("neighbours", path.notebook(), elements=listed, element=path.element.name)
+        prompt = search.prompt("neighbours", notes=path.notebook(), elements=listed, element=path.element.name)
         if not await search.fits(prompt, CHOICE_TOKENS):
             shown = shown[: len(shown) // 2]
             continue

@@ -32,7 +32,7 @@ _LABEL_TOKENS = 8  # Longest choice among children
 _NONE, _ANSWER = "none", "ANSWER"
 _NOTHING_KNOWN = "nothing yet"
 
-_Task = Callable[[str], Prompt]  # A prompt with this working memory
+_Task = Callable[..., Prompt]  # A prompt that takes the working memory as `memory`
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class _Walk(Asking):
         known += [f"- Page {number}: {note}" for number, note in sorted(self.notes.items())]
         while True:
             memory = "\n".join(known)
-            needed = max([await self.engine.measure(task(memory)) for task in tasks])
+            needed = max([await self.engine.measure(task(memory=memory or _NOTHING_KNOWN)) for task in tasks])
             if needed + answer_tokens <= window:
                 return memory
             if not known:
@@ -78,31 +78,28 @@ class _Walk(Asking):
     async def at_page(self, page: Page) -> tuple[Span, str]:
         """The beginning of this page that fits, and the working memory shown with it. Raises as `working_memory`."""
         place = page.start, page.end
-        with suppress(PromptTooLongError):
-            return place, await self._fit_memory(page, place)
-        place = await fit_beginning(place, self.memory.book, partial(self._fits, page)) or place
-        return place, await self._fit_memory(page, place)
+        answer_tokens = max(self.options.answer_tokens, SAID_TOKENS)
 
-    async def _fits(self, page: Page, place: Span) -> bool:
-        try:
-            await self._fit_memory(page, place)
-        except PromptTooLongError:
+        async def known_at(place: Span) -> str:
+            return await self.working_memory(*self.leaf_tasks(page, place), answer_tokens=answer_tokens)
+
+        async def fits(place: Span) -> bool:
+            with suppress(PromptTooLongError):
+                await known_at(place)
+                return True
             return False
-        return True
 
-    async def _fit_memory(self, page: Page, place: Span) -> str:
-        tasks = partial(self.leaf, page, place), partial(self.leaf_answer, page, place)
-        return await self.working_memory(*tasks, answer_tokens=max(self.options.answer_tokens, SAID_TOKENS))
+        with suppress(PromptTooLongError):
+            return place, await known_at(place)
+        place = await fit_beginning(place, self.memory.book, fits) or place
+        return place, await known_at(place)
 
-    def leaf(self, page: Page, place: Span, memory: str) -> Prompt:
-        return user_prompt("leaf", self.options.wording, question=self.question, **self._values(page, place, memory))
-
-    def leaf_answer(self, page: Page, place: Span, memory: str) -> Prompt:
-        return self.answer_prompt("leaf_answer", **self._values(page, place, memory))
-
-    def _values(self, page: Page, place: Span, memory: str) -> dict[str, Any]:
-        text, where, known = self.text(place), setting(self.memory, page.start), memory or _NOTHING_KNOWN
-        return {"text": text, "page": page.number, "where": where, "memory": known}
+    def leaf_tasks(self, page: Page, place: Span) -> tuple[_Task, _Task]:
+        """To say whether a part of a page helps, and to answer from it."""
+        where = setting(self.memory, page.start)
+        shown: dict[str, Any] = {"text": self.text(place), "page": page.number, "where": where}
+        helps = partial(user_prompt, "leaf", self.options.wording, question=self.question, **shown)
+        return helps, partial(self.answer_prompt, "leaf_answer", **shown)
 
 
 async def memwalker(asking: Asking) -> AsyncGenerator[events.ReaderEvent, None]:
@@ -152,12 +149,13 @@ async def memwalker(asking: Asking) -> AsyncGenerator[events.ReaderEvent, None]:
             yield walk.turn_back()
             continue
         yield opening_event(page.number, (page.start, page.end), [place], events.OpenedBy.AGENT)
-        helps, prompt = ["yes", "part", "no"], walk.leaf(page, place, known)
+        task, answer_task = walk.leaf_tasks(page, place)
+        helps, prompt = ["yes", "part", "no"], task(memory=known or _NOTHING_KNOWN)
         index, note = await walk.choose_and_say(prompt, helps, prompt, "told")
         walk.calls += 1
         if helps[index] == "yes":
             yield events.Stopped(events.StopReason.ENOUGH)
-            async for event in _answer_from_page(walk, page, place, known):
+            async for event in _answer_from_page(walk, page, place, known, answer_task):
                 yield event
             return
         if helps[index] == "part" and note and not adds_nothing(note):
@@ -185,8 +183,12 @@ async def _step(walk: _Walk, wanted: int | None) -> Node | events.TurnedBack | e
     if chosen := next((child for child in children if wanted in pages_of(child)), None):
         return chosen
     labels = {str(number): child for number, child in enumerate(children, start=1)}
-    task = partial(_triage_prompt, walk, children, at_top)
-    prompt = task(await walk.working_memory(task, answer_tokens=_LABEL_TOKENS))
+    none = "" if at_top else f', "{_NONE}" if none of them would help'
+    stop = ", or if none of them would help" if at_top and not walk.options.wording else ""
+    summaries = _numbered(children)
+    task = partial(user_prompt, "triage", summaries=summaries, question=walk.question, none=none, stop=stop)
+    known = await walk.working_memory(task, answer_tokens=_LABEL_TOKENS)
+    prompt = task(memory=known or _NOTHING_KNOWN)
     options = [*labels, *([] if at_top else [_NONE]), _ANSWER]
     option = options[await walk.choose(prompt, options, len(options) - 1)]
     walk.calls += 1
@@ -195,18 +197,13 @@ async def _step(walk: _Walk, wanted: int | None) -> Node | events.TurnedBack | e
     return labels.get(option) or walk.turn_back()
 
 
-def _triage_prompt(walk: _Walk, children: Sequence[Node], at_top: bool, memory: str) -> Prompt:
-    none = "" if at_top else f', "{_NONE}" if none of them would help'
-    stop = ", or if none of them would help" if at_top and not walk.options.wording else ""
-    summaries, known = _numbered(children), memory or _NOTHING_KNOWN
-    return user_prompt("triage", summaries=summaries, memory=known, question=walk.question, none=none, stop=stop)
-
-
 def _numbered(children: Sequence[Node]) -> str:
     return "\n\n".join(f"{number}. {child.summary.text}" for number, child in enumerate(children, start=1))
 
 
-def _answer_from_page(walk: _Walk, page: Page, place: Span, known: str) -> AsyncGenerator[events.ReaderEvent, None]:
+def _answer_from_page(
+    walk: _Walk, page: Page, place: Span, known: str, task: _Task
+) -> AsyncGenerator[events.ReaderEvent, None]:
     text = walk.text(place)
     draft = events.Answered(
         compression_rate=walk.compression_rate(count_words(text) + count_words(known)),
@@ -218,7 +215,7 @@ def _answer_from_page(walk: _Walk, page: Page, place: Span, known: str) -> Async
     text = f"{text}\n\n{known}" if known else text
     places = walk.noted() | {page.number: place}
     numbered = tuple(sorted(places.items())) if walk.is_asked_to_cite else ()
-    return walk.answer_from(draft, text, walk.leaf_answer(page, place, known), numbered)
+    return walk.answer_from(draft, text, task(memory=known or _NOTHING_KNOWN), numbered)
 
 
 async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator[events.ReaderEvent, None]:
@@ -231,7 +228,7 @@ async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator
     children = list(walk.path[-1].children)
     while True:
         text = _numbered(children)
-        task = partial(_summaries_prompt, walk, text)
+        task = partial(walk.answer_prompt, "walk_answer", summaries=text)
         try:
             known = await walk.working_memory(task, answer_tokens=walk.options.answer_tokens)
             break
@@ -248,9 +245,5 @@ async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator
         lookups=lookups,
     )
     text = f"{text}\n\n{known}" if known else text
-    async for event in walk.answer_from(draft, text, task(known)):
+    async for event in walk.answer_from(draft, text, task(memory=known or _NOTHING_KNOWN)):
         yield event
-
-
-def _summaries_prompt(walk: _Walk, summaries: str, memory: str) -> Prompt:
-    return walk.answer_prompt("walk_answer", summaries=summaries, memory=memory or _NOTHING_KNOWN)

@@ -78,32 +78,29 @@ class Places:
         return min(1.0, sum(end - start for start, end in places) / self._length)
 
 
-class _Line:
-    """The words of a step, built piece by piece."""
+Piece = str | tuple[str, Target]  # Words of a step, and where they lead
 
-    def __init__(self, text: str = "") -> None:
-        self.text = text
-        self._links: list[Link] = []
 
-    def add(self, piece: str, target: Target | None = None) -> "_Line":
+def _step(sign: str, *pieces: Piece) -> Step:
+    """A step in these words. The whole line leads where its first link does."""
+    text, links = "", list[Link]()
+    for piece in pieces:
+        words, target = (piece, None) if isinstance(piece, str) else piece
         if target is not None:
-            self._links.append(Link(len(self.text), len(self.text) + len(piece), target))
-        self.text += piece
-        return self
+            links.append(Link(len(text), len(text) + len(words), target))
+        text += words
+    return Step(text, sign, links[0].target if links else None, tuple(links))
 
-    def pages(self, numbers: Iterable[int]) -> "_Line":
-        """Add `sections 3, 5–7`, each number linked."""
-        runs = ranges(numbers)
-        self.add("section " if len(runs) == 1 and runs[0][0] == runs[0][1] else "sections ")
-        for index, (first, last) in enumerate(runs[:_LISTED]):
-            self.add(", " if index else "").add(str(first), ToPage(first))
-            if last > first:
-                self.add("–").add(str(last), ToPage(last))
-        rest = sum(last - first + 1 for first, last in runs[_LISTED:])
-        return self.add(f" and {rest} more") if rest else self
 
-    def step(self, sign: str) -> Step:
-        return Step(self.text, sign, self._links[0].target if self._links else None, tuple(self._links))
+def _pages(numbers: Iterable[int]) -> list[Piece]:
+    """`sections 3, 5–7`, each number linked."""
+    runs = ranges(numbers)
+    pieces: list[Piece] = ["section " if len(runs) == 1 and runs[0][0] == runs[0][1] else "sections "]
+    for index, (first, last) in enumerate(runs[:_LISTED]):
+        pieces += [", " if index else "", (str(first), ToPage(first))]
+        pieces += ["–", (str(last), ToPage(last))] if last > first else []
+    rest = sum(last - first + 1 for first, last in runs[_LISTED:])
+    return [*pieces, f" and {rest} more"] if rest else pieces
 
 
 def step_of(event: ReaderEvent, places: Places) -> Step | None:
@@ -114,15 +111,15 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
         case events.Shown(places=shown):
             return _given(shown, places)
         case events.Walked(level=level, first=first, last=last) if level:
-            return _Line("down to ").pages(range(first, last + 1)).step("▸")
+            return _step("▸", "down to ", *_pages(range(first, last + 1)))
         case events.TurnedBack(level=level, first=first, last=last, told=told) if level or not told:
-            left = _Line("back from " if level else "").pages(range(first, last + 1))
-            return left.add("" if told else ": no answer there" if level else " has no answer").step("×")
+            ends = "" if told else ": no answer there" if level else " has no answer"
+            return _step("×", "back from " if level else "", *_pages(range(first, last + 1)), ends)
         case events.Planned(plan=plan, starts=starts):
             begins = f"; begins at: {', '.join(starts)}" if starts else ""
             return Step(f"plan: {' '.join(plan.split())}{begins}")
         case events.Visited(path=path, element=element, facts=facts, pages=pages):
-            return _Line(f"path {path}: {counted(facts, 'fact')} about {element} on ").pages(pages).step("▸")
+            return _step("▸", f"path {path}: {counted(facts, 'fact')} about {element} on ", *_pages(pages))
         case events.TeamFormed(parts=parts):
             return Step(f"{counted(len(parts), 'member')}, each with a part of the book")
         case events.MembersAsked(round=number, question=question) if number > 1:
@@ -163,7 +160,7 @@ def summary_of(trace: Sequence[ReaderEvent], places: Places) -> str:
     opened = [event.page for event in trace if isinstance(event, events.LookedUp)]
     members = [len(event.parts) for event in trace if isinstance(event, events.TeamFormed)][-1:]
     notes = sum(isinstance(event, events.Noted) for event in trace)
-    said = [f"{_Line().pages(opened).text} opened"] if opened else []
+    said = [f"{_step('', *_pages(opened)).text} opened"] if opened else []
     said += [f"{counted(count, 'member')} asked" for count in members if count]
     said += [counted(notes, "note")] if notes else []
     if given := [event.places for event in trace if isinstance(event, events.Shown)]:
@@ -237,14 +234,14 @@ def _given(shown: Iterable[tuple[int, int]], places: Places) -> Step:
     if not passages:
         return Step("no passages given to the model", "¶")
     share = format_share(places.share(passages))
-    line = _Line(f"{counted(len(passages), 'passage')} given to the model, {share} of the book: ")
+    pieces: list[Piece] = [f"{counted(len(passages), 'passage')} given to the model, {share} of the book: "]
     named: dict[str, tuple[int, int]] = {}
     for place in passages:
         named.setdefault(places.words(*place), place)
     for index, (words, place) in enumerate(list(named.items())[:_LISTED]):
-        line.add(" · " if index else "").add(words, ToPlace(*place))
-    return line.add(f" · and {len(named) - _LISTED} more" if len(named) > _LISTED else "").step("¶")
+        pieces += [" · " if index else "", (words, ToPlace(*place))]
+    return _step("¶", *pieces, f" · and {len(named) - _LISTED} more" if len(named) > _LISTED else "")
 
 
 def _noted(places: Places, place: tuple[int, int], note: str, lead: str, sign: str) -> Step:
-    return _Line(lead).add(places.words(*place), ToPlace(*place)).add(f": {note}").step(sign)
+    return _step(sign, lead, (places.words(*place), ToPlace(*place)), f": {note}")

@@ -1,4 +1,4 @@
-"""The session's state machine: transitions of reading, the jobs of each situation, and the loop that runs them."""
+"""The session's state machine: transitions of reading, and the loop that runs the jobs of each situation."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -46,24 +46,6 @@ class Job(StrEnum):
     CHECK = "check"  # Check the model
     BUILD = "build"  # Build the queued artifacts
     ANSWER = "answer"
-
-
-def jobs_for(
-    reading: R, *, has_pages: bool, asked: bool, admitted: bool, prompt_due: bool, check_due: bool, artifacts_due: bool
-) -> frozenset[Job]:
-    """The jobs to run. `asked`: there is a question; `admitted`: its model and memory are ready."""
-    preparing = reading is R.DONE and prompt_due
-    settled = reading not in (R.NO_MODEL, R.LOADING, R.WAITING)
-    due = {
-        Job.LOAD: reading is R.LOADING,
-        Job.READ: reading is R.RUNNING,
-        Job.ANSWER: admitted,
-        Job.PREPARE: preparing,
-        # While a question is answered, nothing else uses the model but reading.
-        Job.CHECK: not asked and check_due and reading in (R.RUNNING, R.DONE),
-        Job.BUILD: not asked and artifacts_due and has_pages and settled and not preparing,
-    }
-    return frozenset(job for job, is_due in due.items() if is_due)
 
 
 Command = Callable[[], Awaitable[None] | None]

@@ -21,7 +21,7 @@ from gistread.readers.steering import Steering
 from gistread.session import events
 from gistread.session.artifacts import Artifacts
 from gistread.session.events import Activity, Obstacle, ReadingEvent, ReadingState, SessionEvent
-from gistread.session.machine import UNDER_WAY, Actor, Job, Signal, command, jobs_for
+from gistread.session.machine import UNDER_WAY, Actor, Job, Signal, command
 from gistread.session.models import MakeEngine, ModelPair, engine_maker
 from gistread.session.questions import Answer, AskOptions, Question, Questions, question_of
 from gistread.session.reading import MemoryChoice, Reading
@@ -284,17 +284,20 @@ class Session:
             self.reading.signal(Signal.REGAIN)
         elif self.models.share_cores:
             self.reading.signal(Signal.YIELD)
-        question = self.questions.current
-        jobs = jobs_for(
-            self.reading.state,
-            has_pages=self.reading.has_pages,
-            asked=question is not None,
-            admitted=question is not None and question.admitted,
-            prompt_due=self.reading.prompt_due,
-            check_due=self.reading.check_due,
-            artifacts_due=self.artifacts.due,
-        )
-        self.reading.report_end(preparing=Job.PREPARE in jobs)
+        question, reading, state = self.questions.current, self.reading, self.reading.state
+        preparing = state is ReadingState.DONE and reading.prompt_due
+        settled = state not in (ReadingState.NO_MODEL, ReadingState.LOADING, ReadingState.WAITING)
+        # While a question is answered, nothing else uses the model but reading.
+        due = {
+            Job.LOAD: state is ReadingState.LOADING,
+            Job.READ: state is ReadingState.RUNNING,
+            Job.ANSWER: question is not None and question.admitted,
+            Job.PREPARE: preparing,
+            Job.CHECK: not question and reading.check_due and state in (ReadingState.RUNNING, ReadingState.DONE),
+            Job.BUILD: not question and self.artifacts.due and reading.has_pages and settled and not preparing,
+        }
+        jobs = frozenset(job for job, is_due in due.items() if is_due)
+        reading.report_end(preparing=preparing)
         self.models.unload_later(self._actor.post, in_use=bool(jobs))
         return jobs
 
