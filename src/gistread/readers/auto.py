@@ -1,14 +1,13 @@
 """Chooses how to answer: by the model, the question, the length of the text and the pace of this machine."""
 
 import re
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 
 from gistread.engine.protocol import Trust
 from gistread.readers.answering import Asking
 from gistread.readers.cost import CAREFUL, answer_work, readable_tokens, whole_text_tokens
-from gistread.readers.events import ReaderEvent, Started
+from gistread.readers.events import ReaderEvents, Started
 from gistread.readers.gistread import asks_for_story
 from gistread.readers.registry import METHODS
 from gistread.readers.thread import without_options
@@ -25,7 +24,7 @@ _ASKS_ABOUT_ALL = re.compile(
 )
 
 
-async def auto(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+async def auto(asking: Asking) -> ReaderEvents:
     """Answer by the method that suits model and question."""
     options = asking.options
     asking = replace(asking, options=replace(options, first_word_s=CAREFUL * options.first_word_s))

@@ -9,8 +9,8 @@ from gistread.engine.protocol import Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, numbered_passages, render
+from gistread.readers import events
 from gistread.readers.answering import Asking
-from gistread.readers.events import Answered, Expanded, OpenedBy, Proposed, ReaderEvent, Refused, Shown, Started, Unfit
 from gistread.words import count_words
 
 _SETTING_WORDS = 40  # Of the gist before a page
@@ -61,7 +61,7 @@ class BookText(Asking):
         most: int | None = None,
         first: Sequence[Passage] = (),
         named_budget: int | None = None,
-    ) -> AsyncGenerator[Proposed | Refused, None]:
+    ) -> AsyncGenerator[events.Proposed | events.Refused, None]:
         """Select the passages to show: those named or pinned by the user, then the nearest that fit.
 
         The user may review the pages. `most`: most passages of `ranked`. `first`: passages proposed instead,
@@ -80,7 +80,7 @@ class BookText(Asking):
             opened = tuple(page.number for page in pages if overlaps(new, (page.start, page.end)))
             if agreed or not opened:
                 return
-            async for said in steering.review(Proposed(opened, 1, len(pages))):
+            async for said in steering.review(events.Proposed(opened, 1, len(pages))):
                 yield said
             decision = steering.decision
             if steering.stop or not (decision.refuses or decision.pages):
@@ -94,9 +94,10 @@ class BookText(Asking):
         length = len(self.memory.book.text.strip())
         return min(1.0, sum(end - start for start, end in shown) / length) if length else 1.0
 
-    def started(self, shown: Sequence[Passage]) -> Started:
-        memory, share = self.memory, self.share(shown)
-        return Started(self.name, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=share)
+    def started(self, shown: Sequence[Passage]) -> events.Started:
+        memory = self.memory
+        pages = len(memory.entries), memory.estimated_pages
+        return events.Started(self.name, *pages, memory.complete, share_shown=self.share(shown))
 
     async def answer(
         self,
@@ -105,12 +106,12 @@ class BookText(Asking):
         opened: Collection[int] = (),
         *,
         must_answer: bool = False,
-    ) -> AsyncGenerator[ReaderEvent, None]:
+    ) -> events.ReaderEvents:
         """Answer from these passages. `opened`: pages to report as open."""
         book, seen = self.memory.book, tuple(shown)
-        yield Shown(seen)
+        yield events.Shown(seen)
         words = sum(count_words(book.text[start:end]) for start, end in seen)
-        draft = Answered(
+        draft = events.Answered(
             compression_rate=self.compression_rate(words),
             seen=seen,
             lookups=lookups,
@@ -191,7 +192,9 @@ def share_of(place: Passage, shown: Sequence[Passage]) -> float:
     return sum(max(0, min(end, until) - max(start, since)) for since, until in shown) / max(1, end - start)
 
 
-def opening_event(number: int, place: Passage, shown: Sequence[Passage], by: OpenedBy) -> Expanded | Unfit:
+def opening_event(
+    number: int, place: Passage, shown: Sequence[Passage], by: events.OpenedBy
+) -> events.Expanded | events.Unfit:
     """The event for a page that was asked for: shown in full, or too long."""
     share = share_of(place, shown)
-    return Expanded(number, by) if share == 1.0 else Unfit(number, share)
+    return events.Expanded(number, by) if share == 1.0 else events.Unfit(number, share)

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from difflib import get_close_matches
@@ -19,7 +19,7 @@ from gistread.readers.answer_marks import find_marks
 from gistread.readers.answering import Asking, repeats_prompt, says_not_found, says_only_not_found
 from gistread.readers.book_text import overlaps, places_of
 from gistread.readers.citations import citation_of, cite, with_sources
-from gistread.readers.events import Answered, ReaderEvent, Started, Stopped, StopReason
+from gistread.readers.events import Answered, ReaderEvents, Started, Stopped, StopReason
 from gistread.readers.protocol import Reader
 from gistread.readers.support import Statement, check
 from gistread.readers.thread import with_options, with_thread, within_bound
@@ -40,7 +40,7 @@ _SHORT_WORDS = 3  # A statement this short, such as "Yes, he did.", needs no quo
 def with_checks(by_method: Reader) -> Reader:
     """Wrap a reader: the thread before its question, the check of its answer after it. Calling it raises UsageError."""
 
-    def ask(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    def ask(asking: Asking) -> ReaderEvents:
         memory, options, info = asking.memory, asking.options, asking.engine.info
         bound = len(memory.book.text) if memory.bound_share < 1 else None
         options = replace(options, thread=within_bound(options.thread, bound), wording=info.wording)
@@ -55,7 +55,7 @@ def with_checks(by_method: Reader) -> Reader:
     return ask
 
 
-async def _check_events(events: AsyncGenerator[ReaderEvent, None], asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+async def _check_events(events: ReaderEvents, asking: Asking) -> ReaderEvents:
     """The events of a reader, with its answer checked. The question is without options."""
     question, memory, steering, options = asking.question, asking.memory, asking.steering, asking.options
     started: Started | None = None
@@ -227,7 +227,7 @@ NOTHING_READ = "Nothing of the book has been read yet."
 def over_memory(name: str, reader: Reader) -> Reader:
     """Wrap a reader: without a page in the memory, it answers that nothing has been read."""
 
-    async def nothing_read(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+    async def nothing_read(asking: Asking) -> ReaderEvents:
         yield Started(name, 0, asking.memory.estimated_pages, complete=False)
         yield Stopped(StopReason.NOTHING_LEFT)
         yield Answered(NOTHING_READ, found=False)

@@ -1,7 +1,9 @@
 """The events of a reader's stream, the last of them `Answered` (D7), also for `--events`."""
 
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from gistread.engine.protocol import NO_USAGE, Usage
 from gistread.store.model import AnswerMark, Citation
@@ -33,6 +35,9 @@ class SegmentLevel:
 @dataclass(frozen=True, slots=True)
 class ReaderEvent:
     """What a reader tells, one of the following."""
+
+
+ReaderEvents: TypeAlias = AsyncGenerator[ReaderEvent, None]
 
 
 @dataclass(frozen=True, slots=True)

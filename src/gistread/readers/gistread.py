@@ -18,29 +18,19 @@ It needs no memory, and also searches the unread part of a book.
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from gistread.engine.protocol import Trust
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, sentence_at, split_into_passages
+from gistread.readers import events
 from gistread.readers.answering import Asking, says_not_found
 from gistread.readers.book_text import BookText, opening_event, overlaps, places_of, share_of
 from gistread.readers.citations import citation_of, cite
 from gistread.readers.cost import PASSAGE_TOKENS, UNRELIABLE_TOKENS, readable_tokens, whole_text_tokens
-from gistread.readers.events import (
-    AnswerDelta,
-    Answered,
-    Expanded,
-    LookedUp,
-    OpenedBy,
-    ReaderEvent,
-    Restarted,
-    Shown,
-    Stopped,
-    StopReason,
-)
+from gistread.readers.events import ReaderEvent, ReaderEvents
 from gistread.readers.introductions import Introductions, introductions
 from gistread.readers.lookups import answer, begin, start_search
 from gistread.readers.protocol import ReaderOptions
@@ -76,7 +66,7 @@ class Ranked:
     introductions: Introductions | None = None  # Of the name that the question asks about, if any
 
 
-async def gistread(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+async def gistread(asking: Asking) -> ReaderEvents:
     """Answer from the book's text."""
     text, memory, options = BookText.of(asking, NAME), asking.memory, asking.options
     question = without_options(text.question)
@@ -92,8 +82,8 @@ async def gistread(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
         budget, is_whole = await _passage_budget(text)
         by_gists = memory.entries and (not ranked.has_terms or (not options.choices and asks_for_story(question)))
         told = _from_gists(text) if by_gists and not is_whole else _from_passages(text, ranked, budget, is_whole)
-    async with aclosing(told) as events:
-        async for event in events:
+    async with aclosing(told) as stream:
+        async for event in stream:
             yield event
 
 
@@ -148,9 +138,7 @@ def _looks(options: ReaderOptions) -> tuple[_Look, ...]:
     return (_Look(),) if options.budget_tokens else (_Look(), _Look(times=2))
 
 
-async def _from_passages(
-    text: BookText, ranked: Ranked, budget: int, is_whole: bool
-) -> AsyncGenerator[ReaderEvent, None]:
+async def _from_passages(text: BookText, ranked: Ranked, budget: int, is_whole: bool) -> ReaderEvents:
     memory, steering, options = text.memory, text.steering, text.options
     opened: list[int] = []
     before: list[Passage] = []  # What the last look showed
@@ -176,20 +164,20 @@ async def _from_passages(
             yield text.started(shown)
             for number in sorted(pinned):
                 for place in places_of(memory, {number}):
-                    yield opening_event(number, place, shown, OpenedBy.PERSON)
+                    yield opening_event(number, place, shown, events.OpenedBy.PERSON)
         for number in pages:
             opened.append(number)
-            yield LookedUp(number, len(opened), "")
-            yield Expanded(number, OpenedBy.AGENT)
+            yield events.LookedUp(number, len(opened), "")
+            yield events.Expanded(number, events.OpenedBy.AGENT)
         closed = places_of(memory, steering.refused)
         everything = steering.only or all(overlaps([*shown, *closed], place) for place in wanted)
-        stopped = Stopped(StopReason.NOTHING_LEFT if everything else StopReason.WINDOW)
+        stopped = events.Stopped(events.StopReason.NOTHING_LEFT if everything else events.StopReason.WINDOW)
         said = text.answer(shown, tuple(opened), {*opened, *pinned}, must_answer=look.must_answer)
         told = _check_answers(said, stopped, text, seen)
         further = look is not looks[-1] and (looks[-1].must_answer or not everything)
         held.clear()
-        async with aclosing(_unless_not_found(told, steering, held) if further else told) as events:
-            async for event in events:
+        async with aclosing(_unless_not_found(told, steering, held) if further else told) as stream:
+            async for event in stream:
                 yield event
         if not held:
             return
@@ -210,7 +198,7 @@ def _has_shortlist(text: BookText, ranked: Ranked) -> bool:
     )
 
 
-async def _from_each_passage(text: BookText, ranked: Ranked) -> AsyncGenerator[ReaderEvent, None]:
+async def _from_each_passage(text: BookText, ranked: Ranked) -> ReaderEvents:
     """Ask an unreliable model over each near passage alone; over the nearest together if none tells an answer."""
     memory, question = text.memory, without_options(text.question)
     async for proposed in text.select(ranked.passages, SHORTLIST_TOKENS, most=MOST_PASSAGES):
@@ -219,22 +207,22 @@ async def _from_each_passage(text: BookText, ranked: Ranked) -> AsyncGenerator[R
     pages = tuple(_pages_in(shown, ranked, memory, set())[: text.options.max_pages])
     yield text.started(shown)
     for step, number in enumerate(pages, 1):
-        yield LookedUp(number, step, "")
-        yield Expanded(number, OpenedBy.AGENT)
-    yield Shown(shown)
+        yield events.LookedUp(number, step, "")
+        yield events.Expanded(number, events.OpenedBy.AGENT)
+    yield events.Shown(shown)
     near = [place for place in ranked.passages if overlaps(shown, place)][:MOST_PASSAGES]
     votes = await ask_each(text, near)
-    yield Stopped(StopReason.WINDOW)
+    yield events.Stopped(events.StopReason.WINDOW)
     if not votes:
         together = await text.fit(near, UNRELIABLE_TOKENS)
         async for event in text.answer(together, pages, pages):
             yield event
         return
     said = votes[0].answer
-    yield AnswerDelta(said)
+    yield events.AnswerDelta(said)
     sources = tuple(sorted(vote.passage for vote in votes[:_MOST_SOURCES]))
     cited, rate = cite(said, question, memory, sources), 100.0 * (1 - text.share(shown))
-    answered = Answered(said, True, cited, pages, pages, rate, text.usage, seen=shown)
+    answered = events.Answered(said, True, cited, pages, pages, rate, text.usage, seen=shown)
     yield await asyncio.to_thread(_check_names, answered, text)
 
 
@@ -247,13 +235,13 @@ def reusable_passages(ranked: Ranked, thread: Thread, refused: Sequence[Passage]
 
 
 async def _check_answers(
-    said: AsyncGenerator[ReaderEvent, None], stopped: Stopped, text: BookText, before: Sequence[Passage]
-) -> AsyncGenerator[ReaderEvent, None]:
+    said: ReaderEvents, stopped: events.Stopped, text: BookText, before: Sequence[Passage]
+) -> ReaderEvents:
     """`stopped`, then the answer; an unreliable model's is checked. "Not found" includes the passages seen `before`."""
     yield stopped
-    async with aclosing(said) as events:
-        async for event in events:
-            if isinstance(event, Answered):
+    async with aclosing(said) as stream:
+        async for event in stream:
+            if isinstance(event, events.Answered):
                 checked = text.options.trust is Trust.FAILED
                 answered = await asyncio.to_thread(_check_names, event, text) if checked else event
                 yield answered if answered.found else replace(answered, seen=(*answered.seen, *before))
@@ -261,22 +249,20 @@ async def _check_answers(
                 yield event
 
 
-async def _unless_not_found(
-    told: AsyncGenerator[ReaderEvent, None], steering: Steering, held: list[ReaderEvent]
-) -> AsyncGenerator[ReaderEvent, None]:
+async def _unless_not_found(told: ReaderEvents, steering: Steering, held: list[ReaderEvent]) -> ReaderEvents:
     """Yield the events once the answer is clearly not "not found"; until then, and otherwise, they are in `held`."""
     draft = ""
     tells = False
-    async with aclosing(told) as events:
-        async for event in events:
+    async with aclosing(told) as stream:
+        async for event in stream:
             held.append(event)
             match event:
-                case AnswerDelta(piece):
+                case events.AnswerDelta(piece):
                     draft += piece
                     tells = tells or (len(draft) >= _DECISIVE_CHARACTERS and not says_not_found(draft))
-                case Restarted():
+                case events.Restarted():
                     draft = ""
-                case Answered(found=found):
+                case events.Answered(found=found):
                     tells = tells or found or steering.stop
             if tells:
                 for each in held:
@@ -296,7 +282,7 @@ async def story_so_far(question: str, memory: GistMemory) -> tuple[Passage, ...]
     return tuple(sorted({sentence_at(memory.book, told.start) for told in (*story.before, *story.chapter)}))
 
 
-def quote_introductions(asked: Introductions, text: BookText) -> AsyncGenerator[ReaderEvent, None]:
+def quote_introductions(asked: Introductions, text: BookText) -> ReaderEvents:
     """The sentence that tells who somebody is as the answer; not found without any."""
     said = " ".join(" ".join(text.memory.book.text[start:end].split()) for start, end in asked.sentences)
     answer = said if asked.tells else f"No sentence says plainly who or what {asked.name} is. The nearest: {said}"
@@ -305,32 +291,32 @@ def quote_introductions(asked: Introductions, text: BookText) -> AsyncGenerator[
     return _quote(answer, asked.sentences, text)
 
 
-async def _quote(answer: str, places: tuple[Passage, ...], text: BookText) -> AsyncGenerator[ReaderEvent, None]:
+async def _quote(answer: str, places: tuple[Passage, ...], text: BookText) -> ReaderEvents:
     """These places as the answer, in the book's own words."""
     yield text.started(places)
     quotes = tuple(citation_of(place, text.memory) for place in places)
     pages = tuple(dict.fromkeys(one.page for one in quotes if one.page))
     for count, number in enumerate(pages, 1):
-        yield LookedUp(number, count, "")
-        yield Expanded(number, OpenedBy.AGENT)
-    yield Shown(places)
-    yield Stopped(StopReason.ENOUGH if places else StopReason.NOTHING_LEFT)
-    yield AnswerDelta(answer)
+        yield events.LookedUp(number, count, "")
+        yield events.Expanded(number, events.OpenedBy.AGENT)
+    yield events.Shown(places)
+    yield events.Stopped(events.StopReason.ENOUGH if places else events.StopReason.NOTHING_LEFT)
+    yield events.AnswerDelta(answer)
     found, rate = bool(places), 100.0 * (1 - text.share(places))
-    yield Answered(answer, found, quotes, pages, pages, rate, seen=places, quoted=found)
+    yield events.Answered(answer, found, quotes, pages, pages, rate, seen=places, quoted=found)
 
 
-async def _from_gists(text: BookText) -> AsyncGenerator[ReaderEvent, None]:
+async def _from_gists(text: BookText) -> ReaderEvents:
     search = await start_search(text, max_pages=0)
     async for opened in begin(NAME, search):
         yield opened
-    yield Stopped(StopReason.NOTHING_LEFT)
+    yield events.Stopped(events.StopReason.NOTHING_LEFT)
     held: list[ReaderEvent] = []
     told = answer(search)
     if text.options.trust is Trust.FAILED:
         told = _unless_not_found(told, text.steering, held)
-    async with aclosing(told) as events:
-        async for event in events:
+    async with aclosing(told) as stream:
+        async for event in stream:
             yield event
     if held:
         async for again in answer(search, must_answer=True):
@@ -343,7 +329,7 @@ def _pages_in(shown: Sequence[Passage], ranked: Ranked, memory: GistMemory, know
     return [number for number in new if overlaps(shown, places_of(memory, {number})[0])]
 
 
-def _check_names(answered: Answered, text: BookText) -> Answered:
+def _check_names(answered: events.Answered, text: BookText) -> events.Answered:
     """The answer; not found if each of its statements has a name that the text shown lacks."""
     if not answered.found or answered.choice is not None:
         return answered

@@ -7,7 +7,7 @@ and no element twice. To fit the window, only the facts nearest to the question 
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -18,7 +18,7 @@ from gistread.memory.facts import Element, Fact
 from gistread.memory.passages import Span
 from gistread.readers.answering import NOTE_TOKENS, STOP, Asking, user_prompt, words_of
 from gistread.readers.book_text import setting
-from gistread.readers.events import LookedUp, Noted, Proposed, ReaderEvent, Unfit, Visited
+from gistread.readers.events import LookedUp, Noted, Proposed, ReaderEvents, Unfit, Visited
 from gistread.readers.thread import without_options
 from gistread.search.ranked import Ranker
 
@@ -75,7 +75,7 @@ class Path:
         return "\n".join(f"- {note.text}" for note in self.shown()[without:]) or _NOTHING
 
 
-async def walk(search: GraphSearch, path: Path) -> AsyncGenerator[ReaderEvent, None]:
+async def walk(search: GraphSearch, path: Path) -> ReaderEvents:
     steering = search.steering
     while path.steps < STEPS and not steering.stop:
         path.visited.add(path.element.key)
@@ -105,7 +105,7 @@ async def walk(search: GraphSearch, path: Path) -> AsyncGenerator[ReaderEvent, N
         path.element = neighbour
 
 
-async def _read_facts(search: GraphSearch, path: Path) -> AsyncGenerator[ReaderEvent, None]:
+async def _read_facts(search: GraphSearch, path: Path) -> ReaderEvents:
     path.steps += 1
     refused, known = search.steering.refused, path.known
     all_facts = [fact for fact in path.element.facts if fact.page not in refused and fact not in known]
@@ -133,7 +133,7 @@ async def _read_facts(search: GraphSearch, path: Path) -> AsyncGenerator[ReaderE
         path.queue.extend(unread[index] for index in chosen)
 
 
-async def _read_page(search: GraphSearch, path: Path, page: int) -> AsyncGenerator[ReaderEvent, None]:
+async def _read_page(search: GraphSearch, path: Path, page: int) -> ReaderEvents:
     path.steps += 1
     memory = search.memory
     shown = memory.entry(page).page

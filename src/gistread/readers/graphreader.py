@@ -6,7 +6,7 @@ all notebooks, each note once, or from the facts nearest to the question if no p
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 
 from gistread.engine.concurrency import useful_requests
@@ -15,8 +15,8 @@ from gistread.errors import PromptTooLongError
 from gistread.memory import facts
 from gistread.memory.facts import Element, build_graph
 from gistread.memory.passages import Span, join
+from gistread.readers import events
 from gistread.readers.answering import Asking, user_prompt, words_of
-from gistread.readers.events import Answered, PathEnded, Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.graph_path import CHOICE_TOKENS, NOTES_KEPT, GraphSearch, Note, Path, nearest, rank_elements, walk
 from gistread.words import count_words
 
@@ -28,7 +28,7 @@ _PLAN_TOKENS = 96
 _EMPTY = "(They found nothing.)"
 
 
-async def graphreader(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+async def graphreader(asking: Asking) -> events.ReaderEvents:
     """Answer from the graph of key elements."""
     search, memory, engine, steering = GraphSearch.of(asking), asking.memory, asking.engine, asking.steering
     answer_tokens, window = asking.options.answer_tokens, engine.info.context_tokens
@@ -36,14 +36,14 @@ async def graphreader(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     # Facts, pages and the notebook need as much room as question and plan.
     if 2 * needed > window:
         raise PromptTooLongError(2 * needed - answer_tokens, answer_tokens, window)
-    yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
+    yield events.Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
     # The first page may take a minute, so progress is reported before it.
     if not (left := await asyncio.to_thread(facts.remaining, memory)).complete:
-        yield Prepared("facts", left.done, left.total)
+        yield events.Prepared("facts", left.done, left.total)
     async with aclosing(facts.build(memory, engine, Priority.INTERACTIVE)) as building:
         async for progress in building:
             search.usage = progress.usage
-            yield Prepared("facts", progress.done, progress.total)
+            yield events.Prepared("facts", progress.done, progress.total)
             if steering.stop:
                 break  # answers from the facts so far
     known = await asyncio.to_thread(facts.known_facts, memory)
@@ -51,14 +51,14 @@ async def graphreader(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     paths: list[Path] = []
     if not steering.stop:
         starts = await _plan(search)
-        yield Planned(search.plan, tuple(element.name for element in starts))
+        yield events.Planned(search.plan, tuple(element.name for element in starts))
         paths += [Path(number, element) for number, element in enumerate(starts, start=1)]
         async with aclosing(_follow(search, paths)) as following:
             async for event in following:
                 yield event
     if not any(path.notes for path in paths):
         paths.append(await asyncio.to_thread(_path_of_facts, search))
-    yield Stopped(StopReason.PERSON if steering.stop else StopReason.ENOUGH)
+    yield events.Stopped(events.StopReason.PERSON if steering.stop else events.StopReason.ENOUGH)
     async for event in _answer(search, paths):
         yield event
 
@@ -94,21 +94,21 @@ def _choice_of(search: GraphSearch, shown: Sequence[Element]) -> Prompt:
     return user_prompt("start_nodes", elements=listed, question=search.question, plan=search.plan)
 
 
-async def _follow(search: GraphSearch, paths: Sequence[Path]) -> AsyncGenerator[ReaderEvent, None]:
-    events: asyncio.Queue[ReaderEvent | None] = asyncio.Queue()
+async def _follow(search: GraphSearch, paths: Sequence[Path]) -> events.ReaderEvents:
+    queue: asyncio.Queue[events.ReaderEvent | None] = asyncio.Queue()
     limit = asyncio.Semaphore(useful_requests(search.engine))
 
     async def follow(path: Path) -> None:
         async with limit:
             async for event in walk(search, path):
-                events.put_nowait(event)
-            events.put_nowait(PathEnded(path.number))
+                queue.put_nowait(event)
+            queue.put_nowait(events.PathEnded(path.number))
 
     tasks = [asyncio.create_task(follow(path)) for path in paths]
     ended = asyncio.gather(*tasks, return_exceptions=True)
-    ended.add_done_callback(lambda _: events.put_nowait(None))
+    ended.add_done_callback(lambda _: queue.put_nowait(None))
     try:
-        while (event := await events.get()) is not None:
+        while (event := await queue.get()) is not None:
             yield event
         for done in tasks:
             done.result()  # raises the error of a failed engine
@@ -118,7 +118,7 @@ async def _follow(search: GraphSearch, paths: Sequence[Path]) -> AsyncGenerator[
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _answer(search: GraphSearch, paths: Sequence[Path]) -> AsyncGenerator[ReaderEvent, None]:
+async def _answer(search: GraphSearch, paths: Sequence[Path]) -> events.ReaderEvents:
     filled = [path for path in paths if path.notes]
     while filled and not await search.fits(
         _answer_prompt(search, _notebooks(search, filled)[0]), search.options.answer_tokens
@@ -129,7 +129,7 @@ async def _answer(search: GraphSearch, paths: Sequence[Path]) -> AsyncGenerator[
     text, numbered = _notebooks(search, filled)
     notes = [note for path in filled for note in path.shown()]
     places = sorted({note.place for note in notes})
-    draft = Answered(
+    draft = events.Answered(
         found=bool(filled),
         compression_rate=search.compression_rate(count_words(text)),
         seen=tuple(join({note.place for note in notes if note.from_text}, search.memory.book)),

@@ -74,7 +74,7 @@ class _Team(answering.Asking):
         return answering.user_prompt(task, findings=self.findings(), question=self.question)
 
 
-async def longagent(asking: answering.Asking) -> AsyncGenerator[events.ReaderEvent, None]:
+async def longagent(asking: answering.Asking) -> events.ReaderEvents:
     """Answer from the whole book, chunk by chunk."""
     team, memory, engine = _Team.of(asking), asking.memory, asking.engine
     answer_tokens = max(_REPORT_TOKENS, team.options.answer_tokens)
@@ -142,7 +142,7 @@ async def _answer_from(team: _Team, question: str, *chunks: int) -> str:
     return "" if answering.says_not_found(answer) else answer
 
 
-async def _resolve(team: _Team, question: str, reports: list[_Report]) -> AsyncGenerator[events.ReaderEvent, None]:
+async def _resolve(team: _Team, question: str, reports: list[_Report]) -> events.ReaderEvents:
     """Read the chunks of two reports together while the leader finds two that contradict each other (section 2.3)."""
     for attempt in range(CONFLICTS):
         groups = group_answers([report.answer for report in reports])
@@ -192,7 +192,7 @@ async def _next_question(team: _Team) -> str:
     return "" if not question or known or answering.says_not_found(question) else question
 
 
-def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
+def _answer(team: _Team) -> events.ReaderEvents:
     reports = [report for _, found in team.history for report in found]
     places = {chunk + 1: team.chunks[chunk] for report in reports for chunk in report.chunks}
     text = team.findings() if reports else ""

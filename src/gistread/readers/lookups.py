@@ -4,7 +4,7 @@ Pages are shown by their gists or in full; at several levels if they outgrow the
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gistread import prompts
@@ -175,7 +175,7 @@ async def _all_fit(segments: Sequence[Node], room: int, memory: GistMemory, engi
     return await engine.count(render(memory, segments)) <= room
 
 
-async def begin(name: str, search: Search) -> AsyncGenerator[events.ReaderEvent, None]:
+async def begin(name: str, search: Search) -> events.ReaderEvents:
     """Report the layout of the memory, then apply steering."""
     memory, segments = search.memory, search.segments
     told = () if search.whole else tuple(events.SegmentLevel(p.first, p.last, p.level, p.made) for p in segments)
@@ -193,7 +193,7 @@ async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     return await engine.prepare(prompt) if memory.entries and await search.fits() else NO_USAGE
 
 
-async def apply_steering(search: Search) -> AsyncGenerator[events.ReaderEvent, None]:
+async def apply_steering(search: Search) -> events.ReaderEvents:
     """Close pages that were refused since the last call, and open pinned pages that fit."""
     steering = search.steering
     if closed := search.opened & steering.refused:
@@ -220,7 +220,7 @@ async def openable_pages(search: Search) -> list[int]:
     return [page for page in unread if search.memory.entry(page).page.words * tokens_per_word <= free]
 
 
-def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator[events.ReaderEvent, None]:
+def answer(search: Search, *, must_answer: bool = False) -> events.ReaderEvents:
     """The answer over the memory as shown now; the last event is `Answered`. `must_answer`: see `answer_prompt`."""
     memory, shown, opened = search.memory, search.shown, search.opened
     read = sum(entry.page.words for entry in memory.entries)

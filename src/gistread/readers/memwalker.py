@@ -7,7 +7,7 @@ always ends; then the answer comes from the summaries at the top and the notes.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -102,7 +102,7 @@ class _Walk(Asking):
         return helps, partial(self.answer_prompt, "leaf_answer", **shown)
 
 
-async def memwalker(asking: Asking) -> AsyncGenerator[events.ReaderEvent, None]:
+async def memwalker(asking: Asking) -> events.ReaderEvents:
     """Answer by walking the tree of summaries."""
     walk, memory, steering = _Walk.of(asking), asking.memory, asking.steering
     least = min(memory.entries, key=lambda entry: entry.page.words)
@@ -201,9 +201,7 @@ def _numbered(children: Sequence[Node]) -> str:
     return "\n\n".join(f"{number}. {child.summary.text}" for number, child in enumerate(children, start=1))
 
 
-def _answer_from_page(
-    walk: _Walk, page: Page, place: Span, known: str, task: _Task
-) -> AsyncGenerator[events.ReaderEvent, None]:
+def _answer_from_page(walk: _Walk, page: Page, place: Span, known: str, task: _Task) -> events.ReaderEvents:
     text = walk.text(place)
     draft = events.Answered(
         compression_rate=walk.compression_rate(count_words(text) + count_words(known)),
@@ -218,7 +216,7 @@ def _answer_from_page(
     return walk.answer_from(draft, text, task(memory=known or _NOTHING_KNOWN), numbered)
 
 
-async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> AsyncGenerator[events.ReaderEvent, None]:
+async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> events.ReaderEvents:
     """The answer from notes and summaries: those in front of the model if they tell `enough`, else those at the top."""
     lookups = tuple(walk.lookups)
     if not walk.path:

@@ -1,6 +1,5 @@
 """Takes notes through the whole book for one question: GraphReader's "Chunk Read with Notes" (appendix D)."""
 
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
 from gistread.engine.protocol import Engine
@@ -8,7 +7,7 @@ from gistread.errors import PromptTooLongError
 from gistread.memory.passages import Span, join, split_into_chunks
 from gistread.readers.answering import NOTE_TOKENS, Asking, user_prompt, words_of
 from gistread.readers.book_text import setting
-from gistread.readers.events import Answered, Noted, PartRead, ReaderEvent, Started, Stopped, StopReason
+from gistread.readers.events import Answered, Noted, PartRead, ReaderEvents, Started, Stopped, StopReason
 from gistread.words import count_words
 
 NAME = "notes"
@@ -39,7 +38,7 @@ class _Notebook:
             self.dropped += 1
 
 
-async def notes(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+async def notes(asking: Asking) -> ReaderEvents:
     """Answer from the whole book, read for this question."""
     memory, engine = asking.memory, asking.engine
     window = engine.info.context_tokens

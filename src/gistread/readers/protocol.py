@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from gistread.engine.protocol import Trust
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import Callable
 
     from gistread.readers.answering import Asking
-    from gistread.readers.events import ReaderEvent
+    from gistread.readers.events import ReaderEvents
     from gistread.readers.thread import Thread
 
 
@@ -34,4 +34,4 @@ class ReaderOptions:
 
 # One method of answering questions: it yields events, the last `Answered`.
 # Raises EngineError, PromptTooLongError, BudgetTooSmallError.
-Reader: TypeAlias = "Callable[[Asking], AsyncGenerator[ReaderEvent, None]]"
+Reader: TypeAlias = "Callable[[Asking], ReaderEvents]"

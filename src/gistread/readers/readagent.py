@@ -5,15 +5,15 @@ The model can only choose an unopened page of those shown, or stop (D3). Sequent
 names all pages in one answer. The user may pin and refuse pages, or end the search, at any time.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 
 from gistread.engine.protocol import Trust
 from gistread.readers.answering import STOP, Asking
-from gistread.readers.events import Expanded, LookedUp, OpenedBy, Proposed, ReaderEvent, Stopped, StopReason
+from gistread.readers.events import Expanded, LookedUp, OpenedBy, Proposed, ReaderEvents, Stopped, StopReason
 from gistread.readers.lookups import Search, answer, apply_steering, begin, openable_pages, start_search
 
 
-async def readagent_s(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+async def readagent_s(asking: Asking) -> ReaderEvents:
     """Open one page after another, then answer."""
     search, steering = await start_search(asking, asking.options.max_pages), asking.steering
     async for event in begin("readagent-s", search):
@@ -47,7 +47,7 @@ async def readagent_s(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
         yield answered
 
 
-async def readagent_p(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+async def readagent_p(asking: Asking) -> ReaderEvents:
     """Name all pages in one step, the most important first, then answer."""
     search, steering = await start_search(asking, asking.options.max_pages), asking.steering
     async for event in begin("readagent-p", search):

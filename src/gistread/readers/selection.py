@@ -1,7 +1,6 @@
 """Questions about a selection of the text: the model sees it with the text around it, without a memory."""
 
 import re
-from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 from gistread.book.model import Book
@@ -11,7 +10,7 @@ from gistread.memory.passages import Passage, Span, sentence_at, split_into_pass
 from gistread.readers.answering import Asking, user_prompt
 from gistread.readers.book_text import BookText, overlaps
 from gistread.readers.cost import UNRELIABLE_TOKENS
-from gistread.readers.events import Answered, ReaderEvent, Shown, Stopped, StopReason
+from gistread.readers.events import Answered, ReaderEvents, Shown, Stopped, StopReason
 from gistread.readers.gistread import quote_introductions
 from gistread.readers.introductions import introductions
 from gistread.readers.thread import without_options
@@ -64,7 +63,7 @@ def is_translation(question: str) -> bool:
     return bool(_ASKS_FOR_TRANSLATION.match(question))
 
 
-def about_selection(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
+def about_selection(asking: Asking) -> ReaderEvents:
     """Answer a question about `options.selection`, within the bound (`extend_bound`)."""
     memory, selection = asking.memory, asking.options.selection
     assert selection is not None
@@ -81,9 +80,7 @@ def about_selection(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     return _answer(passages_around(selection, memory.book), who.sentences if who else (), text)
 
 
-async def _answer(
-    near: list[Passage], introduced: tuple[Passage, ...], text: BookText
-) -> AsyncGenerator[ReaderEvent, None]:
+async def _answer(near: list[Passage], introduced: tuple[Passage, ...], text: BookText) -> ReaderEvents:
     options = text.options
     further = [place for place in introduced if not overlaps(near[:1], place)]
     tokens = options.budget_tokens or _TOKENS
@@ -109,7 +106,7 @@ def passages_around(selection: Span, book: Book) -> list[Passage]:
     return [*own, *others]
 
 
-async def _translation(question: str, selection: Span, text: BookText) -> AsyncGenerator[ReaderEvent, None]:
+async def _translation(question: str, selection: Span, text: BookText) -> ReaderEvents:
     engine = text.engine
     words = text.memory.book.text[slice(*selection)].strip()
     prompt = user_prompt("translate", text=words, question=question)

@@ -1,7 +1,7 @@
 """The questions of a session, answered one after another: what is asked, when it can be answered, and its events."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
@@ -15,7 +15,7 @@ from gistread.readers import events as reader_events
 from gistread.readers.answering import Asking
 from gistread.readers.bound import offset_of
 from gistread.readers.cost import QUICK_S
-from gistread.readers.events import AnswerDelta, Answered, ReaderEvent, Started
+from gistread.readers.events import AnswerDelta, Answered, ReaderEvent, ReaderEvents, Started
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS, find_method
 from gistread.readers.selection import extend_bound, question_about
@@ -109,7 +109,7 @@ class Question:
         selection = self.options.selection
         return question_about(selection, self.text, book) if selection else self.text
 
-    async def stream(self) -> AsyncGenerator[ReaderEvent, None]:
+    async def stream(self) -> ReaderEvents:
         """The reader's events. Raises what ends the answer early."""
         while True:
             match await self.events.get():
@@ -244,7 +244,7 @@ class Questions:
 
         self._actor.post(add)
 
-    async def stream(self, question: Question) -> AsyncGenerator[ReaderEvent, None]:
+    async def stream(self, question: Question) -> ReaderEvents:
         """Answer this question, yielding the reader's events. Leaving the stream cancels it. Raises GistreadError."""
         self._actor.check_open()
         if obstacle := self.obstacle(question.reader, about_selection=question.options.selection is not None):

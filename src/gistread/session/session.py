@@ -15,7 +15,7 @@ from gistread.memory.model import GistFocus, GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.memory.store import MemoryHeader, MemoryStore
 from gistread.paths import Paths, default_paths
-from gistread.readers.events import ReaderEvent
+from gistread.readers.events import ReaderEvents
 from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.steering import Steering
 from gistread.session import events
@@ -113,7 +113,7 @@ class Session:
         async with aclosing(self.questions.stream(asked)) as stream:
             return asked.answer([event async for event in stream], self.book)
 
-    def stream_answer(self, question: str, **options: Unpack[AskOptions]) -> AsyncGenerator[ReaderEvent, None]:
+    def stream_answer(self, question: str, **options: Unpack[AskOptions]) -> ReaderEvents:
         """Yield the reader's events; the last is `Answered`. Leaving the stream cancels. Raises GistreadError."""
         return self.questions.stream(self.question(question, **options))
 
