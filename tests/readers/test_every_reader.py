@@ -19,7 +19,7 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Engine, EngineState, Phase
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
-from gistread.readers import graph_path, registry
+from gistread.readers import graphreader, registry
 from gistread.readers.answering import Asking
 from gistread.readers.events import Answered, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
@@ -93,7 +93,7 @@ def answered(events: list[ReaderEvent]) -> Answered:
 @pytest.fixture(autouse=True)
 def short_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     """GraphReader's paths end after three steps: what they promise is the same, and a tiny model is slow too."""
-    monkeypatch.setattr(graph_path, "STEPS", 3)
+    monkeypatch.setattr(graphreader, "STEPS", 3)
 
 
 async def result_of(

@@ -7,7 +7,7 @@ import pytest
 from gistread.engine.protocol import GREEDY, Completion, Priority, Prompt, Sampling
 from gistread.errors import EngineError
 from gistread.memory.facts import elements_in
-from gistread.readers import graph_path, graphreader
+from gistread.readers import graphreader
 from gistread.readers.answering import Asking
 from gistread.readers.events import (
     Answered,
@@ -134,14 +134,14 @@ async def test_every_call_counts_and_a_path_ends_after_ten() -> None:
     steps = [event for event in events if isinstance(event, Visited | LookedUp)]
     assert [type(step) for step in steps] == [Visited, *[LookedUp] * 7, Visited]
     assert len(texts(fake, "should be looked at next")) == 1
-    assert graph_path.STEPS == 10
+    assert graphreader.STEPS == 10
 
 
 async def test_a_path_has_at_most_ten_steps() -> None:
     fake = FakeEngine(says=says, chooses=choosing(starts=1, pages=3, action="next page", neighbour=True))
     events = await ask(fake, 40)
     steps = sum(isinstance(event, Visited | LookedUp) for event in events)
-    assert steps + len(texts(fake, "should be looked at next")) == graph_path.STEPS
+    assert steps + len(texts(fake, "should be looked at next")) == graphreader.STEPS
 
 
 async def test_the_second_question_reuses_the_facts() -> None:

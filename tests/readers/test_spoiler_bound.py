@@ -19,7 +19,7 @@ from gistread.memory.reading import read_book
 from gistread.memory.spoilers import has_plot
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
-from gistread.readers import graph_path
+from gistread.readers import graphreader
 from gistread.readers.answering import Asking
 from gistread.readers.events import Answered, Proposed, ReaderEvent, Started
 from gistread.readers.protocol import ReaderOptions
@@ -114,7 +114,7 @@ async def asked(
 async def test_no_reader_shows_what_stands_behind_the_bound(
     place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(graph_path, "STEPS", 2)
+    monkeypatch.setattr(graphreader, "STEPS", 2)
     chance = random.Random(place)
     presets = list(built_in_presets().values())
     book, secret = book_with_a_secret(chance, volumes=1 + 2 * (place % 2))

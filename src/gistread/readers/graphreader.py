@@ -1,36 +1,98 @@
 """GraphReader: a rational plan, five paths through the graph of key elements, and one answer (sections 3.3 and 3.4).
 
-Missing facts are extracted first (`memory/facts.py`). The model plans and chooses the initial
-elements; a path with its own notebook starts at each (`graph_path.py`), all concurrently. The answer is written from
-all notebooks, each note once, or from the facts nearest to the question if no path noted anything.
+Missing facts are extracted first (`memory/facts.py`). The model plans and chooses the initial elements; a path with its
+own notebook starts at each, all concurrently. The answer is written from all notebooks, each note once, or from the
+facts nearest to the question if no path noted anything.
+
+At an element the path reads facts and queues pages. At a page it reads the text, then continues with the queue or an
+adjacent page. With an empty queue it moves to a neighbour or ends. Only valid actions are offered (design D3): no page
+and no element twice. To fit the window, only the facts nearest to the question and the latest notes are shown.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
 
+from gistread import prompts
 from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import Priority, Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory import facts
-from gistread.memory.facts import Element, build_graph
+from gistread.memory.facts import Element, Fact, build_graph
 from gistread.memory.passages import Span, join
 from gistread.readers import events
-from gistread.readers.answering import Asking, user_prompt, words_of
-from gistread.readers.graph_path import CHOICE_TOKENS, NOTES_KEPT, GraphSearch, Note, Path, nearest, rank_elements, walk
+from gistread.readers.answering import NOTE_TOKENS, STOP, Asking, user_prompt, words_of
+from gistread.readers.book_text import setting
+from gistread.readers.thread import without_options
+from gistread.search.ranked import Ranker
 from gistread.words import count_words
 
 NAME = "graphreader"
 
 PATHS = 5  # Number of initial nodes (section 4.1)
 SHORTLIST = 40  # Elements offered as initial nodes; a book of 256k tokens has some 15,000
+STEPS = 10  # Most function calls of one path; three or four are usual (section 5.3)
 _PLAN_TOKENS = 96
-_EMPTY = "(They found nothing.)"
+_CHOICE_TOKENS = 48  # Longest reply with one or several choices
+_FACTS_SHOWN = 40
+_NEIGHBOURS_SHOWN = 30  # A node may have a hundred; the list must fit a window of 4,000 tokens
+_PAGES_QUEUED = 3
+_NOTES_KEPT = 8
+_NOTHING = "(empty)"
+_FOUND_NOTHING = "(They found nothing.)"
+
+_MORE, _PREVIOUS, _NEXT, _END = "search more", "previous page", "next page", "enough"
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    text: str
+    place: Span  # The page it was made from, or the first page of its facts
+    from_text: bool  # Made from the page's text; False: from facts
+
+
+@dataclass(slots=True)
+class _Search(Asking):
+    graph: Mapping[str, Element] = field(default_factory=dict)
+    plan: str = ""
+
+    async def fits(self, prompt: Prompt, answer_tokens: int) -> bool:
+        return await self.engine.measure(prompt) + answer_tokens <= self.engine.info.context_tokens
+
+    def prompt(self, name: str, **values: object) -> Prompt:
+        return user_prompt(name, self.engine.info.wording, question=self.question, plan=self.plan, **values)
+
+    def place(self, page: int) -> Span:
+        found = self.memory.entry(page).page
+        return found.start, found.end
+
+
+@dataclass(slots=True)
+class _Path:
+    number: int  # From 1
+    element: Element
+    notes: list[_Note] = field(default_factory=list)
+    queue: deque[int] = field(default_factory=deque)  # Pages to read
+    pages_read: list[int] = field(default_factory=list)
+    visited: set[str] = field(default_factory=set)  # Keys of elements
+    known: set[Fact] = field(default_factory=set)  # Facts that it has been shown
+    steps: int = 0
+    has_enough: bool = False  # The model ended the path at a page
+
+    def shown(self) -> list[_Note]:
+        return self.notes[-_NOTES_KEPT:]
+
+    def notebook(self, without: int = 0) -> str:
+        return "\n".join(f"- {note.text}" for note in self.shown()[without:]) or _NOTHING
 
 
 async def graphreader(asking: Asking) -> events.ReaderEvents:
     """Answer from the graph of key elements."""
-    search, memory, engine, steering = GraphSearch.of(asking), asking.memory, asking.engine, asking.steering
+    search, memory, engine, steering = _Search.of(asking), asking.memory, asking.engine, asking.steering
     answer_tokens, window = asking.options.answer_tokens, engine.info.context_tokens
     needed = await engine.measure(user_prompt("plan", question=search.question)) + _PLAN_TOKENS + answer_tokens
     # Facts, pages and the notebook need as much room as question and plan.
@@ -48,11 +110,11 @@ async def graphreader(asking: Asking) -> events.ReaderEvents:
                 break  # answers from the facts so far
     known = await asyncio.to_thread(facts.known_facts, memory)
     search.graph = await asyncio.to_thread(build_graph, known, memory.book.language)
-    paths: list[Path] = []
+    paths: list[_Path] = []
     if not steering.stop:
         starts = await _plan(search)
         yield events.Planned(search.plan, tuple(element.name for element in starts))
-        paths += [Path(number, element) for number, element in enumerate(starts, start=1)]
+        paths += [_Path(number, element) for number, element in enumerate(starts, start=1)]
         async with aclosing(_follow(search, paths)) as following:
             async for event in following:
                 yield event
@@ -63,15 +125,15 @@ async def graphreader(asking: Asking) -> events.ReaderEvents:
         yield event
 
 
-def _path_of_facts(search: GraphSearch) -> Path:
+def _path_of_facts(search: _Search) -> _Path:
     """A notebook of the known facts nearest to the question, for a search that noted nothing."""
     made = facts.known_facts(search.memory)
-    shown = nearest(search, [fact for fact in made if fact.page not in search.steering.refused], NOTES_KEPT)
-    notes = [Note(fact.text, search.place(fact.page), from_text=False) for fact in shown]
-    return Path(1, Element("", "", tuple(shown), ()), notes)
+    shown = _nearest(search, [fact for fact in made if fact.page not in search.steering.refused], _NOTES_KEPT)
+    notes = [_Note(fact.text, search.place(fact.page), from_text=False) for fact in shown]
+    return _Path(1, Element("", "", tuple(shown), ()), notes)
 
 
-async def _plan(search: GraphSearch) -> list[Element]:
+async def _plan(search: _Search) -> list[Element]:
     """Make the plan; returns the initial nodes."""
     prompt = user_prompt("plan", question=search.question)
     planned = await search.complete(prompt, Sampling(_PLAN_TOKENS, repeat_penalty=1.1))
@@ -79,9 +141,9 @@ async def _plan(search: GraphSearch) -> list[Element]:
     search.plan = search.plan or search.question
     elements = list(search.graph.values())
     query = f"{search.question} {search.question} {search.plan}"
-    order = await asyncio.to_thread(rank_elements, elements, query, SHORTLIST, search.memory.book.language)
+    order = await asyncio.to_thread(_rank_elements, elements, query, SHORTLIST, search.memory.book.language)
     shown = [elements[index] for index in order] or elements[:SHORTLIST]
-    while len(shown) > 1 and not await search.fits(_choice_of(search, shown), CHOICE_TOKENS):
+    while len(shown) > 1 and not await search.fits(_choice_of(search, shown), _CHOICE_TOKENS):
         shown = shown[: len(shown) // 2]
     if not shown:
         return []
@@ -89,18 +151,18 @@ async def _plan(search: GraphSearch) -> list[Element]:
     return [shown[index] for index in await search.choose_several(_choice_of(search, shown), numbers, PATHS)]
 
 
-def _choice_of(search: GraphSearch, shown: Sequence[Element]) -> Prompt:
+def _choice_of(search: _Search, shown: Sequence[Element]) -> Prompt:
     listed = "\n".join(f"{number}. {element.name}" for number, element in enumerate(shown, start=1))
     return user_prompt("start_nodes", elements=listed, question=search.question, plan=search.plan)
 
 
-async def _follow(search: GraphSearch, paths: Sequence[Path]) -> events.ReaderEvents:
+async def _follow(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvents:
     queue: asyncio.Queue[events.ReaderEvent | None] = asyncio.Queue()
     limit = asyncio.Semaphore(useful_requests(search.engine))
 
-    async def follow(path: Path) -> None:
+    async def follow(path: _Path) -> None:
         async with limit:
-            async for event in walk(search, path):
+            async for event in _walk(search, path):
                 queue.put_nowait(event)
             queue.put_nowait(events.PathEnded(path.number))
 
@@ -118,7 +180,161 @@ async def _follow(search: GraphSearch, paths: Sequence[Path]) -> events.ReaderEv
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _answer(search: GraphSearch, paths: Sequence[Path]) -> events.ReaderEvents:
+async def _walk(search: _Search, path: _Path) -> events.ReaderEvents:
+    steering = search.steering
+    while path.steps < STEPS and not steering.stop:
+        path.visited.add(path.element.key)
+        async for event in _read_facts(search, path):
+            yield event
+        while path.queue and path.steps < STEPS and not steering.stop:
+            page = path.queue.popleft()
+            if page in steering.refused or page in path.pages_read:
+                continue
+            reason, step = f"path {path.number}, {path.element.name}", len(path.pages_read) + 1
+            proposed = events.Proposed((page,), step, len(search.memory.entries), reason, path.number)
+            async for said in steering.review(proposed):
+                yield said
+            path.queue.extendleft(reversed(steering.decision.pages))
+            if page in steering.refused or steering.stop:
+                continue
+            path.pages_read.append(page)
+            yield events.LookedUp(page, step, reason, path.number)
+            async for event in _read_page(search, path, page):
+                yield event
+            if path.has_enough:
+                return
+        if path.steps >= STEPS or steering.stop:
+            return
+        neighbour = await _neighbour(search, path)
+        if neighbour is None:
+            return
+        path.element = neighbour
+
+
+async def _read_facts(search: _Search, path: _Path) -> events.ReaderEvents:
+    path.steps += 1
+    refused, known = search.steering.refused, path.known
+    all_facts = [fact for fact in path.element.facts if fact.page not in refused and fact not in known]
+    facts = await asyncio.to_thread(_nearest, search, all_facts, _FACTS_SHOWN)
+
+    def prompt(asked: str) -> Callable[..., Prompt]:
+        listed = _group_by_page(facts)
+        return partial(search.prompt, "node_facts", task=asked, facts=listed, element=path.element.name)
+
+    pages_task, note_task = prompts.load("task_pages").text, prompts.load("task_note").text
+    while facts and not await search.fits(prompt(note_task)(notes=path.notebook()), NOTE_TOKENS):
+        facts = await asyncio.to_thread(_nearest, search, all_facts, len(facts) * 3 // 4)
+    if not facts:
+        return
+    path.known.update(facts)
+    yield events.Visited(path.number, path.element.name, len(facts), tuple(sorted({fact.page for fact in facts})))
+    if note := await _note(search, path, prompt(note_task)(notes=path.notebook()), facts):
+        yield events.Noted(note.text, *note.place, path.number)
+    unread = [page for page in sorted({fact.page for fact in facts}) if page not in path.pages_read]
+    asked = await _fit_prompt(search, path, prompt(pages_task), _CHOICE_TOKENS)
+    path.queue = deque()
+    if asked and unread:
+        options = [f"Page {page}" for page in unread]
+        chosen = await search.choose_several(asked, options, _PAGES_QUEUED)
+        path.queue.extend(unread[index] for index in chosen)
+
+
+async def _read_page(search: _Search, path: _Path, page: int) -> events.ReaderEvents:
+    path.steps += 1
+    memory = search.memory
+    shown = memory.entry(page).page
+    where = setting(memory, shown.start)
+    prompt = partial(search.prompt, "node_page", text=memory.text_of(shown), page=page, where=where)
+    to_note = await _fit_prompt(search, path, partial(prompt, task=prompts.load("task_note").text), NOTE_TOKENS)
+    if to_note is None:
+        yield events.Unfit(page)
+        return
+    note = await _note(search, path, to_note, page)
+    possible = {
+        action: number
+        for action, number in ((_PREVIOUS, page - 1), (_NEXT, page + 1))
+        if 1 <= number <= len(memory.entries)
+        and number not in {*path.pages_read, *path.queue, *search.steering.refused}
+    }
+    actions = [_MORE, *possible, _END]
+    asked = prompts.load("task_action").fill(actions=", ".join(f'"{action}"' for action in actions))
+    to_choose = await _fit_prompt(search, path, partial(prompt, task=asked), _CHOICE_TOKENS)
+    if to_choose is not None:
+        action = actions[await search.choose(to_choose, actions, 0)]
+        if action in possible:
+            path.queue.appendleft(possible[action])
+        path.has_enough = action == _END
+    if note:
+        yield events.Noted(note.text, *note.place, path.number)
+
+
+async def _fit_prompt(search: _Search, path: _Path, prompt: Callable[..., Prompt], tokens: int) -> Prompt | None:
+    for without in range(len(path.shown()) + 1):
+        fitting = prompt(notes=path.notebook(without))
+        if await search.fits(fitting, tokens):
+            return fitting
+    return None
+
+
+async def _neighbour(search: _Search, path: _Path) -> Element | None:
+    path.steps += 1
+    unseen = [search.graph[key] for key in path.element.neighbours if key in search.graph and key not in path.visited]
+    unseen = [element for element in unseen if not path.known.issuperset(element.facts)]
+    shown = await asyncio.to_thread(_nearest_elements, search, unseen)
+    while shown:
+        listed = "\n".join(f"{number}. {element.name}" for number, element in enumerate(shown, start=1))
+        prompt = search.prompt("neighbours", notes=path.notebook(), elements=listed, element=path.element.name)
+        if not await search.fits(prompt, _CHOICE_TOKENS):
+            shown = shown[: len(shown) // 2]
+            continue
+        labels = [str(number) for number in range(1, len(shown) + 1)]
+        index = await search.choose(prompt, [*labels, STOP], len(labels))
+        return shown[index] if index < len(shown) else None
+    return None
+
+
+async def _note(search: _Search, path: _Path, prompt: Prompt, source: int | Sequence[Fact]) -> _Note | None:
+    """What the model adds to the notebook from a page, or from facts: its place then is that of the nearest fact."""
+    text = await search.take_note(prompt)
+    known = words_of(" ".join([search.plan, without_options(search.question), *(one.text for one in path.notes)]))
+    if not text or words_of(text) <= known:  # repeats the plan or the notebook
+        return None
+    page = source if isinstance(source, int) else _nearest(search, source, 1, text)[0].page
+    path.notes.append(_Note(text, search.place(page), from_text=isinstance(source, int)))
+    return path.notes[-1]
+
+
+def _nearest(search: _Search, facts: Sequence[Fact], most: int, query: str = "") -> list[Fact]:
+    """The facts nearest to the query, by default the question and the plan (BM25), in the order of the book."""
+    if len(facts) <= most:
+        return list(facts)
+    ranker = Ranker([fact.text for fact in facts], search.memory.book.language)
+    best = ranker.top(query or f"{search.question} {search.plan}", most)
+    return [facts[index] for index in sorted(best)] or list(facts[:most])
+
+
+def _rank_elements(elements: Sequence[Element], query: str, most: int, language: str) -> list[int]:
+    """Indices of the elements nearest to a query (BM25), nearest first."""
+    texts = [f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}" for element in elements]
+    return Ranker(texts, language).top(query, most)
+
+
+def _nearest_elements(search: _Search, elements: Sequence[Element]) -> list[Element]:
+    if len(elements) <= _NEIGHBOURS_SHOWN:
+        return list(elements)
+    best = _rank_elements(elements, f"{search.question} {search.plan}", _NEIGHBOURS_SHOWN, search.memory.book.language)
+    order = dict.fromkeys([*best, *range(len(elements))])
+    return [elements[index] for index in list(order)[:_NEIGHBOURS_SHOWN]]
+
+
+def _group_by_page(facts: list[Fact]) -> str:
+    lines: list[str] = []
+    for page, of_page in groupby(facts, key=lambda fact: fact.page):
+        lines += [f"Page {page}:", *(f"- {fact.text}" for fact in of_page)]
+    return "\n".join(lines)
+
+
+async def _answer(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvents:
     filled = [path for path in paths if path.notes]
     while filled and not await search.fits(
         _answer_prompt(search, _notebooks(search, filled)[0]), search.options.answer_tokens
@@ -142,7 +358,7 @@ async def _answer(search: GraphSearch, paths: Sequence[Path]) -> events.ReaderEv
         yield event
 
 
-def _notebooks(search: GraphSearch, paths: Sequence[Path]) -> tuple[str, tuple[tuple[int, Span], ...]]:
+def _notebooks(search: _Search, paths: Sequence[_Path]) -> tuple[str, tuple[tuple[int, Span], ...]]:
     """The notes by path, and the place of each number if the model is asked to cite them.
 
     A note whose words are all in an earlier one is left out.
@@ -163,5 +379,5 @@ def _notebooks(search: GraphSearch, paths: Sequence[Path]) -> tuple[str, tuple[t
     return "\n\n".join(notebooks), tuple(enumerate(places, start=1)) if search.is_asked_to_cite else ()
 
 
-def _answer_prompt(search: GraphSearch, text: str) -> Prompt:
-    return search.answer_prompt("notebooks_answer", notes=text or _EMPTY)
+def _answer_prompt(search: _Search, text: str) -> Prompt:
+    return search.answer_prompt("notebooks_answer", notes=text or _FOUND_NOTHING)
