@@ -8,9 +8,8 @@ from dataclasses import replace
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 from gistread.memory.model import GistMemory
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, LookedUp, Prepared
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.readers.trace import Places, step_of
 from research.evaluation.model import Outcome, Question

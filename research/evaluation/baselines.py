@@ -13,11 +13,10 @@ from gistread.engine.protocol import Message, Trust
 from gistread.errors import UsageError
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.prompts import load
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.book_text import BookText, opening_event, overlaps, share_of
 from gistread.readers.events import Answered, LookedUp, OpenedBy, ReaderEvent, Shown, Started, Stopped, StopReason
 from gistread.readers.lookups import answer, begin, start_search
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.thread import without_options
 from gistread.search.ranked import Ranker
 from research import prompts

@@ -17,8 +17,8 @@ from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES, PROMPT_TOKENS, TOKENS_PER_WORD, choose_size
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import FICTION, Preset, built_in_presets
+from gistread.readers.answering import ReaderOptions
 from gistread.readers.lookups import prepare
-from gistread.readers.protocol import ReaderOptions
 from research.evaluation.asking import ask
 from research.evaluation.metrics import COSTS, Case, scores
 from research.evaluation.model import Document, Outcome, Question

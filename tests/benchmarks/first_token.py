@@ -30,10 +30,9 @@ from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.tree import page_by_page
 from gistread.memory.writer import MemoryWriter
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import AnswerDelta
 from gistread.readers.lookups import render
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.readagent import readagent_s
 from gistread.readers.steering import Steering
 from gistread.sample import story_path

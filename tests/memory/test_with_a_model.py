@@ -13,9 +13,8 @@ from gistread.memory.guard import Draft, find_fault
 from gistread.memory.model import GistMemory, GistSource, PageSize
 from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, LookedUp, Stopped
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 

@@ -4,9 +4,8 @@ import pytest
 
 from gistread.engine.protocol import Trust
 from gistread.readers import cost
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, LookedUp, ReaderEvent, Shown, Started
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine

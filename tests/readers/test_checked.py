@@ -6,10 +6,9 @@ import pytest
 
 from gistread.engine.protocol import NO_USAGE, Trust
 from gistread.memory.model import GistMemory
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.checked import QUOTED, check_answer, missing_names
 from gistread.readers.events import Answered, Started
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory

@@ -11,9 +11,8 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Trust
 from gistread.memory.sizes import unread_memory
 from gistread.prompts import TRAINED
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, ReaderEvent
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.readers.thread import QuestionAnswer, is_follow_up, with_options, with_thread, without_options
 from gistread.sample import story_path

@@ -7,7 +7,7 @@ import pytest
 
 from gistread.engine.protocol import Trust
 from gistread.memory.model import GistMemory
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -20,7 +20,6 @@ from gistread.readers.events import (
     Stopped,
 )
 from gistread.readers.gistread import rank
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from gistread.readers.thread import QuestionAnswer

@@ -8,7 +8,7 @@ from gistread.engine.protocol import GREEDY, Completion, Priority, Prompt, Sampl
 from gistread.errors import EngineError
 from gistread.memory.facts import elements_in
 from gistread.readers import graphreader
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import (
     Answered,
     LookedUp,
@@ -20,7 +20,6 @@ from gistread.readers.events import (
     StopReason,
     Visited,
 )
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory

@@ -5,9 +5,8 @@ import pytest
 from gistread.book.open import open_book
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.pagination import find_passage
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, ReaderEvent, Started
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.search.ranked import Ranker
 from gistread.words import count_words

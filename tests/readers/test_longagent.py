@@ -9,7 +9,7 @@ from gistread.engine.protocol import Choice, Priority, Prompt
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import split_into_chunks
 from gistread.readers import longagent
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import (
     Agreed,
     Answered,
@@ -20,7 +20,6 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory

@@ -7,7 +7,7 @@ import pytest
 from gistread.engine.protocol import Trust
 from gistread.memory import tree
 from gistread.readers import memwalker
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import (
     Answered,
     Expanded,
@@ -20,7 +20,6 @@ from gistread.readers.events import (
     Unfit,
     Walked,
 )
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory

@@ -4,9 +4,8 @@ import pytest
 
 from gistread.memory.model import GistMemory
 from gistread.readers import notes
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, Noted, ReaderEvent, Stopped, StopReason
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory

@@ -3,8 +3,8 @@
 import pytest
 
 from gistread.engine.protocol import GREEDY, NO_USAGE, Completion, Priority, Prompt, Sampling
+from gistread.readers.answering import ReaderOptions
 from gistread.readers.events import Expanded, LookedUp, OpenedBy, Stopped, StopReason
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS

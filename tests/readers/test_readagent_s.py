@@ -7,7 +7,7 @@ import pytest
 
 from gistread.engine.protocol import GREEDY, NO_USAGE, Completion, Priority, Prompt, Sampling
 from gistread.memory.model import GistMemory
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -19,7 +19,6 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine

@@ -6,9 +6,8 @@ from pathlib import Path
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Engine, Trust
 from gistread.memory.model import GistMemory
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import AnswerDelta, Answered
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.selection import CHOICES, extend_bound
 from gistread.readers.steering import Steering

@@ -5,10 +5,9 @@ import pytest
 from gistread.book.builder import BookBuilder
 from gistread.engine.protocol import Trust
 from gistread.memory.sizes import unread_memory
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered
 from gistread.readers.gistread import gistread
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.shortlist import MOST_PASSAGES, Vote, asks_for_a_fact, choose
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine

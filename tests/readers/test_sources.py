@@ -2,9 +2,8 @@
 
 from gistread.engine.protocol import Choice, Trust
 from gistread.errors import EngineError
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine

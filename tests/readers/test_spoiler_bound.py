@@ -20,9 +20,8 @@ from gistread.memory.spoilers import has_plot
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
 from gistread.readers import graphreader
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, Proposed, ReaderEvent, Started
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Decision, Steering, Steps
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book, prose

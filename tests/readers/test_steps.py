@@ -9,7 +9,7 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.protocol import Engine
 from gistread.memory.model import GistMemory
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import (
     Answered,
     Expanded,
@@ -20,7 +20,6 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Decision, Steering, Steps, parse_decision
 from tests.fake_engine import FakeEngine
 from tests.readers.all_readers import METHODS

@@ -8,9 +8,8 @@ from gistread import open_book
 from gistread.memory.facts import elements_in
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.readers import cost
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from gistread.words import count_words

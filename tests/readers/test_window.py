@@ -8,9 +8,9 @@ import pytest
 
 from gistread.memory.model import Gist, GistSource
 from gistread.memory.tree import page_by_page
+from gistread.readers.answering import ReaderOptions
 from gistread.readers.events import ReaderEvent, SegmentLevel, Started
 from gistread.readers.lookups import render
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory

@@ -12,9 +12,8 @@ from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.concurrency import Observable
 from gistread.engine.protocol import EngineInfo, EngineState, Phase, Priority, Prompt, Sampling, Usage
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, ReaderEvent
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.session.events import ReadingState
 from gistread.tui.app import GistreadApp

@@ -1,7 +1,7 @@
 """A question as it is asked: what the model says and chooses, and the answer, streamed and checked for loops."""
 
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
@@ -15,10 +15,9 @@ from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prom
 from gistread.memory.guard import Draft, clean, not_the_prompt, without_control_tokens
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
-from gistread.readers.events import AnswerDelta, Answered, Restarted
-from gistread.readers.protocol import ReaderOptions
+from gistread.readers.events import AnswerDelta, Answered, ReaderEvents, Restarted
 from gistread.readers.steering import Steering
-from gistread.readers.thread import LETTERS, without_options
+from gistread.readers.thread import LETTERS, Thread, without_options
 from gistread.search.tokens import ARTICLES, folded
 from gistread.words import PART, WORD
 
@@ -41,6 +40,25 @@ _NUMBERED_UNITS = {
     "notebooks_answer": "note",
     "notes_answer": "note",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderOptions:
+    """Limits for one question, and what may be used for it."""
+
+    max_pages: int = 5  # Most look-ups (ReadAgent: 1 to 5, and 1 to 6 for QuALITY)
+    answer_tokens: int = 256  # Longest answer
+    budget_tokens: int = 0
+    """Most tokens of passages in the prompt of the answer, for readers of the book's own text; 0: as many as fit."""
+    first_word_s: float = 0.0  # Time to evaluate text before the first word of the answer; 0: as long as it takes
+    # The options of a multiple-choice question, in the order shown; the answer is one of them.
+    choices: tuple[str, ...] = ()
+    trust: Trust = Trust.UNKNOWN
+    # Whether "the book does not say" is reliable from a model that failed its check.
+    abstains_reliably: bool = False
+    thread: Thread = ()  # Earlier questions and answers; only those within the spoiler bound are used
+    selection: tuple[int, int] | None = None  # Start and end of the selected text that the question is about
+    wording: str = ""  # Of the prompts; see `EngineInfo.wording`
 
 
 def user_prompt(name: str, wording: str = "", **values: object) -> Prompt:
@@ -203,6 +221,11 @@ class Asking:
         found = draft.found and bool(answer) and not says_not_found(answer)
         self.usage += usage
         yield replace(draft, answer=answer, found=found, usage=self.usage, cited=references.cited)
+
+
+# A method of answering questions: it yields events, the last `Answered`.
+# Raises EngineError, PromptTooLongError, BudgetTooSmallError.
+Reader = Callable[[Asking], ReaderEvents]
 
 
 class References:

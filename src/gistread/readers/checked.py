@@ -16,11 +16,10 @@ from gistread.memory.passages import Passage, join, sentences_of
 from gistread.people.mentions import supports_names, word_set
 from gistread.readers import selection
 from gistread.readers.answer_marks import find_marks
-from gistread.readers.answering import Asking, repeats_prompt, says_not_found, says_only_not_found
+from gistread.readers.answering import Asking, Reader, repeats_prompt, says_not_found, says_only_not_found
 from gistread.readers.book_text import overlaps, places_of
 from gistread.readers.citations import citation_of, cite, with_sources
 from gistread.readers.events import Answered, ReaderEvents, Started, Stopped, StopReason
-from gistread.readers.protocol import Reader
 from gistread.readers.support import Statement, check
 from gistread.readers.thread import with_options, with_thread, within_bound
 from gistread.readers.trace import bound_phrase

@@ -3,7 +3,7 @@
 from gistread.engine.protocol import Engine, EngineInfo, Trust
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import TOKENS_PER_WORD, RemainingWork
-from gistread.readers.protocol import ReaderOptions
+from gistread.readers.answering import ReaderOptions
 
 PASSAGE_TOKENS = 4096  # Most tokens of ranked passages, unless the whole text fits
 # For an unreliable model: the starter finds the answer more often in less text (docs/methods.md).

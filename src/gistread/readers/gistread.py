@@ -26,14 +26,13 @@ from gistread.engine.protocol import Trust
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, sentence_at, split_into_passages
 from gistread.readers import events
-from gistread.readers.answering import Asking, says_not_found
+from gistread.readers.answering import Asking, ReaderOptions, says_not_found
 from gistread.readers.book_text import BookText, opening_event, overlaps, places_of, share_of
 from gistread.readers.citations import citation_of, cite
 from gistread.readers.cost import PASSAGE_TOKENS, UNRELIABLE_TOKENS, readable_tokens, whole_text_tokens
 from gistread.readers.events import ReaderEvent, ReaderEvents
 from gistread.readers.introductions import Introductions, introductions
 from gistread.readers.lookups import answer, begin, start_search
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.recap import recap
 from gistread.readers.shortlist import LONG_BOOK_PASSAGES, MOST_PASSAGES, SHORTLIST_TOKENS, ask_each, asks_for_a_fact
 from gistread.readers.steering import Steering

@@ -15,8 +15,7 @@ from gistread.memory.passages import join
 from gistread.memory.sizes import PAGES_OPEN, TOKENS_PER_WORD
 from gistread.memory.tree import Node, choose_nodes, current_tree, one_line, page_by_page, page_weights
 from gistread.readers import events
-from gistread.readers.answering import SAID_TOKENS, Asking
-from gistread.readers.protocol import ReaderOptions
+from gistread.readers.answering import SAID_TOKENS, Asking, ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.search.ranked import Ranker
 

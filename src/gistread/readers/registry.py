@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from gistread.errors import UsageError
-from gistread.readers.protocol import Reader
+
+if TYPE_CHECKING:
+    from gistread.readers.answering import Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +24,16 @@ class Method:
     """The artifacts it uses (`memory/artifacts.py`). It builds missing ones or works without them, but answers sooner
     or better if they exist."""
 
-    def reader(self) -> Reader:
+    def reader(self) -> "Reader":
         """Import the reader. Calling it raises UsageError."""
         from gistread.readers.checked import with_checks
 
         return with_checks(self.plain_reader())
 
-    def plain_reader(self) -> Reader:
+    def plain_reader(self) -> "Reader":
         """The reader without checks of its answers."""
         module, _, function = self.location.partition(":")
-        reader = cast(Reader, getattr(import_module(module, "gistread.readers"), function))
+        reader = cast("Reader", getattr(import_module(module, "gistread.readers"), function))
         if not self.needs_memory:
             return reader
         from gistread.readers.checked import over_memory

@@ -18,11 +18,10 @@ from gistread.library.index import Matches, places_in
 from gistread.library.shelf import LibraryHit, Shelf, ShelfBook, hit_in
 from gistread.memory.passages import Span, join
 from gistread.memory.sizes import unread_memory
-from gistread.readers.answering import Asking, user_prompt
+from gistread.readers.answering import Asking, ReaderOptions, user_prompt
 from gistread.readers.cost import QUICK_S
 from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.gistread import NAME as READER
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from gistread.search.book_search import best_sentence

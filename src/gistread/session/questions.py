@@ -12,11 +12,10 @@ from gistread.errors import GistreadError, NotReadyError, UsageError
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.readers import events as reader_events
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.bound import offset_of
 from gistread.readers.cost import QUICK_S
 from gistread.readers.events import AnswerDelta, Answered, ReaderEvent, ReaderEvents, Started
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS, find_method
 from gistread.readers.selection import extend_bound, question_about
 from gistread.readers.steering import Steering, Steps

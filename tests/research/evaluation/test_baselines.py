@@ -6,9 +6,8 @@ import pytest
 
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import GAP
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, Expanded, ReaderEvent, Started, Stopped, StopReason
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.all_readers import METHODS

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import UsageError
-from gistread.readers.answering import Asking
+from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, LookedUp, ReaderEvent
-from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from research.evaluation.baselines import EvaluationOptions
 from research.evaluation.embedding import Embedder

@@ -9,7 +9,7 @@ import pytest
 from gistread.errors import EngineError
 from gistread.memory.model import PageSize
 from gistread.memory.store import MemoryStore
-from gistread.readers.protocol import ReaderOptions
+from gistread.readers.answering import ReaderOptions
 from research.evaluation.model import Document
 from research.evaluation.outcomes import OutcomeFile, read_outcomes
 from research.evaluation.running import (
