@@ -17,8 +17,6 @@ _SETTING_WORDS = 40  # Of the gist before a page
 
 _NUMBER_TOKENS = 6  # Of the number of a passage and the blank line before it
 
-CountTokens = Callable[[str], Awaitable[int]]
-
 
 @dataclass(slots=True)
 class BookText(Asking):
@@ -43,11 +41,20 @@ class BookText(Asking):
             return await measure(self._text([place])) <= room
 
         book = self.memory.book
-        shown = await self._fill(wanted, room, measure)
+        shown: list[Passage] = []
+        left, more = room, _NUMBER_TOKENS if self.is_asked_to_cite else 2
+        for start, end in wanted:
+            left -= await engine.count(book.text[start:end]) + more
+            if left < 0:
+                break
+            shown.append((start, end))
+        # The token counts of pieces add up only approximately, so the whole text is measured.
+        while shown and await measure(self._text(join(shown, book))) > room:
+            del shown[-max(1, len(shown) // 20) :]
         if shown or not wanted:
-            return shown
-        if (start := await fit_beginning(wanted[0], book, fits)) is not None:
-            return [start]
+            return join(shown, book)
+        if (beginning := await fit_beginning(wanted[0], book, fits)) is not None:
+            return [beginning]
         needed = await measure(self._text(wanted[:1]))
         if least + needed > window:
             raise PromptTooLongError(least + needed - answer_tokens, answer_tokens, window)
@@ -125,21 +132,6 @@ class BookText(Asking):
 
     def _text(self, shown: Sequence[Passage]) -> str:
         return render(shown, self.memory.book, numbered=self.is_asked_to_cite)
-
-    async def _fill(self, wanted: Sequence[Passage], room: int, measure: CountTokens) -> list[Passage]:
-        book = self.memory.book
-        chosen: list[Passage] = []
-        left, more = room, _NUMBER_TOKENS if self.is_asked_to_cite else 2
-        for start, end in wanted:
-            tokens = await self.engine.count(book.text[start:end]) + more
-            if tokens > left:
-                break
-            left -= tokens
-            chosen.append((start, end))
-        # The token counts of pieces add up only approximately, so the whole text is measured.
-        while chosen and await measure(self._text(join(chosen, book))) > room:
-            del chosen[-max(1, len(chosen) // 20) :]
-        return join(chosen, book)
 
     def _prompt(self, text: str, *, must_answer: bool = False) -> Prompt:
         return self.answer_prompt("answer_passages", must_answer=must_answer, text=text)

@@ -108,17 +108,6 @@ class Question:
         selection = self.options.selection
         return question_about(selection, self.text, book) if selection else self.text
 
-    async def stream(self) -> ReaderEvents:
-        """The reader's events. Raises what ends the answer early."""
-        while True:
-            match await self.events.get():
-                case events.QuestionProgress(event=event):
-                    yield event
-                case events.QuestionEnded(error=None):
-                    return
-                case events.QuestionEnded(error=Exception() as error) | events.Crashed(error=error):
-                    raise error
-
     def answer(self, told: list[ReaderEvent], book: Book) -> Answer:
         """The answer from all events of `stream`."""
         answered = told[-1]
@@ -250,8 +239,14 @@ class Questions:
             raise NotReadyError(obstacle.value)
         self.start(question)
         try:
-            async for event in question.stream():
-                yield event
+            while True:
+                match await question.events.get():
+                    case events.QuestionProgress(event=event):
+                        yield event
+                    case events.QuestionEnded(error=None):
+                        return
+                    case events.QuestionEnded(error=Exception() as error) | events.Crashed(error=error):
+                        raise error
         finally:
             if not question.ended:
                 await self._actor.do(lambda: self.cancel(question))
