@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 from gistread.cli import main
-from gistread.engine.llama.library import Library, build_advice
+from gistread.engine.llama.library import Library
 from gistread.errors import EngineError, ExitStatus
 from gistread.paths import default_paths
 from tests.cli.conftest import XDG, Ran, Run
 from tests.tiny_gguf import write_tiny_gguf
-
-LIBRARY = Library("0.3.36", ("AVX2", "FMA"), ())
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +115,8 @@ def test_an_unusable_library_is_an_error_after_the_rest(run: Run, tiny: Path, mo
     assert "Traceback" not in ran.err
 
 
-def test_a_card_that_is_not_used_comes_with_advice() -> None:
-    (advice,) = build_advice(LIBRARY, "NVIDIA")
-    assert "does not use the NVIDIA graphics card" in advice.what
-    assert build_advice(LIBRARY, "") == []
+def test_a_card_that_is_not_used_comes_with_advice(run: Run, no_model: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gistread.cli.doctor.ask_library", lambda: Library("0.3.36", ("AVX2", "FMA"), ()))
+    for maker, is_named in (("NVIDIA", True), ("", False)):
+        monkeypatch.setattr("gistread.cli.doctor.gpu_maker", lambda maker=maker: maker)
+        assert ("does not use the NVIDIA graphics card" in run("doctor").out) == is_named

@@ -16,7 +16,7 @@ from gistread.cli.sessions import load_info
 from gistread.config import Config
 from gistread.engine.llama.fast_copy import lacks_kernels
 from gistread.engine.llama.gguf import GgufHeader
-from gistread.engine.llama.library import Advice, Library, ask_library, build_advice
+from gistread.engine.llama.library import Library, ask_library
 from gistread.engine.llama.machine import available_bytes, gpu_maker, physical_cores
 from gistread.engine.models import ModelSource, find_chosen, header_of
 from gistread.engine.protocol import EngineInfo
@@ -27,6 +27,14 @@ from gistread.memory.sizes import expected_pace
 from gistread.units import counted, format_duration, format_size
 
 _NOVEL_WORDS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What slows the engine down (`what`) and how to fix it (`how`), one line each."""
+
+    what: str
+    how: str
 
 
 @dataclass(slots=True)
@@ -64,7 +72,9 @@ async def _examine(model_name: str, config: Config) -> _Findings:
     found = _Findings(physical_cores(), available_bytes(), psutil.getloadavg()[0], gpu_maker())
     try:
         found.library = await asyncio.to_thread(ask_library)
-        found.advice += build_advice(found.library, found.gpu)
+        if found.gpu and not found.library.gpus:
+            what = f"This build of llama.cpp does not use the {found.gpu} graphics card."
+            found.advice.append(Advice(what, "`gistread docs models` names the builds for cards."))
         try:
             model = find_chosen(model_name, config)
         except EngineError as error:

@@ -29,10 +29,6 @@ class Network:
     pause_s: float = 1.0  # Pause before the second attempt; doubles each time
     attempts: int = 8  # Attempts in a row without progress before giving up
 
-    def is_hub(self, url: str) -> bool:
-        here, there = urlsplit(self.endpoint), urlsplit(url)
-        return (here.scheme, here.netloc) == (there.scheme, there.netloc)
-
 
 def network_of(environment: Mapping[str, str] = os.environ) -> Network:
     """Settings from HF_ENDPOINT and HF_TOKEN. Raises UsageError if they are invalid."""
@@ -82,8 +78,9 @@ async def open_response(
     import httpx2
 
     host = urlsplit(url).hostname
+    is_hub = urlsplit(url)[:2] == urlsplit(network.endpoint)[:2]  # Scheme, host and port
     # The client leaves it out of redirects to other hosts.
-    token = {"Authorization": f"Bearer {network.token}"} if network.token and network.is_hub(url) else {}
+    token = {"Authorization": f"Bearer {network.token}"} if network.token and is_hub else {}
     try:
         async with client.stream("GET", url, headers={**headers, **token}) as response:
             yield response

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
 from typing import Self
@@ -38,14 +39,13 @@ def _state_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.json")
 
 
+@dataclass(eq=False, slots=True)
 class PartialFile:
     """Owns an incomplete file, locked for one process. Use as a context manager."""
 
-    def __init__(self, path: Path) -> None:
-        """`path`: a `partial_path`."""
-        self.path = path
-        self._file: FileIO
-        self.length = 0  # Bytes on disk
+    path: Path  # A `partial_path`
+    length: int = 0  # Bytes on disk
+    _file: FileIO = field(init=False)
 
     def __enter__(self) -> Self:
         """Raises FetchError if another process has it, StorageError."""

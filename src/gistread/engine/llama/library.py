@@ -1,4 +1,4 @@
-"""Describes the installed llama.cpp: its version, what it supports, and whether another build would be faster here."""
+"""Describes the installed llama.cpp: its version and what it supports."""
 
 import re
 import signal
@@ -26,14 +26,6 @@ class Library:
     gpus: tuple[Gpu, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """What slows the engine down (`what`) and how to fix it (`how`), one line each."""
-
-    what: str
-    how: str
-
-
 def installed_version() -> str:
     """Version of llama-cpp-python, without importing it; empty if it is not installed."""
     from importlib import metadata  # slow to import
@@ -59,8 +51,7 @@ def ask_library() -> Library:
     if found is None:
         said = process.stderr.decode("utf-8", "replace").strip().splitlines()
         raise _unusable(said[-1] if said else f"exit status {process.returncode}")
-    gpus = tuple(Gpu(**gpu) for gpu in found["gpus"])
-    return Library(found["version"], tuple(found["kernels"]), gpus)
+    return Library(found["version"], tuple(found["kernels"]), tuple(Gpu(**gpu) for gpu in found["gpus"]))
 
 
 def _unusable(reason: str) -> EngineError:
@@ -73,11 +64,3 @@ def _unusable(reason: str) -> EngineError:
         f"llama-cpp-python cannot be used: {reason.rstrip('.')}.",
         f"Install it again: {pip_install(f'--force-reinstall --no-cache-dir {_PACKAGE}')}",
     )
-
-
-def build_advice(library: Library, gpu_maker: str) -> list[Advice]:
-    """Suggest another build of the library if this one leaves a card unused. `gpu_maker`: see `machine.gpu_maker`."""
-    if library.gpus or not gpu_maker:
-        return []
-    what = f"This build of llama.cpp does not use the {gpu_maker} graphics card."
-    return [Advice(what, "`gistread docs models` names the builds for cards.")]
