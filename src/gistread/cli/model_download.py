@@ -23,7 +23,7 @@ from gistread.engine.catalogue import (
 )
 from gistread.engine.fetching.download import Progress
 from gistread.engine.fetching.network import Network, network_of
-from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, get, make_plan, present_bytes
+from gistread.engine.fetching.plan import Plan, check_disk, get, make_plan, present_bytes
 from gistread.engine.model_text import entry_facts, fit_text, plan_lines, progress_text, share_of
 from gistread.errors import UsageError
 from gistread.paths import default_paths
@@ -53,31 +53,32 @@ def download(arguments: argparse.Namespace) -> None:
     plan = run_until_interrupted(make_plan(arguments.model or _recommended(catalogue), catalogue, network))
     check_disk(plan, paths.models)
     _confirm(plan, paths.models, yes=arguments.yes)
-    got = run_until_interrupted(_download(plan, paths.models, network))
+    was_here = (paths.models / plan.file.name).exists()
+    path = run_until_interrupted(_download(plan, paths.models, network))
     if arguments.use:
-        save_setting(paths.config_file, "model", str(got.path))
+        save_setting(paths.config_file, "model", str(path))
     if arguments.json:
         write_json(
             {
                 "name": plan.name,
-                "path": str(got.path),
+                "path": str(path),
                 "size": plan.file.size_bytes,
                 "sha256": [plan.file.sha256],
                 "checked_against": plan.checksum_source,
                 "from": plan.host,
                 "licence": plan.licence or None,
-                "was_here": got.was_here,
+                "was_here": was_here,
                 "used": arguments.use,
             }
         )
         return
-    say(f"{plan.name} is {'already here' if got.was_here else 'saved'}: {got.path}")
-    if not got.was_here:
+    say(f"{plan.name} is {'already here' if was_here else 'saved'}: {path}")
+    if not was_here:
         say(f"SHA-256 {plan.file.sha256}: matches the {plan.checksum_source}.")
     if arguments.use:
         say("It is now the default model.")
     else:
-        say(f"To make it the default model: gistread models use {shlex.quote(got.path.stem)}")
+        say(f"To make it the default model: gistread models use {shlex.quote(path.stem)}")
 
 
 def _recommended(catalogue: Catalogue) -> str:
@@ -105,7 +106,7 @@ def _confirm(plan: Plan, folder: Path, *, yes: bool) -> None:
         raise InterruptError("Nothing was downloaded.")
 
 
-async def _download(plan: Plan, folder: Path, network: Network) -> FetchedModel:
+async def _download(plan: Plan, folder: Path, network: Network) -> Path:
     last_notice = ""
     with ProgressLine() as line:
 

@@ -23,7 +23,7 @@ from gistread.engine.fetching.download import Progress
 from gistread.engine.fetching.hub import is_on_the_hub
 from gistread.engine.fetching.network import network_of
 from gistread.engine.fetching.partial_file import discard_download
-from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, get, make_plan, present_bytes
+from gistread.engine.fetching.plan import Plan, check_disk, get, make_plan, present_bytes
 from gistread.engine.llama.machine import free_disk_bytes
 from gistread.engine.model_text import entry_facts, fit_text, plan_lines, progress_text, share_of
 from gistread.errors import GistreadError
@@ -170,7 +170,7 @@ class ModelDownloads:
                 own_loop.call_soon_threadsafe(task.cancel)
 
         def run() -> None:
-            outcome: FetchedModel | Exception | None = None
+            outcome: Path | Exception | None = None
             try:
                 outcome = own_loop.run_until_complete(task)
             except asyncio.CancelledError:
@@ -191,7 +191,7 @@ class ModelDownloads:
         if self._download is not None:
             self._download = replace(self._download, progress=progress)
 
-    def _end(self, plan: Plan, outcome: FetchedModel | Exception | None) -> None:
+    def _end(self, plan: Plan, outcome: Path | Exception | None) -> None:
         """Called in the app's loop; without an outcome, the download was paused."""
         assert self._ended is not None
         assert self._timer is not None
@@ -208,7 +208,7 @@ class ModelDownloads:
             key = "Enter" if self.on_downloaded is not None else self._services.key_hint("choose-model")
             self._app.notify(f"{plan.name} is downloaded. Press {key} to use it.", timeout=15)
             if self.on_downloaded is not None:
-                self.on_downloaded(outcome.path)
+                self.on_downloaded(outcome)
         self._redraw()
 
     async def _pause(self) -> None:

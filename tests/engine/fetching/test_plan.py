@@ -10,7 +10,7 @@ from gistread.engine.catalogue import Catalogue, read_catalogue
 from gistread.engine.fetching.hub import HubAddress, is_on_the_hub, read_address
 from gistread.engine.fetching.network import Network
 from gistread.engine.fetching.partial_file import discard_download
-from gistread.engine.fetching.plan import FetchedModel, Plan, get, make_plan, plan_entry, present_bytes
+from gistread.engine.fetching.plan import Plan, get, make_plan, plan_entry, present_bytes
 from gistread.errors import FetchError, UsageError
 from tests.engine.fetching.server import FaultyServer, cut_after, faulty_server, serve_repository, status
 
@@ -42,7 +42,7 @@ def plan(spec: str, network: Network, catalogue: Catalogue | None = None) -> Pla
     return asyncio.run(make_plan(spec, catalogue or read_catalogue(), network))
 
 
-def fetch(planned: Plan, folder: Path, network: Network) -> FetchedModel:
+def fetch(planned: Plan, folder: Path, network: Network) -> Path:
     return asyncio.run(get(planned, folder, network, lambda progress: None))
 
 

@@ -36,12 +36,6 @@ class Plan:
     checksum_source: Literal["catalogue", "hub"]  # Who published the checksum
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedModel:
-    path: Path
-    was_here: bool  # Whether the file existed before
-
-
 def plan_entry(entry: CatalogueEntry, network: Network) -> Plan:
     url = file_url(network.endpoint, entry.repository, entry.revision, entry.file)
     file = RemoteFile(url, local_name(entry.file), entry.size_bytes, entry.sha256, entry.repository)
@@ -78,16 +72,16 @@ def _plan(
     return Plan(spec, name, file, host, page, licence, source)
 
 
-async def get(plan: Plan, folder: Path, network: Network, report: Report) -> FetchedModel:
-    """Fetch and verify the file, then move it into the folder. Resumable. Raises FetchError, StorageError."""
+async def get(plan: Plan, folder: Path, network: Network, report: Report) -> Path:
+    """Fetch the file into the folder, unless it is there, and verify it. Resumable. Raises FetchError, StorageError."""
     target = folder / plan.file.name
     if target.exists():
         await _verify_existing(target, plan.file, report)
-        return FetchedModel(target, was_here=True)
+        return target
     with PartialFile(partial_path(folder, plan.file.name, plan.file.sha256)) as part:
         await download(plan.file, part, network, report)
         part.rename(target)
-    return FetchedModel(target, was_here=False)
+    return target
 
 
 def present_bytes(plan: Plan, folder: Path) -> int:
