@@ -115,25 +115,24 @@ def supports_names(book: Book) -> bool:
 def find_names(book: Book, start: int = 0) -> list[Form]:
     """The names in `book.text[start:]` by first mention. War and Peace takes about 2 s."""
     small = Counter(_SMALL_WORD.findall(book.text, start))
-    places = list(_prose(book, start))
-    inside: Counter[str] = Counter()
-    for start, end in places:
-        for match in _NAME.finditer(book.text, start, end):
-            named = match[0].split()
-            inside.update(map(plain, named[_opens(book.text, match.start(), start) :]))
+    found = [
+        (match, _opens(book.text, match.start(), begin))
+        for begin, end in _prose(book, start)
+        for match in _NAME.finditer(book.text, begin, end)
+    ]
+    inside = Counter(plain(word) for match, opens in found for word in match[0].split()[opens:])
     never = {*word_set("never"), *(stop_words()["en"] - titles().keys())}
     never |= {word for word in inside if _IS_NO_NAME.fullmatch(word)}
     not_names = never | {word for word in inside if inside[word] < _SELDOM * small[word]}
     # Words that are names at the beginning of a sentence too.
     opening = {word for word in inside if word in titles() or (word not in not_names and inside[word] > small[word])}
     forms: dict[str, Form] = {}
-    for start, end in places:
-        for match in _NAME.finditer(book.text, start, end):
-            at, text = _name_in(match, _opens(book.text, match.start(), start), not_names, opening)
-            if text:
-                form = forms.get(text) or forms.setdefault(text, Form(text))
-                form.starts.append(at)
-                form.contexts.append(_context(book.text, at, at + len(text), plain(text.split()[0]) in titles()))
+    for match, opens in found:
+        at, text = _name_in(match, opens, not_names, opening)
+        if text:
+            form = forms.get(text) or forms.setdefault(text, Form(text))
+            form.starts.append(at)
+            form.contexts.append(_context(book.text, at, at + len(text), plain(text.split()[0]) in titles()))
     return list(forms.values())
 
 
