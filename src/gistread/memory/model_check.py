@@ -37,6 +37,7 @@ _QUESTIONNAIRE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("ut
 _TEXT: str = _QUESTIONNAIRE["text"]
 QUESTIONS: list[tuple[str, str, str]] = list(map(tuple, _QUESTIONNAIRE["questions"]))
 _ANSWERED: list[tuple[str, str]] = list(map(tuple, _QUESTIONNAIRE["answered"]))
+_UNANSWERED: list[str] = _QUESTIONNAIRE["unanswered"]
 _PASSES = 2 / 3  # Least share of right answers
 _DENIES = re.compile(
     r"\b(?:no|not|none|nothing|never|neither|nor|unknown|unclear|cannot|without|\w+n['’]t)\b", re.IGNORECASE
@@ -52,8 +53,7 @@ async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) 
     began = time.monotonic()
     try:
         async with asyncio.timeout(TIME_LIMIT_S):
-            right = await _read(engine, priority)
-            answered = await _abstain(engine, priority)
+            right, answered = await _ask(engine, priority)
             turn = await engine.complete(
                 _prompt("check_turn", engine.info.wording, text=_TEXT), Sampling(_TURN_TOKENS), priority
             )
@@ -70,8 +70,7 @@ async def check_answering(engine: Engine) -> CheckResult | None:
     """Check answers only, within `BRIEF_LIMIT_S`; None if they take longer."""
     with contextlib.suppress(TimeoutError, EngineError):
         async with asyncio.timeout(BRIEF_LIMIT_S):
-            right = await _read(engine, Priority.INTERACTIVE, _BRIEF_QUESTIONS)
-            answered = await _abstain(engine, Priority.INTERACTIVE)
+            right, answered = await _ask(engine, Priority.INTERACTIVE, _BRIEF_QUESTIONS)
             return CheckResult(
                 _trust(right), "", right=sum(right), asked=len(right), answered=sum(answered), questions=len(answered)
             )
@@ -132,28 +131,20 @@ def is_right(reply: str, right: str, wrong: str) -> bool:
     return bool(named) and (named[0] or named[-1])
 
 
-async def _read(engine: Engine, priority: Priority, most: int = len(QUESTIONS)) -> list[bool]:
-    """Whether each question about the text was answered rightly."""
-    asked = QUESTIONS[:most]
-    said = await _say(engine, [question for question, *_ in asked], priority)
-    return [is_right(reply, right, wrong) for reply, (_, right, wrong) in zip(said, asked, strict=True)]
-
-
-async def _abstain(engine: Engine, priority: Priority) -> list[bool]:
-    """Whether each question was answered if, and only if, the text has the answer."""
-    said = await _say(engine, [*(question for question, _ in _ANSWERED), *_QUESTIONNAIRE["unanswered"]], priority)
-    return [
-        *(word in reply.lower() for reply, (_, word) in zip(said, _ANSWERED, strict=False)),
-        *(bool(_DENIES.search(reply)) for reply in said[len(_ANSWERED) :]),
-    ]
-
-
-async def _say(engine: Engine, questions: Sequence[str], priority: Priority) -> list[str]:
-    wording = engine.info.wording
+async def _ask(engine: Engine, priority: Priority, most: int = len(QUESTIONS)) -> tuple[list[bool], list[bool]]:
+    """Whether questions about the text were answered rightly, and others if, and only if, it has the answer."""
+    wording, asked = engine.info.wording, QUESTIONS[:most]
     task = prompts.load("task_answer", wording).text
-    asked = (_prompt("answer_passages", wording, text=_TEXT, question=question, task=task) for question in questions)
-    said = await asyncio.gather(*(engine.complete(prompt, Sampling(_ANSWER_TOKENS), priority) for prompt in asked))
-    return [one.text for one in said]
+
+    async def reply_to(question: str) -> str:
+        prompt = _prompt("answer_passages", wording, text=_TEXT, question=question, task=task)
+        return (await engine.complete(prompt, Sampling(_ANSWER_TOKENS), priority)).text
+
+    questions = [*(one[0] for one in (*asked, *_ANSWERED)), *_UNANSWERED]
+    replies = iter(await asyncio.gather(*map(reply_to, questions)))
+    right = [is_right(next(replies), right, wrong) for _, right, wrong in asked]
+    answered = [word in next(replies).lower() for _, word in _ANSWERED]
+    return right, answered + [bool(_DENIES.search(reply)) for reply in replies]
 
 
 async def _shorten(engine: Engine, priority: Priority) -> list[GistResult]:
