@@ -8,7 +8,6 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
 
 from gistread.errors import UsageError
 
@@ -72,24 +71,20 @@ def _user_presets(folder: Path) -> tuple[dict[str, Preset], dict[str, str]]:
 def _read(file: Path | Traversable) -> Preset:
     """Raises OSError, or ValueError with a message for people."""
     name = file.name.removesuffix(".toml")
-    table = tomllib.loads(file.read_text("utf-8-sig"))
+    table = {"title": name, "summary": ""} | tomllib.loads(file.read_text("utf-8-sig"))
     if name == AUTO or not _NAME.fullmatch(name):
         raise ValueError(f"name the file in lower-case letters, digits and dashes, but not {AUTO}.")
     if unknown := sorted(set(table) - set(_KEYS)):
         raise ValueError(f"unknown entry {unknown[0]!r}; a preset has {', '.join(_KEYS)}.")
-    return Preset(name, *(_entry(table, key, name if key == "title" else "") for key in _KEYS))
-
-
-def _entry(table: dict[str, Any], key: str, default: str) -> str:
-    value = table.get(key, default)
-    if not isinstance(value, str):
-        raise ValueError(f"{key} must be a text in quotes.")
-    value = " ".join(value.split())
-    if not value and key != "summary":
-        raise ValueError(f"{key} is missing: a text in quotes.")
-    if len(value) > MAX_ENTRY_CHARACTERS:
-        raise ValueError(f"{key} has {len(value)} characters; the limit is {MAX_ENTRY_CHARACTERS}.")
-    return value.rstrip(".") if key == "keep" else value
+    for key in _KEYS:
+        if not isinstance(value := table.get(key, ""), str):
+            raise ValueError(f"{key} must be a text in quotes.")
+        table[key] = value = " ".join(value.split())
+        if not value and key != "summary":
+            raise ValueError(f"{key} is missing: a text in quotes.")
+        if len(value) > MAX_ENTRY_CHARACTERS:
+            raise ValueError(f"{key} has {len(value)} characters; the limit is {MAX_ENTRY_CHARACTERS}.")
+    return Preset(name, table["title"], table["summary"], table["keep"].rstrip("."), table["ask"])
 
 
 FICTION = built_in_presets()["fiction"]  # The default, also of memories older than presets
