@@ -5,13 +5,12 @@ named X". Phrases are weighed by how much they say, and early ones count more. T
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from gistread.book.model import Book
-from gistread.book.sentences import sentence_spans
-from gistread.memory.passages import Passage
+from gistread.memory.passages import Passage, sentences_of
 from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import Form, MentionContext, has_between, plain, titles, word_set
@@ -311,13 +310,6 @@ def _clues(text: str, start: int, end: int, sex: str) -> Iterator[_Clue]:
 def _sentence(start: int, until: int, book: Book) -> Passage:
     """The sentence of a name, up to the end of the next one if that tells."""
     paragraph = book.paragraphs[book.paragraph_index(start)]
-    begin = paragraph.start
-    found = ((begin + first, begin + last) for first, last in _spans(book.text[begin : paragraph.end]))
-    spans = [span for span in found if span[0] < max(until, start + 1)]
+    spans = [span for span in sentences_of(book, paragraph.start, paragraph.end) if span[0] < max(until, start + 1)]
     first = next((one for one in reversed(spans) if one[0] <= start), spans[0])
     return first[0], spans[-1][1]
-
-
-@lru_cache(maxsize=64)
-def _spans(paragraph: str) -> Sequence[Passage]:
-    return tuple(sentence_spans(paragraph))
