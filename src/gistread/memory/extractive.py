@@ -31,8 +31,11 @@ def extract(text: str, budget_words: int, task: str = "") -> str:
 def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[int]:
     """Indices of the sentences that share most terms with the others, about `budget_words` words in all."""
     terms = [Counter(shared_terms(sentence)) for sentence in sentences]
-    weight = _weights(terms)
-    nearness = _nearness(terms, task)
+    spread = Counter(term for found in terms for term in found)  # Sentences with each term
+    common = max(3.0, 0.25 * len(terms))
+    # The number of a term's sentences, or 0 for the commonest terms (articles …).
+    weight = {term: float(count - 1) if count <= common else 0.0 for term, count in spread.items()}
+    nearness = _nearness(terms, spread, task)
     chosen: set[int] = set()
     said: set[str] = set()
     words = 0
@@ -80,16 +83,8 @@ def shared_terms(text: str) -> list[str]:
     return terms
 
 
-def _weights(terms: list[Counter[str]]) -> dict[str, float]:
-    """Weight of each term: the number of its sentences, or 0 for the commonest (articles …)."""
-    spread = Counter(term for found in terms for term in found)
-    common = max(3.0, 0.25 * len(terms))
-    return {term: float(count - 1) if count <= common else 0.0 for term, count in spread.items()}
-
-
-def _nearness(terms: list[Counter[str]], task: str) -> list[float]:
+def _nearness(terms: list[Counter[str]], spread: Counter[str], task: str) -> list[float]:
     """How many terms of the task each sentence has; rare terms count more."""
-    spread = Counter(term for found in terms for term in found)
     # In every language, long words carry the meaning and short ones (what, about) are in every question.
     asked = {term: min(1.0, len(word) / _LONG_WORD) ** 2 for word in task.split() for term in shared_terms(word)}
     telling = {term: share * log(1 + len(terms) / spread[term]) for term, share in asked.items() if spread[term]}

@@ -51,16 +51,14 @@ _PAPER_HEADINGS = frozenset(_HEADINGS_OF_PAPERS.split("; "))
 
 
 def detect_preset(book: Book) -> str:
-    body = [
-        paragraph
-        for paragraph in book.paragraphs_between(0, _MAX_CHARACTERS)
-        if paragraph.kind not in (ParagraphKind.HEADING, ParagraphKind.IMAGE, ParagraphKind.BREAK, ParagraphKind.NOTE)
-    ]
-    texts = [book.text[paragraph.start : paragraph.end] for paragraph in body]
+    others = (ParagraphKind.HEADING, ParagraphKind.IMAGE, ParagraphKind.BREAK, ParagraphKind.NOTE)
+    paragraphs = book.paragraphs_between(0, _MAX_CHARACTERS)
+    body = [(one.kind, book.text[one.start : one.end]) for one in paragraphs if one.kind not in others]
     if len(body) < _MIN_PARAGRAPHS:
         return "fiction"
+    texts = [text for _, text in body]
     length = sum(map(len, texts))
-    code = [text for paragraph, text in zip(body, texts, strict=True) if paragraph.kind is ParagraphKind.CODE]
+    code = [text for kind, text in body if kind is ParagraphKind.CODE]
     code_share = sum(map(len, code)) / length if _sign_share(code) >= _SOME_SIGNS else 0.0
     if _is_transcript(book, texts):
         return "meeting"
@@ -68,11 +66,8 @@ def detect_preset(book: Book) -> str:
         return "paper"
     if code_share >= _CODE or (not code and _sign_share(texts) >= _SIGNS):
         return "code"
-    steps = sum(
-        paragraph.kind is ParagraphKind.LIST or bool(_STEP.match(text))
-        for paragraph, text in zip(body, texts, strict=True)
-    )
-    tables = sum(p.end - p.start for p in body if p.kind is ParagraphKind.TABLE)
+    steps = sum(kind is ParagraphKind.LIST or bool(_STEP.match(text)) for kind, text in body)
+    tables = sum(len(text) for kind, text in body if kind is ParagraphKind.TABLE)
     if code_share >= _SOME_CODE or steps >= _STEPS * len(body) or tables >= _TABLES * length:
         return "manual"
     return "fiction"
