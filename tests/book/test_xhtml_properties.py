@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from gistread.book.builder import BookBuilder
-from gistread.book.formats.elements.linking import anchor_in_document, assemble, resolve_links
+from gistread.book.formats.elements.linking import LinkedDocuments, anchor_in_document, assemble
 from gistread.book.formats.elements.xhtml import read_document
 from tests.book.promises import assert_keeps_promises
 
@@ -58,7 +58,7 @@ def letters(text: str) -> str:
 def test_every_letter_is_kept_in_order_with_valid_marks(parts: list[str]) -> None:
     root = etree.fromstring(f'<html xmlns="http://www.w3.org/1999/xhtml"><body>{"".join(parts)}</body></html>')
     builder = BookBuilder()
-    found = resolve_links({"": read_document(root, "en")}, anchor_in_document)
+    found = LinkedDocuments({"": read_document(root, "en")}, anchor_in_document)
     resolve = assemble(builder, found, {})
     source = letters("".join(root.itertext()))
     if not builder.characters:

@@ -33,6 +33,9 @@ class InlineMark:
     image: str = ""  # Path or URL of the picture that the words represent
 
 
+Marks = tuple[InlineMark, ...]
+
+
 def opening(index: int) -> str:
     return chr(_OPENING + index)
 

@@ -19,7 +19,7 @@ from gistread.book.formats.elements.inline_elements import (
     merge_sheets,
     read_sheet,
 )
-from gistread.book.formats.elements.linking import assemble, resolve_links
+from gistread.book.formats.elements.linking import LinkedDocuments, assemble
 from gistread.book.formats.elements.markup import Tree, is_too_dense, parse
 from gistread.book.formats.elements.xhtml import XhtmlDocument, in_head, read_document
 from gistread.book.formats.epub_package import (
@@ -109,7 +109,7 @@ def read_epub(archive: Archive, name: str) -> Book:
     left_out["repeated text file(s)"] = len(package.spine) - len({archive.find(path) or path for path in package.spine})
     builder = BookBuilder()
     chapters = _chapters(archive, package, documents)
-    resolve = assemble(builder, resolve_links(documents, place, picture), chapters)
+    resolve = assemble(builder, LinkedDocuments(documents, place, picture), chapters)
     if not (has_words and builder.characters):  # Words may be only controls
         raise BookError(f"{name} is an EPUB without readable text. {report.reason}")
     return builder.build(
@@ -160,7 +160,7 @@ def _mark_other_languages(documents: Mapping[str, XhtmlDocument], language: str)
         return marked
     for path in others:
         mark = InlineMark(language=marked[path].language)
-        marked[path] = replace(marked[path], paragraphs=tuple(each.under(mark) for each in marked[path].paragraphs))
+        marked[path] = replace(marked[path], paragraphs=[each.under(mark) for each in marked[path].paragraphs])
     return marked
 
 

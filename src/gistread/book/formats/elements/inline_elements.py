@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from gistread.book.inline import InlineMark
+from gistread.book.inline import InlineMark, Marks
 from gistread.book.model import Style
 from gistread.book.normalise import language_tag
 
@@ -94,7 +94,7 @@ _ELEMENTS = {
     Style.SUBSCRIPT: "sub",
 }
 # Marks of elements without attributes.
-BY_NAME: Mapping[str, tuple[InlineMark, ...]] = {
+BY_NAME: Mapping[str, Marks] = {
     name: (InlineMark(style=style),) for style, names in _ELEMENTS.items() for name in names.split()
 }
 
@@ -116,7 +116,7 @@ _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _NO_TARGET = re.compile(r"(?:javascript|data|blob):|#?$", re.IGNORECASE)
 
 
-def styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> tuple[InlineMark, ...]:
+def styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> Marks:
     own = BY_NAME.get(name, ())
     classes, style = element.get("class"), element.get("style")
     if not classes and not style:
@@ -133,7 +133,7 @@ def styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> tuple[In
     return _marks(found)
 
 
-def block_styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> tuple[InlineMark, ...]:
+def block_styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> Marks:
     """Styles that a block applies to all its words, in addition to those of its kind."""
     classes, style = element.get("class"), element.get("style")
     if name not in _STYLED_BLOCKS or not (style or (classes and sheet)):
@@ -157,7 +157,7 @@ def _declared(
     return found
 
 
-def _marks(styles: set[Style | None]) -> tuple[InlineMark, ...]:
+def _marks(styles: set[Style | None]) -> Marks:
     return tuple(InlineMark(style=each) for each in Style if each in styles)
 
 

@@ -1,8 +1,9 @@
 """Assembles a book from its documents: resolves links and detects note references in all their forms."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
 from gistread.book import inline
@@ -26,13 +27,7 @@ class ParagraphRange:
     last: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedDocuments:
-    # By path, in reading order. A mark's `href` is a key of `targets` or an external URL.
-    documents: Mapping[str, XhtmlDocument]
-    targets: Mapping[str, ParagraphRange]
-
-
+_LinkKey = tuple[str, int, int]  # Path, paragraph and mark
 # Forms of a note reference: a number, a letter or signs, bare or in brackets.
 _SIGN = r"(\d{1,4}|[*†‡§¶‖#]{1,4}|[a-z]{1,2}|[ivxlc]{1,6})"
 _REFERENCE = re.compile(rf"[\[({{]?(?:(?:note|fn|n)\.? ?)?{_SIGN}[\])}}]?\.?", re.IGNORECASE)
@@ -43,13 +38,6 @@ _NOTE_KINDS = frozenset((ParagraphKind.TEXT, ParagraphKind.LIST, ParagraphKind.Q
 _LONGEST_NOTE_PIECES = 40
 # Minimum of characters around a reference. Links with fewer form a list, as in a table of contents.
 _LEAST_AROUND = 3
-
-
-def resolve_links(
-    documents: Mapping[str, XhtmlDocument], locate: Locate, find: FindPicture = lambda path, source: source
-) -> LinkedDocuments:
-    """Resolve every link and picture of a book's documents, given in reading order."""
-    return _Linker(documents, locate, find).run()
 
 
 def anchor_in_document(path: str, href: str) -> tuple[str, str] | None:
@@ -71,55 +59,53 @@ class _Link:
     fragment: str
 
 
-@dataclass(slots=True)
-class _Linker:
-    documents: Mapping[str, XhtmlDocument]
-    locate: Locate
-    find: FindPicture
-    _order: dict[str, int] = field(init=False)
-    _links: dict[tuple[str, int, int], _Link] = field(default_factory=dict)  # By path, paragraph and mark
-    _by_piece: dict[tuple[str, int], list[_Link]] = field(default_factory=dict)
-    _dead: set[tuple[str, int, int]] = field(default_factory=set)
-    # For paragraphs inside a declared note: the range of the innermost one.
-    _declared: dict[str, dict[int, tuple[int, int]]] = field(init=False)
+class LinkedDocuments:
+    """A book's documents with links and pictures resolved: a mark's `href` is a key of `targets` or an external URL."""
 
-    def __post_init__(self) -> None:
-        self._order = {path: number for number, path in enumerate(self.documents)}
-        self._declared = {}
-        for path, document in self.documents.items():
-            self._declared[path] = own = {}
-            for note in sorted(document.notes, key=lambda each: each[0] - each[1]):
-                own.update(dict.fromkeys(range(*note), note))
-
-    def run(self) -> LinkedDocuments:
-        for path, document in self.documents.items():
+    def __init__(
+        self,
+        documents: Mapping[str, XhtmlDocument],
+        locate: Locate,
+        find: FindPicture = lambda path, source: source,
+    ) -> None:
+        """`documents`: by path, in reading order."""
+        self._documents, self._locate, self._find = documents, locate, find
+        self._order = {path: number for number, path in enumerate(documents)}
+        self._links: dict[_LinkKey, _Link] = {}
+        self._by_piece: defaultdict[tuple[str, int], list[_Link]] = defaultdict(list)
+        self._dead: set[_LinkKey] = set()
+        # For paragraphs inside a declared note: the range of the innermost one.
+        self._declared: defaultdict[str, dict[int, tuple[int, int]]] = defaultdict(dict)
+        for path, document in documents.items():
+            for declared in sorted(document.notes, key=lambda each: each[0] - each[1]):
+                self._declared[path].update(dict.fromkeys(range(*declared), declared))
             for index, paragraph in enumerate(document.paragraphs):
                 if any(mark.href for mark in paragraph.marks):
                     self._collect(path, index, paragraph)
         starts = {(link.target.path, link.target.first) for link in self._links.values() if _is_reference(link)}
         ranges = ((key, link, self._range(link, starts)) for key, link in self._links.items())
-        notes = {key: note for key, link, note in ranges if note is not None and self._is_note(link, note)}
-        targets: dict[str, ParagraphRange] = {}
-        documents = {}
-        note_pieces: dict[str, set[int]] = {}
-        for note in set(notes.values()):
-            note_pieces.setdefault(note.path, set()).update(range(note.first, note.last or note.first))
-        for path, document in self.documents.items():
-            paragraphs = [
-                self._rewrite(path, index, paragraph, notes, targets) if paragraph.marks else paragraph
-                for index, paragraph in enumerate(document.paragraphs)
-            ]
-            for index in note_pieces.get(path, ()):
-                if paragraphs[index].kind in _NOTE_KINDS:
-                    paragraphs[index] = replace(paragraphs[index], kind=ParagraphKind.NOTE, level=0)
-            documents[path] = replace(document, paragraphs=tuple(paragraphs))
-        return LinkedDocuments(documents, targets)
+        self._notes = {key: note for key, link, note in ranges if note is not None and self._is_note(link, note)}
+        note_pieces: defaultdict[str, set[int]] = defaultdict(set)
+        for note in set(self._notes.values()):
+            note_pieces[note.path].update(range(note.first, note.last or note.first))
+        self.targets: dict[str, ParagraphRange] = {}
+        self.documents = {path: self._resolved(path, note_pieces[path]) for path in documents}
+
+    def _resolved(self, path: str, note_pieces: Iterable[int]) -> XhtmlDocument:
+        paragraphs = [
+            self._rewrite(path, index, paragraph) if paragraph.marks else paragraph
+            for index, paragraph in enumerate(self._documents[path].paragraphs)
+        ]
+        for index in note_pieces:
+            if paragraphs[index].kind in _NOTE_KINDS:
+                paragraphs[index] = replace(paragraphs[index], kind=ParagraphKind.NOTE, level=0)
+        return replace(self._documents[path], paragraphs=paragraphs)
 
     def _collect(self, path: str, index: int, paragraph: ParsedParagraph) -> None:
         text, covered = inline.extract_marks(paragraph.text)
         for mark, start, end in covered:
             href = paragraph.marks[mark].href
-            place = self.locate(path, href) if href else None
+            place = self._locate(path, href) if href else None
             if place is None:
                 continue
             key = (path, index, mark)
@@ -129,10 +115,10 @@ class _Linker:
                 continue
             link = _Link(path, index, mark, text[start:end].strip(), text, start, end, target, place[1])
             self._links[key] = link
-            self._by_piece.setdefault((path, index), []).append(link)
+            self._by_piece[path, index].append(link)
 
     def _target(self, path: str, target: str, fragment: str) -> ParagraphRange | None:
-        document = self.documents.get(target)
+        document = self._documents.get(target)
         if document is None:
             return None
         if fragment in document.anchors:
@@ -145,10 +131,10 @@ class _Linker:
         if not link.fragment:
             return None
         path, first = link.target.path, link.target.first
-        paragraphs = self.documents[path].paragraphs
+        paragraphs = self._documents[path].paragraphs
         if first >= len(paragraphs) or paragraphs[first].kind is ParagraphKind.HEADING:
             return None
-        last = self.documents[path].ends.get(link.fragment, 0)
+        last = self._documents[path].ends.get(link.fragment, 0)
         declared = self._declared[path].get(first)
         if declared:
             first, last = declared
@@ -161,7 +147,7 @@ class _Linker:
         return ParagraphRange(path, first, last)
 
     def _note_end(self, path: str, first: int, starts: set[tuple[str, int]]) -> int:
-        paragraphs = self.documents[path].paragraphs
+        paragraphs = self._documents[path].paragraphs
         for index in range(first + 1, min(len(paragraphs), first + _LONGEST_NOTE_PIECES)):
             if (path, index) in starts:
                 return index
@@ -172,7 +158,7 @@ class _Linker:
         return min(first + 1 + _is_only_number(paragraphs[first : first + 1]), len(paragraphs))
 
     def _is_note(self, link: _Link, note: ParagraphRange) -> bool:
-        mark = self.documents[link.path].paragraphs[link.paragraph].marks[link.mark]
+        mark = self._documents[link.path].paragraphs[link.paragraph].marks[link.mark]
         last = note.last or note.first
         if link.path == note.path and note.first <= link.paragraph < last:
             return False
@@ -206,31 +192,24 @@ class _Linker:
         if not before or (before.isspace() and link.words[:1] not in _BRACKETS):
             return False
         own = _REFERENCE.fullmatch(link.words)
-        other = _NUMBERED.match(self.documents[note.path].paragraphs[note.first].words)
+        other = _NUMBERED.match(self._documents[note.path].paragraphs[note.first].words)
         return bool(own and other and own[1].lower() == other[1].lower())
 
-    def _rewrite(
-        self,
-        path: str,
-        index: int,
-        paragraph: ParsedParagraph,
-        notes: Mapping[tuple[str, int, int], ParagraphRange],
-        targets: dict[str, ParagraphRange],
-    ) -> ParsedParagraph:
+    def _rewrite(self, path: str, index: int, paragraph: ParsedParagraph) -> ParsedParagraph:
         marks = list(paragraph.marks)
         brackets: dict[int, str] = {}
         for number, mark in enumerate(paragraph.marks):
             key = (path, index, number)
             if mark.image:
-                marks[number] = replace(mark, image=self.find(path, mark.image))
-            link, note = self._links.get(key), notes.get(key)
+                marks[number] = replace(mark, image=self._find(path, mark.image))
+            link, note = self._links.get(key), self._notes.get(key)
             if link is None:
                 if key in self._dead or mark.is_note:
                     marks[number] = replace(mark, href="" if key in self._dead else mark.href, is_note=False)
                 continue
             target = note or link.target
             name = f"{target.path}#{target.first}" + (f"-{target.last}" if note else "")
-            targets[name] = target
+            self.targets[name] = target
             marks[number] = replace(mark, href=name, is_note=note is not None)
             if note and link.words[:1] not in _BRACKETS and " " not in link.words:
                 # Brackets separate a bare number from the word before it.

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from lxml import etree
 
 from gistread.book import inline
-from gistread.book.formats.elements.semantics import HEADINGS, holds_notes, is_verse
+from gistread.book.formats.elements.semantics import HEADINGS, Types, holds_notes, is_verse
 from gistread.book.formats.text_blocks import is_break
-from gistread.book.inline import InlineMark
+from gistread.book.inline import InlineMark, Marks
 from gistread.book.model import ParagraphKind
 
 LINE_END = "\x0b"  # A line end by the author: a white space character that XML cannot contain
@@ -23,7 +23,7 @@ class CollectedText:
     """A paragraph's text, with `LINE_END` at its line ends, and its marks."""
 
     text: str
-    marks: tuple[InlineMark, ...]
+    marks: Marks
     is_picture: bool  # Contains only pictures
     has_words: bool  # Has words other than file names of pictures
 
@@ -167,7 +167,7 @@ class ParsedParagraph:
     kind: ParagraphKind
     level: int = 0
     lines: bool = False  # Keep its line feeds
-    marks: tuple[InlineMark, ...] = ()  # With unresolved `href`, and `is_note` as declared by the link
+    marks: Marks = ()  # With unresolved `href`, and `is_note` as declared by the link
 
     @property
     def words(self) -> str:
@@ -192,7 +192,7 @@ class BlockContext:
     note: bool = False
 
 
-def context_inside(element: etree._Element, name: str, types: frozenset[str], context: BlockContext) -> BlockContext:
+def context_inside(element: etree._Element, name: str, types: Types, context: BlockContext) -> BlockContext:
     if name in HEADINGS:
         return replace(context, kind=ParagraphKind.HEADING, level=HEADINGS[name], verse=False)
     if name == "pre":

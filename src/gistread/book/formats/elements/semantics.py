@@ -54,8 +54,11 @@ _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECAS
 _REFERENCE = re.compile(r"[\d*†‡§]{1,4}$")
 
 
-def types_of(element: etree._Element) -> frozenset[str]:
-    """The values of `epub:type` (as in XML or repaired HTML) and `role`."""
+Types = frozenset[str]  # The values of `epub:type` and `role`
+
+
+def types_of(element: etree._Element) -> Types:
+    """The types of an element, of XML or of repaired HTML."""
     named = element.get(EPUB_TYPE) or element.get("epub:type") or ""
     role = element.get("role") or ""
     return frozenset((*named.split(), role)) if named or role else frozenset()
@@ -71,15 +74,15 @@ def is_invisible(element: etree._Element) -> bool:
     return element.get("hidden") is not None or bool(_HIDDEN.search(element.get("style") or ""))
 
 
-def is_verse(element: etree._Element, types: frozenset[str]) -> bool:
+def is_verse(element: etree._Element, types: Types) -> bool:
     return bool(types & _VERSE_TYPES or classes_of(element) & _VERSE_CLASSES) or local_name(element) == "linegroup"
 
 
-def is_note(element: etree._Element, types: frozenset[str]) -> bool:
+def is_note(element: etree._Element, types: Types) -> bool:
     return bool(types & _NOTE_TYPES) or bool(classes_of(element) & _NOTE_CLASSES)
 
 
-def holds_notes(element: etree._Element, types: frozenset[str]) -> bool:
+def holds_notes(element: etree._Element, types: Types) -> bool:
     return bool(types & NOTES_TYPES or classes_of(element) & (_NOTE_CLASSES | _NOTES_CLASSES))
 
 
@@ -92,7 +95,7 @@ def is_caption(element: etree._Element, name: str) -> bool:
     return name == "figcaption" or (name in ("p", "div") and bool(classes_of(element) & _CAPTION_CLASSES))
 
 
-def is_reference(element: etree._Element, name: str, types: frozenset[str]) -> bool:
+def is_reference(element: etree._Element, name: str, types: Types) -> bool:
     """Whether <a> or <sup> is a note reference, which needs brackets to stand apart from the word before it."""
     if "noteref" in types or "doc-noteref" in types or (name == "a" and classes_of(element) & _REFERENCE_CLASSES):
         # Chinese publishers use a picture.

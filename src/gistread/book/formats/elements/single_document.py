@@ -12,7 +12,7 @@ from types import MappingProxyType
 from lxml import etree
 
 from gistread.book.builder import BookBuilder, ChapterStart, Metadata, left_out_notices
-from gistread.book.formats.elements.linking import anchor_in_document, assemble, resolve_links
+from gistread.book.formats.elements.linking import LinkedDocuments, anchor_in_document, assemble
 from gistread.book.formats.elements.xhtml import XhtmlDocument, read_document
 from gistread.book.formats.headings import Candidate, Rank, heading_candidate
 from gistread.book.formats.outline import outline
@@ -165,7 +165,7 @@ def book_from_tree(
     if not (document.paragraphs and document.has_words):
         raise BookError(f"{name} has no readable text.")
     title = framed.title or metadata.title
-    links = resolve_links({name: document}, anchor_in_document)
+    links = LinkedDocuments({name: document}, anchor_in_document)
     document = links.documents[name]
     chapters = _chapters(document, sections, title, framed.authors or metadata.authors)
     builder = BookBuilder()
@@ -195,7 +195,7 @@ def _section(document: XhtmlDocument, first: int, end: int) -> XhtmlDocument:
         paragraphs=document.paragraphs[first:end],
         anchors={name: at - first for name, at in document.anchors.items() if first <= at < end},
         ends={name: min(at, end) - first for name, at in document.ends.items() if first <= at},
-        notes=tuple((a - first, min(b, end) - first) for a, b in document.notes if first <= a < end),
+        notes=[(a - first, min(b, end) - first) for a, b in document.notes if first <= a < end],
     )
 
 

@@ -17,6 +17,7 @@ from gistread.book.formats.elements.markup import MOST_NESTED, elements_named, l
 from gistread.book.formats.elements.paragraphs import BlockContext, Collector, ParsedParagraph, classify, context_inside
 from gistread.book.formats.elements.semantics import (
     Picture,
+    Types,
     drawn_text,
     is_decoration,
     is_picture_object,
@@ -24,7 +25,7 @@ from gistread.book.formats.elements.semantics import (
     picture_of,
     svg_pictures,
 )
-from gistread.book.inline import InlineMark
+from gistread.book.inline import InlineMark, Marks
 from gistread.book.model import ParagraphKind
 from gistread.words import count_words
 
@@ -34,14 +35,14 @@ _REPLACED = frozenset(("object", "iframe", "canvas", "video", "audio"))
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class XhtmlDocument:
-    paragraphs: tuple[ParsedParagraph, ...]
-    anchors: dict[str, int]  # By id: index of the paragraph at or after it; may equal the number of paragraphs
-    ends: dict[str, int] = field(default_factory=dict)
-    notes: tuple[tuple[int, int], ...] = ()  # Ranges of paragraphs of the declared notes
     language: str = ""  # Declared by the document, otherwise the book's
-    has_words: bool = True  # Has words other than file names of pictures
+    paragraphs: list[ParsedParagraph] = field(default_factory=list)
+    anchors: dict[str, int] = field(default_factory=dict)  # By id: the paragraph at or after it, or their number
+    ends: dict[str, int] = field(default_factory=dict)
+    notes: list[tuple[int, int]] = field(default_factory=list)  # Ranges of paragraphs of the declared notes
+    has_words: bool = False  # Has words other than file names of pictures
     left_out: Counter[str] = field(default_factory=Counter)  # As `left_out_notices` takes them
 
 
@@ -55,18 +56,10 @@ def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = 
     bodies = (child for child in root if local_name(child) == "body")
     language = next(filter(None, map(inline_elements.language_of, (root, *bodies))), language)
     sheet = merge_sheets([sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))])
-    walker = _Walker(language, sheet)
+    walker = _Walker(language, sheet, XhtmlDocument(language))
     walker.element(root, BlockContext())
     walker.flush(BlockContext())
-    return XhtmlDocument(
-        paragraphs=tuple(walker.paragraphs),
-        anchors=walker.anchors,
-        ends=walker.ends,
-        notes=tuple(walker.notes),
-        language=language,
-        has_words=walker.has_words,
-        left_out=walker.left_out,
-    )
+    return walker.document
 
 
 def in_head(root: etree._Element, name: str) -> Iterator[etree._Element]:
@@ -77,12 +70,7 @@ def in_head(root: etree._Element, name: str) -> Iterator[etree._Element]:
 class _Walker:
     language: str  # The current element's
     sheet: StyleSheet
-    paragraphs: list[ParsedParagraph] = field(default_factory=list)
-    anchors: dict[str, int] = field(default_factory=dict)
-    ends: dict[str, int] = field(default_factory=dict)
-    notes: list[tuple[int, int]] = field(default_factory=list)
-    has_words: bool = False
-    left_out: Counter[str] = field(default_factory=Counter)
+    document: XhtmlDocument
     _collector: Collector = field(default_factory=Collector)
     _marker: str = ""
     _captioned: list[InlineMark] | None = None  # Inside a figure with a caption: its pictures without a description
@@ -94,13 +82,13 @@ class _Walker:
         name = local_name(element)
         if not name or name in semantics.SKIPPED:
             if name in semantics.CONTROLS:
-                self.left_out["word(s) of buttons and fields"] += count_words(plain_text(element))
+                self.document.left_out["word(s) of buttons and fields"] += count_words(plain_text(element))
             return
         if self._depth > MOST_NESTED:
             self._collector.text(f" {' '.join(map(str, element.itertext()))} ")
             return
         if name in ("iframe", "frame"):
-            self.left_out["embedded page(s)"] += 1
+            self.document.left_out["embedded page(s)"] += 1
         self._depth += 1
         if element.attrib:
             self._visit_with_attributes(element, name, context)
@@ -115,7 +103,7 @@ class _Walker:
             for inner in islice(element.iter(), 1000):
                 self._anchor(inner)
             if semantics.is_invisible(element) and name not in semantics.SKIPPED:
-                self.left_out["hidden word(s)"] += count_words(plain_text(element))
+                self.document.left_out["hidden word(s)"] += count_words(plain_text(element))
             return
         marks = (inline_elements.block_styles_of if name in semantics.BLOCKS else inline_elements.styles_of)(
             element, name, self.sheet
@@ -127,30 +115,23 @@ class _Walker:
         self._visit(element, name, types, marks, context)
         self.language = before
 
-    def _visit(
-        self,
-        element: etree._Element,
-        name: str,
-        types: frozenset[str],
-        marks: tuple[InlineMark, ...],
-        context: BlockContext,
-    ) -> None:
+    def _visit(self, element: etree._Element, name: str, types: Types, marks: Marks, context: BlockContext) -> None:
         if name not in semantics.BLOCKS:
             self._anchor(element)
             self._inline(element, name, types, marks, context)
             return
         self.flush(context)
         self._anchor(element)
-        first = len(self.paragraphs)
+        first = len(self.document.paragraphs)
         self._collector.begin(marks)
         self._block(element, name, types, context)
         self._collector.end(marks)
-        last = len(self.paragraphs)
+        last = len(self.document.paragraphs)
         if last > first:
             if semantics.is_note(element, types):
-                self.notes.append((first, last))
+                self.document.notes.append((first, last))
             for value in _ids_of(element):
-                self.ends.setdefault(value, last)
+                self.document.ends.setdefault(value, last)
 
     def flush(self, context: BlockContext) -> None:
         if self._in_cell:
@@ -159,13 +140,13 @@ class _Walker:
         collected = self._collector.take(heading=context.kind is ParagraphKind.HEADING)
         if collected is None:
             return
-        self.has_words = self.has_words or collected.has_words
-        self.paragraphs.append(classify(collected, context, self._marker))
+        self.document.has_words = self.document.has_words or collected.has_words
+        self.document.paragraphs.append(classify(collected, context, self._marker))
         self._marker = ""
 
     def _anchor(self, element: etree._Element) -> None:
         for value in _ids_of(element):
-            self.anchors.setdefault(value, len(self.paragraphs))
+            self.document.anchors.setdefault(value, len(self.document.paragraphs))
 
     def _children(self, element: etree._Element, context: BlockContext) -> None:
         text = self._collector.text
@@ -176,7 +157,7 @@ class _Walker:
             if child.tail:
                 text(child.tail)
 
-    def _block(self, element: etree._Element, name: str, types: frozenset[str], context: BlockContext) -> None:
+    def _block(self, element: etree._Element, name: str, types: Types, context: BlockContext) -> None:
         inner = context_inside(element, name, types, context)
         if name in ("ul", "ol", "menu", "dir"):
             self._list(element, name, replace(inner, kind=ParagraphKind.LIST, level=inner.level + 1))
@@ -242,10 +223,11 @@ class _Walker:
             self.flush(inner)
 
     def _stanzas(self, element: etree._Element, context: BlockContext) -> None:
-        first, known = len(self.paragraphs), len(self.anchors)
+        document = self.document
+        first, known = len(document.paragraphs), len(document.anchors)
         self._children(element, context)
         self.flush(context)
-        lines = self.paragraphs[first:]
+        lines = document.paragraphs[first:]
         if len(lines) < 2 or any(line.kind is not ParagraphKind.VERSE or "\n" in line.text for line in lines):
             return
         marks: list[InlineMark] = []
@@ -254,11 +236,11 @@ class _Walker:
             texts.append(inline.renumber_marks(paragraph.text, len(marks)) if paragraph.marks else paragraph.text)
             marks += paragraph.marks
         kept = tuple(marks[: inline.MAX_MARKS])
-        self.paragraphs[first:] = [ParsedParagraph("\n".join(texts), ParagraphKind.VERSE, lines=True, marks=kept)]
-        for name in islice(reversed(self.anchors), len(self.anchors) - known):  # The anchors inside
-            self.anchors[name] = first + (self.anchors[name] - first) // len(lines)
-            if name in self.ends:
-                self.ends[name] = first + 1
+        document.paragraphs[first:] = [ParsedParagraph("\n".join(texts), ParagraphKind.VERSE, lines=True, marks=kept)]
+        for name in islice(reversed(document.anchors), len(document.anchors) - known):  # The anchors inside
+            document.anchors[name] = first + (document.anchors[name] - first) // len(lines)
+            if name in document.ends:
+                document.ends[name] = first + 1
 
     def _figure(self, element: etree._Element, context: BlockContext) -> None:
         """Give the figure's caption, wherever it is, to pictures without a description."""
@@ -302,21 +284,14 @@ class _Walker:
         self._collector.text(text if text[:1] in "[(" or " " in text else f"[{text}]")
         self._collector.end(marks)
 
-    def _inline(
-        self,
-        element: etree._Element,
-        name: str,
-        types: frozenset[str],
-        marks: tuple[InlineMark, ...],
-        context: BlockContext,
-    ) -> None:
+    def _inline(self, element: etree._Element, name: str, types: Types, marks: Marks, context: BlockContext) -> None:
         collector = self._collector
         if name == "br":
             collector.end_line()
         elif name == "hr":
             self.flush(context)
             if not self._in_cell:
-                self.paragraphs.append(ParsedParagraph("* * *", ParagraphKind.BREAK))
+                self.document.paragraphs.append(ParsedParagraph("* * *", ParagraphKind.BREAK))
         elif name in ("img", "image") or (name == "object" and is_picture_object(element)):
             if self._captioned is not None or not is_decoration(element):
                 self._picture(picture_of(element))
@@ -329,7 +304,7 @@ class _Walker:
         elif name == "embed":
             _, _, formula = element.get("src", "").partition("latex?")  # as pandoc writes for --webtex
             collector.text(unquote(formula))
-            self.left_out["embedded file(s)"] += not formula
+            self.document.left_out["embedded file(s)"] += not formula
         elif name == "ruby":
             collector.text(_ruby(element))
         elif name in ("a", "sup") and semantics.is_reference(element, name, types):
