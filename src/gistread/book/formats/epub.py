@@ -39,31 +39,12 @@ _MOST_NOTICES = 6
 
 
 @dataclass(slots=True)
-class _Report:
-    failed: list[str] = field(default_factory=list)
-    repaired: list[str] = field(default_factory=list)
-
-    @property
-    def reason(self) -> str:
-        if self.failed:
-            return one_line(self.failed[0])
-        return f"{self.repaired[0]} is damaged." if self.repaired else "It may contain only pictures."
-
-    def notices(self, package: Package) -> tuple[str, ...]:
-        lines = [*package.notices, *self.failed]
-        if len(lines) > _MOST_NOTICES:
-            lines = [*lines[: _MOST_NOTICES - 1], f"{len(lines) - _MOST_NOTICES + 1} more files could not be read."]
-        if self.repaired:
-            files = "1 file is" if len(self.repaired) == 1 else f"{len(self.repaired)} files are"
-            lines.append(f"{files} not well-formed ({self.repaired[0]}); read as a browser would.")
-        return tuple(lines)
-
-
-@dataclass(slots=True)
 class _Pages:
     """The pages of an archive, parsed until they have more tags than any book."""
 
     archive: Archive
+    failed: list[str] = field(default_factory=list)  # Sentences for the user
+    repaired: list[str] = field(default_factory=list)  # Paths
     _characters: int = 0
     _tags: int = 0
 
@@ -75,6 +56,31 @@ class _Pages:
         if is_too_dense(self._characters, self._tags):
             raise ArchiveError("and all after it exceed the limit of tags for a book")
         return parse(data)
+
+    def documents(self, package: Package) -> Iterator[tuple[str, XhtmlDocument]]:
+        sheets = _sheets(self.archive)
+        # EPUB 3.3, 3.4.12: no item stands in the spine twice.
+        for path in dict.fromkeys(self.archive.find(path) or path for path in package.spine):
+            try:
+                tree = self.parse(path)
+            except ArchiveError as error:
+                self.failed.append(f"{path} {error}; it was left out.")
+                continue
+            if tree is None:
+                self.failed.append(f"{path} is not XHTML; it was left out.")
+                continue
+            if tree.repaired:
+                self.repaired.append(path)
+            yield path, read_document(tree.root, package.language, sheets(path, tree.root))
+
+    def notices(self, package: Package) -> Iterator[str]:
+        lines = [*package.notices, *self.failed]
+        if len(lines) > _MOST_NOTICES:
+            lines = [*lines[: _MOST_NOTICES - 1], f"{len(lines) - _MOST_NOTICES + 1} more files could not be read."]
+        yield from lines
+        if self.repaired:
+            files = "1 file is" if len(self.repaired) == 1 else f"{len(self.repaired)} files are"
+            yield f"{files} not well-formed ({self.repaired[0]}); read as a browser would."
 
 
 def read_epub(archive: Archive, name: str) -> Book:
@@ -88,9 +94,8 @@ def read_epub(archive: Archive, name: str) -> Book:
             f"{name} is encrypted: it is protected by DRM and opens only in the shop's own reader.",
             "gistread reads EPUBs without DRM.",
         )
-    report = _Report()
     pages = _Pages(archive)
-    documents = dict(_documents(pages, package, report))
+    documents = dict(pages.documents(package))
     has_words = any(document.has_words for document in documents.values())
     documents = _mark_other_languages(documents, package.language)
 
@@ -111,13 +116,15 @@ def read_epub(archive: Archive, name: str) -> Book:
     chapters = _chapters(archive, package, documents)
     resolve = assemble(builder, LinkedDocuments(documents, place, picture), chapters)
     if not (has_words and builder.characters):  # Words may be only controls
-        raise BookError(f"{name} is an EPUB without readable text. {report.reason}")
+        damaged = [*map(one_line, pages.failed), *(f"{path} is damaged." for path in pages.repaired)]
+        reason = next(iter(damaged), "It may contain only pictures.")
+        raise BookError(f"{name} is an EPUB without readable text. {reason}")
     return builder.build(
         title=package.title or PurePath(name).stem,
         authors=package.authors,
         language=package.language or next((each.language for each in documents.values() if each.language), ""),
         source_format="epub",
-        notices=(*report.notices(package), *left_out_notices(left_out)),
+        notices=(*pages.notices(package), *left_out_notices(left_out)),
         identifiers=package.identifiers,
         cover=package.cover,
         resolve=resolve,
@@ -176,23 +183,6 @@ def _chapters(
         found[path] = list(_chapter_starts(document, entries.get(path), level, has_contents=bool(package.contents)))
         level = sorted(found[path], key=lambda one: one.index)[-1].level if found[path] else level
     return found
-
-
-def _documents(pages: _Pages, package: Package, report: _Report) -> Iterator[tuple[str, XhtmlDocument]]:
-    sheets = _sheets(pages.archive)
-    # EPUB 3.3, 3.4.12: no item stands in the spine twice.
-    for path in dict.fromkeys(pages.archive.find(path) or path for path in package.spine):
-        try:
-            tree = pages.parse(path)
-        except ArchiveError as error:
-            report.failed.append(f"{path} {error}; it was left out.")
-            continue
-        if tree is None:
-            report.failed.append(f"{path} is not XHTML; it was left out.")
-            continue
-        if tree.repaired:
-            report.repaired.append(path)
-        yield path, read_document(tree.root, package.language, sheets(path, tree.root))
 
 
 def _chapter_starts(

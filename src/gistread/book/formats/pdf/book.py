@@ -13,7 +13,7 @@ from gistread.book.formats.pdf.layout import PageLayout, find_furniture, measure
 from gistread.book.formats.pdf.lines import READING_RATIO, TextLine, columns, find_gutter, rows
 from gistread.book.formats.pdf.pages import PagePosition, PdfDocument, PdfPage, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, split_into_blocks
-from gistread.book.formats.pdf.process import CancelledError, DamagedError, LockedError, read_document
+from gistread.book.formats.pdf.process import read_document
 from gistread.book.formats.pdf.text import WordCounts, marked_text, plain_text_of
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.inline import InlineMark
@@ -147,21 +147,16 @@ def read_pdf(stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda
     """The book in a seekable stream; `name` is used in messages, `cancelled` is polled. Raises BookError."""
     try:
         document = read_document(stream, cancelled)
-    except CancelledError as error:
-        raise BookError(f"{name} was not read: cancelled.") from error
-    except LockedError as error:
-        raise BookError(
-            f"{name} is locked with a password.", "Save a copy without one in a PDF viewer, and open that."
-        ) from error
+    except BookError as error:
+        raise BookError(f"{name} {error.message}", error.hint) from error
     except MemoryError as error:
         raise BookError(f"There is not enough memory to read {name}.", _MORE_MEMORY) from error
-    except (DamagedError, OSError) as error:
+    except OSError as error:
         raise BookError(f"{name} cannot be read: it is damaged or not a PDF.", _FRESH_COPY) from error
-    return build_book(document, name)
+    return _build(document, name)
 
 
-def build_book(document: PdfDocument, name: str) -> Book:
-    """Build the book of a parsed PDF. Raises BookError if it has no text."""
+def _build(document: PdfDocument, name: str) -> Book:
     pages, notices = document.pages, _notices(document)
     letters = sum(len(run.text.strip()) for page in pages for run in page.runs)
     is_scanned = sum(page.has_pictures for page in pages) >= 0.5 * len(pages)

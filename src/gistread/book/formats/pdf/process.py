@@ -14,6 +14,7 @@ import psutil
 
 from gistread.book.formats.pdf.pages import Font, OutlineEntry, PagePosition, PdfDocument, decode_page
 from gistread.child_process import start_python
+from gistread.errors import BookError
 from gistread.system import is_limited_below, wait_for_data
 
 _WORKER = "gistread.book.formats.pdf.worker"
@@ -30,20 +31,11 @@ _LEAST_PAGES, _BYTES_OF_A_PAGE = 1_000, 200
 """A page takes at least 200 bytes of a file; one that is listed again and again does not."""
 
 
-class LockedError(Exception):
-    """A password is required."""
-
-
-class DamagedError(Exception):
-    """PDFium cannot open it."""
-
-
-class CancelledError(Exception):
-    """The caller gave up."""
-
-
 def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: False) -> PdfDocument:
-    """All pages of the PDF in a seekable stream. Raises the errors above, MemoryError, OSError."""
+    """All pages of the PDF in a seekable stream.
+
+    Raises OSError if it is damaged, MemoryError, and BookError, with a message that follows the file's name.
+    """
     document = PdfDocument()
     with _as_file(stream) as file:
         size = os.fstat(file.fileno()).st_size
@@ -63,10 +55,12 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
 
 
 def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any]) -> None:
-    """Add a record of the worker: first the document's, then one per page. Raises LockedError, DamagedError."""
+    """Add a record of the worker: first the document's, then one per page. Raises OSError, BookError."""
     if "page" not in record:
         if "error" in record:
-            raise LockedError if record["error"] == "locked" else DamagedError
+            if record["error"] == "locked":
+                raise BookError("is locked with a password.", "Save a copy without one in a PDF viewer, and open that.")
+            raise OSError("PDFium cannot open it")
         document.page_count = min(record["pages"], 20_000)
         document.metadata = record["metadata"]
         document.language = record["language"]
@@ -105,7 +99,7 @@ def _run_worker(
             if now_s - used_s > most_s or (is_open and now_s > left_s) or time.monotonic() > stalled_at:
                 break
             if cancelled():
-                raise CancelledError
+                raise BookError("was not read: cancelled.")
             if not wait_for_data(output, _POLL_S):
                 continue
             if not (data := output.read(_READ_BYTES)):
@@ -124,7 +118,7 @@ def _run_worker(
         process.wait()
         output.close()
     if not is_open and not document.page_count:
-        raise MemoryError if is_limited_below(_MEMORY_BYTES) else DamagedError
+        raise MemoryError if is_limited_below(_MEMORY_BYTES) else OSError("PDFium did not open it")
     return page, used_s
 
 
