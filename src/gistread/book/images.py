@@ -9,7 +9,7 @@ from urllib.parse import unquote, unquote_to_bytes
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.open import open_file, read_limited
 from gistread.book.series import volume_path
-from gistread.book.sniff import HEAD_BYTES, ConvertibleFormat, ReadableFormat, identify, is_fb2_name
+from gistread.book.sniff import HEAD_BYTES, ForeignFormat, ReadableFormat, identify, is_fb2_name
 from gistread.errors import BookError
 
 LIMIT_BYTES = 32 * 1024 * 1024
@@ -44,7 +44,7 @@ def read_image(book: Path, source: str) -> bytes:
 
             if is_embedded(source) and (address := embedded_picture(read_limited(stream, book.name), source)):
                 return _decode_data_url(address)
-    if isinstance(kind, ConvertibleFormat):
+    if isinstance(kind, ForeignFormat) and kind.suffix:
         raise BookError(
             "Pictures of converted books are not available.", "Convert it to EPUB with Calibre and open that."
         )

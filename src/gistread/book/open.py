@@ -94,17 +94,18 @@ def read_book(stream: BinaryIO, name: str, *, cancelled: Cancelled = never) -> B
         if not head:
             raise BookError(f"{name} is empty.")
         kind = sniff.identify(head, name)
-        is_read_in_parts = kind in (None, sniff.ReadableFormat.PDF) or isinstance(kind, sniff.ConvertibleFormat)
+        is_read_in_parts = kind in (None, sniff.ReadableFormat.PDF) or isinstance(kind, sniff.ForeignFormat)
         limit_bytes = _ARCHIVE_LIMIT_BYTES if is_read_in_parts else LIMIT_BYTES
-        if not isinstance(kind, sniff.UnsupportedFormat) and stream.seek(0, 2) > limit_bytes:
+        is_refused = isinstance(kind, sniff.ForeignFormat) and not kind.suffix
+        if not is_refused and stream.seek(0, 2) > limit_bytes:
             raise _too_large_error(name, limit_bytes)
         archive = Archive(stream) if kind is None else None
         if archive is not None:
             kind = sniff.identify_zip(archive)
-        if isinstance(kind, sniff.UnsupportedFormat):
+        if isinstance(kind, sniff.ForeignFormat):
+            if kind.suffix:
+                return _convert(stream, name, kind, cancelled)
             raise BookError(f"{name} is {kind.name}. gistread reads {sniff.SUPPORTED_FORMATS}.", kind.advice)
-        if isinstance(kind, sniff.ConvertibleFormat):
-            return _convert(stream, name, kind, cancelled)
         if archive is not None:
             return _read_archive(archive, name, kind)
         if kind is sniff.ReadableFormat.SERIES:
@@ -152,7 +153,7 @@ def _read_archive(archive: Archive, name: str, kind: sniff.ReadableFormat | None
     return read_epub(archive, name)
 
 
-def _convert(stream: BinaryIO, name: str, kind: sniff.ConvertibleFormat, cancelled: Cancelled) -> Book:
+def _convert(stream: BinaryIO, name: str, kind: sniff.ForeignFormat, cancelled: Cancelled) -> Book:
     from gistread.book.formats.calibre import convert_to_epub
     from gistread.book.formats.epub import read_epub
 

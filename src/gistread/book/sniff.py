@@ -24,22 +24,15 @@ class ReadableFormat(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class ConvertibleFormat:
-    """A format that Calibre's `ebook-convert` turns into EPUB; its name has an article."""
+class ForeignFormat:
+    """A format that gistread knows and does not read itself; its name has an article."""
 
     name: str
-    suffix: str  # The usual suffix: the converter detects formats by name
-
-
-@dataclass(frozen=True, slots=True)
-class UnsupportedFormat:
-    """A format that is known but cannot be read; its name has an article."""
-
-    name: str
+    suffix: str = ""  # If Calibre's `ebook-convert`, which detects formats by suffix, turns it into EPUB
     advice: str = ""
 
 
-FileType = ReadableFormat | ConvertibleFormat | UnsupportedFormat
+FileType = ReadableFormat | ForeignFormat
 
 HEAD_BYTES = 4096  # Number of bytes from the start of a file that `identify` needs
 
@@ -48,41 +41,41 @@ _SAVE_AS_DOCX = "Save it as DOCX first (LibreOffice does: soffice --convert-to d
 _UNPACK = "Unpack it and open the book inside."
 
 # (offset, bytes, format)
-_SIGNATURES: tuple[tuple[int, bytes, ConvertibleFormat | UnsupportedFormat], ...] = (
-    (60, b"BOOKMOBI", ConvertibleFormat("a Kindle book (MOBI/AZW)", ".mobi")),
-    (60, b"TEXtREAd", ConvertibleFormat("a PalmDOC book", ".pdb")),
-    (0, b"\xeaDRMION\xee", UnsupportedFormat("a Kindle book (KFX) that is protected by DRM")),
-    (0, b"CONT\x02\x00", UnsupportedFormat("a Kindle book (KFX)", _CONVERT)),
-    (0, b"ITOLITLS", ConvertibleFormat("a Microsoft Reader book (LIT)", ".lit")),
-    (0, b"ITSF", ConvertibleFormat("a compiled HTML help file (CHM)", ".chm")),
-    (0, b"L\x00R\x00F\x00", ConvertibleFormat("a Sony book (LRF)", ".lrf")),
-    (0, b"AT&TFORM", UnsupportedFormat("a DjVu document")),
-    (0, b"{\\rtf", ConvertibleFormat("an RTF document", ".rtf")),
-    (0, b"%!PS", UnsupportedFormat("a PostScript document")),
+_SIGNATURES: tuple[tuple[int, bytes, ForeignFormat], ...] = (
+    (60, b"BOOKMOBI", ForeignFormat("a Kindle book (MOBI/AZW)", ".mobi")),
+    (60, b"TEXtREAd", ForeignFormat("a PalmDOC book", ".pdb")),
+    (0, b"\xeaDRMION\xee", ForeignFormat("a Kindle book (KFX) that is protected by DRM")),
+    (0, b"CONT\x02\x00", ForeignFormat("a Kindle book (KFX)", advice=_CONVERT)),
+    (0, b"ITOLITLS", ForeignFormat("a Microsoft Reader book (LIT)", ".lit")),
+    (0, b"ITSF", ForeignFormat("a compiled HTML help file (CHM)", ".chm")),
+    (0, b"L\x00R\x00F\x00", ForeignFormat("a Sony book (LRF)", ".lrf")),
+    (0, b"AT&TFORM", ForeignFormat("a DjVu document")),
+    (0, b"{\\rtf", ForeignFormat("an RTF document", ".rtf")),
+    (0, b"%!PS", ForeignFormat("a PostScript document")),
     (
         0,
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-        UnsupportedFormat("an old Microsoft Office document, or one with a password", _SAVE_AS_DOCX),
+        ForeignFormat("an old Microsoft Office document, or one with a password", advice=_SAVE_AS_DOCX),
     ),
-    (257, b"ustar", UnsupportedFormat("a tar archive", _UNPACK)),
+    (257, b"ustar", ForeignFormat("a tar archive", advice=_UNPACK)),
     *(
-        (0, signature, UnsupportedFormat(f"{name} archive", _UNPACK))
+        (0, signature, ForeignFormat(f"{name} archive", advice=_UNPACK))
         for signature, name in (
             *((b"\x1f\x8b", "a gzip"), (b"BZh", "a bzip2"), (b"\xfd7zXZ\x00", "an xz")),
             *((b"\x28\xb5\x2f\xfd", "a Zstandard"), (b"7z\xbc\xaf\x27\x1c", "a 7-Zip"), (b"Rar!\x1a\x07", "a RAR")),
         )
     ),
-    (0, b"GGUF", UnsupportedFormat("a GGUF model, not a book", "Pass it with --model, together with a book.")),
-    (0, b"\x89PNG\r\n\x1a\n", UnsupportedFormat("a PNG image")),
-    (0, b"\xff\xd8\xff", UnsupportedFormat("a JPEG image")),
+    (0, b"GGUF", ForeignFormat("a GGUF model, not a book", advice="Pass it with --model, together with a book.")),
+    (0, b"\x89PNG\r\n\x1a\n", ForeignFormat("a PNG image")),
+    (0, b"\xff\xd8\xff", ForeignFormat("a JPEG image")),
 )
 
 # The first element of a marked-up text.
-_MARKUP: tuple[tuple[re.Pattern[str], ReadableFormat | UnsupportedFormat], ...] = (
+_MARKUP: tuple[tuple[re.Pattern[str], FileType], ...] = (
     (re.compile(r"<(?:\w+:)?FictionBook\b"), ReadableFormat.FB2),
     (re.compile(r"<!doctype\s+html|<html\b|<head\b|<body\b", re.IGNORECASE), ReadableFormat.HTML),
-    (re.compile(r"<svg\b"), UnsupportedFormat("an SVG image")),
-    (re.compile(r"<\?xml\b"), UnsupportedFormat("an XML document")),
+    (re.compile(r"<svg\b"), ForeignFormat("an SVG image")),
+    (re.compile(r"<\?xml\b"), ForeignFormat("an XML document")),
 )
 _MARKUP_START = re.compile(r"<!--|<(?:\?xml|!doctype|html|head|body|svg|(?:\w+:)?FictionBook)\b", re.IGNORECASE)
 # Elements that a page without <html> or a doctype may begin with.
@@ -109,16 +102,16 @@ _FRONT_MATTER = re.compile(
     r"---[ \t]*\n(?:[^\n]*\n){0,40}?(?:title|author|lang|date)[ \t]*:[^\n]*\n(?:[^\n]*\n){0,40}?(?:---|\.\.\.)[ \t]*\n"
 )
 
-_ZIP_MIMETYPES: dict[bytes, ConvertibleFormat | UnsupportedFormat] = {
-    b"application/vnd.oasis.opendocument.text": ConvertibleFormat("an OpenDocument text (ODT)", ".odt"),
-    b"application/vnd.oasis.opendocument.spreadsheet": UnsupportedFormat("an OpenDocument spreadsheet"),
-    b"application/vnd.oasis.opendocument.presentation": UnsupportedFormat("an OpenDocument presentation"),
+_ZIP_MIMETYPES: dict[bytes, ForeignFormat] = {
+    b"application/vnd.oasis.opendocument.text": ForeignFormat("an OpenDocument text (ODT)", ".odt"),
+    b"application/vnd.oasis.opendocument.spreadsheet": ForeignFormat("an OpenDocument spreadsheet"),
+    b"application/vnd.oasis.opendocument.presentation": ForeignFormat("an OpenDocument presentation"),
 }
-_OFFICE: tuple[tuple[str, ReadableFormat | UnsupportedFormat], ...] = (
+_OFFICE: tuple[tuple[str, FileType], ...] = (
     ("word/", ReadableFormat.DOCX),
-    ("xl/", UnsupportedFormat("a Microsoft Excel workbook (XLSX)")),
-    ("ppt/", UnsupportedFormat("a Microsoft PowerPoint presentation (PPTX)")),
-    ("visio/", UnsupportedFormat("a Microsoft Visio drawing (VSDX)")),
+    ("xl/", ForeignFormat("a Microsoft Excel workbook (XLSX)")),
+    ("ppt/", ForeignFormat("a Microsoft PowerPoint presentation (PPTX)")),
+    ("visio/", ForeignFormat("a Microsoft Visio drawing (VSDX)")),
 )
 _MACOS_METADATA = "__macosx/"
 _IMAGES = (".jpg", ".jpeg", ".png", ".gif", ".webp")
@@ -172,15 +165,15 @@ def identify_zip(archive: Archive) -> FileType:
     names = [name.lower() for name in archive.names if not name.lower().startswith(_MACOS_METADATA)]
     if archive.find("[Content_Types].xml"):
         found = (kind for folder, kind in _OFFICE if any(name.startswith(folder) for name in names))
-        return next(found, UnsupportedFormat("a Microsoft Office document of an unknown kind"))
+        return next(found, ForeignFormat("a Microsoft Office document of an unknown kind"))
     books = [name for name in names if is_fb2_name(name)]
     if len(books) == 1:
         return ReadableFormat.ZIPPED_FB2
     if books:
-        return UnsupportedFormat(f"a zip archive of {len(books)} FictionBooks", _UNPACK)
+        return ForeignFormat(f"a zip archive of {len(books)} FictionBooks", advice=_UNPACK)
     if names and all(name.endswith(_IMAGES) for name in names):
-        return UnsupportedFormat("a comic book or another archive of images")
-    return UnsupportedFormat("a zip archive", _UNPACK)
+        return ForeignFormat("a comic book or another archive of images")
+    return ForeignFormat("a zip archive", advice=_UNPACK)
 
 
 def is_fb2_name(name: str) -> bool:

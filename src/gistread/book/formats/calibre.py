@@ -12,14 +12,13 @@ from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from gistread.book.normalise import clean_line
-from gistread.book.sniff import ConvertibleFormat
+from gistread.book.sniff import ForeignFormat
 from gistread.errors import BookError
 from gistread.system import end_group
 
 COMMAND = "ebook-convert"
 LIMIT_SECONDS = 300.0
 
-NO_DRM = "gistread reads books without DRM."
 _INSTALL = f"Install Calibre, or convert it to EPUB elsewhere: {COMMAND} BOOK BOOK.epub"
 _BY_HAND = f"Try another Calibre, or convert it to EPUB by hand: {COMMAND} BOOK BOOK.epub"
 _KINDLE_SUFFIXES = frozenset((".mobi", ".azw", ".azw3", ".prc", ".pdb"))
@@ -27,12 +26,12 @@ _RECORDS_AT = 76
 _FIRST_RECORD_AT = 78
 
 
-def convert_to_epub(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Callable[[], bool]) -> io.BytesIO:
+def convert_to_epub(stream: BinaryIO, name: str, kind: ForeignFormat, cancelled: Callable[[], bool]) -> io.BytesIO:
     """Convert `stream` to EPUB with `ebook-convert`. Raises BookError on failure or if `cancelled` returns True."""
     description = f"{name} is {kind.name}"
     stream.seek(0)
     if kind.suffix in _KINDLE_SUFFIXES and _has_drm(stream):
-        raise BookError(f"{description} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
+        raise _drm_error(description)
     command = shutil.which(COMMAND)
     if command is None:
         raise BookError(
@@ -85,13 +84,15 @@ def _run(command: list[str], directory: Path, description: str, cancelled: Calla
         try:
             _wait(process, description, cancelled)
         finally:
-            _terminate(process)
+            if process.poll() is None:
+                end_group(process.pid)
+                process.wait()
     if process.returncode or not (directory / "book.epub").is_file():
         # The last line of output, without the temporary path.
         lines = log.read_text("utf-8", errors="replace").replace(f"{directory}{os.sep}", "").strip().splitlines()
         reason = clean_line(lines[-1])[:160].rstrip(". ") if lines else ""
         if "drm" in reason.lower():
-            raise BookError(f"{description} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
+            raise _drm_error(description)
         raise BookError(f"{description}; {COMMAND} could not convert it{f': {reason}' if reason else ''}.", _BY_HAND)
 
 
@@ -108,12 +109,6 @@ def _wait(process: subprocess.Popen[bytes], description: str, cancelled: Callabl
             process.wait(0.1)
 
 
-def _terminate(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is not None:
-        return
-    end_group(process.pid, force=False)
-    try:
-        process.wait(2.0)
-    except subprocess.TimeoutExpired:
-        end_group(process.pid)
-        process.wait()
+def _drm_error(description: str) -> BookError:
+    message = f"{description} that is protected by DRM; it opens only in the shop's own reader."
+    return BookError(message, "gistread reads books without DRM.")
