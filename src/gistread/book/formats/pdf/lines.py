@@ -185,36 +185,22 @@ def _flows(segments: list[Segment], gutter: float | None, depth: int) -> list[li
         return table_flows(_by_baseline(segments))
     if in_table:
         segments = with_table_rows(_by_baseline(segments), x)
-    flows: list[list[Segment]] = []
-    left: list[Segment] = []
-    right: list[Segment] = []
-
-    def close() -> None:
-        for side in (left, right):
-            if side:
-                flows.extend(_flows(list(side), None, depth + 1))
-                side.clear()
-
-    spanning: list[Segment] = []
+    bands: list[tuple[bool, list[Segment]]] = []  # From the top down: whether the segments span the gutter
     for segment in sorted(segments, key=lambda one: -one.baseline):
-        if segment.right <= x + 1:
-            side = left
-        elif segment.left >= x - 1:
-            side = right
-        else:
-            close()
-            spanning.append(segment)
+        is_left, is_right = segment.right <= x + 1, segment.left >= x - 1
+        spans = not (is_left or is_right)
+        if is_right and not is_left and bands and bands[-1][0]:
+            spans = _on_one_row(bands[-1][1][-1], segment)
+        if not bands or spans is not bands[-1][0]:
+            bands.append((spans, []))
+        bands[-1][1].append(segment)
+    flows: list[list[Segment]] = []
+    for spans, band in bands:
+        if spans:
+            flows.append(band)
             continue
-        if spanning:
-            if side is right and _on_one_row(spanning[-1], segment):
-                spanning.append(segment)
-                continue
-            flows.append(spanning)
-            spanning = []
-        side.append(segment)
-    if spanning:
-        flows.append(spanning)
-    close()
+        for side in ([one for one in band if one.right <= x + 1], [one for one in band if one.right > x + 1]):
+            flows += _flows(side, None, depth + 1) if side else ()
     return flows
 
 
