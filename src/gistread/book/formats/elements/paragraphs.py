@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from lxml import etree
 
 from gistread.book import inline
-from gistread.book.formats.elements.semantics import HEADINGS, Types, holds_notes, is_verse
+from gistread.book.formats.elements.semantics import HEADINGS, Picture, Types, holds_notes, is_verse
 from gistread.book.formats.text_blocks import is_break
 from gistread.book.inline import InlineMark, Marks
 from gistread.book.model import ParagraphKind
@@ -28,20 +28,13 @@ class CollectedText:
     has_words: bool  # Has words other than file names of pictures
 
 
-@dataclass(frozen=True, slots=True)
-class _Picture:
-    at: int  # Index of the placeholder for its words in the buffer
-    source: str
-    words: str
-
-
 @dataclass(slots=True)
 class Collector:
     _buffer: list[str] = field(default_factory=list)
     _marks: list[InlineMark] = field(default_factory=list)
     # Open marks, outermost first, each with its index in this paragraph or -1.
     _open: list[tuple[InlineMark, int]] = field(default_factory=list)
-    _pictures: list[_Picture] = field(default_factory=list)
+    _pictures: list[tuple[int, Picture]] = field(default_factory=list)  # With the index of its words in the buffer
     _all_marks: int = 0  # Marks in all paragraphs so far
 
     def text(self, text: str) -> None:
@@ -62,9 +55,8 @@ class Collector:
         for _ in marks:
             self._close_mark(self._open.pop()[1])
 
-    def picture(self, source: str, words: str) -> None:
-        """Add a picture; `words` is the author's description."""
-        self._pictures.append(_Picture(len(self._buffer), source, words))
+    def picture(self, picture: Picture) -> None:
+        self._pictures.append((len(self._buffer), picture))
         self._buffer.append("")
 
     def start_cell(self) -> int:
@@ -73,10 +65,10 @@ class Collector:
 
     def end_cell(self, start: int) -> str:
         """Remove the words of the cell from the buffer and return them, with their marks, in one line."""
-        for picture in self._pictures:
-            if picture.at >= start:
-                self._place(picture, _among_words(picture.words))
-        self._pictures = [picture for picture in self._pictures if picture.at < start]
+        for at, picture in self._pictures:
+            if at >= start:
+                self._place(at, picture, _among_words(picture.words))
+        self._pictures = [(at, picture) for at, picture in self._pictures if at < start]
         words = inline.attach_marks("".join(self._buffer[start:]))
         del self._buffer[start:]
         return " ".join(words.split()) if inline.strip_marks(words).strip() else ""
@@ -123,7 +115,7 @@ class Collector:
         """Give each picture its words. Returns (only pictures, has words)."""
         others = inline.strip_marks("".join(self._buffer)).strip()
         placed = 0
-        for picture in self._pictures:
+        for at, picture in self._pictures:
             if others:
                 words = _among_words(picture.words)
             elif picture.words and (heading or is_break(picture.words)):
@@ -133,17 +125,17 @@ class Collector:
                 words = f"[{picture.words or file_name or _NO_FILE_NAME}]"
             if words and placed and not others:
                 words = LINE_END + words
-            placed += self._place(picture, words)
-        has_words = bool(others) or any(picture.words for picture in self._pictures)
+            placed += self._place(at, picture, words)
+        has_words = bool(others) or any(picture.words for _, picture in self._pictures)
         self._pictures = []
         return not others, has_words
 
-    def _place(self, picture: _Picture, words: str) -> bool:
+    def _place(self, at: int, picture: Picture, words: str) -> bool:
         if words and picture.source and len(self._marks) < inline.MAX_MARKS:
             index = len(self._marks)
             self._marks.append(InlineMark(image=picture.source))
             words = inline.opening(index) + words + inline.closing(index)
-        self._buffer[picture.at] = words
+        self._buffer[at] = words
         return bool(words)
 
 

@@ -271,7 +271,7 @@ class _Walker:
 
     def _picture(self, picture: Picture) -> None:
         if self._captioned is None or self._is_described(picture):
-            self._collector.picture(picture.source, picture.words)
+            self._collector.picture(picture)
 
     def _reference(self, element: etree._Element) -> None:
         """Put a note reference in brackets, to separate it from the word before it."""
