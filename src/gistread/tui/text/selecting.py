@@ -1,5 +1,7 @@
 """Selections as ranges of the blocks' text, without margins, labels and line breaks, and what is under the mouse."""
 
+from itertools import islice
+
 from textual.geometry import Offset
 from textual.selection import Selection
 from textual.widget import Widget
@@ -101,7 +103,7 @@ def offset_below(index: RowIndex, offset: int, rows: int) -> int | None:
     place = index.find_offset(offset)
     if place is None:
         return None
-    row, step = index.row_of(place), 1 if rows > 0 else -1
+    row = index.row_of(place)
     inner = row - index.first_row(place.block)
     layout = index.layout(place.block)
     if layout.span(inner) is None:
@@ -112,13 +114,9 @@ def offset_below(index: RowIndex, offset: int, rows: int) -> int | None:
             cell += cell_len(run.text[: place.offset - run.start]) if run.plain else 0
             break
         cell += cell_len(run.text)
-    left = abs(rows)
-    while left:
-        row += step
-        if not 0 <= row < index.height:
-            return None
-        left -= _nearest_in_row(index, row, cell) is not None
-    return _nearest_in_row(index, row, cell)
+    others = range(row + 1, index.height) if rows > 0 else range(row - 1, -1, -1)
+    found = (at for other in others if (at := _nearest_in_row(index, other, cell)) is not None)
+    return next(islice(found, abs(rows) - 1, None), None)
 
 
 def _nearest_in_row(index: RowIndex, row: int, cell: int) -> int | None:

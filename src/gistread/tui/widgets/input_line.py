@@ -133,20 +133,6 @@ class InputLineClient:
 class InputLine(Vertical):
     """Hidden until `ask`. History is kept for each client."""
 
-    DEFAULT_CSS = """
-    InputLine {
-        display: none; height: auto; background: $gr-panel;
-        & #input-line-row { height: 1; }
-        & #input-line-mark { width: auto; padding: 0 1; color: $gr-accent; text-style: bold; }
-        & #input-line-note { width: auto; max-width: 70%; padding: 0 1; color: $gr-muted; text-wrap: nowrap; }
-        & #input-line-note.-problem { color: $gr-error; text-style: bold; }
-        & #input-line-input { width: 1fr; min-width: 10; background: $gr-panel; color: $gr-text; padding: 0; }
-        & #input-line-choices {
-            display: none; height: auto; max-height: 8; background: $gr-panel; scrollbar-background: $gr-panel;
-        }
-    }
-    """
-
     BINDINGS = own_keys(("up", "step(-1)"), ("down", "step(1)"), ("tab", "switch"), ("escape", "cancel"))
 
     def __init__(self, *, id: str | None = None) -> None:

@@ -35,24 +35,17 @@ STEPS = (
 class Tour(Vertical):
     """Enter or a click shows the next step, Escape ends the tour; all other keys keep their meaning."""
 
-    DEFAULT_CSS = """
-    Tour { height: auto; padding: 0 2; background: $gr-panel; border-top: solid $gr-accent; }
-    Tour #tour-title { color: $gr-accent; text-style: bold; }
-    Tour Actions { margin-top: 0; }
-    """
-
     def __init__(self, services: AppServices) -> None:
         super().__init__(id="tour")
         self._services = services
         self._at = 0
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="tour-title", markup=False)
-        yield Static("", id="tour-text", markup=False)
-        yield Actions()
-
-    def on_mount(self) -> None:
-        self._show()
+        title, text = STEPS[self._at]
+        keys = (display_key("enter"), "next", "tour(1)"), (display_key("escape"), "end the tour", "tour(0)")
+        yield Static(f"{self._at + 1} of {len(STEPS)} · {title}", id="tour-title", markup=False)
+        yield Static(self._services.with_keys(text), markup=False)
+        yield Actions(*keys[self._at == len(STEPS) - 1 :])
 
     def key(self, event: events.Key) -> None:
         """A key that was pressed on the screen."""
@@ -64,13 +57,6 @@ class Tour(Vertical):
         """Go on, or end the tour."""
         self._at += 1
         if on and self._at < len(STEPS):
-            self._show()
+            self.refresh(recompose=True)
         else:
             self.remove()
-
-    def _show(self) -> None:
-        title, text = STEPS[self._at]
-        self.query_one("#tour-title", Static).update(f"{self._at + 1} of {len(STEPS)} · {title}")
-        self.query_one("#tour-text", Static).update(self._services.with_keys(text))
-        steps = (display_key("enter"), "next", "tour(1)"), (display_key("escape"), "end the tour", "tour(0)")
-        self.query_one(Actions).show_actions(*steps[self._at == len(STEPS) - 1 :])
