@@ -53,15 +53,10 @@ def title_of(mark: Mark, book: Book) -> str:
     signs = sign_of(mark)
     if mark.kind is MarkKind.HIGHLIGHT and mark.note:
         signs += COLOR_SIGNS[color_of(mark)]
-    return f"{signs} {name_of(mark)} · {where(mark, book)}"
-
-
-def where(mark: Mark, book: Book) -> str:
-    if mark.lost:
-        return "not found in this version of the text"
-    share = f"{mark.start / max(1, len(book.text)):.0%}"
-    chapter = book.chapter_title(mark.start) if len(book.chapters) > 1 else ""
-    return f"{share} · {chapter}" if chapter else share
+    where = f"{mark.start / max(1, len(book.text)):.0%}"
+    if len(book.chapters) > 1 and (chapter := book.chapter_title(mark.start)):
+        where += f" · {chapter}"
+    return f"{signs} {name_of(mark)} · {'not found in this version of the text' if mark.lost else where}"
 
 
 def mark_around(marks: Iterable[Mark], start: int, end: int) -> Mark | None:

@@ -1,9 +1,9 @@
 """A picture in rows of text: half blocks, dots without colours, or the graphics of the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rich.color import Color
 from rich.segment import Segment
@@ -13,13 +13,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
 
 Rows = Sequence[Sequence[Segment]]
+Painter = Callable[["Figure", int, int], Rows]  # (figure, columns, rows)
 
 PIXELS_A_CELL = 5  # Pixels of the original per cell, at natural size
 _BRAILLE = ((0, 1), (1, 8), (2, 2), (3, 16), (4, 4), (5, 32), (6, 64), (7, 128))  # (pixel of a cell, bit of its dot)
-
-
-class Painter(Protocol):
-    def __call__(self, figure: "Figure", columns: int, rows: int, /) -> Rows: ...
 
 
 @lru_cache(maxsize=128)

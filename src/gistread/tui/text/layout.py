@@ -122,14 +122,13 @@ class Layout:
 
     def text_cell(self, row: int) -> int:
         shift = self._shift(self.line_of(row))
+        spare = max(0, self.room - shift - self.row_cells(row))
         if self.block.align == "center":
-            spare = self.room - shift - self.row_cells(row)
-            return self.left + shift + max(0, spare // 2)
+            return self.left + shift + spare // 2
         if self.right_to_left and not self.columns:
             # Indents are on the right.
             indent = 0 if self.block.rail or self.block.hanging else self.left
-            spare = self.room - shift - self.row_cells(row)
-            return self.left - indent + max(0, spare)
+            return self.left - indent + spare
         return self.left + shift
 
     def _shift(self, line: int) -> int:

@@ -1,7 +1,7 @@
 """Paints one row of a laid-out block as segments. Text is never read as markup."""
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 
 from rich.segment import Segment
@@ -22,8 +22,8 @@ class TextStyles:
     def __init__(self, widget: Widget) -> None:
         self._widget = widget
         self.ground: Style = widget.rich_style  # of cells without text
-        self._blocks: dict[tuple[str, int], Style] = {}
-        self._layers: dict[str, Style] = {}
+        self.block = cache(self._block)
+        self.layer = cache(self._layer)
 
     @cached_property
     def selection(self) -> Style:
@@ -31,27 +31,18 @@ class TextStyles:
         no_color = self._widget.app.no_color
         return Style(reverse=True) if no_color else _layer(self._widget.screen, "screen--selection")
 
-    def block(self, style: str, level: int = 0) -> Style:
-        level = min(level, _LOWEST_LEVEL)
-        found = self._blocks.get((style, level))
-        if found is None:
-            found = self._widget.get_component_rich_style(PREFIX + style)
-            if level:
-                found += self.layer(f"{style}-{level}")
-            self._blocks[style, level] = found
-        return found
+    def _block(self, style: str, level: int = 0) -> Style:
+        own = self._widget.get_component_rich_style(PREFIX + style)
+        return own + self.layer(f"{style}-{min(level, _LOWEST_LEVEL)}") if level else own
 
     def on_ground(self, style: Style, ground: str) -> Style:
         """A style on the background of another one."""
         own = self.block(ground) if ground else Style.null()
         return style + Style(bgcolor=own.bgcolor, reverse=own.reverse or None)
 
-    def layer(self, style: str) -> Style:
+    def _layer(self, style: str) -> Style:
         """The changes that a span or mark makes to the style below it."""
-        found = self._layers.get(style)
-        if found is None:
-            found = self._layers[style] = _layer(self._widget, PREFIX + style)
-        return found
+        return _layer(self._widget, PREFIX + style)
 
 
 def _layer(widget: Widget, name: str) -> Style:

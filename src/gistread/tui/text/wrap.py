@@ -8,6 +8,7 @@ A table has one line per row with ` | ` between cells. It is shown in columns, o
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -44,31 +45,21 @@ class Hyphens:
 
 
 def wrap(
-    text: str,
-    width: int,
-    *,
-    first: int = 0,
-    turnover: int = 0,
-    hyphens: Hyphens | None = None,
-    narrow: bool | None = None,
+    text: str, width: int, *, first: int = 0, turnover: int = 0, hyphens: Hyphens | None = None, narrow: bool = False
 ) -> list[tuple[int, int]]:
     """Rows of `text` as `(start, end)`, without white space at breaks; at least one.
 
     No row exceeds `width` cells, unless a single glyph does. A line feed ends a row; white space after it is kept, for
     verse. `first` and `turnover`: cells by which the first row, and rows that continue a line, are narrower.
-    `narrow`: `is_narrow(text)`, if known.
+    `narrow`: whether `is_narrow(text)` is known to hold.
     """
     width = max(1, width)
     rows: list[tuple[int, int]] = []
-    narrow = is_narrow(text) if narrow is None else narrow
-    start, opening = 0, max(1, width - first)
-    while True:
-        feed = text.find("\n", start)
-        end = len(text) if feed < 0 else feed
-        _break_line(text, start, end, opening, max(1, width - turnover), rows, hyphens, narrow)
-        if feed < 0:
-            return rows
-        start, opening = feed + 1, width
+    narrow = narrow or is_narrow(text)
+    for start, end in lines_of(text):
+        opening = width if start else max(1, width - first)
+        rows += _break_line(text, start, end, opening, max(1, width - turnover), hyphens, narrow)
+    return rows
 
 
 def is_ideographic(text: str) -> bool:
@@ -96,15 +87,8 @@ def _trim(text: str, start: int, end: int, width: int) -> tuple[int, int, int]:
 
 
 def _break_line(
-    text: str,
-    start: int,
-    end: int,
-    width: int,
-    next_width: int,
-    rows: list[tuple[int, int]],
-    hyphens: Hyphens | None,
-    narrow: bool,
-) -> None:
+    text: str, start: int, end: int, width: int, next_width: int, hyphens: Hyphens | None, narrow: bool
+) -> Iterator[tuple[int, int]]:
     start, end, word = _trim(text, start, end, width)
     while (limit := start + width if narrow else fit(text, start, end, width)) < end:
         stop = after = _last_break(text, word, limit, end)
@@ -120,10 +104,10 @@ def _break_line(
             if found > word:
                 stop = after = found
                 hyphens.parted.add(found)
-        rows.append((start, stop))
+        yield start, stop
         start = word = after
         width = next_width
-    rows.append((start, end))
+    yield start, end
 
 
 def _last_break(text: str, word: int, limit: int, end: int) -> int:

@@ -90,10 +90,9 @@ class MemoryPane(LongText):
         ahead = self._ahead_at(view.unread_at)
         if (view.here, ahead) != before or (page is None and not view.ahead):
             self._update()
-        ahead_here = view.ahead[ahead].page.start if ahead >= 0 else None
-        if scroll and ahead_here not in (None, self._ahead_here):
-            self.scroll_to_key(("ahead", ahead_here))
-        self._ahead_here = ahead_here
+        if scroll and ahead not in (None, self._ahead_here):
+            self.scroll_to_key(("ahead", ahead))
+        self._ahead_here = ahead
         if scroll and page is not None and self.memory is not None:
             shown = memory_blocks.shown_count(self.memory, view)
             if page.number <= shown:
@@ -101,11 +100,11 @@ class MemoryPane(LongText):
             else:
                 self.scroll_to_key(("rest", shown + 1))
 
-    def _ahead_at(self, offset: int | None) -> int:
-        """Index of the page read ahead that contains this offset; -1 if none does."""
-        ahead = self.view.ahead
-        index = -1 if offset is None else bisect_right(ahead, offset, key=lambda entry: entry.page.start) - 1
-        return index if index >= 0 and offset is not None and offset < ahead[index].page.end else -1
+    def _ahead_at(self, offset: int | None) -> int | None:
+        """Start of the page read ahead that contains this offset."""
+        after = 0 if offset is None else bisect_right(self.view.ahead, offset, key=lambda entry: entry.page.start)
+        page = self.view.ahead[after - 1].page if after else None
+        return page.start if page is not None and offset is not None and offset < page.end else None
 
     @property
     def chosen(self) -> int | None:
