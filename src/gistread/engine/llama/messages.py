@@ -28,7 +28,7 @@ from gistread.engine.protocol import (
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Load a model that writes text. Answered by `Loaded` or `LoadFailed`."""
+    """Load a model that writes text. Answered by `Loaded` or `Failed`."""
 
     path: str
     options: LoadOptions
@@ -89,13 +89,6 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadFailed:
-    message: str
-    hint: str
-    for_memory: bool  # Whether the next layout may succeed
-
-
-@dataclass(frozen=True, slots=True)
 class Counted:
     tokens: int
 
@@ -112,20 +105,21 @@ class TooLong:
 @dataclass(frozen=True, slots=True)
 class Failed:
     message: str
+    hint: str = ""
+    for_memory: bool = False  # Of a load: whether the next layout may succeed
 
 
 Request = Generate | Choose | Count
 Command = Load | Cancel
 Answer = Completion | Choice | Counted  # The last reply to a request
 Reply = TextDelta | Answer | TooLong | Failed
-LoadEnd = Loaded | LoadFailed
 Event = LoadAttempt | EngineState | Reply
 
 _hints = cache(get_type_hints)
-_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Request | Command | LoadEnd | Event)}
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Request | Command | Loaded | Event)}
 
 
-def encode(message: Request | Command | LoadEnd | Event, request_id: int) -> bytes:
+def encode(message: Request | Command | Loaded | Event, request_id: int) -> bytes:
     content = {field.name: getattr(message, field.name) for field in fields(message)}
     return orjson.dumps({"kind": type(message).__name__, "id": request_id, **content}) + b"\n"
 

@@ -99,7 +99,7 @@ class WorkerProcess:
                 case messages.Loaded() as loaded:
                     self._listener = asyncio.create_task(self._listen(), name="engine-listener")
                     return loaded
-                case messages.LoadFailed() as failed:
+                case messages.Failed() as failed:
                     raise LoadError(failed.message, failed.hint, attempt, for_memory=failed.for_memory)
                 case event:
                     if isinstance(event, LoadAttempt):

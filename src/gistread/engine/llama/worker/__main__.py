@@ -48,7 +48,7 @@ class Worker:
             self._scheduler.step()
         reader.join()  # Nothing was loaded: the client closes the connection
 
-    def send(self, event: messages.LoadEnd | messages.Event, request_id: int = 0) -> None:
+    def send(self, event: messages.Loaded | messages.Event, request_id: int = 0) -> None:
         with self._writing, contextlib.suppress(ConnectionError):
             self._outgoing.write(messages.encode(event, request_id))
             self._outgoing.flush()
@@ -89,7 +89,7 @@ class Worker:
                 on_attempt=self.send,
             )
         except GistreadError as error:
-            self.send(messages.LoadFailed(error.message, error.hint, isinstance(error, OutOfMemoryError)))
+            self.send(messages.Failed(error.message, error.hint, isinstance(error, OutOfMemoryError)))
             return
         self._scheduler = Scheduler(model, self.send)
         self.send(messages.Loaded(model.info, library()))
