@@ -1,6 +1,7 @@
-"""Sizes, durations, lists and short texts as people read them, and times as programs do."""
+"""Sizes, durations, lists and short texts as people read them, and times and attributes as programs do."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -29,6 +30,11 @@ def iso_time(seconds: float) -> str:
     from datetime import datetime
 
     return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds") if seconds else ""
+
+
+def fields(source: object, *names: str) -> dict[str, Any]:
+    """These attributes, under their own names."""
+    return {name: getattr(source, name) for name in names}
 
 
 def format_share(share: float) -> str:

@@ -8,7 +8,7 @@ from gistread.cli.answering import print_answer
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import usage_document
 from gistread.cli.opening import check_models, load_settings
-from gistread.cli.output import Json, fields, say, write_json
+from gistread.cli.output import Json, say, write_json
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.cli.search import indexed_shelf
 from gistread.cli.sessions import announce
@@ -20,7 +20,7 @@ from gistread.session.events import ActivityChanged, SessionEvent
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
 from gistread.session.models import ModelChecks, ModelPair, engine_maker
 from gistread.store.model import Citation
-from gistread.units import counted, in_quotes
+from gistread.units import counted, fields, in_quotes
 
 
 def ask_all(arguments: argparse.Namespace) -> None:

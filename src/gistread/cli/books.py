@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gistread.book.sniff import SERIES_SUFFIX
 from gistread.cli.opening import book_path, library_entries
-from gistread.cli.output import Json, fields, one_line, report, say, write_json
+from gistread.cli.output import Json, one_line, report, say, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.errors import ExitStatus, StorageError, UsageError
 from gistread.library import indexing
@@ -37,7 +37,7 @@ from gistread.memory.store import BookProgress, furthest_memories
 from gistread.paths import default_paths
 from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import UserData
-from gistread.units import iso_time, progress_bar
+from gistread.units import fields, iso_time, progress_bar
 
 _BAR_COLUMNS = 12
 _MOST_LISTED = 10

@@ -11,7 +11,7 @@ from gistread import __version__
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.models import check_results, result_document
 from gistread.cli.opening import load_settings
-from gistread.cli.output import Json, fail, fields, report
+from gistread.cli.output import Json, fail, report
 from gistread.cli.sessions import load_info
 from gistread.config import Config
 from gistread.engine.llama.fast_copy import lacks_kernels
@@ -24,7 +24,7 @@ from gistread.errors import EngineError, ExitStatus
 from gistread.memory.check_results import CheckResult
 from gistread.memory.model import ReadingMode
 from gistread.memory.sizes import expected_pace
-from gistread.units import counted, format_duration, format_size
+from gistread.units import counted, fields, format_duration, format_size
 
 _NOVEL_WORDS = 100_000
 

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
-from gistread.cli.output import Json, fields
+from gistread.cli.output import Json
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.memory.model import GistFocus, GistMemory, GistSource, MemoryEntry, Page
 from gistread.memory.store import MemoryHeader
 from gistread.readers import events
 from gistread.session.events import PageFound, PageRead, ReadingEvent, ReadingStarted
-from gistread.units import iso_time
+from gistread.units import fields, iso_time
 
 
 def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, book_tokens: int) -> Json:

@@ -20,7 +20,7 @@ from gistread.cli.contents import chapter_documents, recap_document
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.mcp_asking import Questions, View
 from gistread.cli.opening import check_models, library_entries, load_settings
-from gistread.cli.output import Json, fields, say
+from gistread.cli.output import Json, say
 from gistread.cli.people import card_document
 from gistread.cli.search import hit_document, indexed_shelf, place_of
 from gistread.config import Config
@@ -33,6 +33,7 @@ from gistread.people.mentions import supports_names
 from gistread.readers.recap import recap
 from gistread.search.book_search import BookSearch, SearchMode
 from gistread.store.user_data import UserData
+from gistread.units import fields
 
 _INSTRUCTIONS = """\
 The books in the user's library, read-only. A book is given by its `id` or `number` from `books`, or by words of its

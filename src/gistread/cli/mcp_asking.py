@@ -11,7 +11,7 @@ from gistread.book.model import Book
 from gistread.cli.ask_all import answering_models
 from gistread.cli.contents import longest_memory
 from gistread.cli.memory import memory_store
-from gistread.cli.output import Json, fields
+from gistread.cli.output import Json
 from gistread.cli.search import indexed_shelf
 from gistread.config import Config
 from gistread.errors import GistreadError
@@ -23,6 +23,7 @@ from gistread.readers.trace import Places, step_of
 from gistread.session.library import BooksNamed, LibraryQuestion
 from gistread.session.session import Session
 from gistread.store.model import NameCorrection
+from gistread.units import fields
 
 
 @dataclass(frozen=True, slots=True)

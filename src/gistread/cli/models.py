@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.output import Json, fields, one_line, report, say, write, write_json
+from gistread.cli.output import Json, one_line, report, say, write, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import open_engine
 from gistread.config import Config, load_config, save_setting
@@ -39,7 +39,7 @@ from gistread.errors import EngineError, ExitStatus, GistreadError, StorageError
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.memory.model_check import check_model
 from gistread.paths import default_paths
-from gistread.units import format_size
+from gistread.units import fields, format_size
 
 
 class _Role(NamedTuple):

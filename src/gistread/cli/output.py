@@ -67,11 +67,6 @@ def write_json(fields: Mapping[str, Any]) -> None:
     write_bytes(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode() + b"\n")
 
 
-def fields(source: object, *names: str) -> Json:
-    """These attributes, under their own names."""
-    return {name: getattr(source, name) for name in names}
-
-
 def report(arguments: Namespace, document: Mapping[str, Any], lines: Iterable[str]) -> None:
     """Print the document under `--json`, else the lines. Raises OutputError."""
     if arguments.json:

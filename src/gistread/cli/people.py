@@ -4,7 +4,7 @@ import argparse
 
 from gistread.book.model import Book
 from gistread.cli.opening import open_named, resolve_bound
-from gistread.cli.output import Json, fields, report, say
+from gistread.cli.output import Json, report, say
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.sizes import unread_memory
 from gistread.paths import default_paths
@@ -13,7 +13,7 @@ from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
 from gistread.readers.introductions import introducing_sentences
 from gistread.store.user_data import UserData
-from gistread.units import bars, counted
+from gistread.units import bars, counted, fields
 
 _LEAST_LISTED = 3  # Minimum of mentions in the list without --all
 _MOST_BARS = 64

@@ -6,13 +6,13 @@ from subprocess import TimeoutExpired
 
 from gistread.book.model import Book
 from gistread.cli.opening import open_named
-from gistread.cli.output import Json, fields, report, say
+from gistread.cli.output import Json, report, say
 from gistread.errors import ExitStatus, UsageError
 from gistread.library import indexing
 from gistread.library.shelf import LibraryHit, Shelf, open_shelf
 from gistread.paths import default_paths
 from gistread.search.book_search import BookSearch, SearchMode
-from gistread.units import counted
+from gistread.units import counted, fields
 
 _AROUND = 60  # Characters of context on each side of a hit
 _MOST = 20  # Hits in all books, unless --limit says otherwise

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,25 +17,16 @@ from gistread.exporting.model import Export, ExportFormat, percent, quoted_marks
 from gistread.marking import Mark
 from gistread.store.files import write_document
 from gistread.store.model import SavedQuestion
-from gistread.units import iso_time
+from gistread.units import fields, iso_time
+
+_JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
 def render_export(export: Export, form: ExportFormat) -> str:
     """The exported document. As text it is exactly the book's text, with the same SHA-256. Raises UsageError."""
-    match form:
-        case ExportFormat.TEXT:
-            return export.book.text
-        case ExportFormat.JSON:
-            return orjson.dumps(as_json(export), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
-        case ExportFormat.MARKDOWN:
-            return as_markdown(export)
-        case ExportFormat.OBSIDIAN:
-            return as_note(export)
-        case ExportFormat.ANKI:
-            return as_cards(export)
-        case ExportFormat.READWISE:
-            return as_readwise(export)
-    raise UsageError(f"Unknown format {form!r}.", f"Use {', '.join(ExportFormat)}.")
+    if form not in _RENDERERS:
+        raise UsageError(f"Unknown format {form!r}.", f"Use {', '.join(ExportFormat)}.")
+    return _RENDERERS[form](export)
 
 
 def write_export(export: Export, form: ExportFormat, path: Path, *, force: bool = False) -> str:
@@ -63,11 +55,7 @@ def as_json(export: Export) -> dict[str, Any]:
     return {
         "version": 1,
         "book": {
-            "sha256": book.sha256,
-            "title": book.title,
-            "authors": list(book.authors),
-            "language": book.language,
-            "identifiers": list(book.identifiers),
+            **fields(book, "sha256", "title", "authors", "language", "identifiers"),
             "characters": len(book.text),
             "words": book.words,
         },
@@ -89,19 +77,13 @@ def as_json(export: Export) -> dict[str, Any]:
 
 def _mark_json(book: Book, mark: Mark) -> dict[str, Any]:
     return {
-        "id": mark.id,
-        "kind": mark.kind,
-        "start": mark.start,
-        "end": mark.end,
+        **fields(mark, "id", "kind", "start", "end"),
         "percent": percent(book, mark.start),
         "chapter": "" if mark.lost else book.chapter_title(mark.start),
         "text": mark.place.exact,
         "before": mark.place.prefix,
         "behind": mark.place.suffix,
-        "color": mark.color,
-        "letter": mark.letter,
-        "note": mark.note,
-        "lost": mark.lost,
+        **fields(mark, "color", "letter", "note", "lost"),
         "made": iso_time(mark.made_at),
         "changed": iso_time(mark.changed_at),
     }
@@ -109,25 +91,28 @@ def _mark_json(book: Book, mark: Mark) -> dict[str, Any]:
 
 def _question_json(book: Book, asked: SavedQuestion) -> dict[str, Any]:
     return {
-        "question": asked.question,
-        "answer": asked.answer,
-        "found": asked.found,
+        **fields(asked, "question", "answer", "found"),
         "marks": [asdict(mark) for mark in asked.marks],
         "citations": [
             {
-                "page": one.page,
-                "start": one.start,
-                "end": one.end,
+                **fields(one, "page", "start", "end"),
                 "percent": percent(book, one.start),
                 "chapter": book.chapter_title(one.start),
                 "quote": one.quote,
             }
             for one in asked.citations
         ],
-        "lookups": list(asked.lookups),
-        "reader": asked.reader,
-        "model": asked.model,
-        "memory": asked.memory,
+        **fields(asked, "lookups", "reader", "model", "memory"),
         "asked": iso_time(asked.asked_at),
         "thread": iso_time(asked.thread or asked.asked_at),  # When its first question was asked
     }
+
+
+_RENDERERS: dict[str, Callable[[Export], str]] = {
+    ExportFormat.TEXT: lambda export: export.book.text,
+    ExportFormat.JSON: lambda export: orjson.dumps(as_json(export), option=_JSON).decode(),
+    ExportFormat.MARKDOWN: as_markdown,
+    ExportFormat.OBSIDIAN: as_note,
+    ExportFormat.ANKI: as_cards,
+    ExportFormat.READWISE: as_readwise,
+}
