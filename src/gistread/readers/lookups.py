@@ -29,7 +29,8 @@ def render(memory: GistMemory, segments: Iterable[Node], opened: Iterable[int] =
     written: list[str] = []
     for segment in segments:
         if not _is_open(segment, left):
-            written.append(f"{_tag(segment)}\n{segment.summary.text}")
+            one, several = f"Page {segment.first}", f"Pages {segment.first}-{segment.last}, shortened together"
+            written.append(f"({one if segment.first == segment.last else several})\n{segment.summary.text}")
         while left and left[-1] <= segment.last:
             written.append(_in_full(memory, left.pop()))
     return "\n\n".join([*written, *(_in_full(memory, number) for number in reversed(left))])
@@ -37,12 +38,6 @@ def render(memory: GistMemory, segments: Iterable[Node], opened: Iterable[int] =
 
 def _is_open(segment: Node, opened: Iterable[int]) -> bool:
     return segment.first == segment.last and segment.first in opened
-
-
-def _tag(segment: Node) -> str:
-    if segment.first == segment.last:
-        return f"(Page {segment.first})"
-    return f"(Pages {segment.first}-{segment.last}, shortened together)"
 
 
 def _in_full(memory: GistMemory, number: int) -> str:
@@ -116,20 +111,15 @@ async def start_search(asking: Asking, max_pages: int) -> Search:
 async def _lay_out(search: Search, max_pages: int) -> tuple[Sequence[Node], set[int]]:
     """Choose the level of every page, and open the pinned ones that fit. Raises PromptTooLongError."""
     memory, engine, measure = search.memory, search.engine, search.tokens_needed
-    steering = search.steering
-    pinned = {page for page in steering.pinned - steering.refused if 1 <= page <= len(memory.entries)}
-    here: int | None = None
-    if steering.here is not None:
-        page = memory.page_at(steering.here)
-        here = page.number if page else len(memory.entries)
-    room = engine.info.context_tokens - await measure("")
+    steering, window, last = search.steering, engine.info.context_tokens, len(memory.entries)
+    room = window - await measure("")
     if room < 0:
-        context_tokens, answer_tokens = engine.info.context_tokens, search.options.answer_tokens
-        raise PromptTooLongError(context_tokens - room - answer_tokens, answer_tokens, context_tokens)
-    mean_words = sum(entry.page.words for entry in memory.entries) / len(memory.entries)
+        answer_tokens = search.options.answer_tokens
+        raise PromptTooLongError(window - room - answer_tokens, answer_tokens, window)
+    mean_words = sum(entry.page.words for entry in memory.entries) / last
     typical = round(TOKENS_PER_WORD * mean_words) + _TAG_TOKENS
     opened: set[int] = set()
-    for number in sorted(pinned):
+    for number in sorted((steering.pinned - steering.refused).intersection(range(1, last + 1))):
         needed = await engine.count(render(memory, (), [number]))
         if needed <= room:
             opened.add(number)
@@ -138,11 +128,13 @@ async def _lay_out(search: Search, max_pages: int) -> tuple[Sequence[Node], set[
     least = min(max_pages, PAGES_OPEN) * typical
     closed = [segment for segment in pages if segment.first not in opened]
     if await _all_fit(closed, room - least, memory, engine) and (
-        not opened or await measure(render(memory, pages, opened)) <= engine.info.context_tokens
+        not opened or await measure(render(memory, pages, opened)) <= window
     ):
         return pages, opened
-    if here is None and not memory.complete:
-        here = len(memory.entries)  # favours the latest pages
+    here = None if memory.complete else last  # favours the latest pages
+    if steering.here is not None:
+        page = memory.page_at(steering.here)
+        here = page.number if page else last
     top = await asyncio.to_thread(current_tree, memory)
     documents = [f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries]
     scores = await asyncio.to_thread(lambda: Ranker(documents, memory.book.language).scores(search.question))
@@ -158,11 +150,11 @@ async def _lay_out(search: Search, max_pages: int) -> tuple[Sequence[Node], set[
             if not segments:
                 break
             # The token counts of segments add up only approximately, so the whole text is measured.
-            over = await measure(render(memory, segments, opened)) - engine.info.context_tokens
+            over = await measure(render(memory, segments, opened)) - window
             if over <= 0:
                 return segments, opened
             budget -= max(over, budget // 20, 1)
-    while opened and await measure(render(memory, (), opened)) > engine.info.context_tokens:
+    while opened and await measure(render(memory, (), opened)) > window:
         opened.remove(max(opened))
     return (), opened
 
