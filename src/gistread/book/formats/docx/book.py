@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from lxml import etree
 
@@ -16,7 +16,7 @@ from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
 from gistread.book.formats.docx.runs import Relation, RunState
 from gistread.book.formats.docx.styles import ParagraphStyle, StyleRole, read_numbering, read_styles
 from gistread.book.formats.docx.tree import BodyWriter, finish_tree
-from gistread.book.formats.elements.markup import has_too_many_tags, parse_entry, parse_xml, plain_text
+from gistread.book.formats.elements.markup import Tree, has_too_many_tags, parse_entry, parse_xml, plain_text
 from gistread.book.formats.elements.single_document import book_from_tree
 from gistread.book.formats.encoding import decode_declared
 from gistread.book.model import Book
@@ -38,10 +38,8 @@ _NOISE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    root: etree._Element
-    relations: Mapping[str, Relation] = field(default_factory=dict)  # By id
-    repaired: bool = False  # The XML was not well-formed
-    lost: int = 0  # Number of unreadable words
+    tree: Tree
+    relations: Mapping[str, Relation]  # By id
 
 
 def read_docx(archive: Archive, name: str) -> Book:
@@ -51,14 +49,14 @@ def read_docx(archive: Archive, name: str) -> Book:
         main = _part(archive, path)
     except ArchiveError as error:
         raise BookError(f"{name} cannot be read as a Word document: its text {path} {error}.", _FRESH_COPY) from error
-    body = main.root.find("body")
+    body = main.tree.root.find("body")
     if body is None:
         raise BookError(f"{name} cannot be read as a Word document: it has no text.", _FRESH_COPY)
     parts: dict[str, _Part] = {}
     for kind in ("styles", "numbering", *_NOTES):
         with suppress(ArchiveError):  # Missing or unreadable
             parts[kind] = _part(archive, _path_of(main.relations, kind))
-    roots = {kind: part.root for kind, part in parts.items()}
+    roots = {kind: part.tree.root for kind, part in parts.items()}
     state = RunState(read_styles(roots.get("styles")), main.relations)
     used = (state.styles.paragraphs.get(str(each.get("val")), ParagraphStyle()) for each in body.iter("pstyle"))
     has_title = any(style.role is StyleRole.TITLE for style in used)
@@ -68,7 +66,7 @@ def read_docx(archive: Archive, name: str) -> Book:
         (note_kind, note.get("id")): (note, part.relations)
         for name_of_part, part in parts.items()
         if (note_kind := _NOTES.get(name_of_part))
-        for note in part.root.iterfind(note_kind)
+        for note in part.tree.root.iterfind(note_kind)
     }
     try:
         writer.write(body)
@@ -93,11 +91,11 @@ def _language(metadata: Metadata, state: RunState, root: etree._Element) -> str:
 
 
 def _notices(writer: BodyWriter, main: _Part) -> Iterator[str]:
-    if main.repaired:
+    if main.tree.repaired:
         yield "The document is not well-formed XML; the readable parts were read."
     if writer.state.changes:
         yield "The document holds tracked changes; it was read as if all of them had been accepted."
-    left_out = {"word(s) in damaged markup": main.lost, "comment(s)": writer.state.comments}
+    left_out = {"word(s) in damaged markup": main.tree.lost, "comment(s)": writer.state.comments}
     yield from left_out_notices(left_out | {"hidden word(s)": writer.state.hidden})
     if writer.unread:
         yield "Embedded documents were not read."
@@ -123,7 +121,7 @@ def _part(archive: Archive, path: str) -> _Part:
     tree = parse_xml(text)
     if tree is None:
         raise ArchiveError("is not XML")
-    return _Part(tree.root, _relations(archive, path), tree.repaired, tree.lost)
+    return _Part(tree, _relations(archive, path))
 
 
 def _path_of(relations: Mapping[str, Relation], kind: str) -> str:
