@@ -60,7 +60,7 @@ def load(
     path, folder, uses_card = header.path, Path(message.copies), bool(cards) and message.options.gpu_layers != 0
     if message.copies and message.layout < 0 and not uses_card and needs_copy(header):
         copy = find_copy(header, folder)
-        on_attempt(LoadAttempt(-1, 1, "" if copy else "Making a faster copy of the model (once)"))
+        on_attempt(LoadAttempt(-1, 1, "" if copy else "Preparing the model (once)"))
         path = copy or make_copy(header, folder) or path
     loader = _Loader(message, header, cards, template, progress, on_attempt, path)
     try:
