@@ -100,6 +100,8 @@ class PeopleController:
         await asyncio.wait({work}, timeout=_AT_ONCE_S)
         if not work.done():
             self._context.notify("Collecting names …")
+            await work
+            self._context.screen.app.clear_notifications()
         return await work
 
     async def _known(self) -> Index:
