@@ -87,6 +87,8 @@ async def test_where_nothing_has_been_asked_three_questions_are_offered_and_a_di
         await pilot.press("a")
         await until(pilot, lambda: "1 What do we learn about Finch?" in text_of(app).replace("\u00a0", " "))
         assert len(screen.question.suggested) == 3
+        await pilot.resize_terminal(24, 20)
+        await until(pilot, lambda: "1 What do we learn…" in text_of(app).replace("\u00a0", " "))
         await pilot.press("1")
         await until(pilot, lambda: reader.questions == ["What do we learn about Finch?"])
         reader.say(STARTED, answered("Much."))

@@ -20,6 +20,7 @@ _GAP = 2  # minimum columns between the parts of the header
 _LEAST_NAME = 20  # Cells of the title that make room for progress
 
 _LAST = ("help", "quit", "library-close")  # Commands always in the key line
+_WHOLE_KEY = 9  # Columns of a key that is never shortened
 _LEAST_REASON = 24  # Minimum columns of an error
 _LEAST_KEYS = 84  # Columns that more than the first words of the status leave for the keys
 _STATUS_SHARE, _STATUS_STEP, _STATUS_GAP = 0.6, 4, 3  # Most of the line for the status; its width grows in such steps
@@ -153,8 +154,9 @@ class Actions(Clickable):
         width = 0 if self.styles.inline.has_rule("width") else self.size.width  # 0: it is given what one row needs
         for key, word, action in self._actions:
             word = f" {word}" if word else ""
-            if width:  # what is too long must not push the others out of sight
-                key = crop(key, width - 2 - cell_len(word))
+            if width:  # what is too long must not push the others out of sight, nor the key that chooses it
+                key = crop(key, max(_WHOLE_KEY, width - 2 - cell_len(word)))
+                word = crop(word, width - cell_len(key))
             part = _key(key, word, action)
             if not rows or (part.cell_length > left and width):
                 rows.append([])
