@@ -52,7 +52,7 @@ async def test_each_look_up_is_decided_by_key_or_click(tmp_path: Path, size: tup
         await click(pilot, "another")
         await until(pilot, lambda: screen.input_line.is_open)
         await pilot.press("9", "9", "enter")
-        await until(pilot, lambda: "There is no section 99: the last one here is 20." in text_of(app))
+        await until(pilot, lambda: "There is no section 99: the last is 20." in text_of(app))
         await pilot.press("backspace", "backspace", "7", "enter")
         await until(pilot, lambda: 7 in screen.memory_pane.view.opened and "Wants section 3" in text_of(app))
         await pilot.press("enter")

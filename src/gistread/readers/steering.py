@@ -94,5 +94,5 @@ def parse_decision(text: str, proposal: Proposed | None) -> Decision | None:
     if not all(number.isdecimal() for number in numbers):
         raise ValueError(f"Enter {'a section’s number, ' if last else ''}no or answer; Enter alone accepts.")
     if beyond := [number for number in numbers if not 0 < int(number) <= last]:
-        raise ValueError(f"There is no section {beyond[0]}: the last one here is {last}.")
+        raise ValueError(f"There is no section {beyond[0]}: the last is {last}.")
     return Decision(refuses=not words.startswith("+"), pages=tuple(map(int, numbers)))

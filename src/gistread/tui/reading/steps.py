@@ -76,7 +76,7 @@ class StepController(InputLineClient):
         if self.proposal is None or not self.proposal.last_page:
             self._context.warn("No section is proposed now.")
         else:
-            self._context.input_line.ask(self, "open", "12 or 3 5 instead, or +12 to open it too")
+            self._context.input_line.ask(self, "open", "another section: 12 instead, +12 as well")
 
     def typed(self, words: str) -> None:
         self._context.input_line.say("")
