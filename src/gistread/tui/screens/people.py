@@ -14,6 +14,7 @@ from gistread.units import bars, counted, short
 
 _MOST_BARS = 56
 _ROW_BARS, _BARS_FROM = 16, 100  # In a row of the list; columns of a screen that has them
+_OTHERS_FROM = 72  # columns of a screen whose rows name others
 _MOST_OTHERS = 24  # characters of other names in a row; the card has all
 
 
@@ -34,8 +35,8 @@ class PeopleScreen(ListScreen[Choice]):
         self._found, self._length, self._covered = found, length, note
 
     def on_mount(self) -> None:
-        most = _ROW_BARS if self.app.size.width >= _BARS_FROM else 0
-        self.rows = [_row(entity, strip, self._length, most) for entity, strip in self._found]
+        width = self.app.size.width
+        self.rows = [_row(entity, strip, self._length, width) for entity, strip in self._found]
 
     def show_rows(self, at: Choice | None) -> None:
         found = len(self.rows_for(self.typed))
@@ -44,8 +45,9 @@ class PeopleScreen(ListScreen[Choice]):
         super().show_rows(at)
 
 
-def _row(entity: Entity, strip: Sequence[int], length: int, most: int) -> Row[Choice]:
-    others = f"  {short(', '.join(entity.others), _MOST_OTHERS - most // 3)}" if entity.others else ""
+def _row(entity: Entity, strip: Sequence[int], length: int, width: int) -> Row[Choice]:
+    most, shown = _ROW_BARS if width >= _BARS_FROM else 0, entity.others if width >= _OTHERS_FROM else ()
+    others = f"  {short(', '.join(shown), _MOST_OTHERS - most // 3)}" if shown else ""
     spans = (Span(len(entity.name), len(entity.name) + len(others), "muted"),)
     timeline = bars(strip, most).ljust(most) if most else ""
     tail = f"{timeline}  {counted(entity.count, 'mention'):>12} · first at {entity.first / max(1, length):4.0%}".strip()
@@ -63,6 +65,7 @@ class CardScreen(ListScreen[Choice]):
     BINDINGS = own_keys(*KEYS)
     ENTER = "go there"
     LETTERS = True
+    TALL = True
 
     def __init__(self, card: Card, view: Index, length: int) -> None:
         """`length` of the whole book in characters."""
