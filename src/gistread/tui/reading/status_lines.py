@@ -100,10 +100,11 @@ class StatusLines:
         context = controllers.context
         typed, asked = bool(context.question.value.strip()), len(context.answers_pane.exchanges)
         hidden = bool(asked) and not (self._panes.answers_shown or self._panes.narrow)
-        shows = f" · {self._services.key_hint('answers')} shows {counted(asked, 'earlier question')}" if hidden else ""
+        shows = f" · {self._services.key_hint('answers')}: {asked} earlier" if hidden else ""
         answering = context.session.activity.asking_model if context.session else ""
         answers = f" · {clean(answering)} answers" if answering else ""
-        context.question.placeholder = f"Ask the book{answers}{shows}"
+        words = f"Ask the book{answers}{shows}"
+        context.question.placeholder = crop(words, context.question.size.width or len(words))
         by_key = self._services.key_hint("switch-steps"), controllers.steps.chip, run("steps.switch")
         reader = context.session.reader if context.session else DEFAULT_READER
         method = self._services.key_hint("choose-reader"), title_of(reader), "app.choose_reader"
@@ -178,13 +179,11 @@ class StatusLines:
 
     def _show_memory_header(self, context: ReadingContext) -> None:
         memory, view = context.memory_pane.memory, context.memory_pane.view
-        parts = []
-        if memory is not None and (read := len(memory.entries)):
-            parts.append(counted(read, "section") if memory.complete else f"{read} of ~{memory.estimated_pages}")
-        if view.ahead:
-            parts.append(f"{len(view.ahead)} read ahead")
-        counters = "   " + " · ".join(parts) if parts else ""
-        header = Content.assemble(("Memory", "bold"), (counters, "$gr-faint"))
+        counter = ""
+        if memory is not None and (read := len(memory.entries) + len(view.ahead)):
+            of_all = "" if memory.complete else f"{read} of ~{memory.estimated_pages} sections"
+            counter = f"   {of_all or counted(read, 'section')}"
+        header = Content.assemble(("Memory", "bold"), (counter, "$gr-faint"))
         self._screen.query_one("#memory-header", Line).show(header)
         origin = []
         if context.session is not None and (reader := context.session.activity.read_by):
