@@ -69,7 +69,7 @@ class ReadingAlong:
         current = focus.preset.name if focus else ""
         rows = []
         for preset in presets.values():
-            mark = "● " if preset.name == current else ""
+            mark = "● " if preset.name == current else "  "
             hint = "   suggested" if preset.name == suggested else ""
             rows.append(Row(preset.name, f"{mark}{preset.title}{hint}", preset.summary))
         self._context.push(ListScreen("Read this book as …", note, rows, current or suggested), use)
@@ -104,7 +104,7 @@ class ReadingAlong:
             if shown := session.memory is not None and header.describes(session.memory):
                 at = at or path
             who, facts = describe_memory(header, session.book, now_s)
-            rows.append(Row(path, ("● " if shown else "") + who, facts))
+            rows.append(Row(path, ("● " if shown else "  ") + who, facts))
         prompt = "or what you look for, to have it read for that"
         self._context.push(AskScreen("Memories of this book", note, rows, at, placeholder=prompt), use)
 

@@ -28,6 +28,7 @@ from gistread.tui.widgets.lines import HeaderLine, KeyLine, Rule
 from gistread.units import counted
 
 _KEY_LINE_ROWS = 12
+_ONE_ROW = 110  # columns that hold every key
 _INDEX_SHOWN_S = 1.0
 _HOW_TO_BEGIN = (
     "No books yet. {library-add} adds a folder of books, {library-path} opens one, {library-open} the sample story."
@@ -97,7 +98,7 @@ class LibraryScreen(Screen[Opening | None]):
             self.action_library_all(False, self._back_to)
 
     def on_resize(self, event: events.Resize) -> None:
-        self.update_classes({"-short": event.size.height < _KEY_LINE_ROWS})
+        self.update_classes({"-short": event.size.height < _KEY_LINE_ROWS, "-wide": event.size.width >= _ONE_ROW})
         self.call_after_refresh(self._show_lines)
 
     def reload(self) -> None:

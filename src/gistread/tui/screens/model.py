@@ -114,7 +114,7 @@ class ModelScreen(ListScreen[ModelKey]):
             self.note = f"{usable} on this machine · {free} of memory free · larger ones understand more"
         else:
             self.note = (
-                "No model on this machine yet. Choose one to download; you are asked before.\n"
+                "No model on this machine yet. Choose one to download; you confirm it.\n"
                 "Or get the small starter: gistread models get starter"
             )
         return super().rows_for(typed)
