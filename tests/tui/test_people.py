@@ -45,9 +45,8 @@ async def test_a_click_on_a_name_opens_its_card_where_it_is_corrected(tmp_path: 
         titles: list[str] = []
 
         def shown() -> bool:
-            titles[:] = (
-                [app.screen.query_one(".panel").border_title or ""] if isinstance(app.screen, CardScreen) else []
-            )
+            panels = app.screen.query(".panel") if isinstance(app.screen, CardScreen) else ()  # none while composed
+            titles[:] = [str(panel.border_title) for panel in panels]
             return bool(titles)
 
         async def click_on(word: str, *, last: bool) -> None:
