@@ -156,6 +156,6 @@ def mark_row(connection: Connection, sha256: str, identifier: str) -> Row | None
     return row
 
 
-def mark_of(row: Row) -> Mark | None:
-    """None if the mark was removed, or its row is damaged."""
-    return decoded(Mark, from_json(row["details"] or ""))
+def mark_of(row: Row | None) -> Mark | None:
+    """None if there is no row, the mark was removed, or its row is damaged."""
+    return decoded(Mark, from_json(row["details"] or "")) if row else None

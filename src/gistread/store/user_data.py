@@ -227,7 +227,7 @@ class MarkStore(Database):
         """Store a mark, merged with changes made since `base`, and return the result."""
         with self.writing() as connection:
             known = mark_row(connection, sha256, mark.id)
-            mark = merge_marks(mark, mark_of(known) if known else None, base)
+            mark = merge_marks(mark, mark_of(known), base)
             if known and known["changed_at"] >= mark.changed_at:
                 mark = replace(mark, changed_at=known["changed_at"] + _MOMENT_S)
             put_mark(connection, sha256, mark.id, mark.changed_at, mark)
@@ -244,7 +244,6 @@ class MarkStore(Database):
     def remove(self, sha256: str, mark: Mark) -> Mark:
         """Remove a mark and return its last version; `put` restores it."""
         with self.writing() as connection:
-            known = mark_row(connection, sha256, mark.id)
-            last = (mark_of(known) if known else None) or mark
+            last = mark_of(mark_row(connection, sha256, mark.id)) or mark
             put_mark(connection, sha256, mark.id, max(time.time(), last.changed_at + _MOMENT_S), None)
         return last
