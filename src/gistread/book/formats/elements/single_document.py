@@ -195,7 +195,7 @@ def _section(document: XhtmlDocument, first: int, end: int) -> XhtmlDocument:
         paragraphs=document.paragraphs[first:end],
         anchors={name: at - first for name, at in document.anchors.items() if first <= at < end},
         ends={name: min(at, end) - first for name, at in document.ends.items() if first <= at},
-        notes=[(a - first, min(b, end) - first) for a, b in document.notes if first <= a < end],
+        notes=tuple((a - first, min(b, end) - first) for a, b in document.notes if first <= a < end),
     )
 
 

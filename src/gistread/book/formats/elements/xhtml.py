@@ -41,7 +41,7 @@ class XhtmlDocument:
     paragraphs: list[ParsedParagraph] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)  # By id: the paragraph at or after it, or their number
     ends: dict[str, int] = field(default_factory=dict)
-    notes: list[tuple[int, int]] = field(default_factory=list)  # Ranges of paragraphs of the declared notes
+    notes: tuple[tuple[int, int], ...] = ()  # Ranges of paragraphs of the declared notes
     has_words: bool = False  # Has words other than file names of pictures
     left_out: Counter[str] = field(default_factory=Counter)  # As `left_out_notices` takes them
 
@@ -59,6 +59,7 @@ def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = 
     walker = _Walker(language, sheet, XhtmlDocument(language))
     walker.element(root, BlockContext())
     walker.flush(BlockContext())
+    walker.document.notes = tuple(walker.notes)
     return walker.document
 
 
@@ -71,6 +72,7 @@ class _Walker:
     language: str  # The current element's
     sheet: StyleSheet
     document: XhtmlDocument
+    notes: list[tuple[int, int]] = field(default_factory=list)
     _collector: Collector = field(default_factory=Collector)
     _marker: str = ""
     _captioned: list[InlineMark] | None = None  # Inside a figure with a caption: its pictures without a description
@@ -129,7 +131,7 @@ class _Walker:
         last = len(self.document.paragraphs)
         if last > first:
             if semantics.is_note(element, types):
-                self.document.notes.append((first, last))
+                self.notes.append((first, last))
             for value in _ids_of(element):
                 self.document.ends.setdefault(value, last)
 
