@@ -79,6 +79,7 @@ class BookBlocks(Sequence[Block]):
         goes_on = before is not None and kind is before.kind and kind in _PARAGRAPHS
         parted = style.hyphenate and kind in _PARTED
         titles = kind is ParagraphKind.TEXT and paragraph.end <= self._begins and len(text) <= _LONGEST_TITLE
+        indent = 2 * max(1, paragraph.level) if kind is ParagraphKind.LIST else _INDENTS.get(kind, 0)
         figure = self._figures.get(index)
         captioned = figure is not None and kind is ParagraphKind.IMAGE
         pictured = kind is ParagraphKind.IMAGE and any(book.images_between(paragraph.start, paragraph.end))
@@ -88,7 +89,7 @@ class BookBlocks(Sequence[Block]):
             start=paragraph.start,
             style="numeral" if opens and len(text) <= _LONGEST_NUMBER else kind.value,
             level=paragraph.level,
-            indent=0 if captioned else _indent(paragraph),
+            indent=0 if captioned else indent,
             # The first paragraph of a section is not indented.
             first_indent=FIRST_INDENT if style.indent and goes_on and not titles else 0,
             turnover=turnover(kind, text),
@@ -172,12 +173,6 @@ def _above(paragraph: Paragraph, before: Paragraph | None, text: str, indented: 
         # Items stand together; continuations of an item are set apart.
         return 0 if paragraph.level > before.level or _MARKER.match(text) else 1
     return 0 if indented and kind is before.kind and kind in (*_PARAGRAPHS, ParagraphKind.NOTE) else 1
-
-
-def _indent(paragraph: Paragraph) -> int:
-    if paragraph.kind is ParagraphKind.LIST:
-        return 2 * max(1, paragraph.level)
-    return _INDENTS.get(paragraph.kind, 0)
 
 
 def turnover(kind: ParagraphKind, text: str) -> int:

@@ -31,8 +31,6 @@ _USUAL_CELL = 10, 20
 KITTY_TERMS = "xterm-kitty", "xterm-ghostty"
 # Formats that Pillow reads by itself; some others would start programs.
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO", "JPEG2000", "AVIF")
-
-
 _SVG_PIXELS, _SVG_S, _SVG_MEMORY_BYTES = 800, 10.0, 1 << 31
 
 
@@ -203,13 +201,9 @@ def _not_installed() -> DrawingError:
     return DrawingError("Drawing pictures needs more packages.", f"Install them: {how}")
 
 
-def _main() -> None:
-    """Draw the SVG on standard input as PNG, as a process of its own: a drawing may take for ever, or all memory."""
+if __name__ == "__main__":
+    # Draws the SVG on standard input as PNG, as a process of its own: a drawing may take for ever, or all memory.
     import resvg_py
 
     limit_memory(_SVG_MEMORY_BYTES)
     sys.stdout.buffer.write(resvg_py.svg_to_bytes(svg_string=sys.stdin.buffer.read().decode(), width=int(sys.argv[1])))
-
-
-if __name__ == "__main__":
-    _main()

@@ -45,11 +45,8 @@ DERIVED = {
 }
 ROLES = (*NEEDED, *DERIVED)
 GROUND_ROLES = ("background", "surface", "panel")
-TERMINAL_COLORS = (
-    *("default", "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"),
-    *("bright-black", "bright-red", "bright-green", "bright-yellow"),
-    *("bright-blue", "bright-magenta", "bright-cyan", "bright-white"),
-)
+_BASIC_COLORS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+TERMINAL_COLORS = ("default", *_BASIC_COLORS, *(f"bright-{color}" for color in _BASIC_COLORS))
 
 _LEAST_CONTRAST = 7.0
 _FAINT_CONTRAST = 4.6
@@ -86,7 +83,10 @@ class Palette:
     def theme(self) -> Theme:
         """The Textual theme. Variables that begin with `gr-` are ours."""
         terminal = self.terminal
-        c = {role: _css(color) for role, color in self.colors.items()}
+        c = {
+            role: color if color.startswith("#") else f"ansi_{color.replace('-', '_')}"
+            for role, color in self.colors.items()
+        }
         variables = {f"gr-{role}": color for role, color in c.items()}
         # Reversed text and background are readable in every terminal; another of its colours may not be.
         variables["gr-cursor-style"] = "reverse" if terminal else "none"
@@ -167,10 +167,6 @@ def _luminance(color: str) -> float:
 
     red, green, blue = (linear(part / 255) for part in bytes.fromhex(color[1:]))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _css(color: str) -> str:
-    return color if color.startswith("#") else "ansi_" + color.replace("-", "_")
 
 
 DEFAULT = "night"

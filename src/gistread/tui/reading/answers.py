@@ -117,7 +117,7 @@ class ThreadController(InputLineClient):
         self._context = context
         self._questions = questions
         self._line = line
-        self._named: SavedThread | None = None  # The thread whose name is being typed
+        self._named = 0.0  # Id of the thread whose name is being typed
 
     async def list(self) -> None:
         context = self._context
@@ -135,7 +135,7 @@ class ThreadController(InputLineClient):
                 case "go":
                     self._open(thread)
                 case "name":
-                    self._named = thread
+                    self._named = thread.id
                     context.input_line.ask(self, "name", "empty: the first question", thread.name)
                 case "copy":
                     self._to_clipboard(thread.questions, "The thread was copied.")
@@ -159,7 +159,6 @@ class ThreadController(InputLineClient):
         self._line.thread = opened = OpenThread.of(thread)
         opened.follows = bool(opened.exchanges)
         self._context.panes.show_answers()
-        self._context.panes.fit_answers()
         self._context.panes.show_question()
         self._context.refresh()
 
@@ -176,16 +175,11 @@ class ThreadController(InputLineClient):
 
     async def _restore(self, thread: SavedThread) -> None:
         user_data, sha256 = self._context.services.user_data, self._context.book.sha256
-
-        def write() -> None:
-            user_data.add_questions(sha256, thread.questions)
-            user_data.rename_thread(sha256, thread.id, thread.name)
-
-        await asyncio.to_thread(write)
+        await asyncio.to_thread(user_data.add_questions, sha256, thread.questions)
+        await asyncio.to_thread(user_data.rename_thread, sha256, thread.id, thread.name)
         await self._questions.show_saved()
 
     def accepted(self, words: str, choice: int | None) -> None:
         self._context.input_line.close()
-        if self._named is not None:
-            named = self._named.id
-            self._context.user_data.save(lambda data, sha256: data.rename_thread(sha256, named, words))
+        named = self._named
+        self._context.user_data.save(lambda data, sha256: data.rename_thread(sha256, named, words))

@@ -34,7 +34,7 @@ REST_S = 1.0  # how long a place must be at rest before it is written
 class UserDataWriter:
     def __init__(self, context: "ReadingContext") -> None:
         self._context = context
-        self._place: ReadingPlace | None = None
+        self._place = ReadingPlace()
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._refused = False
@@ -82,11 +82,10 @@ class UserDataWriter:
         await asyncio.gather(*self._tasks)
 
     def _write_place(self) -> None:
-        place, self._place, self._timer = self._place, None, None
-        if place is not None:
-            words = quote_at(self._context.book.text, place.offset)
-            read, behind = place.read, place.behind
-            self.save(lambda data, sha256: data.set_position(sha256, place.offset, words, read=read, behind=behind))
+        place, self._timer = self._place, None
+        words = quote_at(self._context.book.text, place.offset)
+        read, behind = place.read, place.behind
+        self.save(lambda data, sha256: data.set_position(sha256, place.offset, words, read=read, behind=behind))
 
     def _write(self, write: Callable[[], object]) -> None:
         task = asyncio.create_task(self._in_thread(write))

@@ -58,9 +58,7 @@ def shown_links(book: Book, start: int, end: int, notes: list[int]) -> list[Plac
         for note in sorted(notes):
             link = book.links[note]
             if paragraph.start <= link.start < paragraph.end:
-                assert link.target is not None
-                assert link.target_end is not None
-                shown += ((note, inner) for inner in links_in(book, link.target, link.target_end))
+                shown += ((note, inner) for inner in links_in(book, link.target or 0, link.target_end or 0))
     return shown
 
 
@@ -91,9 +89,12 @@ class LinkController:
 
     def _choose(self, chosen: Place | None) -> None:
         before, self._chosen = self._chosen, chosen
-        for one in (before, chosen):
-            if one is not None and one[0] is not None and one[0] in self._notes():
-                self._redraw_note(one[0])
+        concerned = [one[0] for one in (before, chosen) if one is not None]
+        for note in (note for note in self._notes() if note in concerned):
+            redrawn = note_blocks(self._book, note, chosen[1] if chosen is not None and chosen[0] == note else None)
+            for index, block in zip(self._pane.blocks_of(note_key(note)), redrawn, strict=True):
+                if self._pane.block(index) != block:
+                    self._pane.splice(index, 1, (block,))
         marks = []
         if chosen is not None and chosen[0] is None:
             link = self._book.links[chosen[1]]
@@ -194,13 +195,6 @@ class LinkController:
         if notes:
             self._close_note(notes[-1])
         return bool(notes)
-
-    def _redraw_note(self, note: int) -> None:
-        chosen = self._chosen[1] if self._chosen is not None and self._chosen[0] == note else None
-        blocks = note_blocks(self._book, note, chosen)
-        for index, block in zip(self._pane.blocks_of(note_key(note)), blocks, strict=True):
-            if self._pane.block(index) != block:
-                self._pane.splice(index, 1, (block,))
 
 
 def _note_of(key: Hashable) -> int | None:

@@ -21,9 +21,7 @@ class Pane(StrEnum):
     ANSWERS = "answers"
 
 
-PANE_TITLES = {Pane.BOOK: "Book", Pane.MEMORY: "Memory", Pane.ANSWERS: "Question"}
-
-
+_TITLES = {Pane.BOOK: "Book", Pane.MEMORY: "Memory", Pane.ANSWERS: "Question"}
 FOCUS_MODE = "-focus-mode"
 _ANSWERS = "-answers"
 _NO_MEMORY = "-no-memory"
@@ -50,7 +48,7 @@ class PaneSwitcher:
     @property
     def tabs(self) -> tuple[tuple[str, bool, str], ...]:
         """(title, whether shown, action) of each pane, if only one fits; otherwise empty."""
-        tabs = ((PANE_TITLES[pane], pane is self.current, run("panes.show", pane.value)) for pane in Pane)
+        tabs = ((_TITLES[pane], pane is self.current, run("panes.show", pane.value)) for pane in Pane)
         return tuple(tabs) if self.narrow else ()
 
     @property

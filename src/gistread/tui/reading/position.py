@@ -8,6 +8,7 @@ from gistread.store.model import ReadingPlace
 
 Range = tuple[int, int]
 Snapshot = tuple[int, int, tuple[Range, ...]]  # A reading place with its end, and what was read until then
+_KEPT = 5  # A turned screen may still show a fifth of the one before
 STAYED_S = 20.0  # Time in another chapter after which the model reads there next
 
 
@@ -20,11 +21,6 @@ def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
         elif start < end:
             whole.append((start, end))
     return tuple(whole)
-
-
-def _share_kept(view: Range) -> int:
-    """What a turned screen may still show of the one before."""
-    return (view[1] - view[0]) // 5
 
 
 class ReadingPosition:
@@ -84,9 +80,11 @@ class ReadingPosition:
             self._looking_from = None
         elif jumped or self._looking_from is None:
             self._looking_from = start, end
-        elif end > start and start >= self._looking_from[1] - _share_kept(self._looking_from):
-            self._add_read(self._looking_from[0])
-            self.settle()
+        else:
+            since, until = self._looking_from
+            if end > start and start >= until - (until - since) // _KEPT:
+                self._add_read(since)
+                self.settle()
 
     def _add_read(self, since: int) -> None:
         """The book was read from there to the top of the view, or to its end."""

@@ -86,9 +86,8 @@ class QuestionLine(InputLineClient):
         """Offer these questions, each with its label."""
         self._context.question.suggested = tuple(question for _, question in questions)
         line = self._context.screen.query_one("#suggestions", Actions)
-        line.show_actions(
-            *((str(n), label, run("questions.ask_suggested", n)) for n, (label, _) in enumerate(questions, start=1))
-        )
+        numbered = enumerate(questions, start=1)
+        line.show_actions(*((str(n), label, run("questions.asked", asked)) for n, (label, asked) in numbered))
         line.set_class(bool(questions), "-some")
 
     def _suggestions(self) -> tuple[str, ...]:

@@ -45,9 +45,6 @@ class QuestionController:
         self._context.panes.show_question()
         await self._line.open()
 
-    def ask_suggested(self, number: int) -> None:
-        self.asked(self._context.question.suggested[number - 1])
-
     @property
     def _busy(self) -> str:
         return f"One question at a time. Press {self._context.key_hint('cancel')} to cancel the current one."

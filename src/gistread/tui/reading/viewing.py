@@ -87,15 +87,12 @@ class Pictures:
             while self._shown and (index := self._wanted()) is not None:
                 self._figures[index] = None
                 with suppress(GistreadError):  # the caption stays in the text; the viewer shows the error
-                    figure = await asyncio.to_thread(self._load_figure, self._sources[index])
-                    self._figures[index] = figure
+                    context = self._context
+                    data = await asyncio.to_thread(read_picture, context.path, self._sources[index])
+                    self._figures[index] = figure = await asyncio.to_thread(context.services.drawer.figure, data)
                     self._show({index: figure})
         finally:
             self._loading = False
-
-    def _load_figure(self, source: str) -> Figure:
-        """Called in a thread. Raises GistreadError."""
-        return self._context.services.drawer.figure(read_picture(self._context.path, source))
 
 
 def _sources(book: Book) -> dict[int, str]:
