@@ -8,6 +8,7 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import App
@@ -19,7 +20,6 @@ from textual.widgets import Input
 from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.llama.library import installed_version
-from gistread.engine.model_text import placement_text, words_of
 from gistread.engine.models import settings_name
 from gistread.engine.protocol import Engine
 from gistread.errors import GistreadError, traceback_text
@@ -33,17 +33,16 @@ from gistread.tui import commands, themes
 from gistread.tui.commands import Scope
 from gistread.tui.defects import DefectError, log, log_to
 from gistread.tui.drawing import KITTY_TERMS, Drawer, choose_mode
-from gistread.tui.library_work import Books
-from gistread.tui.model_downloads import ModelDownloads
 from gistread.tui.model_rows import ModelKey, Role
 from gistread.tui.screens.choosing import ReaderScreen, ThemeScreen, figures_panel
 from gistread.tui.screens.help import HelpLine, HelpScreen, lines_of_panel, nearest_scopes, sorted_help
-from gistread.tui.screens.library import LibraryScreen
-from gistread.tui.screens.model import ModelScreen
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.services import AppServices, Opening, Settings, TerminalSignals
 from gistread.tui.text import clean
 from gistread.tui.text.bidi import terminal_order_off
+
+if TYPE_CHECKING:
+    from gistread.tui.model_downloads import ModelDownloads
 
 Opened = Path | Book
 QUIT_S = 2.0
@@ -223,6 +222,8 @@ class GistreadApp(App[None]):
 
     def action_help(self) -> None:
         """Show the keys of the current screen and pane first, then all others."""
+        from gistread.tui.screens.library import LibraryScreen
+
         screen = self.screen
         if isinstance(screen, HelpScreen):
             screen.dismiss()
@@ -258,6 +259,9 @@ class GistreadApp(App[None]):
                 self.call_later(self.run_action, commands.BY_ID[command].action, self)
 
     def action_library(self, back_to: Opening | None = None) -> None:
+        from gistread.tui.library_work import Books
+        from gistread.tui.screens.library import LibraryScreen
+
         if not isinstance(self.screen, LibraryScreen):
             books = Books(self.paths)
             self.push_screen(LibraryScreen(books, self.services, self._session, back_to), self._open_from_library)
@@ -284,6 +288,10 @@ class GistreadApp(App[None]):
         self.push_screen(ReaderScreen(self.settings.config.reader, self._session), use)
 
     async def action_choose_model(self) -> None:
+        from gistread.engine.model_text import placement_text, words_of
+        from gistread.tui.model_downloads import ModelDownloads
+        from gistread.tui.screens.model import ModelScreen
+
         if self._downloads is None:
             self._downloads = ModelDownloads(self, self.services, self._redraw_lines)
         results = CheckResults(self.paths, installed_version())

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from textual.actions import SkipAction
 
-from gistread.dictionary import choose_lookup, extract_word
 from gistread.errors import GistreadError, StorageError
 from gistread.exporting.model import Export, ExportFormat
 from gistread.marking import Color, Mark, MarkKind, new_mark, quote_at, with_changes
@@ -14,7 +13,6 @@ from gistread.store.user_data import MarkStore
 from gistread.tui.commands import run
 from gistread.tui.marking.caret import Unit, whole_words
 from gistread.tui.marking.describe import COLOR_SIGNS, is_passage, mark_around, name_of, text_marks, title_of
-from gistread.tui.marking.screens import ExportScreen, LookupScreen, MarkScreen, MarksScreen, NoteScreen
 from gistread.tui.marking.sync import POLL_S, MarkSync
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.screens.listing import ListScreen, Row
@@ -42,12 +40,16 @@ class MarkController:
 
     async def close(self) -> str:
         """Save everything, including an unfinished note. Returns what could not be saved, in words."""
+        from gistread.tui.marking.screens import NoteScreen
+
         for screen in self._context.screen.app.screen_stack:
             if isinstance(screen, NoteScreen) and screen.changed:
                 screen.keep(screen.draft.strip())
         return await self._sync.close()
 
     def _marks_changed(self) -> None:
+        from gistread.tui.marking.screens import MarksScreen
+
         self._context.layers.set(Layer.HIGHLIGHTS, text_marks(self.marks))
         current = self._context.screen.app.screen
         if isinstance(current, MarksScreen):
@@ -159,6 +161,8 @@ class MarkController:
         self._context.notify(f"Note on {short(mark.place.exact, 48)}")
 
     def _edit_note(self, mark: Mark, *, is_new: bool) -> None:
+        from gistread.tui.marking.screens import NoteScreen
+
         def keep(note: str) -> None:
             if note == mark.note:
                 return
@@ -175,6 +179,8 @@ class MarkController:
 
     def clicked(self, event: Clicked) -> bool:
         """Show a clicked highlight with its note and actions. Returns False if none was clicked."""
+        from gistread.tui.marking.screens import MarkScreen
+
         self._pane.clicked = event.book_offset
         at = event.book_offset
         mark = None if at is None else mark_around(self.marks, at, at + 1)
@@ -223,6 +229,8 @@ class MarkController:
         self._context.notify(f"Bookmark: {short(mark.place.exact, 48)}")
 
     def list_marks(self) -> None:
+        from gistread.tui.marking.screens import MarksScreen
+
         def chosen(identifier: str) -> None:
             mark = next((mark for mark in self.marks if mark.id == identifier), None)
             if mark is not None:
@@ -234,6 +242,9 @@ class MarkController:
         self._context.push(screen, chosen)
 
     def look_up(self) -> None:
+        from gistread.dictionary import choose_lookup, extract_word
+        from gistread.tui.marking.screens import LookupScreen
+
         selected = self._selection("looks it up", Unit.WORD)
         if selected is None:
             return
@@ -250,6 +261,8 @@ class MarkController:
         self._context.push(LookupScreen(lookup), lambda _: app.call_later(app.run_action, define, self._context.screen))
 
     def export(self) -> None:
+        from gistread.tui.marking.screens import ExportScreen
+
         marks = self.marks
         self._context.push(ExportScreen(self._book, Path.cwd(), lambda form: self._gather(marks, form)))
 

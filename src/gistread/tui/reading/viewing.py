@@ -11,7 +11,6 @@ from gistread.tui.drawing import ImageMode, read_picture
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.pane_switcher import FOCUS_MODE, Pane
 from gistread.tui.screens.choosing import TypographyScreen
-from gistread.tui.screens.image import ImageScreen
 from gistread.tui.text import Clicked, LongText
 from gistread.tui.text.figure import Figure
 
@@ -62,6 +61,9 @@ class Pictures:
         return image is not None
 
     def _open(self, index: int) -> None:
+        # Imported when the first picture is shown: the book's text comes first.
+        from gistread.tui.screens.image import ImageScreen
+
         context = self._context
         screen = ImageScreen(context.book, context.path, index, context.services.drawer)
         context.push(screen, lambda offset: self._context.navigation.jump(offset, top=0.2))

@@ -18,7 +18,6 @@ from gistread.library.figures import count_books, describe_added
 from gistread.session.session import Session
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.library_work import Books, LibraryAsker
-from gistread.tui.screens.all_books import AllBooksScreen
 from gistread.tui.screens.listing import ListScreen, Panel, Row
 from gistread.tui.services import AppServices, Opening
 from gistread.tui.text import Clicked, clean
@@ -184,6 +183,8 @@ class LibraryScreen(Screen[Opening | None]):
     @work
     async def action_library_all(self, asking: bool, at: Opening | None = None) -> None:
         """Search or ask all books. `at`: the hit or source to go back to in the list."""
+        from gistread.tui.screens.all_books import AllBooksScreen
+
         opening = await self.app.push_screen_wait(AllBooksScreen(self._books, self._asker, asking=asking, at=at))
         if opening is not None:
             self.dismiss(opening)
