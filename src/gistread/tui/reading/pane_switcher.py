@@ -1,12 +1,15 @@
 """The panes of the reading screen: their sizes, which one has the focus, and on a narrow screen, which one is shown."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+
+from textual.screen import Screen
 
 from gistread.tui.commands import run
-
-if TYPE_CHECKING:
-    from gistread.tui.screens.reading import ReadingScreen
+from gistread.tui.services import AppServices
+from gistread.tui.widgets.answers_pane import AnswersPane
+from gistread.tui.widgets.book_pane import BookPane
+from gistread.tui.widgets.input_line import InputLine, QuestionInput
+from gistread.tui.widgets.memory_pane import MemoryPane
 
 ROOMY_COLUMNS = 140  # from this width the conversation stands below the memory, beside the book
 WIDE_COLUMNS = 100  # from this width book and memory stand side by side; below it, one pane at a time
@@ -29,10 +32,29 @@ _USUAL_HEIGHT, _LARGEST_HEIGHT = 0.3, 0.48  # maximum height of the answers, as 
 _LEAST_ROWS = 3
 
 
+class BookScreen(Screen[None]):
+    """What controllers need of the reading screen; its widgets are there once it is mounted."""
+
+    services: AppServices
+    book_pane: BookPane
+    memory_pane: MemoryPane
+    answers_pane: AnswersPane
+    question: QuestionInput
+    input_line: InputLine
+    panes: "PaneSwitcher"
+
+    def redraw_lines(self) -> None:
+        """Redraw the lines around the panes."""
+        raise NotImplementedError
+
+    def warn(self, text: str) -> None:
+        raise NotImplementedError
+
+
 class PaneSwitcher:
     """Focuses at once: `Widget.focus` does so later, and keys typed meanwhile would run as commands."""
 
-    def __init__(self, screen: "ReadingScreen") -> None:
+    def __init__(self, screen: BookScreen) -> None:
         self._screen = screen
         self._memory = screen.memory_pane
         self._answers = screen.answers_pane

@@ -1,8 +1,8 @@
 """The lines around the panes: header, memory header, the agent's steps, status and keys."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widgets import Input, Static
@@ -16,16 +16,13 @@ from gistread.tui.answer_blocks import strip_lines
 from gistread.tui.commands import BOUND_KEY, THREAD_KEY, display_key, run
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.controllers import Controllers
-from gistread.tui.reading.pane_switcher import STRIP_ROWS, Pane
+from gistread.tui.reading.pane_switcher import STRIP_ROWS, BookScreen, Pane
 from gistread.tui.screens.choosing import title_of
 from gistread.tui.status import Status, status_of
 from gistread.tui.text import clean
 from gistread.tui.text.cells import cell_len, crop
 from gistread.tui.widgets.lines import Actions, HeaderLine, KeyLine, Line, StatusLine
 from gistread.units import counted
-
-if TYPE_CHECKING:
-    from gistread.tui.screens.reading import ReadingScreen
 
 _FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all hits"), ("cancel", "clear"))
 _READING = (
@@ -59,8 +56,9 @@ def is_starter(model: str) -> bool:
 
 
 class StatusLines:
-    def __init__(self, screen: "ReadingScreen") -> None:
+    def __init__(self, screen: BookScreen, controllers: Callable[[], Controllers | None]) -> None:
         self._screen = screen
+        self._controllers = controllers
         self._services = screen.services
         self._panes = screen.panes
 
@@ -68,7 +66,7 @@ class StatusLines:
         """Redraw every line that is out of date. Before the book is open there are no controllers."""
         self.show_place()
         self.show_status()
-        if (controllers := self._screen.controllers) is not None:
+        if (controllers := self._controllers()) is not None:
             session = controllers.context.session
             self._panes.fit_memory(can_grow=session is None or session.has_model)
             controllers.context.memory_pane.change_view(guide=self._guide(session))
@@ -78,7 +76,7 @@ class StatusLines:
 
     def show_place(self) -> None:
         header = self._screen.query_one("#header", HeaderLine)
-        if (controllers := self._screen.controllers) is None:
+        if (controllers := self._controllers()) is None:
             header.show_place("Opening the book …", "", (), self._panes.tabs)
             return
         context = controllers.context
@@ -90,7 +88,7 @@ class StatusLines:
 
     def show_question(self) -> None:
         """Show the thread that the question being typed continues, and how much of the book it may use."""
-        if (controllers := self._screen.controllers) is None:
+        if (controllers := self._controllers()) is None:
             return
         asking = controllers.line
         bound = (display_key(BOUND_KEY), asking.bound_words, run("line.ask_bound"))
@@ -122,7 +120,7 @@ class StatusLines:
         """Show what the model is doing, and the keys that matter now."""
         key = self._services.key_hint
         status, note, action = Status(("",), " "), self._services.download_note(), ""
-        if (controllers := self._screen.controllers) is not None:
+        if (controllers := self._controllers()) is not None:
             context = controllers.context
             status = Status(("Opening the memory …",), " ")
             if context.session is not None:
@@ -146,7 +144,7 @@ class StatusLines:
 
     def show_keys(self) -> None:
         """Show the keys that matter now."""
-        controllers, typing = self._screen.controllers, isinstance(self._screen.focused, Input)
+        controllers, typing = self._controllers(), isinstance(self._screen.focused, Input)
         leading = _leading(controllers, typing=typing) if controllers is not None else []
         keys = self._screen.query_one("#keys", KeyLine)
         keys.show_keys(self._panes.current.value, self._services.keymap, leading, typing=typing)

@@ -13,7 +13,6 @@ from textual.app import ComposeResult
 from textual.containers import Grid, Horizontal, Vertical
 from textual.geometry import Size
 from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gistread.book.model import Book
@@ -32,6 +31,7 @@ from gistread.tui.reading.pane_switcher import (
     KEY_LINE_ROWS,
     ROOMY_COLUMNS,
     WIDE_COLUMNS,
+    BookScreen,
     Pane,
     PaneSwitcher,
 )
@@ -46,7 +46,7 @@ from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.tour import Tour
 
 
-class ReadingScreen(Screen[None]):
+class ReadingScreen(BookScreen):
     """The screen for one book: an open one, or the path of one to open."""
 
     BINDINGS = [*bindings(*READING), *own_keys((BOUND_KEY, run("line.ask_bound"), "Set where answers stop"))]  # noqa: RUF012
@@ -107,7 +107,7 @@ class ReadingScreen(Screen[None]):
         self.question = self.query_one("#question", QuestionInput)
         self.input_line = self.query_one("#input-line", InputLine)
         self.panes = PaneSwitcher(self)
-        self.lines = StatusLines(self)
+        self.lines = StatusLines(self, lambda: self.controllers)
         if isinstance(self._source, Path):
             self.book_pane.show((Block(f"Opening {self._source.name} …", style="muted"),))
         self.run_worker(self._open(), exit_on_error=True)

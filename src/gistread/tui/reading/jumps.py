@@ -1,0 +1,39 @@
+"""The history of jumps in the book."""
+
+LONGEST = 200
+
+
+class JumpList:
+    """The history of jumps, to go back and forward as in a browser."""
+
+    def __init__(self) -> None:
+        self.behind: list[int] = []  # The places to go back to, the last one last
+        self._ahead: list[int] = []
+        self._series = ""
+        self._came_to: int | None = None
+
+    def leave(self, here: int, there: int, series: str = "") -> None:
+        """The user jumps from `here` to `there`. Jumps of one `series` at once (`]]]`, `nnn`) count as one."""
+        goes_on = bool(series) and series == self._series and here == self._came_to
+        self._series, self._came_to = series, there
+        if goes_on or here == there:
+            return
+        self._ahead.clear()
+        if self.behind[-1:] != [here]:
+            self.behind.append(here)
+            del self.behind[:-LONGEST]
+
+    def arrived(self, here: int) -> None:
+        """Record where a jump ended; near the end of a book that may differ from its target."""
+        self._came_to = here
+
+    def move(self, here: int, *, back: bool) -> int | None:
+        """Go to the place before the last jump, or to the one left by going back; None without one."""
+        source, target = (self.behind, self._ahead) if back else (self._ahead, self.behind)
+        self._series = ""
+        while source and source[-1] == here:
+            source.pop()
+        if not source:
+            return None
+        target.append(here)
+        return source.pop()
