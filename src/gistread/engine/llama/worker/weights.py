@@ -4,7 +4,7 @@ import ctypes
 import os
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 
 import llama_cpp as llama
@@ -14,10 +14,6 @@ from gistread.engine.protocol import Message
 from gistread.errors import EngineError
 
 _PIECE_BYTES = 256
-_CACHED_PARAGRAPHS = 2048
-_LONGEST_CACHED = 16_384  # Characters. Tokens of longer paragraphs are not cached.
-_BETWEEN_PARAGRAPHS = (re.compile(r"(?<=\n\n)(?=\S)"), re.compile(r"(?<=\n)(?=\n\S)"))
-_PROBE = "end.\n\nThe\n\n“No,” he\n\n<12>\n\nAnd\n\n12 3\n\n—Ça\n\n我们。\n\n'I\n\n(so\n\n---\nA\n\n\n \n\nB"
 
 
 class Weights:
@@ -55,9 +51,6 @@ class Weights:
         # A user-defined token may be ordinary text, such as a run of spaces: only markers are split.
         markers = sorted((t for t in texts if not t.isspace() and not t.isalnum()), key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, markers)) or r"(?!)")
-        self._tokenize_cached = lru_cache(_CACHED_PARAGRAPHS)(self._tokenize)
-        # Where a text can be split without changing its tokens; None if unknown.
-        self._between = next((cut for cut in _BETWEEN_PARAGRAPHS if self._can_divide(cut)), None)
 
     def apply_adapter(self, context: llama.llama_context_p) -> None:
         if self._adapter:
@@ -66,13 +59,13 @@ class Weights:
 
     def tokens_of(self, text: str, *, special: bool = False) -> list[int]:
         """Tokenize text. `special`: parse control tokens spelled out in it."""
-        if self._between is None:
-            return list(self._tokenize(text, special))
-        tokens: list[int] = []
-        # Prompts mostly differ at the end, so their other paragraphs are cached.
-        for part in self._between.split(text):
-            tokens += (self._tokenize_cached if len(part) < _LONGEST_CACHED else self._tokenize)(part, special)
-        return tokens
+        data = text.encode("utf-8", "replace")
+        capacity = len(data) + 8
+        buffer = (llama.llama_token * capacity)()
+        count = llama.llama_tokenize(self.vocab, data, len(data), buffer, capacity, False, special)
+        if count < 0:
+            raise ValueError(f"a text of {len(data)} bytes cannot be tokenized")
+        return buffer[:count]
 
     def prompt_tokens(self, prompt: Sequence[Message]) -> list[int]:
         """Tokenize a conversation with the chat template. Control tokens in messages stay text (design D10)."""
@@ -112,22 +105,6 @@ class Weights:
 
     def ends_turn(self, token: int) -> bool:
         return bool(llama.llama_vocab_is_eog(self.vocab, token))
-
-    def _tokenize(self, text: str, special: bool) -> tuple[int, ...]:
-        data = text.encode("utf-8", "replace")
-        capacity = len(data) + 8
-        buffer = (llama.llama_token * capacity)()
-        count = llama.llama_tokenize(self.vocab, data, len(data), buffer, capacity, False, special)
-        if count < 0:
-            raise ValueError(f"a text of {len(data)} bytes cannot be tokenized")
-        return tuple(buffer[:count])
-
-    def _can_divide(self, cut: re.Pattern[str]) -> bool:
-        """Whether no token spans such a position. SentencePiece tokens may."""
-        if llama.llama_vocab_type(self.vocab) != llama.LLAMA_VOCAB_TYPE_BPE:
-            return False
-        parts = [token for part in cut.split(_PROBE) for token in self._tokenize(part, False)]
-        return parts == list(self._tokenize(_PROBE, False))
 
     def _token_text(self, token: int) -> str:
         if token < 0:
