@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import itertools
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,32 +56,21 @@ class _Pending:
     attempts: int = 0
 
 
+@dataclass(eq=False)
 class LlamaEngine(Observable, Engine):
     """A model in one GGUF file. `start` or the first request loads it; await `close`."""
 
-    def __init__(
-        self,
-        model_path: Path,
-        *,
-        name: str = "",
-        adapter: Path | None = None,
-        options: LoadOptions = DEFAULT_OPTIONS,
-        log: Path | None = None,
-        cache: Path | None = None,
-        snapshots: Path | None = None,
-    ) -> None:
-        """`name`: for people, if not the file's. `adapter`: LoRA adapter. `log`: file for llama.cpp's messages.
-        `cache`: directory of rates and fast copies; None: there are none.
-        `snapshots`: directory of prompt cache files; by default a folder in `cache`.
-        """
+    path: Path
+    _: KW_ONLY
+    name: str = ""  # For people, if not the file's
+    adapter: Path | None = None  # LoRA adapter
+    options: LoadOptions = DEFAULT_OPTIONS
+    log: Path | None = None  # File for llama.cpp's messages
+    cache: Path | None = None  # Directory of rates and fast copies; None: there are none
+    snapshots: Path | None = None  # Directory of prompt cache files; by default a folder in `cache`
+
+    def __post_init__(self) -> None:
         super().__init__()
-        self._path = model_path
-        self._name = name
-        self._adapter = adapter
-        self._options = options
-        self._log = log
-        self._cache = cache
-        self._snapshots = snapshots or (cache / SNAPSHOTS if cache else None)
         self._setup = ""  # Begins with the fingerprint and names all that the speed depends on
         self._stored_rates: Rates | None = None
         self._counter: asyncio.Task[TokenCounter | None] | None = None  # Being read, or read
@@ -118,8 +107,8 @@ class LlamaEngine(Observable, Engine):
             await self._end_worker()
             self._fail(EngineError("The engine has been closed."))
             self.publish(EngineState(Phase.STOPPED))
-        if self._cache is not None and (rates := self._measured_rates()) is not None:
-            path = self._cache / MEASUREMENTS
+        if self.cache is not None and (rates := self._measured_rates()) is not None:
+            path = self.cache / MEASUREMENTS
             known = _read_rates(path) | {self._setup: [rates.prefill, rates.decode]}
             with contextlib.suppress(OSError):
                 make_folder(path.parent)
@@ -129,7 +118,7 @@ class LlamaEngine(Observable, Engine):
         """Count tokens; without the model if it is not loaded and its vocabulary is supported."""
         if self.worker_pid is None:
             if self._counter is None:
-                self._counter = asyncio.create_task(asyncio.to_thread(read_counter, self._path), name="token-counter")
+                self._counter = asyncio.create_task(asyncio.to_thread(read_counter, self.path), name="token-counter")
             counter = await asyncio.shield(self._counter)
             if counter is not None and (tokens := await asyncio.to_thread(counter.count, text)) is not None:
                 return tokens
@@ -178,25 +167,25 @@ class LlamaEngine(Observable, Engine):
         loaded = await self._load()
         info, threads = loaded.info, loaded.info.placement.threads if loaded.info.placement else 0
         self._setup = f"{info.fingerprint} {info.weights}, {info.device}, {threads} threads, {loaded.library}"
-        if self._cache is not None:
-            match _read_rates(self._cache / MEASUREMENTS).get(self._setup):
+        if self.cache is not None:
+            match _read_rates(self.cache / MEASUREMENTS).get(self._setup):
                 case [float(prefill), float(decode)] if prefill > 0 and decode > 0:
                     self._stored_rates = Rates(prefill, decode)
-        return replace(info, name=self._name or info.name, wording=TRAINED if self._adapter else "")
+        return replace(info, name=self.name or info.name, wording=TRAINED if self.adapter else "")
 
     async def _load(self) -> messages.Loaded:
         """Load the model or its fast copy, trying smaller layouts, each in a process of its own."""
         message = messages.Load(
-            str(self._path),
-            self._options,
-            cache_directory=str(self._snapshots or ""),
-            adapter=str(self._adapter or ""),
-            copies=str(self._cache / WEIGHTS) if self._cache else "",
+            str(self.path),
+            self.options,
+            cache_directory=str(self.snapshots or (self.cache / SNAPSHOTS if self.cache else "")),
+            adapter=str(self.adapter or ""),
+            copies=str(self.cache / WEIGHTS) if self.cache else "",
         )
         while True:
             await self._end_worker()
             worker = WorkerProcess(self._on_event, self._on_lost)
-            await worker.start(self._log)
+            await worker.start(self.log)
             self._worker = worker
             try:
                 return await worker.load(message)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 from gistread.engine.concurrency import SingleFlight
 from gistread.engine.protocol import (
@@ -34,26 +34,18 @@ from gistread.errors import EngineError, GistreadError, PromptTooLongError
 _HELLO = (Message("user", "Say yes."),)  # Loads the model, and shows a wrong key
 
 
+@dataclass(eq=False)
 class RemoteEngine(Activity, Engine):
     """A model on a server. `start` discovers its program and model."""
 
-    def __init__(
-        self,
-        address: ServerAddress,
-        *,
-        context_tokens: int | None = None,
-        connections: int | None = None,
-        retry_policy: RetryPolicy | None = None,
-    ) -> None:
-        """`context_tokens`: the window, if the server's is larger or not reported.
+    address: ServerAddress
+    _: KW_ONLY
+    context_tokens: int | None = None  # The window, if the server's is larger or not reported
+    connections: int | None = None  # Concurrent requests; None: as many as usual for the server's program
+    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
 
-        `connections`: concurrent requests; None: as many as usual for the server's program.
-        """
+    def __post_init__(self) -> None:
         super().__init__()
-        self._address = address
-        self._window = context_tokens
-        self._connections = connections
-        self._retry_policy = retry_policy or RetryPolicy()
         self._start = SingleFlight(self._discover, "server-start")
         self._connection: Connection | None = None
         self._requester: Requester | None = None
@@ -84,7 +76,7 @@ class RemoteEngine(Activity, Engine):
         return await self._start.wait()
 
     async def _discover(self) -> Requester:
-        self.publish(EngineState(Phase.LOADING, notice=f"Connecting to {self._address.origin} …"))
+        self.publish(EngineState(Phase.LOADING, notice=f"Connecting to {self.address.origin} …"))
         ended = EngineState(Phase.STOPPED)
         try:
             self._requester, notice = await self._connect()
@@ -100,36 +92,36 @@ class RemoteEngine(Activity, Engine):
 
     async def _connect(self) -> tuple[Requester, str]:
         """Find the server and its model. Also returns a warning for the user, or nothing."""
-        key = await asyncio.to_thread(find_key, self._address)
+        key = await asyncio.to_thread(find_key, self.address)
         if not (key.isascii() and key.isprintable()):
             raise EngineError(
-                f"The key for {self._address.origin} has characters that no key has.", key_hint(self._address)
+                f"The key for {self.address.origin} has characters that no key has.", key_hint(self.address)
             )
-        connection = self._connection = Connection(self._address, key, self._retry_policy, self.notice)
+        connection = self._connection = Connection(self.address, key, self.retry_policy, self.notice)
         with connection.translate_refusals():
             found = await connection.call(lambda: discovery.find(connection))
             dialect = found.dialect
-            slots = RequestSlots(self._connections or found.slots or dialect.connections)
+            slots = RequestSlots(self.connections or found.slots or dialect.connections)
             requester = Requester(Chat(connection, found), slots, self, dialect.default_window)
             await requester.ask(ChatRequest(_HELLO, Sampling(1), only_warms=True), Priority.INTERACTIVE)
             reported = await discovery.loaded_window(connection, found) or found.context_tokens
-        window = min(filter(None, (reported, self._window)), default=dialect.default_window)
+        window = min(filter(None, (reported, self.context_tokens)), default=dialect.default_window)
         requester.window = window
         self._info = EngineInfo(
             name=short_name(found.model),  # The same on every server
             fingerprint=named_fingerprint(found.model),
             context_tokens=window,
-            device=f"{dialect.title} at {self._address.origin.partition('://')[2]}",
+            device=f"{dialect.title} at {self.address.origin.partition('://')[2]}",
             is_remote=True,
         )
         return requester, self._warning(key, reported, window)
 
     def _warning(self, key: str, reported: int | None, window: int) -> str:
-        if key and not self._address.is_encrypted and not self._address.is_loopback:
-            return f"The key for {self._address.origin} is sent unencrypted and can be read on the way. Use https."
-        if reported is None and self._window is None:
+        if key and not self.address.is_encrypted and not self.address.is_loopback:
+            return f"The key for {self.address.origin} is sent unencrypted and can be read on the way. Use https."
+        if reported is None and self.context_tokens is None:
             return (
-                f"{self._address.origin} does not report its window; assuming {window:,} tokens. "
+                f"{self.address.origin} does not report its window; assuming {window:,} tokens. "
                 "Set context_tokens if it differs."
             )
         return ""
