@@ -4,8 +4,10 @@
 """
 
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -27,26 +29,10 @@ class Dialect:
     default_window: int = 8192  # Window in tokens if neither the server nor the settings give one
 
 
-_NO_REASONING = {"chat_template_kwargs": {"enable_thinking": False}}
-
-LLAMA_SERVER = Dialect("llama-server", no_reasoning=_NO_REASONING, has_prefix_cache=True)
-# One request at a time: a second one aborts the first.
-LLAMA_CPP_PYTHON = Dialect("llama_cpp.server", connections=1, default_window=2048)
-VLLM = Dialect("vLLM", 16, _NO_REASONING, has_prefix_cache=True)
-SGLANG = Dialect("SGLang", 16, _NO_REASONING, has_prefix_cache=True)
-OLLAMA = Dialect("Ollama", 1, {"reasoning_effort": "none"}, has_prefix_cache=True, default_window=4096)
-LM_STUDIO = Dialect("LM Studio", connections=1, has_prefix_cache=True, default_window=4096)
-OTHER = Dialect("OpenAI-compatible server")
-
-# Server programs by the `owned_by` of their models.
-_OWNERS = {
-    "llamacpp": LLAMA_SERVER,
-    "vllm": VLLM,
-    "sglang": SGLANG,
-    "library": OLLAMA,
-    "organization_owner": LM_STUDIO,
-    "me": LLAMA_CPP_PYTHON,
-}
+_TABLES = tomllib.loads(Path(__file__).with_name("servers.toml").read_text("utf-8"))
+_DIALECTS = {owner: Dialect(**table) for owner, table in _TABLES.items()}  # By the `owned_by` of their models
+_LLAMA_SERVER, _OLLAMA, _LM_STUDIO = (_DIALECTS[owner] for owner in ("llamacpp", "library", "organization_owner"))
+_OTHER = Dialect("OpenAI-compatible server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +53,14 @@ async def find(connection: Connection) -> DiscoveredModel:
     address = connection.address
     base, listed = await _list_models(connection, address)
     entry = _select(address, listed)
-    dialect = _OWNERS.get(str(entry.get("owned_by", "")).casefold(), OTHER)
+    dialect = _DIALECTS.get(str(entry.get("owned_by", "")).casefold(), _OTHER)
     found = DiscoveredModel(base, entry["id"], dialect, _listed_window(entry))
-    return await _with_details(connection, found if dialect is not OTHER else await _detect_dialect(connection, found))
+    return await _with_details(connection, found if dialect is not _OTHER else await _detect_dialect(connection, found))
 
 
 async def loaded_window(connection: Connection, found: DiscoveredModel) -> int | None:
     """The window that the model was loaded with; only Ollama reports it, after loading."""
-    if found.dialect is not OLLAMA:
+    if found.dialect is not _OLLAMA:
         return None
     models = member(await _query(connection, f"{found.root}/api/ps"), "models")
     for one in models if isinstance(models, list) else ():
@@ -142,16 +128,16 @@ def _names(entries: list[Mapping[str, Any]]) -> str:
 
 async def _with_details(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
     match found.dialect.title:
-        case LLAMA_SERVER.title:
+        case _LLAMA_SERVER.title:
             props = await _props(connection, found)
             window = tokens_of(member(member(props, "default_generation_settings"), "n_ctx"))
             slots = tokens_of(member(props, "total_slots"))
             return replace(found, context_tokens=window or found.context_tokens, slots=slots)
-        case OLLAMA.title:
+        case _OLLAMA.title:
             shown = await _query(connection, f"{found.root}/api/show", {"model": found.model})
             number = re.search(r"^\s*num_ctx\s+(\d+)\s*$", str(member(shown, "parameters")), re.MULTILINE)
             return replace(found, context_tokens=int(number[1]) if number else None)
-        case LM_STUDIO.title:
+        case _LM_STUDIO.title:
             details = await _query(connection, f"{found.root}/api/v0/models/{found.model}")
             loaded = tokens_of(member(details, "loaded_context_length"))
             return replace(found, context_tokens=loaded or tokens_of(member(details, "max_context_length")))
@@ -161,11 +147,11 @@ async def _with_details(connection: Connection, found: DiscoveredModel) -> Disco
 async def _detect_dialect(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
     props = await _query(connection, f"{found.root}/props")
     if member(props, "default_generation_settings") is not None:
-        return replace(found, dialect=LLAMA_SERVER)
+        return replace(found, dialect=_LLAMA_SERVER)
     version = await _query(connection, f"{found.root}/api/version")
     shown = await _query(connection, f"{found.root}/api/show", {"model": found.model}) if version else None
     if member(shown, "model_info") is not None or member(shown, "modelfile") is not None:
-        return replace(found, dialect=OLLAMA)
+        return replace(found, dialect=_OLLAMA)
     return found
 
 
