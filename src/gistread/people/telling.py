@@ -5,9 +5,12 @@ named X". Phrases are weighed by how much they say, and early ones count more. T
 """
 
 import re
+import tomllib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import Path
+from string import Template
 
 from gistread.book.model import Book
 from gistread.memory.passages import Passage, sentences_of
@@ -132,72 +135,23 @@ class _Clue:
 
 
 _CLEAR, _VAGUE_MARK = "\x01", "\x02"  # Stand for the space in front of a word that says what somebody is (`_marked`)
-_LAST = rf"(?P<role>[\w’-]+)(?![\w’{_CLEAR}{_VAGUE_MARK}-])"  # "an elephant driver" is a driver
-_ROLE = rf"[{_CLEAR}{_VAGUE_MARK}]{_LAST}"
-_CLEAR_ROLE = rf"{_CLEAR}{_LAST}"
-_WHOSE = (
-    r"(?i:an?|the|one|one of (?:the|his|her|their|our|my)|his|her|its|my|our|your|their|this|that|another|\w+['’]s)"
-)
-_WAS = r"(?:is|was|had been|has been|['’]s|['’]d been|are you|am|(?:had )?become|became)"
-_AUXILIARY = "(?:who|had|has|was|is|been|also)"
-_SAID = (
-    r"(?:,? (?:only|also|still|now|then|once|indeed|himself|herself|[a-z]+ly|at (?:this|that) time|of course|in fact|"
-    r"by (?:birth|profession|trade)|for (?:[a-z]+ ){1,3}(?:years|time)),?){0,2}"
-)
-_NO_ADJECTIVE = (
-    r"(?!(?:of|to|in|at|by|with|from|for|on|as|after|before|that|which|who|whose|and|or|but|if|when|than|like|is|was|had|"
-    r"has|were|are|be|been|his|her|my|your|their|the|an?|he|she|it|they|said|saw|not|came|first|more|less)\b)"
-)
-_MODIFIERS = rf"(?: {_NO_ADJECTIVE}[\w'’-]+(?:,? and|,? or|,? but|,)?){{0,4}}?"
-_DESCRIBED = rf"{_WHOSE}{_MODIFIERS}{_ROLE}"
-_ENDS = r"(?= (?:of|to|at|in|who|whom|whose|that|from|on|with|for|by|about|aged|and)\b|[,.;:)!?”\"—]|$)"
-# A character of words that name nobody else.
-_NOBODY = (
-    rf"(?:[^A-Z\n{_CLEAR}{_VAGUE_MARK}]|\b(?:I|An?|And|A[st]|But|For|I[nt]|On|So|Th(?:at|e|en|ere|is)|When|With)\b)"
-)
-_HE_IS = rf"(?:[A-Z]\w+, |[a-z]+ )?(?P<pronoun>[Hh]e|[Ss]he)(?:['’]s| {_WAS}){_SAID} (?:{_DESCRIBED}|[\w-]+ years old)"
-# Other words for those who do something, such as "the boat steerer", but not a letter, a number or a finger.
-_ACTS = r"(?!\w*(?:other|tter|mber|nger|former|after|later|louder|manner|visitor)\b)[a-z-]+(?:[eo]r|ist|ian|man|woman)"
-_BUSINESS = "(?:inn|shop|school|farm|store|tavern|hotel)"
-_AFTER_NAME = (
-    (9, rf",?(?: who| he| she)?(?: {_WAS}| being|['’]s){_SAID} {_DESCRIBED}"),
-    (7, rf",?(?: who)? {_WAS} [^.;:!?\n]{{0,80}}?\b(?:and|but) (?:also )?{_DESCRIBED}{_ENDS}"),
-    (8, rf"(?: who)? {_WAS}{_SAID}{_ROLE}(?= of\b)"),
-    (6, rf"(?: who)? (?:taught|practised|dealt in|(?:kept|owned|ran) (?:an?|the) [\w -]{{0,20}}{_BUSINESS})\b"),
-    (6, rf", {_NOBODY}{{2,120}}, {_WAS}{_SAID} {_DESCRIBED}{_ENDS}"),
-    (6, rf"[^A-Z\n.!?]{{0,200}}? as (?:an?|the){_MODIFIERS}{_ROLE} of\b"),
-    (8, rf" the{_MODIFIERS}{_CLEAR_ROLE}(?= of\b|[.,;:!?])"),
-    (11, rf"(?: himself| herself)?(?:,| \(|—|,—){_SAID} ?{_DESCRIBED}{_ENDS}"),
-    (7, rf"(?:,| \([\w’-]*){_MODIFIERS}{_ROLE}(?=[;.)])"),
-    (6, r", (?:one|(?:the )?(?:[a-z]+est|most [a-z]+)\b[^.;,]{0,40}) of\b"),
-    (5, r", aged? "),
-    (6, rf"\W+(?:that|which|it) (?:is|was) the name of {_DESCRIBED}"),
-    (9, rf"(?:,|—)(?: (?:the|formerly|once|late|now))?{_MODIFIERS}{_ROLE} (?:of|to|at|in) "),
-    (8, rf",?(?: {_AUXILIARY})* (?:acted|served|worked|known|employed|engaged|hired|appointed) as {_DESCRIBED}"),
-    (6, rf",?(?: who)? {_WAS} (?:married|betrothed|related|apprenticed|engaged) to (?:[A-Z]|h|my|your)"),
-    (5, r" of (?:the )?[A-Z]\w+\b(?!['’]s? [a-z])"),
-    (6, rf"(?:,| \(|—) (?:the|an?){_MODIFIERS} {_ACTS}(?= (?:of|at|who)\b|[,.;)—])"),
-    (9, rf"[?!.,][”\"’]* {_HE_IS}"),
-    (6, rf"{_NOBODY}{{0,160}}?(?:[.!?;,][”\"’]* |—){_HE_IS}"),
-    (3, rf" {_WAS} (?:very |quite |not )?[a-z-]+,? (?:and|but) [a-z-]+[;,.]"),
-)
-_ANYTHING = (  # Not for people: "The Gannet was a flat green boat"
-    rf"(?:,|,? (?:which|that|who)? ?{_WAS}{_SAID}) (?:an?|one of)(?! (?:little|bit|moment|good|great)\b)"
-    rf"{_MODIFIERS} [a-z-]{{3,}}{_ENDS}"
-)
-_TITLES = r"(?:Mr\.? |Mrs\.? |Miss |old |young |little |poor |dear |her |his |my |the )?"
-_APPOSITION = (9, rf"\b{_DESCRIBED}(?: himself| herself)?(?:, | \(|—|: ){_TITLES}")
-_JOINED = (12, rf"\b{_DESCRIBED} {_TITLES}")
-_PRONOUN = "(?:[Hh]is|[Hh]er?|[Ss]he|[Ii]t)"
-_NAMED = r"(?:named|called|known as|(?:by|of) the name of|by name|name (?:is|was))"
-_THAT = "(?:who|that|which|of|in|at)"
-_BEFORE_NAME = (
-    _APPOSITION,
-    _JOINED,
-    (9, rf"\b{_DESCRIBED}\b[^.?!A-Z]{{0,80}}?(?:[.;,] {_PRONOUN}(?: is| was)?)? {_NAMED} {_TITLES}"),
-    (8, rf"(?<!\bof )\b{_DESCRIBED}(?: {_THAT}\b[^.?!;:“”\"A-Z]{{2,80}}| here)? (?:was|is){_SAID} {_TITLES}"),
-    (5, rf"\b{_WHOSE}{_MODIFIERS} [a-z-]{{3,}}(?:,| that| which)?(?: was| is| were) {_NAMED} (?:the )?"),
-)
+_PHRASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_PARTS: dict[str, str] = {}
+for _name, _part in _PHRASES["parts"].items():
+    _PARTS[_name] = Template("".join(_part)).substitute(_PARTS)
+
+
+def _compiled(phrase: str | list[str], end: str = "") -> re.Pattern[str]:
+    """A pattern of `telling.toml` for a marked text."""
+    pattern = Template("".join(phrase)).substitute(_PARTS) + end
+    return re.compile(pattern.replace(" ", f"[ {_CLEAR}{_VAGUE_MARK}]"))
+
+
+_AFTER_PATTERNS = tuple((weight, _compiled(phrase)) for weight, phrase in _PHRASES["after"]["phrases"])
+_ANYTHING_PATTERN = _compiled(_PHRASES["after"]["anything"])
+_BEFORE_PATTERNS = tuple((weight, _compiled(text, r"\Z"), name) for name, (weight, text) in _PHRASES["before"].items())
+_HINTS = {name: _compiled(phrase) for name, phrase in _PHRASES["hints"].items()}
+_MAY_TELL = re.compile(rf"[{_CLEAR}{_VAGUE_MARK}]|name|called|known|was|\bis\b")  # In front of a name, found quickly
 _VAGUE = 0.45
 _WEIGHTS = {"man": 1.0, "woman": 1.0, "kin": 1.0, "work": 1.0, "other": 0.75, "vague": _VAGUE}
 _WORD_OR_COMPOUND = re.compile(r"[\w’]+(?:-\w+)*(?!['’]s|\w)")
@@ -222,59 +176,33 @@ def _sex_of(role: str) -> str:
     return "man" if role in word_set("roles", "man") or kind == "man" else ""
 
 
-class _MarkedTokens(dict[str, str]):
-    """Each token of a text with the space before it, or the mark of its role in place of that space."""
-
-    def __missing__(self, token: str) -> str:
-        word = _WORD_OR_COMPOUND.match(token)
-        role = _role_of(word[0]) if word else ""
-        mark = " " if not role else _CLEAR if _role_weights()[role] > _VAGUE else _VAGUE_MARK
-        self[token] = mark + token
-        return self[token]
-
-
 @lru_cache(maxsize=2)
 def _marked(text: str) -> str:
     """The text with a mark for the space in front of each role, so that patterns need not list them all."""
-    return "".join(map(_MarkedTokens().__getitem__, text.split(" ")))[1:]
 
+    @cache
+    def marked(token: str) -> str:
+        word = _WORD_OR_COMPOUND.match(token)
+        role = _role_of(word[0]) if word else ""
+        return (" " if not role else _CLEAR if _role_weights()[role] > _VAGUE else _VAGUE_MARK) + token
 
-def _compiled(phrase: str) -> re.Pattern[str]:
-    return re.compile(phrase.replace(" ", f"[ {_CLEAR}{_VAGUE_MARK}]"))
-
-
-_AFTER_PATTERNS = tuple((weight, _compiled(phrase)) for weight, phrase in _AFTER_NAME)
-_BEFORE_PATTERNS = tuple((weight, _compiled(phrase + r"\Z"), phrase) for weight, phrase in _BEFORE_NAME)
-_ANYTHING_PATTERN = _compiled(_ANYTHING)
-_MAY_TELL = re.compile(rf"[{_CLEAR}{_VAGUE_MARK}]|name|called|known|was|\bis\b")  # In front of a name, found quickly
-_ADDRESSED = _compiled(r"(?:[“‘\"]|[,!] )\Z")
-_OBJECT = _compiled(rf"\b(?:of|in|with|to|by|for|from|at|on) {_TITLES}\Z")
-_OWNED = _compiled(rf"{_ROLE} of {_TITLES}\Z")
-_POSSESSIVE = re.compile(r"['’]s?[ \x01\x02]")
-_LISTED_BEFORE = _compiled(r"\w, \Z")
-_LISTED_AFTER = _compiled(
-    r",? and (?:the |its |his |her |my |an? |all |every|other|[A-Z])|, (?:(?:Mr|Mrs|Miss|Dr)\b|[A-Z][\w’]+,)"
-)
-_IS = _compiled(rf" {_WAS}\b")
-_CALLED = re.compile(r"[.!?;]|,[”\"’]")
-_INDEFINITE = re.compile(r"(?:an?|your)\b")
-_PLAIN_ARTICLE = re.compile(r"(?:the|an?|this|that)\b", re.IGNORECASE)
+    return "".join(map(marked, text.split(" ")))[1:]
 
 
 def _clues(text: str, start: int, end: int, sex: str) -> Iterator[_Clue]:
     """What the words around a name say. `text`: marked; `sex`: man or woman, "" if unknown."""
-    is_listed = _LISTED_BEFORE.search(text, max(0, start - 20), start)
-    is_addressed = _ADDRESSED.search(text, max(0, start - 2), start)
+    is_listed = _HINTS["listed_before"].search(text, max(0, start - 20), start)
+    is_addressed = _HINTS["addressed"].search(text, max(0, start - 2), start)
     lead = text[max(0, start - _BEFORE) : start]
     lead = lead[lead.rfind("\n\n") + 1 :]
-    is_object, is_owned = _OBJECT.search(lead), _OWNED.search(lead)
+    is_object, is_owned = _HINTS["object"].search(lead), _HINTS["owned"].search(lead)
     tried: list[tuple[float, re.Match[str] | None, str]] = [
         (weight, pattern.match(text, end, end + _AFTER), "") for weight, pattern in _AFTER_PATTERNS
     ]
     if not sex:
         tried.append((_LEAST, _ANYTHING_PATTERN.match(text, end, end + _AFTER), ""))
     if _MAY_TELL.search(lead, max(0, len(lead) - 45)):
-        tried += [(weight, pattern.search(lead), phrase) for weight, pattern, phrase in _BEFORE_PATTERNS]
+        tried += [(weight, pattern.search(lead), name) for weight, pattern, name in _BEFORE_PATTERNS]
     for weight, match, before in tried:
         if match is None:
             continue
@@ -288,21 +216,22 @@ def _clues(text: str, start: int, end: int, sex: str) -> Iterator[_Clue]:
             continue
         if before:
             # "With the cardinal, Kitty knew nothing"; "save me from the lion, Esmeralda!"; "the younger man D’Arnot"
-            is_called = _CALLED.match(text, end) and (value < 1 or text[end] in "!?" or _INDEFINITE.match(match[0]))
-            if before == _APPOSITION[1] and (is_called or text[end : end + 1] not in _CLOSING):
+            may_address = value < 1 or text[end : end + 1] in ("!", "?") or _HINTS["indefinite"].match(match[0])
+            is_called = may_address and _HINTS["called"].match(text, end)
+            if before == "apposition" and (is_called or text[end : end + 1] not in _CLOSING):
                 continue
-            if before != _JOINED[1] and _POSSESSIVE.match(text, end):
+            if before != "joined" and _HINTS["possessive"].match(text, end):
                 continue
-            if before == _JOINED[1] and value <= _VAGUE and _PLAIN_ARTICLE.match(match[0]):
+            if before == "joined" and value <= _VAGUE and _HINTS["plain_article"].match(match[0]):
                 continue
-            weight -= 8 if before == _APPOSITION[1] and _LISTED_AFTER.match(text, end) else 0
-        elif (is_object and _IS.match(match[0])) or (is_owned and match[0][0] == ","):
+            weight -= 8 if before == "apposition" and _HINTS["listed_after"].match(text, end) else 0
+        elif (is_object and _HINTS["is"].match(match[0])) or (is_owned and match[0][0] == ","):
             continue  # "The face of Mr. Cuss was …", "the saviour of Aouda, that brave man"
         elif is_addressed and (
             value <= _VAGUE or (text[start - 2] == "," and text[end] in ".!?")
         ):  # "I could not give you up, Nancy."
             continue
-        elif match[0][0] == "," and not pronoun and (is_listed or _LISTED_AFTER.match(text, match.end())):
+        elif match[0][0] == "," and not pronoun and (is_listed or _HINTS["listed_after"].match(text, match.end())):
             weight -= 8  # "Lucie, Mr. Lorry, the solicitor for the defence, and …"
         yield _Clue(weight * value, role, start if before else match.end())
 
