@@ -1,11 +1,13 @@
 """The guard: cleans a gist and checks its form and words against the page (D6). Each rule returns a fault or None."""
 
 import re
+import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 
 from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
@@ -46,36 +48,13 @@ def told_before(text: str, start: int, wording: str) -> str:
     return "" if wording == TRAINED else text[:start]
 
 
+_PHRASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _FEW = 24  # Fewer words are not checked for loops and copies
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_ABOUT_ITSELF = re.compile(
-    r"""
-        \bi(?:['’]?ve|\ have)\ (?:re\w+|shortened|condensed|summari[sz]ed|tried|kept)\b
-      | \b(?:the|this)\ (?:(?:shortened|original|given|above|following)\ )?(?:passage|text|summary|version)
-        \ (?:is|was|has\ been|can\ be)\b
-      | \b(?:easy|easier)\ to\ (?:read|understand)\b
-      | ^\W*(?:note|explanation)\W*:
-      | ^[^\n:.]{0,40}\b(?:summary|sentences?|passage|version|text)\b[^\n:.]{0,30}:[\W]*$
-      | ^\W*in\ (?:another|this)\ example\b
-      | \bthis\ is\ an?\ (?:\w+\ ){0,2}(?:version|summary|passage|excerpt)\b
-      | \A\W*(?:the|this)\ (?:given\ |above\ |following\ )?(?:passage|text|excerpt|summary)
-        \ (?:describes|discusses|tells|explains|presents|talks|focuses|begins|highlights|provides)\b
-    """,
-    re.IGNORECASE | re.VERBOSE | re.MULTILINE,
-)
+_ABOUT_ITSELF = re.compile(_PHRASES["about_itself"], re.IGNORECASE | re.VERBOSE | re.MULTILINE)
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{3,}")
 
-_OPENING = re.compile(
-    r"""\A\s*(?:
-        (?:sure|certainly|of\ course|okay|ok|absolutely)(?:\ thing)?
-        (?:[!.]\s+ | ,?\s+(?:here|i|this)\b[^\n:]{0,100}:\s*)
-      | (?:here(?:['’]s|\ is|\ are)|this\ is|below\ is|the\ following\ is)\b[^\n:.]{0,120}:\s*
-      | \W{0,3}(?:(?:shortened|short|condensed|abridged|concise|brief)\s+(?:passage|version|text)|gist|summary|passage)
-        \W{0,3}:\W{0,3}\s*
-      | \(?page\s+\d+\)?[:.]?\s+(?=\S)
-    )""",
-    re.IGNORECASE | re.VERBOSE,
-)
+_OPENING = re.compile(_PHRASES["opening"], re.IGNORECASE | re.VERBOSE)
 # A chat template's tokens. Those that end a turn end the gist.
 _TURN_ENDS = re.compile(
     r"(?<=.)(?:<\|(?:im_end|eot_id|end|endoftext|end_of_text|return)\|>|</s>|<end_of_turn>).*", re.DOTALL
@@ -89,20 +68,7 @@ _NATIONAL = re.compile(r"\w+(?:ish|ese|i?ans?|m[ae]n|wom[ae]n)")  # "Scottish", 
 _WHOLE_NAME = 5  # Letters of a name that always count: in a whole book, some name has the first three
 _LEAST_NUMBER = 3  # Smaller numbers are counted by paraphrases ("the two of them")
 _LABEL = re.compile(r"(?<!\S)<\d{1,4}>(?!\S)")  # A pause label of a prompt
-_REFUSAL = re.compile(
-    r"""
-        \bas\ an?\ (?:ai|artificial|language\ model|assistant)\b
-      | \bi(?:['’]?m|\ am)\ (?:an?\ (?:ai|language\ model|assistant)|(?:just|only)\ an?\ (?:ai|language\ model))
-      | \bi(?:['’]?m|\ am)\ (?:sorry|afraid|unable)\b[^.]{0,60}
-        \b(?:assist|help|fulfil|comply|provide|access|summari|shorten)
-      | \b(?:i|we)\ (?:can['’]?t|cannot|can\ not|won['’]?t|am\ not\ able\ to|am\ unable\ to)\ (?:\w+\s+){0,2}
-        (?:assist|help\ with|fulfil|comply|provide|summari[sz]e|shorten|access)
-      | \bplease\ (?:provide|share|paste|give\ me)\b[^.]{0,40}\b(?:passage|text)
-      | \b(?:als|comme|como|come)\ (?:ki|ia|modèle|modelo|modello|sprachmodell|assistente|asistente)\b
-      | 作为(?:一个)?(?:人工智能|语言模型|ai) | ai(?:言語モデル|アシスタント) | как\ языковая\ модель
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
+_REFUSAL = re.compile(_PHRASES["refusal"], re.IGNORECASE | re.VERBOSE)
 
 
 def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
