@@ -1,24 +1,20 @@
 """Finds the front matter of a book: title page, imprint, dedication, contents. No model reads it."""
 
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 from gistread.book.model import Book, Chapter, ParagraphKind
 from gistread.memory.extractive import extract
 from gistread.memory.model import Gist, GistSource, MemoryEntry, Page
 from gistread.words import count_words
 
-_LISTED = (
-    "cover; half title; title page; title; imprint; copyright; copyright page; copyright notice; dedication; contents; "
-    "table of contents; list of illustrations; illustrations; by the same author; also by the author; "
-    "publisher's note; about this book; about this edition; legal notice; couverture; page de titre; titre; "
-    "mentions légales; dédicace; table des matières; sommaire; umschlag; titelseite; titel; impressum; widmung; "
-    "inhalt; inhaltsverzeichnis; cubierta; portada; créditos; dedicatoria; índice; frontespizio; "
-    "colophon; dedica; indice; 表紙; 奥付; 目次; 扉"
-)
-_TITLES = frozenset(re.sub(r"[\W_]+", "", title) for title in _LISTED.split("; "))
+# Headings that tell what a text is, in lower case.
+HEADINGS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("headings.toml").read_text("utf-8"))
+_TITLES = frozenset(re.sub(r"[\W_]+", "", title) for title in HEADINGS["front_matter"])
 _GIST_WORDS = 40
 _PROSE_WORDS = 40  # Words of a paragraph that is too long for a title page or a table of contents
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gistread.book.model import Book, ParagraphKind
+from gistread.memory.front_matter import HEADINGS
 from gistread.words import count_words
 
 _MIN_PARAGRAPHS = 4
@@ -41,13 +42,6 @@ _ACT = re.compile(
     r"\W*(?:\w+\s+)?(?:act|scene|acte|scène|akt|aufzug|szene|auftritt|acto|escena|atto|scena|действие|явление|第.{1,3}[幕場])\b",
     re.IGNORECASE,
 )
-_HEADINGS_OF_PAPERS = (
-    "abstract; references; bibliography; works cited; zusammenfassung; kurzfassung; literatur; "
-    "literaturverzeichnis; résumé; références; bibliographie; resumen; referencias; bibliografía; riassunto; "
-    "sommario; riferimenti bibliografici; bibliografia; resumo; referências; samenvatting; literatuur; "
-    "аннотация; литература; список литературы; 摘要; 概要; 要旨; 参考文献; 參考文獻; 초록; 참고문헌"
-)
-_PAPER_HEADINGS = frozenset(_HEADINGS_OF_PAPERS.split("; "))
 
 
 def detect_preset(book: Book) -> str:
@@ -90,7 +84,7 @@ def _is_paper(book: Book) -> bool:
     if len(_CITATION.findall(beginning)) < _CITATIONS * count_words(beginning) / 1000:
         return False
     return any(
-        book.text[p.start : p.end].strip(" \n0123456789.:*#—–-").casefold() in _PAPER_HEADINGS
+        book.text[p.start : p.end].strip(" \n0123456789.:*#—–-").casefold() in HEADINGS["paper"]
         for p in book.paragraphs
         if p.end - p.start < 60
     )
