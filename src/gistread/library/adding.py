@@ -2,7 +2,6 @@
 
 import io
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,8 +114,8 @@ def _book_files(top: Path, added: AddResult, stopped: Callable[[], bool]) -> Ite
 
     examined = 0
     for folder, folders, files in os.walk(top, onerror=note):
-        folders[:] = sorted((name for name in folders if not name.startswith(".")), key=_natural)
-        for name in sorted(files, key=_natural):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
             examined += 1
             if stopped() or examined > _MOST_ENTRIES:
                 too_many = f"There are more than {_MOST_ENTRIES:,} files; the rest was skipped."
@@ -129,11 +128,6 @@ def _book_files(top: Path, added: AddResult, stopped: Callable[[], bool]) -> Ite
                 added.failed.append(Unreadable(path, f"{name} is a link out of the folder."))
             else:
                 yield path
-
-
-def _natural(name: str) -> list[tuple[int, int | str]]:
-    """Sort key that puts volume 2 before volume 10."""
-    return [(0, int(part)) if part.isdecimal() else (1, part) for part in re.split(r"(\d+)", name.casefold())]
 
 
 def is_this_book(entry: LibraryEntry, path: Path) -> bool:

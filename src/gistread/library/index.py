@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from gistread.book.cache import EXTRACTION_VERSION
 from gistread.book.model import Book
@@ -26,17 +27,6 @@ from gistread.search.tokens import Terms, code_of, language_of
 from gistread.store.files import make_folder
 
 _VERSION = 1000 + EXTRACTION_VERSION  # Raise the thousands when passages or stems change
-_SCHEMA = (
-    "DROP TABLE IF EXISTS books",
-    "DROP TABLE IF EXISTS stems",
-    """CREATE TABLE books (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT NOT NULL UNIQUE, sha256 TEXT NOT NULL,
-        length INTEGER NOT NULL, plot INTEGER NOT NULL, language TEXT NOT NULL, chapters TEXT NOT NULL,
-        spans BLOB NOT NULL)""",
-    """CREATE VIRTUAL TABLE stems USING fts5(
-        words, content = '', detail = none, columnsize = 0,
-        tokenize = "unicode61 remove_diacritics 0 tokenchars ''''")""",
-)
 _SHIFT = 20
 _NUMBER = (1 << _SHIFT) - 1
 _BESIDE = 0.5  # Weight of a word of the query that only the passage before or after has
@@ -228,7 +218,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:  # no other process was faster
-        for statement in _SCHEMA:
+        for statement in Path(__file__).with_name("index.sql").read_text("utf-8").split(";"):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {_VERSION}")
     connection.execute("COMMIT")

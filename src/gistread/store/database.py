@@ -27,48 +27,6 @@ _REPAIR_WAIT_S = 60.0
 _PAGE_BYTES, _AT_PAGES = 4096, 28  # SQLite's page, and where the first gives their number
 _MOST_PROBED = 20_000  # Rows looked up one by one between two damaged pages
 
-_TAGS = """CREATE TABLE IF NOT EXISTS tags (
-    id INTEGER PRIMARY KEY, book TEXT NOT NULL, tag TEXT NOT NULL, UNIQUE (book, tag))"""
-# Every table has an integer `id`, by which the rows around a damaged page are found. `sha256` is that of a book's text.
-_SCHEMA = (
-    """CREATE TABLE texts (
-        id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL UNIQUE, title TEXT NOT NULL DEFAULT '',
-        authors TEXT NOT NULL DEFAULT '[]', path TEXT NOT NULL DEFAULT '', file TEXT NOT NULL DEFAULT '',
-        length INTEGER NOT NULL DEFAULT 0, opened_at REAL NOT NULL DEFAULT 0,
-        position INTEGER NOT NULL DEFAULT 0, place TEXT NOT NULL DEFAULT '{}', zoom TEXT NOT NULL DEFAULT '',
-        bound TEXT NOT NULL DEFAULT '{}', along TEXT NOT NULL DEFAULT '{}')""",
-    """CREATE TABLE days (
-        id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL REFERENCES texts (sha256), day TEXT NOT NULL,
-        words REAL NOT NULL, seconds REAL NOT NULL, UNIQUE (sha256, day))""",
-    """CREATE TABLE questions (
-        id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL REFERENCES texts (sha256), asked_at REAL NOT NULL,
-        question TEXT NOT NULL, thread REAL NOT NULL, answer TEXT NOT NULL, details TEXT NOT NULL,
-        UNIQUE (sha256, asked_at, question))""",
-    """CREATE TABLE threads (
-        id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL REFERENCES texts (sha256), thread REAL NOT NULL,
-        name TEXT NOT NULL, UNIQUE (sha256, thread))""",
-    """CREATE TABLE names (
-        id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL REFERENCES texts (sha256), made_at REAL NOT NULL,
-        correction TEXT NOT NULL, undone INTEGER NOT NULL DEFAULT 0, UNIQUE (sha256, made_at))""",
-    """CREATE TABLE marks (
-        id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL REFERENCES texts (sha256), mark TEXT NOT NULL,
-        changed_at REAL NOT NULL, details TEXT, UNIQUE (sha256, mark))""",  # No details: removed
-    """CREATE TABLE files (
-        id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, sha256 TEXT NOT NULL, recorded_at REAL NOT NULL,
-        path TEXT NOT NULL, details TEXT NOT NULL)""",
-    "CREATE TABLE folders (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE)",
-    "CREATE TABLE removed (id INTEGER PRIMARY KEY, book TEXT NOT NULL UNIQUE, removed_at REAL NOT NULL)",
-    _TAGS,
-    """CREATE TABLE reading_speed (
-        id INTEGER PRIMARY KEY, language TEXT NOT NULL, words REAL NOT NULL, seconds REAL NOT NULL)""",
-    """CREATE TABLE model_pace (
-        id INTEGER PRIMARY KEY, model TEXT NOT NULL, work TEXT NOT NULL, words REAL NOT NULL, seconds REAL NOT NULL,
-        UNIQUE (model, work))""",
-    """CREATE TABLE checks (
-        id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL, library TEXT NOT NULL, path TEXT NOT NULL,
-        size INTEGER NOT NULL, modified_ns INTEGER NOT NULL, verdict TEXT NOT NULL, UNIQUE (fingerprint, library))""",
-    "CREATE TABLE unread (id INTEGER PRIMARY KEY, file TEXT NOT NULL UNIQUE)",  # Files of 0.2 to import later
-)
 _OF_TEXTS = ("days", "questions", "threads", "names", "marks")
 
 _READ_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)  # Messages about a damaged schema may not be UTF-8
@@ -159,7 +117,7 @@ class Database:
             else:
                 if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
                     raise sqlite3.DatabaseError(f"malformed: {found}")
-                connection.execute(_TAGS)
+                _create_tables(connection)
                 notice = import_unread(connection, self._paths)
             if notice:
                 _notices[self.file] = notice
@@ -239,13 +197,18 @@ def _create(connection: Connection, paths: Paths | None) -> str:
     notice = ""
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone()[0] == 0:  # no other process was faster
-        for statement in _SCHEMA:
-            connection.execute(statement)
+        _create_tables(connection)
         if paths is not None:
             notice = import_old_data(connection, paths)
         connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
     return notice
+
+
+def _create_tables(connection: Connection) -> None:
+    """Create the tables that are missing."""
+    for statement in Path(__file__).with_name("schema.sql").read_text("utf-8").split(";"):
+        connection.execute(statement)
 
 
 def _is_damage(error: sqlite3.DatabaseError | UnicodeDecodeError) -> bool:
@@ -263,8 +226,7 @@ def _salvage(damaged: Path, file: Path, paths: Paths) -> int:
     """Write the readable rows of a damaged file, and of 0.2 for missing ones, to a new one. Returns their number."""
     with contextlib.closing(_connect(file.absolute().as_uri())) as new:
         new.execute("PRAGMA foreign_keys = OFF")
-        for statement in _SCHEMA:
-            new.execute(statement)
+        _create_tables(new)
         new.execute("BEGIN IMMEDIATE")
         saved = _copy_rows(damaged, new)
         if not saved:  # Page 1 says where the tables begin, which is where they begin in a new file.
