@@ -241,7 +241,7 @@ def add_focus(parser: argparse.ArgumentParser) -> None:
     """What the gists keep."""
     kept = "what gists keep: fiction, meeting, paper, manual, code, your own, or auto"
     parser.add_argument("--preset", metavar="NAME", help=kept)
-    parser.add_argument("--task", metavar="TEXT", help="focus the gists on what you are looking for")
+    parser.add_argument("--task", type=_task, metavar="TEXT", help="focus the gists on what you are looking for")
 
 
 def add_formats(parser: argparse.ArgumentParser, *, events: bool = False) -> None:
@@ -285,6 +285,12 @@ def _reader(text: str) -> str:
     from gistread.readers.registry import find_method
 
     return find_method(text).name
+
+
+def _task(text: str) -> str:
+    from gistread.memory.model import parse_task
+
+    return parse_task(text)
 
 
 def _bound(text: str) -> str:

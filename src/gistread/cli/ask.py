@@ -52,11 +52,10 @@ def run(arguments: argparse.Namespace) -> None:
     find_method(reader, "" if arguments.reader else " in config.toml")
     memories.check_preset(config)
     check_models(arguments)
-    task = memories.task_of(arguments)
     book = open_named(arguments.book)
     config = replace(config, reader=reader, steps=Steps.ALONE.value)
     header = None if arguments.index else _choose_memory(book, config, arguments)
-    run_until_interrupted(_ask(book, config, task, arguments, header))
+    run_until_interrupted(_ask(book, config, arguments, header))
 
 
 def _choose_memory(book: Book, config: Config, arguments: argparse.Namespace) -> MemoryHeader | None:
@@ -75,15 +74,9 @@ def _choose_memory(book: Book, config: Config, arguments: argparse.Namespace) ->
     return header
 
 
-async def _ask(
-    book: Book,
-    config: Config,
-    task: str,
-    arguments: argparse.Namespace,
-    header: MemoryHeader | None,
-) -> None:
+async def _ask(book: Book, config: Config, arguments: argparse.Namespace, header: MemoryHeader | None) -> None:
     with ProgressLine() as line:
-        async with new_session(book, config, line, arguments, task) as session:
+        async with new_session(book, config, line, arguments) as session:
             if arguments.index:
                 await read_to_end(session, line, arguments.book, events=arguments.events)
                 if session.activity.asking_model:

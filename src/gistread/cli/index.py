@@ -7,7 +7,7 @@ from dataclasses import replace
 from gistread.book.model import Book
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import index_document
-from gistread.cli.memory import check_preset, task_of
+from gistread.cli.memory import check_preset
 from gistread.cli.opening import check_models, load_settings, open_named
 from gistread.cli.output import Json, write_json
 from gistread.cli.progress import ProgressLine
@@ -21,15 +21,14 @@ def run(arguments: argparse.Namespace) -> None:
     config = replace(load_settings(arguments), asking_model="")  # No questions are asked.
     check_preset(config)
     check_models(arguments)
-    task = task_of(arguments)
-    document = run_until_interrupted(_index(open_named(arguments.book), config, task, arguments))
+    document = run_until_interrupted(_index(open_named(arguments.book), config, arguments))
     if arguments.json or arguments.events:
         write_json(document if arguments.json else {"event": "done", **document})
 
 
-async def _index(book: Book, config: Config, task: str, arguments: argparse.Namespace) -> Json:
+async def _index(book: Book, config: Config, arguments: argparse.Namespace) -> Json:
     with ProgressLine() as line:
-        async with new_session(book, config, line, arguments, task) as session:
+        async with new_session(book, config, line, arguments) as session:
             began = time.monotonic()
             resumed = await read_to_end(session, line, arguments.book, events=arguments.events, must_save=True)
             memory, engine = session.memory, session.models.reading.engine

@@ -78,15 +78,7 @@ def pages_document(memory: GistMemory, fingerprint: str, ahead: Iterable[MemoryE
     """What `pages --json` prints. Pages `ahead` follow a gap and have no number."""
 
     def documents(entries: Iterable[MemoryEntry]) -> list[Json]:
-        return [
-            {
-                **_page(entry.page),
-                "gist": entry.gist.text,
-                "source": entry.gist.source,
-                "chapter": memory.book.chapter_title(entry.page.start),
-            }
-            for entry in entries
-        ]
+        return [{**_entry(entry), "chapter": memory.book.chapter_title(entry.page.start)} for entry in entries]
 
     return {
         "model": {"name": memory.model_name, "fingerprint": fingerprint},
@@ -125,14 +117,7 @@ def reading_document(event: ReadingEvent) -> Json | None:
         case PageFound(page=page):
             return {"event": "page_found", **_page(page)}
         case PageRead(entry=entry, retries=retries):
-            return {
-                "event": "gisted",
-                **_page(entry.page),
-                "gist": entry.gist.text,
-                "source": entry.gist.source,
-                "retries": retries,
-                "usage": usage_document(entry.usage),
-            }
+            return {"event": "gisted", **_entry(entry), "retries": retries, "usage": usage_document(entry.usage)}
     return None
 
 
@@ -143,6 +128,10 @@ def reader_document(event: events.ReaderEvent) -> Json:
 
 def _page(page: Page) -> Json:
     return {"page": page.number, "start": page.start, "end": page.end, "words": page.words}
+
+
+def _entry(entry: MemoryEntry) -> Json:
+    return {**_page(entry.page), "gist": entry.gist.text, "source": entry.gist.source}
 
 
 def usage_document(usage: Usage) -> Json:

@@ -16,7 +16,7 @@ from gistread.engine.model_search import plain_name
 from gistread.engine.models import find_source
 from gistread.errors import EngineError, GistreadError
 from gistread.library.figures import describe_memory
-from gistread.memory.model import DEFAULT_FOCUS, GistMemory, GistSource, MemoryEntry, parse_task
+from gistread.memory.model import DEFAULT_FOCUS, GistMemory, GistSource, MemoryEntry
 from gistread.memory.store import MemoryHeader, MemoryStore
 from gistread.paths import default_paths
 from gistread.presets import AUTO, find_preset
@@ -96,11 +96,6 @@ def check_preset(config: Config) -> None:
         find_preset(config.preset, default_paths().presets)
 
 
-def task_of(arguments: argparse.Namespace) -> str:
-    """The task of `--task`, or empty. Raises UsageError."""
-    return "" if arguments.task is None else parse_task(arguments.task)
-
-
 def find_memory(
     headers: Sequence[MemoryHeader],
     arguments: argparse.Namespace,
@@ -115,7 +110,7 @@ def find_memory(
     which can be shown or asked.
     """
     read = [header for header in headers if header.pages and (header.read_until or not from_start)]
-    book, task = shlex.quote(arguments.book), task_of(arguments)
+    book, task = shlex.quote(arguments.book), arguments.task or ""
     if not read:
         message = "Nothing of this book has been read yet."
         if after := sum(header.pages for header in headers):

@@ -1,9 +1,9 @@
 """The progress line on standard error, and the texts for it."""
 
+import contextlib
 import shutil
 import sys
 import time
-from typing import Self
 
 from gistread.cli.output import is_quiet, sanitize, say
 from gistread.engine.protocol import EngineState, Phase
@@ -15,7 +15,7 @@ _REDRAWN_EVERY_S = 0.1
 _TOLD_EVERY_S = 10.0  # Without a terminal
 
 
-class ProgressLine:
+class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
     """The last line of standard error, redrawn in place; without a terminal, a new line every ten seconds."""
 
     def __init__(self) -> None:
@@ -50,9 +50,6 @@ class ProgressLine:
             self._stream.flush()
             self._shown = ""
             self._drawn_at = 0.0
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.clear()

@@ -24,7 +24,7 @@ from gistread.units import format_duration
 _TRIAL_CHARACTERS, _TRIAL_TOKENS = 1200, 16  # A prompt and an answer that show how fast a model is
 
 
-def new_session(book: Book, config: Config, line: ProgressLine, arguments: argparse.Namespace, task: str) -> Session:
+def new_session(book: Book, config: Config, line: ProgressLine, arguments: argparse.Namespace) -> Session:
     """A session with the models of the command line or the settings, which shows its activity on the line."""
 
     def on_event(event: session_events.SessionEvent) -> None:
@@ -45,7 +45,7 @@ def new_session(book: Book, config: Config, line: ProgressLine, arguments: argpa
         announce(event, line, config)
 
     asking_model = getattr(arguments, "asking_model", None) or ""
-    model = arguments.model or ""
+    model, task = arguments.model or "", arguments.task or ""
     session = Session(book, model, asking_model=asking_model, task=task, config=config, listener=on_event)
     return session
 

@@ -56,16 +56,9 @@ def reading_figures(user_data: UserData, entries: Iterable[LibraryEntry], today:
         if days:
             entry = by_text.get(opened.sha256)
             share = entry.share if entry else opened.position / max(1, opened.length)
-            books.append(
-                BookFigures(
-                    opened.title,
-                    opened.sha256,
-                    sum(one.seconds for one in days.values()),
-                    sum(one.words for one in days.values()),
-                    share,
-                    max(days),
-                )
-            )
+            seconds = sum(one.seconds for one in days.values())
+            words = sum(one.words for one in days.values())
+            books.append(BookFigures(opened.title, opened.sha256, seconds, words, share, max(days)))
     return Figures(tuple(week.values()), tuple(sorted(books, key=lambda book: book.last_day, reverse=True)))
 
 
