@@ -23,7 +23,7 @@ from gistread.store.model import (
     SavedQuestion,
     VolumeText,
 )
-from gistread.store.pace import ReadingSpeed, SpeedSample
+from gistread.store.pace import Pace, ReadingSpeed
 from gistread.store.user_data import MarkStore, UserData
 from tests.folders import paths_in
 from tests.permissions import obey_permissions
@@ -77,8 +77,8 @@ def check_whole(paths: Paths, books: int = 2) -> None:
     assert len(library.files) == books
     assert library.files[f"{1:064x}"].volumes == (VolumeText("d" * 64, 10, 900),)
     assert (library.folders, set(library.removed)) == ((Path("/books"),), {"text:c", "file:c"})
-    assert ReadingSpeed(paths).samples("en") == [SpeedSample(200, 40)] * 10
-    assert ReadingSpeed(paths).samples("de") == [SpeedSample(200, 60)]
+    assert ReadingSpeed(paths).samples("en") == [Pace(200, 40)] * 10
+    assert ReadingSpeed(paths).samples("de") == [Pace(200, 60)]
 
 
 def old_files(paths: Paths) -> dict[Path, bytes]:

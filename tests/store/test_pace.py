@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from gistread.store.pace import DEFAULT_WPM, ModelPaces, Pace, SpeedSample, estimate_speed
+from gistread.store.pace import DEFAULT_WPM, ModelPaces, Pace, estimate_speed
 from tests.folders import paths_in
 
 
-def read_at(words_per_minute: float, words: float = 200) -> SpeedSample:
-    return SpeedSample(words, 60 * words / words_per_minute)
+def read_at(words_per_minute: float, words: float = 200) -> Pace:
+    return Pace(words, 60 * words / words_per_minute)
 
 
 def test_until_enough_is_known_the_usual_pace_is_taken() -> None:

@@ -10,7 +10,7 @@ from textual.app import App, ComposeResult
 from gistread.book.builder import BookBuilder
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.config import Config
-from gistread.store.pace import ReadingSpeed, SpeedSample
+from gistread.store.pace import Pace, ReadingSpeed
 from gistread.tui.progress import Meter, chapter_words, fitting, place_words
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.widgets.lines import HeaderLine
@@ -172,7 +172,7 @@ async def test_the_settings_say_what_the_header_shows(tmp_path: Path) -> None:
 
 async def test_the_reading_speed_is_loaded_and_saved(tmp_path: Path) -> None:
     user_data = ReadingSpeed(paths_in(tmp_path))
-    user_data.add("en", [SpeedSample(200, 30)] * 20)
+    user_data.add("en", [Pace(200, 30)] * 20)
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=(140, 40)) as pilot:
         screen = await opened(pilot)

@@ -15,20 +15,29 @@ _DECAY = 0.8  # About the last five additions count
 
 
 @dataclass(frozen=True, slots=True)
-class SpeedSample:
-    words: float
-    seconds: float
+class Pace:
+    """Words of a book that the user read or a model worked through, and the seconds it took."""
+
+    words: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def words_per_s(self) -> float | None:
+        """None before anything has been measured."""
+        return self.words / self.seconds if self.seconds > 0 and self.words > 0 else None
 
     @property
     def words_per_minute(self) -> float:
-        return 60 * self.words / self.seconds if self.seconds > 0 else float("inf")
+        """0 before anything has been measured."""
+        return 60 * (self.words_per_s or 0.0)
 
     @property
     def is_credible(self) -> bool:
+        """Whether a user may read at this speed."""
         return SLOWEST <= self.words_per_minute <= FASTEST
 
 
-def estimate_speed(samples: list[SpeedSample]) -> float:
+def estimate_speed(samples: list[Pace]) -> float:
     """Words per minute: the median of recent samples, weighted by words; `DEFAULT_WPM` if there are too few."""
     last = sorted((one for one in samples[-_LAST:] if one.is_credible), key=lambda one: one.words_per_minute)
     total = sum(one.words for one in last)
@@ -41,10 +50,10 @@ def estimate_speed(samples: list[SpeedSample]) -> float:
 class ReadingSpeed(Database):
     """Samples of the user's reading, by language."""
 
-    def samples(self, language: str) -> list[SpeedSample]:
+    def samples(self, language: str) -> list[Pace]:
         """In chronological order. Raises StorageError."""
         query = "SELECT words, seconds FROM reading_speed WHERE language = ? ORDER BY id"
-        return [SpeedSample(*row) for row in self.rows(query, _primary(language))]
+        return [Pace(*row) for row in self.rows(query, _primary(language))]
 
     def words_per_minute(self, language: str) -> float:
         """The user's speed; `DEFAULT_WPM` if it cannot be read."""
@@ -53,7 +62,7 @@ class ReadingSpeed(Database):
         except StorageError:
             return DEFAULT_WPM
 
-    def add(self, language: str, samples: Iterable[SpeedSample]) -> None:
+    def add(self, language: str, samples: Iterable[Pace]) -> None:
         """Add samples; older ones than the last few of the language are dropped. Raises StorageError."""
         rows = [(_primary(language), one.words, one.seconds) for one in samples]
         last = "SELECT id FROM reading_speed WHERE language = ? ORDER BY id DESC LIMIT ?"
@@ -61,19 +70,6 @@ class ReadingSpeed(Database):
             connection.executemany("INSERT INTO reading_speed (language, words, seconds) VALUES (?, ?, ?)", rows)
             old = f"DELETE FROM reading_speed WHERE language = ? AND id NOT IN ({last})"
             connection.execute(old, (_primary(language), _primary(language), _LAST))
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """Words of books that a model worked through, and the seconds it took; late work weighs more."""
-
-    words: float = 0.0
-    seconds: float = 0.0
-
-    @property
-    def words_per_s(self) -> float | None:
-        """None before anything has been measured."""
-        return self.words / self.seconds if self.seconds > 0 and self.words > 0 else None
 
 
 UNKNOWN_PACE = Pace()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.errors import StorageError
-from gistread.store.pace import ReadingSpeed, SpeedSample, estimate_speed
+from gistread.store.pace import Pace, ReadingSpeed, estimate_speed
 from gistread.store.user_data import UserData
 from gistread.units import format_duration
 
@@ -27,7 +27,7 @@ class Meter:
         self._begun: tuple[int, float] | None = None  # offset and time at which uninterrupted reading began
         self._last = 0, 0.0
         self._view_end = 0
-        self.samples: list[SpeedSample] = []
+        self.samples: list[Pace] = []
 
     def moved(self, start: int, end: int) -> None:
         """The user scrolled `[start, end)` of the book into view to read on."""
@@ -37,7 +37,7 @@ class Meter:
             begun_at, begun = self._begun
             words = (start - begun_at) * self._words_per_character
             if words >= _SAMPLE_WORDS:
-                sample = SpeedSample(words, now - begun)
+                sample = Pace(words, now - begun)
                 if sample.is_credible:
                     self.samples.append(sample)
                 self._begun = start, now
@@ -57,7 +57,7 @@ class Progress:
         self._speed = speed
         self._user_data = user_data
         self._shown = frozenset(shown)
-        self._kept: list[SpeedSample] = []
+        self._kept: list[Pace] = []
         self.meter = Meter(book.words / max(1, len(book.text)))
 
     def load(self) -> None:
