@@ -294,10 +294,7 @@ def _task(text: str) -> str:
 
 
 def _bound(text: str) -> str:
-    try:
-        parse_bound(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+    parse_bound(text)
     return text
 
 

@@ -17,7 +17,7 @@ class Bound(NamedTuple):
 
 
 def parse_bound(text: str) -> Bound:
-    """Read a bound such as `40%` or `page:12`. Raises ValueError with a message."""
+    """Read a bound such as `40%` or `page:12`. Raises UsageError."""
     unit, _, value = text.partition(":")
     with suppress(ValueError):
         if text in ("here", "all"):
@@ -30,16 +30,12 @@ def parse_bound(text: str) -> Bound:
             return Bound("percent", float(text[:-1]))
         if text.isdecimal():
             return Bound("offset", int(text))
-    raise ValueError(f"{text!r} is not a place in a book such as 5000, 40%, page:12, chapter:3.1, here or all")
+    raise UsageError(f"{text!r} is not a place in a book such as 5000, 40%, page:12, chapter:3.1, here or all.")
 
 
 def offset_of(text: str, memory: "GistMemory", here: int) -> int | None:
     """Resolve `--upto` to an offset; None: the whole book. `here`: how far the user has read. Raises UsageError."""
-    book = memory.book
-    try:
-        bound = parse_bound(text)
-    except ValueError as error:
-        raise UsageError(f"{error}.") from None
+    book, bound = memory.book, parse_bound(text)
     match bound:
         case Bound("offset", int(offset)):
             return min(offset, len(book.text))
