@@ -17,7 +17,6 @@ from gistread.library.moving import migrate_user_data
 from gistread.memory.model import GistMemory
 from gistread.paths import default_paths
 from gistread.readers.introductions import names_to_learn
-from gistread.store.files import ExistsError
 from gistread.store.user_data import MarkStore, UserData
 
 
@@ -29,10 +28,7 @@ def run(arguments: argparse.Namespace) -> None:
     if form is ExportFormat.ANKI:
         export = replace(export, names=names_to_learn(book, UserData(default_paths())))
     if output is not None:
-        try:
-            say(write_export(export, form, output, force=arguments.force))
-        except ExistsError as error:
-            raise ExistsError(error.message, "Use another name, or --force to overwrite it.") from None
+        say(write_export(export, form, output, force=arguments.force))
     elif arguments.json:
         write_json(as_json(export))
     elif sys.stdout.isatty():
@@ -44,12 +40,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _format(chosen: str | None, output: Path | None) -> ExportFormat:
     """The chosen format, else the format of the output file's suffix, else Markdown. Raises UsageError."""
-    if chosen:
-        return ExportFormat(chosen)
-    if output is None:
-        return ExportFormat.MARKDOWN
-    form = format_for(output)
-    if form is None:
+    if chosen or output is None:
+        return ExportFormat(chosen or ExportFormat.MARKDOWN)
+    if (form := format_for(output)) is None:
         raise UsageError(f"Unknown format: {output}", f"Use --format {', '.join(ExportFormat)}.")
     return form
 

@@ -30,7 +30,7 @@ def parse_bound(text: str) -> Bound:
             return Bound("percent", float(text[:-1]))
         if text.isdecimal():
             return Bound("offset", int(text))
-    raise UsageError(f"{text!r} is not a place in a book such as 5000, 40%, page:12, chapter:3.1, here or all.")
+    raise UsageError(f"{text!r} is not a place in a book.", "Write 5000, 40%, page:12, chapter:3.1, here or all.")
 
 
 def offset_of(text: str, memory: "GistMemory", here: int) -> int | None:

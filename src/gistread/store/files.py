@@ -49,14 +49,14 @@ def safe_file_name(title: str) -> str:
     return " ".join(plain.split())[:80].strip() or "book"
 
 
-def write_document(path: Path, content: str | bytes, *, replace: bool = False) -> None:
+def write_document(path: Path, content: str, *, replace: bool = False) -> None:
     """Write a file atomically. Raises StorageError, and ExistsError unless `replace`."""
     if path.is_dir():
         raise StorageError(f"{path} is a directory.", "Choose a file in it.")
     if path.exists() and not replace:
-        raise ExistsError(f"{path} already exists.", "Choose another name, or replace it explicitly.")
+        raise ExistsError(f"{path} already exists.", "Use another name, or --force to overwrite it.")
     try:
         os.umask(mask := os.umask(0o022))
-        replace_file(path, content.encode() if isinstance(content, str) else content, mode=0o666 & ~mask)
+        replace_file(path, content.encode(), mode=0o666 & ~mask)
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}.", "Choose another file.") from error
