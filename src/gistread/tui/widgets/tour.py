@@ -1,5 +1,8 @@
 """A short tour in four steps below the panes, which stay usable."""
 
+import tomllib
+from pathlib import Path
+
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -9,27 +12,7 @@ from gistread.tui.commands import display_key
 from gistread.tui.services import AppServices
 from gistread.tui.widgets.lines import Actions
 
-STEPS = (
-    (
-        "The book",
-        "{page-down} and {page-up} turn the page, {find} searches, {contents} lists the chapters. "
-        "Nothing moves unless you move it.",
-    ),
-    (
-        "The memory",
-        "A model reads along and writes a gist of each section. {next-pane} goes there, {open-page} opens "
-        "the text of one, {memory} hides the memory.",
-    ),
-    (
-        "Questions",
-        "{ask} asks about the book. Answers name their sources: {citation-1} to 9 follow them, {back} goes back.",
-    ),
-    (
-        "The model",
-        "{choose-model} chooses a model; {resume} lets it read along, or pauses it. "
-        "The starter is a small model, for trying out: larger ones understand more. {help} lists all keys.",
-    ),
-)
+STEPS = tuple(tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items())  # (title, text) of each
 
 
 class Tour(Vertical):
