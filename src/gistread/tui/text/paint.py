@@ -1,6 +1,7 @@
 """Paints one row of a laid-out block as segments. Text is never read as markup."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
 
@@ -53,31 +54,30 @@ def _layer(widget: Widget, name: str) -> Style:
     return own + Style(color=whole.color if own.color else None, bgcolor=whole.bgcolor if own.bgcolor else None)
 
 
-def paint_row(
-    layout: Layout,
-    row: int,
-    palette: TextStyles,
-    marked: Sequence[Span],
-    selected: tuple[int, int] | None,
-    joined: bool,
-    *,
-    ground: str,
-    at: int,
-) -> list[Segment]:
-    """The segments of a row, from the rail to the end of the text or tail, with `marked` over the block's own style.
+@dataclass(frozen=True, slots=True)
+class RowLook:
+    """How one row is drawn, beside its layout."""
 
-    `selected`: the selected part of the block's text. `joined`: whether the block continues the one before and their
-    rail runs through. `ground`: a style whose background fills the row. `at`: the row's number in the document, for
-    Textual's selections.
-    """
-    block = layout.block
-    base = palette.block(block.style, block.level)
-    base, bare = palette.on_ground(base, ground), palette.on_ground(palette.ground, ground)
+    palette: TextStyles
+    marked: Sequence[Span]  # Over the block's own style
+    selected: tuple[int, int] | None  # Part of the block's text
+    joined: bool  # Whether the block continues the one before and their rail runs through
+    ground: str  # A style whose background fills the row
+    at: int  # The row's number in the document, for Textual's selections
+
+    def on_ground(self, style: str) -> Style:
+        return self.palette.on_ground(self.palette.block(style), self.ground)
+
+
+def paint_row(layout: Layout, row: int, look: RowLook) -> list[Segment]:
+    """The segments of a row, from the rail to the end of the text or tail."""
+    block, at = layout.block, look.at
+    bare = look.palette.on_ground(look.palette.ground, look.ground)
     segments: list[Segment] = []
     used = 0
     rail = crop(clean(block.rail), layout.left)
-    if rail and (joined or row >= layout.above):
-        segments.append(before_text(rail, palette.on_ground(palette.block("rail"), ground), at))
+    if rail and (look.joined or row >= layout.above):
+        segments.append(before_text(rail, look.on_ground("rail"), at))
         used = cell_len(rail)
     if block.figure is not None and 0 <= (inner := row - block.blank_before) < (size := layout.figure_cells)[1]:
         gap = max(0, layout.left + (layout.room - size[0]) // 2 - used)
@@ -89,20 +89,20 @@ def paint_row(
     span = layout.span(row)
     if span is not None:
         if row == layout.above and (label := layout.label):
-            segments.append(before_text(label, palette.on_ground(palette.block("label"), ground), at))
+            segments.append(before_text(label, look.on_ground("label"), at))
             used += cell_len(label)
         if (gap := layout.text_cell(row) - used) > 0:
             segments.append(before_text(" " * gap, bare, at))
             used += gap
-        segments.extend(_pieces(layout, row, base, palette, marked, selected, at))
+        segments.extend(_pieces(layout, row, look))
         used += layout.row_cells(row)
     if row == layout.rows - 1 and (block.tail or block.rule):
         tail = crop(clean(block.tail), layout.width - used)
         length = span[1] - span[0] if span is not None else 0
         between = layout.width - used - cell_len(tail)
         line = f" {'─' * (between - 1 - bool(tail))} "[:between] if block.rule else " " * between
-        segments.append(located(line, palette.block("rail") if block.rule else bare, length, at))
-        segments.append(located(tail, palette.on_ground(palette.block("tail"), ground), length, at))
+        segments.append(located(line, look.palette.block("rail") if block.rule else bare, length, at))
+        segments.append(located(tail, look.on_ground("tail"), length, at))
     return segments
 
 
@@ -115,20 +115,14 @@ def before_text(text: str, style: Style, row: int) -> Segment:
     return located(text, style, -len(text), row)
 
 
-def _pieces(
-    layout: Layout,
-    row: int,
-    base: Style,
-    palette: TextStyles,
-    marked: Sequence[Span],
-    selected: tuple[int, int] | None,
-    at: int,
-) -> list[Segment]:
+def _pieces(layout: Layout, row: int, look: RowLook) -> list[Segment]:
     runs = set_row(layout, row)
     if not runs:
         return []
+    block, palette, selected, at = layout.block, look.palette, look.selected, look.at
+    base = palette.on_ground(palette.block(block.style, block.level), look.ground)
     start, end = layout.spans[layout.line_of(row)]
-    drawn = [piece for piece in (*layout.block.spans, *marked) if piece.start < end and piece.end > start]
+    drawn = [piece for piece in (*block.spans, *look.marked) if piece.start < end and piece.end > start]
     layers = [(piece.start, piece.end, palette.layer(piece.style)) for piece in drawn]
     shifted = [
         (piece.start, piece.end, TABLES[piece.style])

@@ -188,9 +188,6 @@ class RowIndex:
 class _Table:
     """Per block: its row count, offset and first row; `firsts` ends with the height."""
 
-    __slots__ = ("counts", "firsts", "offsets")
-
     def __init__(self, counts: "array[int]", offsets: "array[int]") -> None:
-        self.counts = counts
-        self.offsets = offsets
+        self.counts, self.offsets = counts, offsets
         self.firsts = array("q", accumulate(counts, initial=0))

@@ -16,7 +16,7 @@ from gistread.tui.text import selecting
 from gistread.tui.text.cells import cell_len, clean
 from gistread.tui.text.document import Block, BlockSource, Clicked, Mark, MarkIndex, Span
 from gistread.tui.text.layout import Layout
-from gistread.tui.text.paint import TextStyles, before_text, located, paint_row
+from gistread.tui.text.paint import RowLook, TextStyles, before_text, located, paint_row
 from gistread.tui.text.rows import TextPlace
 from gistread.tui.text.selecting import character_at
 from gistread.tui.text.view import TextView
@@ -203,7 +203,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if self.gutter_cells:
             cursor = palette.on_ground(palette.block("cursor"), fill)
             line.append(before_text(_CURSOR if marked else " ", cursor, row))
-        line += paint_row(layout, inner, palette, self._marked(block), selected, joined, ground=fill, at=row)
+        line += paint_row(layout, inner, RowLook(palette, self._marked(block), selected, joined, fill, row))
         width = self._left_margin + self.gutter_cells + self._index.width
         if (rest := width - sum(segment.cell_length for segment in line)) > 0:
             span = layout.span(inner) or (0, 0)
