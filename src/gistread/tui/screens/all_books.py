@@ -153,13 +153,7 @@ class AllBooksScreen(ListScreen[Opening]):
 
     def _hit_row(self, hit: LibraryHit) -> Row[Opening]:
         text, spans = quote_around(hit.before + hit.text + hit.after, hit.start - len(hit.before), hit.core, hit.words)
-        opening = Opening(hit.book.path, (hit.start, hit.end), self.typed)
-        return Row(opening, text, tail=_place(hit.book, hit.start), spans=spans)
-
-    def _named_row(self, one: NamedBook, question: str) -> Row[Opening]:
-        opening = Opening(one.book.path, (one.best.start, one.best.end), question)
-        quote = in_quotes(" ".join(one.best.text.split()))
-        return Row(opening, one.book.entry.title, f"{one.reason}\n{quote}", tail=_place(one.book, one.best.start))
+        return replace(_row(hit.book, (hit.start, hit.end), self.typed, text), spans=spans)
 
     async def _answer(self, text: str) -> None:
         assert self._shelf is not None
@@ -172,7 +166,7 @@ class AllBooksScreen(ListScreen[Opening]):
             async for event in self._asker.stream(question):
                 match event:
                     case BooksNamed(books=books):
-                        named = [Row(None, "From"), *(self._named_row(one, text) for one in books)]
+                        named = [Row(None, "From"), *(_named_row(one, text) for one in books)]
                         self._show(named, self._note("asking …"))
                     case AnswerDelta(text=part):
                         said += part
@@ -184,11 +178,8 @@ class AllBooksScreen(ListScreen[Opening]):
                         sources: list[Row[Opening]] = []
                         for number, citation in enumerate(event.citations, start=1):
                             book, place = question.source(citation)
-                            opening = Opening(book.path, place, text)
-                            quote = in_quotes(" ".join(citation.quote.split()))
-                            sources.append(
-                                Row(opening, quote, tail=_place(book, place[0]), hanging=f"{number} ", indent=3)
-                            )
+                            row = _row(book, place, text, _quoted(citation.quote))
+                            sources.append(replace(row, hanging=f"{number} ", indent=3))
                         self._show([_Said(None, marked), *sources, *named], self._scope, anew=True)
         except GistreadError as error:
             self._state.asked = ""
@@ -221,7 +212,18 @@ class AllBooksScreen(ListScreen[Opening]):
         return " · ".join(filter(None, (mode, *facts, progress)))
 
 
-def _place(book: ShelfBook, start: int) -> str:
-    chapter = book.indexed.chapter_title(start)[:30]
-    share = f"{start / max(1, book.indexed.length):.0%}"
-    return " · ".join(filter(None, (book.entry.title[:40], share, chapter)))
+def _row(book: ShelfBook, place: tuple[int, int], sought: str, text: str, about: str = "") -> Row[Opening]:
+    """A row that opens the book at a place, found for what is `sought`."""
+    chapter = book.indexed.chapter_title(place[0])[:30]
+    share = f"{place[0] / max(1, book.indexed.length):.0%}"
+    tail = " · ".join(filter(None, (book.entry.title[:40], share, chapter)))
+    return Row(Opening(book.path, place, sought), text, about, tail=tail)
+
+
+def _named_row(one: NamedBook, question: str) -> Row[Opening]:
+    about = f"{one.reason}\n{_quoted(one.best.text)}"
+    return _row(one.book, (one.best.start, one.best.end), question, one.book.entry.title, about)
+
+
+def _quoted(words: str) -> str:
+    return in_quotes(" ".join(words.split()))

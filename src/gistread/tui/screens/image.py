@@ -16,7 +16,7 @@ from textual.widgets import Static
 from gistread.book.model import Book, Image
 from gistread.errors import GistreadError
 from gistread.tui.commands import own_keys
-from gistread.tui.drawing import Drawer, Picture, read_picture, unpack
+from gistread.tui.drawing import Drawer, read_picture, unpack
 from gistread.tui.text import clean
 from gistread.tui.text.figure import Figure
 from gistread.tui.widgets.lines import Actions, Line
@@ -81,7 +81,8 @@ class ImageScreen(ModalScreen[int | None]):
     async def _draw(self, image: Image, title: str) -> None:
         room = self.query_one("#viewer-picture", Container)
         try:
-            picture, figure = await asyncio.to_thread(self._unpack, image)
+            picture = await asyncio.to_thread(lambda: unpack(read_picture(self._path, image.source)))
+            figure = await asyncio.to_thread(self._drawer.enlarged, picture)
             drawn = self._drawer.sixels(picture) or FigureView(figure, self._drawer.forget)
             title += f" · {picture.width} × {picture.height} · {picture.kind}"
         except GistreadError as error:
@@ -89,11 +90,6 @@ class ImageScreen(ModalScreen[int | None]):
         await room.remove_children()
         await room.mount(drawn)
         self.query_one("#viewer-title", Line).update(title)
-
-    def _unpack(self, image: Image) -> tuple[Picture, Figure]:
-        """Called in a thread. Raises GistreadError."""
-        picture = unpack(read_picture(self._path, image.source))
-        return picture, self._drawer.enlarged(picture)
 
 
 class FigureView(Widget):

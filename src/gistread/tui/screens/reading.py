@@ -177,7 +177,16 @@ class ReadingScreen(BookScreen):
         context.user_data.save_opened()
         await asyncio.to_thread(context.progress.load)
         self.lines.show_place()
-        context.session = session = await asyncio.to_thread(self._make_session, controllers)
+        context.session = session = await asyncio.to_thread(
+            Session,
+            book,
+            config=services.config,
+            paths=services.paths,
+            listener=controllers.on_session_event,
+            background=True,
+            make_engine=services.make_engine,
+            place=lambda: context.model_place.offset,
+        )
         self.redraw_lines()
         await asyncio.to_thread(controllers.line.load)
         await asyncio.to_thread(controllers.people.load_corrections)
@@ -195,18 +204,6 @@ class ReadingScreen(BookScreen):
         if model:
             await session.use_model(model, read=along)
         self.redraw_lines()
-
-    def _make_session(self, controllers: Controllers) -> Session:
-        services, context = self.services, controllers.context
-        return Session(
-            context.book,
-            config=services.config,
-            paths=services.paths,
-            listener=controllers.on_session_event,
-            background=True,
-            make_engine=services.make_engine,
-            place=lambda: context.model_place.offset,
-        )
 
     async def close(self) -> None:
         """Save everything and close the session. The screen is unusable afterwards."""

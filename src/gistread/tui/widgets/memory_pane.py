@@ -136,14 +136,12 @@ class MemoryPane(LongText):
         opening = self.view.opened.get(number)
         if opening is None or self.memory is None:
             self.open_page(number, OpenedBy.PERSON)
-        elif any(
-            shortens(self.memory.book, self.memory.entry(number).page, self.view)
-            for shortens in (memory_blocks.excerpt_of, memory_blocks.stays_gist)
-        ):
-            self.view.opened[number] = replace(opening, whole=True)
-            self._change()
         else:
-            del self.view.opened[number]
+            shown = self.memory.book, self.memory.entry(number).page, self.view
+            if memory_blocks.excerpt_of(*shown) or memory_blocks.stays_gist(*shown):
+                self.view.opened[number] = replace(opening, whole=True)
+            else:
+                del self.view.opened[number]
             self._change()
         self.scroll_to_key(("page", number))
 
