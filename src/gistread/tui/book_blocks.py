@@ -47,7 +47,9 @@ PLAIN = PageStyle()
 class BookBlocks(Sequence[Block]):
     """The book as blocks of text: block `i` is paragraph `i`."""
 
-    def __init__(self, book: Book, style: PageStyle = PLAIN, figures: Mapping[int, Figure] | None = None) -> None:
+    def __init__(
+        self, book: Book, style: PageStyle = PLAIN, figures: Mapping[int, Figure | None] | None = None
+    ) -> None:
         """`figures`: pictures to draw, by the index of the paragraph below them; more may be added later."""
         self._book = book
         self._style = style

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partialmethod
 from types import MappingProxyType
 
 from textual import events
@@ -75,8 +76,7 @@ _INK = re.compile(r"\S")
 
 def next_unit(unit: Unit, book: Book, here: Range) -> Range:
     """The word, sentence or paragraph after a range, or the last of the book."""
-    end = here[1] if unit is Unit.WORD else _AT[unit](book, here[1] - 1)[1]
-    found = _INK.search(book.text, end)
+    found = _INK.search(book.text, here[1] if unit is Unit.WORD else _AT[unit](book, here[1] - 1)[1])
     return _AT[unit](book, found.start() if found else len(book.text) - 1)
 
 
@@ -185,12 +185,6 @@ class SelectableText(LongText):
                     return command
         return None
 
-    def action_caret(self, unit: str, direction: str) -> None:
-        self._step(Unit(unit), forward=direction == "next", extend=False)
-
-    def action_extend(self, unit: str, direction: str) -> None:
-        self._step(Unit(unit), forward=direction == "next", extend=True)
-
     action_drop_selection = drop_selection
 
     def action_anchor(self) -> None:
@@ -200,7 +194,8 @@ class SelectableText(LongText):
             self.caret = Caret(caret.head, caret.head) if caret.extending else replace(caret, extending=True)
             self._show_caret()
 
-    def _step(self, unit: Unit, *, forward: bool, extend: bool) -> None:
+    def _step(self, unit_name: str, direction: str, *, extend: bool) -> None:
+        unit, forward = Unit(unit_name), direction == "next"
         if not self.selecting:
             self.begin_selecting()
             if self.caret is not None and not self.caret.extending:
@@ -220,6 +215,9 @@ class SelectableText(LongText):
             head = (next_unit if forward else previous_unit)(unit, book, caret.head)
         self.caret = Caret(caret.anchor, head, True) if extend else Caret(head, head)
         self._show_caret()
+
+    action_caret = partialmethod(_step, extend=False)
+    action_extend = partialmethod(_step, extend=True)
 
     def _show_caret(self, selected: Range | None = None) -> None:
         if self.caret is None:

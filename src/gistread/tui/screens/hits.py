@@ -37,8 +37,7 @@ def hit_row(book: Book, hits: SearchHits, index: int) -> Row[int]:
     start, end = hits.span(index)
     text, spans = quote_around(book.text, 0, (start, end), hits.marked(index))
     chapter = book.chapter_title(start)
-    place = f"{start / max(1, len(book.text)):.0%}"
-    tail = f"{chapter[:40]} · {place}" if chapter else place
+    tail = " · ".join(filter(None, (chapter[:40], f"{start / max(1, len(book.text)):.0%}")))
     return Row(index, text, tail=tail, spans=spans)
 
 

@@ -1,7 +1,7 @@
 """Hyphenation by the rules of a language, with LibreOffice's dictionaries (pyphen), loaded on first use."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from pyphen import Pyphen
 
 Foreign = tuple[int, int, str]  # `text[start:end]` is in this language (BCP 47)
-# (text, start, limit) → the last place in `(start, limit]` after which a hyphen may be drawn, or 0.
-Breaker = Callable[[str, int, int], int]
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LEAST_LETTERS = 6
@@ -23,20 +21,14 @@ _JOINTS = frozenset("-‐‑_@/\\&=")
 _NOUNS_ARE_CAPITAL = "de"
 
 
-@lru_cache(maxsize=256)
-def breaker(language: str, foreign: tuple[Foreign, ...]) -> Breaker:
-    """Hyphenation for a text in `language` (BCP 47); none for an unknown one."""
-
-    def last(text: str, start: int, limit: int) -> int:
-        for begin, end, inner in reversed(foreign):
-            if begin < limit and start < end:
-                return _last(inner, text, start, limit) if end - begin >= _PASSAGE and begin <= start else 0
-        return _last(language, text, start, limit)
-
-    return last
-
-
-def _last(language: str, text: str, start: int, limit: int) -> int:
+def last_hyphen(language: str, foreign: Sequence[Foreign], text: str, start: int, limit: int) -> int:
+    """The last place in `(start, limit]` of a text in `language` (BCP 47) after which a hyphen may be drawn, or 0."""
+    for begin, end, inner in reversed(foreign):
+        if begin < limit and start < end:
+            if end - begin < _PASSAGE or begin > start:
+                return 0
+            language = inner
+            break
     bound = limit + _LONGEST
     for word in _LETTERS.finditer(text, start, bound):
         first, end = word.span()

@@ -3,11 +3,12 @@
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import partial
 
 from gistread.tui.text import bidi
 from gistread.tui.text.cells import cell_len, clean, crop, is_narrow
 from gistread.tui.text.document import Block
-from gistread.tui.text.hyphenation import breaker
+from gistread.tui.text.hyphenation import last_hyphen
 from gistread.tui.text.wrap import (
     DRAWN_SEPARATOR,
     RECORD_INDENT,
@@ -73,8 +74,7 @@ class Layout:
 
     def row_of(self, offset: int) -> int:
         """The row that shows the block's character at `offset`; for a space dropped at a break, the row before it."""
-        found = bisect_right(self.spans, (offset, len(self.shown) + 1)) - 1
-        return self.above + max(0, found)
+        return self.above + max(0, bisect_right(self.spans, (offset, len(self.shown) + 1)) - 1)
 
     def line_of(self, row: int) -> int:
         """The line of text in a row, or else the nearest above it, or else the first."""
@@ -90,11 +90,10 @@ class Layout:
             return 0
         line = self.line_of(row)
         start, end = self.spans[line]
-        if line + 1 == len(self.spans) or "\n" in self.shown[end : self.spans[line + 1][0]]:
+        if line + 1 == len(self.spans) or self._begins_line(line + 1):
             return 0
         text = self.shown[start:end]
-        room = self.room - self._shift(line)
-        spare = room - cell_len(text) - (end in self.parted)
+        spare = self.room - self._shift(line) - cell_len(text) - (end in self.parted)
         # For ideographs the grid matters more than an even edge.
         if spare <= 0 or spare > _WIDEST_GAP * len(_GAP.findall(text)) or is_ideographic(text):
             return 0
@@ -105,8 +104,7 @@ class Layout:
         line = self.line_of(row)
         if self.columns:
             return not line and any(width < 0 for width in self.columns)
-        is_records = self.block.style == "table" and SEPARATOR in self.shown
-        return is_records and (not line or "\n" in self.shown[self.spans[line - 1][1] : self.spans[line][0]])
+        return self.block.style == "table" and SEPARATOR in self.shown and self._begins_line(line)
 
     def row_cells(self, row: int) -> int:
         span = self.span(row)
@@ -133,10 +131,11 @@ class Layout:
 
     def _shift(self, line: int) -> int:
         """Cells by which a line of text is indented within the block."""
-        if line == 0:
-            return self.first
-        between = self.shown[self.spans[line - 1][1] : self.spans[line][0]]
-        return 0 if "\n" in between else self.turnover
+        return 0 if line and self._begins_line(line) else self.turnover if line else self.first
+
+    def _begins_line(self, line: int) -> bool:
+        """Whether a row of text does not continue the one before it."""
+        return not line or "\n" in self.shown[self.spans[line - 1][1] : self.spans[line][0]]
 
 
 def text_cells(block: Block, width: int, left: int) -> int:
@@ -166,7 +165,7 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
         spans = lines_of(shown) if columns else record_rows(shown, room)
     else:
         if block.language and (block.align == "justify" or room < _NARROW):
-            hyphens = Hyphens(breaker(block.language, block.foreign), max(3, room // _SLACK))
+            hyphens = Hyphens(partial(last_hyphen, block.language, block.foreign), max(3, room // _SLACK))
         spans = wrap(shown, room, first=first, turnover=turnover, hyphens=hyphens, narrow=narrow)
     tail_apart = False
     if block.tail:

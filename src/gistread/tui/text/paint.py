@@ -65,14 +65,18 @@ class RowLook:
     ground: str  # A style whose background fills the row
     at: int  # The row's number in the document, for Textual's selections
 
+    @property
+    def bare(self) -> Style:
+        """Of cells without text."""
+        return self.palette.on_ground(self.palette.ground, self.ground)
+
     def on_ground(self, style: str) -> Style:
         return self.palette.on_ground(self.palette.block(style), self.ground)
 
 
 def paint_row(layout: Layout, row: int, look: RowLook) -> list[Segment]:
     """The segments of a row, from the rail to the end of the text or tail."""
-    block, at = layout.block, look.at
-    bare = look.palette.on_ground(look.palette.ground, look.ground)
+    block, at, bare = layout.block, look.at, look.bare
     segments: list[Segment] = []
     used = 0
     rail = crop(clean(block.rail), layout.left)

@@ -52,9 +52,7 @@ def part_of(block: int, ends: tuple[TextPlace, TextPlace]) -> tuple[int, int] | 
     first, last = ends
     if not first.block <= block <= last.block:
         return None
-    start = first.offset if block == first.block else 0
-    end = last.offset if block == last.block else 1 << 62
-    return start, end
+    return first.offset if block == first.block else 0, last.offset if block == last.block else 1 << 62
 
 
 def text_between(index: RowIndex, first: TextPlace, last: TextPlace) -> str:
@@ -84,8 +82,7 @@ def select(widget: Widget, index: RowIndex, first: TextPlace, last: TextPlace) -
 
 def drop(widget: Widget) -> None:
     if widget.is_attached and widget in widget.screen.selections:
-        others = {one: ends for one, ends in widget.screen.selections.items() if one is not widget}
-        widget.screen.selections = others
+        widget.screen.selections = {one: ends for one, ends in widget.screen.selections.items() if one is not widget}
 
 
 def character_at(index: RowIndex, row: int, cell: int) -> int | None:
@@ -129,5 +126,4 @@ def _nearest_in_row(index: RowIndex, row: int, cell: int) -> int | None:
     first = layout.text_cell(inner)
     last = first + layout.row_cells(inner) - 1
     found = character_at(index, row, max(first, min(cell, last)))
-    at = span[1] - 1 if found is None else found
-    return layout.block.start + max(span[0], min(at, span[1] - 1))
+    return layout.block.start + max(span[0], span[1] - 1 if found is None else min(found, span[1] - 1))

@@ -199,16 +199,15 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         current = self._cursor_at() if self.has_focus or not self.CURSOR_NEEDS_FOCUS else None
         marked = filled and current is not None and index in range(*self._index.run_of(current))
         fill = self.CURSOR_GROUND if marked and self.CURSOR_GROUND else block.ground if filled else ""
+        look = RowLook(palette, self._marked(block), selected, joined, fill, row)
         line = self._paint_margin(layout, inner, palette, row)
         if self.gutter_cells:
-            cursor = palette.on_ground(palette.block("cursor"), fill)
-            line.append(before_text(_CURSOR if marked else " ", cursor, row))
-        line += paint_row(layout, inner, RowLook(palette, self._marked(block), selected, joined, fill, row))
+            line.append(before_text(_CURSOR if marked else " ", look.on_ground("cursor"), row))
+        line += paint_row(layout, inner, look)
         width = self._left_margin + self.gutter_cells + self._index.width
         if (rest := width - sum(segment.cell_length for segment in line)) > 0:
             span = layout.span(inner) or (0, 0)
-            ground = palette.on_ground(palette.ground, fill)
-            line.append(located(" " * rest, ground, span[1] - span[0], row))
+            line.append(located(" " * rest, look.bare, span[1] - span[0], row))
         return Strip(line).adjust_cell_length(width, palette.ground)
 
     def _paint_margin(self, layout: Layout, row: int, palette: TextStyles, at: int) -> list[Segment]:
@@ -258,8 +257,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if event.chain == 1 or not self.ALLOW_SELECT:
             self._report(block, offset)
         elif offset is not None:
-            whole = 0, len(block.text)
-            start, end = selecting.word_around(block.text, offset) if event.chain == 2 else whole
+            start, end = selecting.word_around(block.text, offset) if event.chain == 2 else (0, len(block.text))
             selecting.select(self, self._index, TextPlace(index, start), TextPlace(index, end))
 
     def _report(self, block: Block, offset: int | None) -> None:

@@ -8,12 +8,11 @@ A table has one line per row with ` | ` between cells. It is shown in columns, o
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from gistread.tui.text.cells import cell_len, fit, get_character_cell_size, is_narrow
-from gistread.tui.text.hyphenation import Breaker
 
 _DASH = re.compile(r"(?<=[^\W_])[-‐](?=[^\W\d_])|[—–]+(?![\s—–…’”\"')\]}»›!?.,;:*_-])")
 _DASHES = "-‐—–"
@@ -39,7 +38,7 @@ _MOST_LINES = 2_000  # longer tables are shown as records: measuring them would 
 
 @dataclass(frozen=True, slots=True)
 class Hyphens:
-    last: Breaker
+    last: Callable[[str, int, int], int]  # `last_hyphen` for the block's languages
     slack: int  # Cells that a row may leave empty before a word is hyphenated
     parted: set[int] = field(default_factory=set)  # Filled by `wrap`: ends of rows that get a hyphen
 

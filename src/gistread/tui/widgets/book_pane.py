@@ -31,7 +31,7 @@ class BookPane(SelectableText):
     def __init__(self, config: Config, *, id: str | None = None) -> None:
         super().__init__(id=id, text_width=config.text_width)
         self.book: Book | None = None
-        self._figures: dict[int, Figure] = {}
+        self._figures: dict[int, Figure | None] = {}
         self._page_style = PageStyle()
         self.set_typography(config)
 
@@ -72,11 +72,7 @@ class BookPane(SelectableText):
 
     def show_figures(self, figures: Mapping[int, Figure | None]) -> None:
         """Draw pictures above these paragraphs, by index; None removes one."""
-        for index, figure in figures.items():
-            if figure is None:
-                self._figures.pop(index, None)
-            else:
-                self._figures[index] = figure
+        self._figures.update(figures)
         self.blocks_changed(figures)
 
     @property

@@ -89,8 +89,7 @@ class HeaderLine(Clickable):
         to_middle = before - left.cell_length if middle.plain else 0
         to_right = room - left.cell_length - to_middle - middle.cell_length - right.cell_length
         middle, right = _clickable(middle, "" if panes else actions[0]), _clickable(right, actions[1])
-        content = Content.assemble(left, " " * to_middle, middle, " " * max(0, to_right), right)
-        self.show(content)
+        self.show(Content.assemble(left, " " * to_middle, middle, " " * max(0, to_right), right))
 
 
 class StatusLine(Clickable):
@@ -129,8 +128,7 @@ class StatusLine(Clickable):
         spare, gap = width - 2 - used, noted - cell_len(note)
         before, between = (0, gap + spare) if wide else (spare, gap)
         self.styles.width = width
-        content = Content.assemble(" " * before, left, " " * between if note else "", right)
-        self.show(content)
+        self.show(Content.assemble(" " * before, left, " " * between if note else "", right))
 
 
 class Actions(Clickable):
@@ -163,9 +161,8 @@ class Actions(Clickable):
                 left = width
             rows[-1].append(part)
             left -= part.cell_length + 3
-        content = Content("\n").join(Content("   ").join(row) for row in rows)
         self.styles.height = len(rows)  # not `auto`, which a grid measures at the width of one of its columns
-        self.show(content)
+        self.show(Content("\n").join(Content("   ").join(row) for row in rows))
 
 
 class KeyLine(Clickable):
