@@ -207,7 +207,7 @@ class QuestionController:
         self._context.panes.fit_answers()
 
     def on_started(self, event: QuestionStarted) -> None:
-        self._context.answers_pane.set_record(replace(self._record, model=event.model, memory=event.memory))
+        self._context.answers_pane.change_last(record=replace(self._record, model=event.model, memory=event.memory))
 
     def on_reader_event(self, event: events.ReaderEvent) -> None:
         """Parts of the answer are drawn by `flush`, everything else at once."""
@@ -249,7 +249,7 @@ class QuestionController:
 
     def on_ended(self, problem: str) -> None:
         self.flush()
-        self._context.answers_pane.end(problem)
+        self._context.answers_pane.change_last(running=False, problem=problem)
         self._context.memory_pane.want(None)
         if not self._context.panes.narrow:  # back from the sections that were opened
             self._pages.show_here(scroll=self._context.panes.current is not Pane.MEMORY)
@@ -267,5 +267,5 @@ class QuestionController:
         return self._context.answers_pane.exchanges[-1].record
 
     def _save(self, record: SavedQuestion) -> None:
-        self._context.answers_pane.set_record(record)
+        self._context.answers_pane.change_last(record=record)
         self._context.user_data.save(lambda data, sha256: data.add_question(sha256, record))

@@ -11,7 +11,7 @@ from textual import on
 from gistread.config import Config, Value
 from gistread.engine.protocol import EngineInfo
 from gistread.library.entries import list_entries
-from gistread.library.figures import Figures, describe_book_figures, describe_figures, reading_figures
+from gistread.library.figures import describe_book_figures, describe_figures, reading_figures
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import RemainingWork
 from gistread.readers.cost import WHOLE_BOOK
@@ -216,13 +216,9 @@ class ThemeScreen(ListScreen[str]):
 
 async def figures_panel(services: AppServices) -> ListScreen[str]:
     """Reading figures: today, the last seven days, and a row for each book. Reads the disk in a thread."""
-
-    def read() -> Figures:
-        entries, _ = list_entries(services.user_data, Catalogue(services.paths))
-        return reading_figures(services.user_data, entries, date.today())
-
-    figures = await asyncio.to_thread(read)
-    lines = describe_figures(figures)
-    note = "\n".join((*lines, *([] if figures.books else ["Time is counted while you read on in a book."])))
+    entries, _ = await asyncio.to_thread(list_entries, services.user_data, Catalogue(services.paths))
+    figures = await asyncio.to_thread(reading_figures, services.user_data, entries, date.today())
+    unused = [] if figures.books else ["Time is counted while you read on in a book."]
+    note = "\n".join((*describe_figures(figures), *unused))
     rows = [Row(book.sha256, book.title, describe_book_figures(book)) for book in figures.books]
     return ListScreen("Reading figures", note, rows)

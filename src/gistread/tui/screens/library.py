@@ -100,19 +100,16 @@ class LibraryScreen(Screen[Opening | None]):
         self.update_classes({"-short": event.size.height < _KEY_LINE_ROWS, "-wide": event.size.width >= _ONE_ROW})
         self.call_after_refresh(self._show_lines)
 
-    def reload(self) -> None:
-        async def read() -> None:
-            entries, problem = await asyncio.to_thread(self._books.entries)
-            if problem:
-                self._warn(problem)
-            self._entries = entries
-            with suppress(NoMatches):  # The screen was closed meanwhile.
-                self._show(self._list.current)
-                await asyncio.to_thread(self._books.load_progress)
-                self._show_about()
-            self._follow_index()
-
-        self.run_worker(read(), group="read", exclusive=True)
+    @work(exclusive=True, group="read")
+    async def reload(self) -> None:
+        self._entries, problem = await asyncio.to_thread(self._books.entries)
+        if problem:
+            self._warn(problem)
+        with suppress(NoMatches):  # The screen was closed meanwhile.
+            self._show(self._list.current)
+            await asyncio.to_thread(self._books.load_progress)
+            self._show_about()
+        self._follow_index()
 
     @work(exclusive=True, group="index")
     async def _follow_index(self) -> None:

@@ -171,7 +171,9 @@ class ModelScreen(ListScreen[ModelKey]):
     async def _use_typed(self, spec: str) -> None:
         """Choose a typed path, name or address if there is such a model; a server is not contacted."""
         try:
-            await asyncio.to_thread(_check_exists, spec)
+            source = await asyncio.to_thread(find_source, spec)
+            if source.path is not None:
+                await asyncio.to_thread(lambda: check_writes_text(header_of(source)))
         except EngineError as error:
             self.notify(str(error), severity="error", timeout=10)
         else:
@@ -197,13 +199,6 @@ class ModelScreen(ListScreen[ModelKey]):
             self.at, self._moved = key, False
             self.query_one("#typed", Input).value = ""
             self.show_rows(key)
-
-
-def _check_exists(spec: str) -> None:
-    """Raises EngineError unless this is an address or a model on this machine that writes text."""
-    source = find_source(spec)
-    if source.path is not None:
-        check_writes_text(header_of(source))
 
 
 def is_fetched(typed: str) -> bool:

@@ -37,7 +37,13 @@ class ThreadsScreen(ListScreen[SavedThread]):
         super().__init__("Past questions", at=here)
 
     def rows_for(self, typed: str) -> Sequence[Row[SavedThread]]:
-        return [_row(thread) for thread in self._threads]
+        rows = []
+        for thread in self._threads:
+            last = thread.questions[-1]
+            when = datetime.fromtimestamp(last.asked_at).strftime("%Y-%m-%d")
+            about = f"{counted(len(thread.questions), 'question')} · {when}{'' if last.answer else ' · interrupted'}"
+            rows.append(Row(thread, thread.name, about))
+        return rows
 
     @property
     def nothing(self) -> str:
@@ -60,10 +66,3 @@ class ThreadsScreen(ListScreen[SavedThread]):
             await self._restore(thread)
             self.note = ""
             self.show_rows(thread)
-
-
-def _row(thread: SavedThread) -> Row[SavedThread]:
-    when = datetime.fromtimestamp(thread.questions[-1].asked_at).strftime("%Y-%m-%d")
-    about = f"{counted(len(thread.questions), 'question')} · {when}"
-    about += "" if thread.questions[-1].answer else " · interrupted"
-    return Row(thread, thread.name, about)

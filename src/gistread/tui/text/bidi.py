@@ -19,7 +19,7 @@ _OPENING = {a: b for a, b in zip(_PAIRS[::2], _PAIRS[1::2], strict=True) if unic
 _CLOSING = frozenset(_OPENING.values())
 _MOST_OPEN = 63
 _NEUTRAL = frozenset(("B", "S", "WS", "ON"))
-_AS_RIGHT = frozenset(("R", "EN", "AN"))
+_DIRECTIONS = {"L": "L", "R": "R", "EN": "R", "AN": "R"}  # Of kinds that are not neutral
 _LEVELS = ({"L": 0, "R": 1, "EN": 2, "AN": 2}, {"L": 2, "R": 1, "EN": 2, "AN": 2})  # I1 and I2, by base level
 
 
@@ -67,8 +67,8 @@ def _line_levels(line: str, base: int) -> bytes:
     kinds = _weak([unicodedata.bidirectional(character) or "L" for character in line], outer)
     _brackets(line, kinds, outer)
     for start, end in _runs([kind in _NEUTRAL for kind in kinds]):  # N1 and N2
-        before = _direction(kinds[start - 1]) if start else outer
-        after = _direction(kinds[end]) if end < len(kinds) else outer
+        before = _DIRECTIONS.get(kinds[start - 1], "") if start else outer
+        after = _DIRECTIONS.get(kinds[end], "") if end < len(kinds) else outer
         kinds[start:end] = [before if before == after else outer] * (end - start)
     levels = bytearray(_LEVELS[base][kind] for kind in kinds)
     end = len(line.rstrip())
@@ -106,11 +106,6 @@ def _weak(kinds: list[str], outer: str) -> list[str]:
     return kinds
 
 
-def _direction(kind: str) -> str:
-    """`L`, `R`, or empty for a neutral kind."""
-    return "R" if kind in _AS_RIGHT else "L" if kind == "L" else ""
-
-
 def _brackets(line: str, kinds: list[str], outer: str) -> None:
     """N0."""
     opened: list[tuple[str, int]] = []
@@ -129,12 +124,12 @@ def _brackets(line: str, kinds: list[str], outer: str) -> None:
                     del opened[depth:]
                     break
     for first, last in sorted(pairs):
-        inside = {_direction(kind) for kind in kinds[first + 1 : last]}
+        inside = {_DIRECTIONS[kind] for kind in kinds[first + 1 : last] if kind in _DIRECTIONS}
         if outer in inside:
             found = outer
-        elif inside - {""}:
+        elif inside:
             other = "L" if outer == "R" else "R"
-            before = next((way for kind in reversed(kinds[:first]) if (way := _direction(kind))), outer)
+            before = next((way for kind in reversed(kinds[:first]) if (way := _DIRECTIONS.get(kind))), outer)
             found = other if before == other else outer
         else:
             continue

@@ -75,20 +75,16 @@ def _part(text: str, start: int, end: int, stop: int, after: int, limit: int, sl
     return hyphens.last(text, after, limit)
 
 
-def _trim(text: str, start: int, end: int, width: int) -> tuple[int, int, int]:
-    """Bounds of a line without the white space that does not fit, and the start of its first word."""
+def _break_line(
+    text: str, start: int, end: int, width: int, next_width: int, hyphens: Hyphens | None, narrow: bool
+) -> Iterator[tuple[int, int]]:
     while end > start and text[end - 1] in _SPACES:
         end -= 1
     word = start
     while word < end and text[word] in _SPACES:
         word += 1
-    return (word if word - start >= width else start), end, word
-
-
-def _break_line(
-    text: str, start: int, end: int, width: int, next_width: int, hyphens: Hyphens | None, narrow: bool
-) -> Iterator[tuple[int, int]]:
-    start, end, word = _trim(text, start, end, width)
+    if word - start >= width:  # white space that does not fit
+        start = word
     while (limit := start + width if narrow else fit(text, start, end, width)) < end:
         stop = after = _last_break(text, word, limit, end)
         while stop > word and text[stop - 1] in _SPACES:

@@ -2,13 +2,13 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from textual.geometry import Size
 from textual.message import Message
 
 from gistread.readers.events import ReaderEvent, Shown
 from gistread.readers.trace import Places
-from gistread.store.model import SavedQuestion
 from gistread.tui.answer_blocks import AnswerTarget, Exchange, Unfold, exchange_blocks, line_key, with_event
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.text import Block, Clicked, LongText
@@ -58,18 +58,15 @@ class AnswersPane(LongText):
         self.set_cursor(("question", len(exchanges) - 1), scroll=False)
         self._scroll_to_newest()
 
-    def set_record(self, record: SavedQuestion) -> None:
-        """Set the saved record of the last exchange."""
-        self._set_last(replace(self.exchanges[-1], record=record))
+    def change_last(self, **changes: Any) -> None:
+        """Draw the last exchange with other fields."""
+        self._set_last(replace(self.exchanges[-1], **changes))
 
     def add_events(self, *events: ReaderEvent) -> None:
         exchange = self.exchanges[-1]
         for event in events:
             exchange = with_event(exchange, event)
         self._set_last(exchange)
-
-    def end(self, problem: str) -> None:
-        self._set_last(replace(self.exchanges[-1], running=False, problem=problem))
 
     @property
     def shows_steps(self) -> bool:
@@ -95,9 +92,9 @@ class AnswersPane(LongText):
         self.exchanges[number] = replace(exchange, unfolded=not exchange.shows_steps)
         on_it = self.cursor_key
         self._draw_all()
-        if on_it is not None and self._index.find_key(on_it) is None:
+        if on_it is None or self._index.find_key(on_it) is None:
             on_it = ("steps", number)
-        self.set_cursor(on_it if on_it is not None else ("steps", number), scroll=False)
+        self.set_cursor(on_it, scroll=False)
         self.call_after_refresh(lambda: self.scroll_to_key(("steps", number)))
         return True
 
