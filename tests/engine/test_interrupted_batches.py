@@ -27,7 +27,7 @@ class History:
     """A scheduler over a model, and its requests."""
 
     def __init__(self, model: TinyModel, window: int) -> None:
-        self._model = load(Load(str(model.path), LoadOptions(context_tokens=window)), progress=lambda share: None)
+        self._model = load(Load(str(model.path), LoadOptions(context_tokens=window)), lambda event: None)
         self._evaluate = self._model.context.evaluate
         self._model.context.evaluate = self._interruptible  # type: ignore[method-assign]
         self._scheduler = Scheduler(self._model, self._take, clock=lambda: 0.0)

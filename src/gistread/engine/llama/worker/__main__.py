@@ -20,7 +20,7 @@ from gistread.engine.llama.worker.requests import ScheduledRequest, TextStream
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, Sampler
 from gistread.engine.llama.worker.scheduler import Scheduler
 from gistread.engine.llama.worker.system_info import library
-from gistread.engine.protocol import EngineState, Message, Phase
+from gistread.engine.protocol import Message
 from gistread.errors import GistreadError, PromptTooLongError, traceback_text
 from gistread.system import disable_core_dumps, lower_priority
 
@@ -83,11 +83,7 @@ class Worker:
 
     def _load(self, message: messages.Load) -> None:
         try:
-            model = load(
-                message,
-                progress=lambda fraction: self.send(EngineState(Phase.LOADING, fraction)),
-                on_attempt=self.send,
-            )
+            model = load(message, self.send)
         except GistreadError as error:
             self.send(messages.Failed(error.message, error.hint, isinstance(error, OutOfMemoryError)))
             return

@@ -23,7 +23,7 @@ from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
 from gistread.engine.llama.worker.system_info import forward_log, gpus, library
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.model_files import check_writes_text
-from gistread.engine.protocol import STREAM_TOKENS, EngineInfo, Placement
+from gistread.engine.protocol import STREAM_TOKENS, EngineInfo, EngineState, Phase, Placement
 from gistread.errors import EngineError
 from gistread.units import counted, format_size
 
@@ -44,25 +44,17 @@ class LoadedModel:
     streams: Context | None  # For short requests in the background
 
 
-def load(
-    message: Load,
-    *,
-    progress: Callable[[float], None],
-    on_attempt: Callable[[LoadAttempt], None] = lambda attempt: None,
-) -> LoadedModel:
-    """Load a model, or its fast copy, in one of the layouts that memory allows. Raises EngineError.
-
-    `progress` gets numbers from 0 to 1.
-    """
+def load(message: Load, send: Callable[[LoadAttempt | EngineState], None]) -> LoadedModel:
+    """Load a model, or its fast copy, in one of the layouts that memory allows. Raises EngineError."""
     header, cards = read_header(Path(message.path), Path(message.adapter) if message.adapter else None), gpus()
     check_writes_text(header)
     template = ChatTemplate(header.chat_template)  # Starts while the weights are read
     path, folder, uses_card = header.path, Path(message.copies), bool(cards) and message.options.gpu_layers != 0
     if message.copies and message.layout < 0 and not uses_card and needs_copy(header):
         copy = find_copy(header, folder)
-        on_attempt(LoadAttempt(-1, 1, "" if copy else "Preparing the model (once)"))
+        send(LoadAttempt(-1, 1, "" if copy else "Preparing the model (once)"))
         path = copy or make_copy(header, folder) or path
-    loader = _Loader(message, header, cards, template, progress, on_attempt, path)
+    loader = _Loader(message, header, cards, template, send, path)
     try:
         return loader.load()
     except OutOfMemoryError:
@@ -82,8 +74,7 @@ class _Loader:
     header: GgufHeader
     cards: tuple[Gpu, ...]
     template: ChatTemplate
-    progress: Callable[[float], None]
-    on_attempt: Callable[[LoadAttempt], None]
+    send: Callable[[LoadAttempt | EngineState], None]
     path: Path
 
     @property
@@ -112,14 +103,14 @@ class _Loader:
         layout = possible[number]
         notice = fit.reduction_notice(best, layout, sizes.layers)
         if not self.is_copy:
-            self.on_attempt(LoadAttempt(number, len(possible) - number - 1, notice))
+            self.send(LoadAttempt(number, len(possible) - number - 1, notice))
         elif notice:
             raise _no_room(self.path, best)
         return self._load_in(layout, batch_tokens, notice)
 
     def _load_in(self, layout: Layout, batch_tokens: int, notice: str) -> LoadedModel:
         """Raises OutOfMemoryError, or another EngineError if no layout can help."""
-        handle = _open(self.path, self.progress, layout.gpu_layers)
+        handle = _open(self.path, self.send, layout.gpu_layers)
         # In the copy, the adapter is part of the weights.
         adapter = "" if self.is_copy else str(self.header.adapter or "")
         try:
@@ -189,13 +180,13 @@ def _warm_up(context: Context, tokens: int) -> bool:
     return done
 
 
-def _open(path: Path, progress: Callable[[float], None], gpu_layers: int) -> llama.llama_model_p:
+def _open(path: Path, send: Callable[[EngineState], None], gpu_layers: int) -> llama.llama_model_p:
     """Load weights. Raises OutOfMemoryError, other EngineErrors."""
     llama.llama_backend_init()
     errors = forward_log()
 
     def on_progress(share: float, _data: object) -> bool:
-        progress(share)
+        send(EngineState(Phase.LOADING, share))
         return True
 
     callback = llama.llama_progress_callback(on_progress)
