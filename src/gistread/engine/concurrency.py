@@ -9,15 +9,12 @@ from gistread.errors import EngineError
 
 
 class Observable:
-    """Holds a state, STOPPED at first, and notifies watchers of changes."""
+    """Holds a state, and notifies watchers of changes."""
+
+    state = EngineState(Phase.STOPPED)
 
     def __init__(self) -> None:
-        self._state = EngineState(Phase.STOPPED)
         self._watchers: dict[object, Callable[[EngineState], None]] = {}
-
-    @property
-    def state(self) -> EngineState:
-        return self._state
 
     def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
         """Call `callback` on every change. Returns a function that unsubscribes it."""
@@ -30,7 +27,7 @@ class Observable:
         return unwatch
 
     def publish(self, state: EngineState) -> None:
-        self._state = state
+        self.state = state
         for callback in tuple(self._watchers.values()):
             callback(state)
 

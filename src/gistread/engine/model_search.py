@@ -129,36 +129,28 @@ def model_folders() -> list[tuple[str, Path]]:
     places: list[tuple[str, Path]] = []
     with contextlib.suppress(GistreadError):  # Said elsewhere
         own = load_config(default_paths().config_file).model_folders
-        places += [("", folder) for folder in _absolute(*own)]
-    if (home := _home()) is None:
+        places += [("", path) for folder in own if (path := _absolute(folder))]
+    if (home := _absolute("~")) is None:
         return places
-    cache = _from_environment("XDG_CACHE_HOME") or home / ".cache"
+    named = os.environ.get
+    cache = _absolute(named("XDG_CACHE_HOME", "")) or home / ".cache"
     places += [("", default_paths().models), ("", home / "models")]
     # As in huggingface_hub's constants.
-    hub = _from_environment("HF_HUB_CACHE") or (_from_environment("HF_HOME") or cache / "huggingface") / "hub"
+    hub = _absolute(named("HF_HUB_CACHE", "")) or (_absolute(named("HF_HOME", "")) or cache / "huggingface") / "hub"
     places.append(("Hugging Face", hub))
     return [*places, *(("LM Studio", home / folder / "models") for folder in (".lmstudio", ".cache/lm-studio"))]
 
 
 def ollama_folders() -> list[Path]:
     """Folders of Ollama's manifests and blobs: from the environment, in the home folder, of its service."""
-    return [*_absolute(os.environ.get("OLLAMA_MODELS", ""), "~/.ollama/models"), _OLLAMA_SERVICE]
+    own = (_absolute(os.environ.get("OLLAMA_MODELS", "")), _absolute("~/.ollama/models"))
+    return [*filter(None, own), _OLLAMA_SERVICE]
 
 
-def _home() -> Path | None:
-    return next(iter(_absolute("~")), None)
-
-
-def _from_environment(variable: str) -> Path | None:
-    return next(iter(_absolute(os.environ.get(variable, ""))), None)
-
-
-def _absolute(*folders: str) -> list[Path]:
-    """Expand `~`; leave out invalid and relative paths."""
-    found: list[Path] = []
-    for folder in folders:
-        with contextlib.suppress(RuntimeError):  # no such user
-            path = Path(folder).expanduser()
-            if path.is_absolute() and "\0" not in folder:
-                found.append(path)
-    return found
+def _absolute(folder: str) -> Path | None:
+    """Expand `~`; None for an invalid or relative path."""
+    with contextlib.suppress(RuntimeError):  # no such user
+        path = Path(folder).expanduser()
+        if path.is_absolute() and "\0" not in folder:
+            return path
+    return None

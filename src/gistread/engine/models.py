@@ -4,27 +4,17 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gistread.config import Config
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.model_files import describe, memory_fit_of
-from gistread.engine.model_search import (
-    SUFFIX,
-    ModelFile,
-    found_models,
-    own_adapter,
-    plain_name,
-    starter_path,
-)
+from gistread.engine.model_search import SUFFIX, ModelFile, found_models, own_adapter, plain_name, starter_path
+from gistread.engine.protocol import Engine
 from gistread.engine.remote.address import ServerAddress, is_address, parse_address
 from gistread.errors import EngineError
 from gistread.paths import Paths, default_paths
 from gistread.units import format_list
-
-if TYPE_CHECKING:
-    from gistread.engine.protocol import Engine
 
 STARTER = "starter"  # Name of the model installed as a Python package, with gistread's adapter for it
 STARTER_BASE = "starter-base"  # The same model without the adapter
@@ -210,7 +200,7 @@ def header_of(source: ModelSource) -> GgufHeader:
     return read_header(source.path, source.adapter)
 
 
-def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
+def new_engine(source: ModelSource, config: Config, paths: Paths) -> Engine:
     """Create an engine for a model, not started."""
     if source.server is not None:
         from gistread.engine.remote.client import RemoteEngine

@@ -226,14 +226,14 @@ class LlamaEngine(Observable, Engine):
     def _on_event(self, request_id: int, event: messages.Event) -> None:
         match event:
             case EngineState(phase=Phase.LOADING):
-                self.publish(replace(self._state, phase=Phase.LOADING, fraction=event.fraction))
+                self.publish(replace(self.state, phase=Phase.LOADING, fraction=event.fraction))
             case EngineState():
-                if self._state.phase is not Phase.LOADING:  # The worker is idle before the load has finished here.
+                if self.state.phase is not Phase.LOADING:  # The worker is idle before the load has finished here.
                     if event.tokens_per_s:
                         self._rates[event.phase] = event.tokens_per_s
                     self.publish(event)
             case messages.LoadAttempt():
-                self.publish(EngineState(Phase.LOADING, fraction=0.0, notice=event.notice or self._state.notice))
+                self.publish(EngineState(Phase.LOADING, fraction=0.0, notice=event.notice or self.state.notice))
             case reply:
                 if pending := self._pending.get(request_id):
                     pending.replies.put_nowait(reply)
