@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TypeVar
 
-from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, GistreadError
 from gistread.memory.artifacts import ARTIFACTS
@@ -130,7 +129,8 @@ class _Run:
         self._store = store
         self._outcomes = outcomes
         # By default one question at a time on this machine, since their time is measured.
-        self._at_once = useful_requests(asking, plan.at_once or (None if asking.info.is_remote else 1))
+        parallel = asking.info.parallel
+        self._at_once = max(1, min(plan.at_once or (parallel if asking.info.is_remote else 1), parallel))
         self._limit = asyncio.Semaphore(self._at_once)
         self._texts = 0
         self._failures = 0  # Engine failures in a row

@@ -1,10 +1,10 @@
-"""Concurrency of engines: an observable state, a shared start, a number of requests."""
+"""Concurrency of engines: an observable state and a shared start."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
-from gistread.engine.protocol import Engine, EngineState, Phase
+from gistread.engine.protocol import EngineState, Phase
 from gistread.errors import EngineError
 
 
@@ -73,9 +73,3 @@ class SingleFlight(Generic[T]):
         if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.wait({self._task})
-
-
-def useful_requests(engine: Engine, maximum: int | None = None) -> int:
-    """How many concurrent requests an engine that has started gets, at most `maximum`."""
-    parallel = engine.info.parallel
-    return max(1, parallel if maximum is None else min(maximum, parallel))

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from gistread import prompts
 from gistread.book.sentences import sentence_spans
-from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
 from gistread.memory.derived import ArtifactProgress, as_finished, key_of
 from gistread.memory.extractive import extract, shared_terms
@@ -56,7 +55,7 @@ async def build(
 ) -> AsyncGenerator[ArtifactProgress, None]:
     """Extract the facts of every page read so far that has none yet (`known_facts`). Raises EngineError."""
     entries = list(memory.entries)
-    limit = asyncio.Semaphore(useful_requests(engine))
+    limit = asyncio.Semaphore(engine.info.parallel)
     usage = NO_USAGE
 
     async def extract_from(entry: MemoryEntry) -> Usage:

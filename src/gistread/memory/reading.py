@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gistread.book.model import Book
-from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import Engine, Priority, Usage
 from gistread.memory.front_matter import front_matter_end, front_matter_entries
 from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short
@@ -128,7 +127,7 @@ class _Reading:
         self._gisting: dict[int, Page] = {}  # Pages whose gist is being made, by start
         # Limits pages being found and gisted. It grows with each finished page, so that the first gist comes soon.
         self._pages = asyncio.Semaphore(_PAGES_AT_FIRST)
-        self._pages_to_add = useful_requests(engine) - _PAGES_AT_FIRST
+        self._pages_to_add = engine.info.parallel - _PAGES_AT_FIRST
         self._chapters = 0  # Chapters being read
         self._pending = 0  # Pages found at the end of the memory, without gists yet
         self._second = self._second_passed = 0  # Second attempts made, and those that passed

@@ -15,7 +15,6 @@ from heapq import heappop, heappush
 from itertools import groupby, pairwise
 from typing import Self
 
-from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory import gisting
@@ -88,7 +87,7 @@ async def build(
     top = outline(memory)
     wanted = [pages for pages in top.nodes() if pages.children and (whole or pages is not top)]
     tasks: dict[PageRange, asyncio.Task[tuple[Gist, Usage]]] = {}
-    limit = asyncio.Semaphore(useful_requests(engine))
+    limit = asyncio.Semaphore(engine.info.parallel)
 
     async def summarise(pages: PageRange) -> tuple[Gist, Usage]:
         below = [

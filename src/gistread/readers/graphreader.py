@@ -18,7 +18,6 @@ from functools import partial
 from itertools import groupby
 
 from gistread import prompts
-from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import Priority, Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory import facts
@@ -158,7 +157,7 @@ def _choice_of(search: _Search, shown: Sequence[Element]) -> Prompt:
 
 async def _follow(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvents:
     queue: asyncio.Queue[events.ReaderEvent | None] = asyncio.Queue()
-    limit = asyncio.Semaphore(useful_requests(search.engine))
+    limit = asyncio.Semaphore(search.engine.info.parallel)
 
     async def follow(path: _Path) -> None:
         async with limit:

@@ -12,7 +12,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from gistread.engine.concurrency import useful_requests
 from gistread.engine.protocol import Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory.derived import as_finished
@@ -118,7 +117,7 @@ async def _ask_members(team: _Team, question: str, *, from_end: bool) -> AsyncGe
     """
     info = team.engine.info
     in_window = info.context_tokens // (team.chunk_tokens + _TASK_TOKENS + answering.SHORT_TOKENS)
-    limit = asyncio.Semaphore(useful_requests(team.engine, None if info.is_remote else in_window))
+    limit = asyncio.Semaphore(info.parallel if info.is_remote else max(1, min(in_window, info.parallel)))
 
     async def member(chunk: int) -> _Report | None:
         async with limit:
