@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from gistread.engine.protocol import EngineState, Phase
@@ -14,21 +15,16 @@ class Observable:
     state = EngineState(Phase.STOPPED)
 
     def __init__(self) -> None:
-        self._watchers: dict[object, Callable[[EngineState], None]] = {}
+        self._watchers: list[Callable[[EngineState], None]] = []
 
     def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
         """Call `callback` on every change. Returns a function that unsubscribes it."""
-        key = object()
-        self._watchers[key] = callback
-
-        def unwatch() -> None:
-            self._watchers.pop(key, None)
-
-        return unwatch
+        self._watchers.append(callback)
+        return partial(self._watchers.remove, callback)
 
     def publish(self, state: EngineState) -> None:
         self.state = state
-        for callback in tuple(self._watchers.values()):
+        for callback in tuple(self._watchers):
             callback(state)
 
 
