@@ -1,9 +1,12 @@
 """Normalises text, by removing characters that control a terminal or hide or split words, and names its language."""
 
 import re
+import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 
 _UNWANTED = re.compile(
     # Line ends: vertical tab, form feed, and Unicode's own.
@@ -93,24 +96,12 @@ _SCRIPTS = (
     ("hi", re.compile("[\u0904-\u0939]")),
     ("th", re.compile("[\u0e01-\u0e2e]")),
 )
-_FREQUENT = {
-    language: frozenset(words.split())
-    for language, words in {
-        "en": "the of and to a in that he was it his is with as i her for had you not be she at on by which have him",
-        "de": "der die und in den das er sie zu nicht ein ich es mit sich dem auf von ist war eine so wie an des aber",
-        "fr": "de la le et les des un une il à que en elle qui dans ne du se pas je ce pour était au sur plus lui avec",
-        "es": "de la que y el en los no se a un las con por una lo su para como más le al del era pero había sus ya",
-        "it": "di e che la il non un in per una si a le i era con gli lo da del come al mi più della ma sua suo",
-        "pt": "de que a o e não se um do da os uma em para com as no por mais na era ao ele como lhe mas sua dos",
-        "nl": "de en van het een in dat hij ik te was niet op zijn met die ze er aan voor is maar als haar zich",
-        "sv": "och att det i han som en på den med var för jag sig inte av till hon ett är men de så hade",
-        "da": "og i at det han en den til er som på de med var for ikke der jeg sig hun et af havde men",
-        "fi": "ja hän on ei oli se että niin kuin mutta minä en hänen sen kun jo ne mitä ole olen",
-        "pl": "i w nie się na z do to że jak a o po co za go był ale tak od jego już",
-        "ru": "и в не на что он с я как а то это его но она к так у же по был из ее за бы",
-        "uk": "і в не на що він з я як а то це його але вона до так у й по був та",
-    }.items()
-}
+
+
+@cache
+def _frequent_words() -> dict[str, frozenset[str]]:
+    table = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
+    return {language: word_set(words) for language, words in table.items()}
 
 
 def guess_language(text: str) -> str:
@@ -124,7 +115,7 @@ def guess_language(text: str) -> str:
     total = words.total()
     if total < _LEAST_WORDS:
         return ""
-    shares = {name: sum(words[word] for word in known) / total for name, known in _FREQUENT.items()}
+    shares = {name: sum(words[word] for word in known) / total for name, known in _frequent_words().items()}
     best, second = sorted(shares, key=lambda name: -shares[name])[:2]
     clear = shares[best] >= _LEAST_SHARE and shares[best] >= 1.3 * shares[second]
     return best if clear and best != "en" else ""

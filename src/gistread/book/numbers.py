@@ -1,44 +1,16 @@
 """Parses numbers in headings (12, XII, twelve, the Second, 第十二) and in running text."""
 
 import re
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 _ROMAN = re.compile(r"M{0,3}(?:CM|CD|D?C{0,4})(?:XC|XL|L?X{0,4})(?:IX|IV|V?I{0,4})$")
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 
-_SMALL_NUMBERS = (
-    """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen""",
-    """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
-    fifteenth sixteenth seventeenth eighteenth nineteenth""",
-)
-_TENS = (
-    "twenty thirty forty fifty sixty seventy eighty ninety",
-    "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth",
-)
-
-# Spelled out in German, French, Spanish, Italian, Portuguese, Dutch, Russian, Hebrew and Swedish.
-_OTHER_LANGUAGES = (
-    "erste zweite dritte vierte fünfte sechste siebente achte neunte zehnte elfte zwölfte",
-    "erster zweiter dritter vierter fünfter sechster siebenter achter neunter zehnter elfter zwölfter",
-    "erstes zweites drittes viertes fünftes sechstes siebentes achtes neuntes zehntes elftes zwölftes",
-    "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn",
-    "premier deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième onzième douzième",
-    "première seconde",
-    "un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze",
-    "uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince",
-    "primero segundo tercero cuarto quinto sexto séptimo octavo noveno décimo",
-    "primera segunda tercera cuarta quinta sexta séptima octava novena décima",
-    "primo secondo terzo quarto quinto sesto settimo ottavo nono decimo",
-    "prima seconda terza quarta quinta sesta settima ottava nona decima",
-    "primeiro segundo terceiro quarto quinto sexto sétimo oitavo nono décimo",
-    "primeira segunda terceira quarta quinta sexta sétima oitava nona décima",
-    "eerste tweede derde vierde vijfde zesde zevende achtste negende tiende",
-    "первая вторая третья четвертая пятая шестая седьмая восьмая девятая десятая",
-    "первый второй третий четвертый пятый шестой седьмой восьмой девятый десятый",
-    "ראשון שני שלישי רביעי חמישי שישי שביעי שמיני תשיעי עשירי",
-    "ראשונה שנייה שלישית רביעית חמישית שישית שביעית שמינית תשיעית עשירית",
-    "första andra tredje fjärde femte sjätte sjunde åttonde nionde tionde",
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_SMALL_NUMBERS, _TENS, _OTHER_LANGUAGES = (
+    [row.split() for row in _TABLES[name]] for name in ("small", "tens", "other_languages")
 )
 _HEBREW = {letter: value for value, letter in enumerate("אבגדהוזחט", 1)} | {
     letter: 10 * value for value, letter in enumerate("יכלמנסעפצ", 1)
@@ -49,23 +21,22 @@ _CJK_UNITS = {"十": 10, "百": 100, "千": 1000}
 # In running text: "4", "four", "the fourth", "half a dozen".
 _FACTORS = {"dozen": 12, "score": 20, "hundred": 100, "hundredth": 100, "thousand": 1000, "million": 10**6}
 _SMALL = {
-    **{word: number for row in _SMALL_NUMBERS for number, word in enumerate(row.split(), 1)},
-    **{word: 10 * number for row in _TENS for number, word in enumerate(row.split(), 2)},
+    **{word: number for row in _SMALL_NUMBERS for number, word in enumerate(row, 1)},
+    **{word: 10 * number for row in _TENS for number, word in enumerate(row, 2)},
     **{"couple": 2, "pair": 2, "twice": 2, "both": 2, "thrice": 3, "fortnight": 14, "half": 0, "zero": 0, "zeroth": 0},
 }
 _WORD = re.compile(r"\d+(?:,\d{3})+|\d+|[a-z]+")
 _JOINED = re.compile(r"[\s-]+(?:and\s+|a\s+)?\Z")
 
 
-# A word of several languages means what it means in the first of them.
 _WORDS = {
-    **{w: n for row in reversed((*_SMALL_NUMBERS, *_OTHER_LANGUAGES)) for n, w in enumerate(row.split(), 1)},
-    **{word: tens * 10 for row in _TENS for tens, word in enumerate(row.split(), 2)},
+    **{w: n for row in reversed((*_SMALL_NUMBERS, *_OTHER_LANGUAGES)) for n, w in enumerate(row, 1)},
+    **{word: tens * 10 for row in _TENS for tens, word in enumerate(row, 2)},
     **{
         f"{word}-{unit}": tens * 10 + n
-        for tens, word in enumerate(_TENS[0].split(), 2)
+        for tens, word in enumerate(_TENS[0], 2)
         for row in _SMALL_NUMBERS
-        for n, unit in enumerate(row.split()[:9], 1)
+        for n, unit in enumerate(row[:9], 1)
     },
     **{"last": 999, "dernier": 999, "letztes": 999, "último": 999},
 }

@@ -1,7 +1,9 @@
 """Splits text into sentences in linear time, by rules for abbreviations, initials and numbers of common languages."""
 
 import re
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 LONGEST_CHARACTERS = 4000  # Longer sentences are split at white space, or anywhere if there is none
 
@@ -14,17 +16,10 @@ _END = re.compile(
     "|\\n\\n++"
 )
 
-_ABBREVIATIONS = frozenset(
-    """mr mrs ms messrs mme mlle mm dr prof rev fr sr sra srta jr st ste gen col maj capt lt sgt cpl adm gov sen rep hon
-    pres esq vol vols ch chap sec fig figs no nos nr pp ed eds trans cf vs viz etc eg ie al op cit ibid ca approx dept
-    jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun inc ltd co corp bros
-    hr frl bzw usw vgl bd abs str geb gest mio mrd ggf evtl inkl exkl sog
-    av bd ud uds vd vds pág págs núm sig sigs dna d dott avv ecc pag pagg
-    dgl zzgl ggü nachm vorm ungef стр см им руб коп тыс млн гг вв св ул просп гл кн гр напр проф акад""".split()  # noqa: SIM905
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_ABBREVIATIONS, _MAY_END, _BEFORE_NUMBER = (
+    frozenset(_TABLES[name].split()) for name in ("abbreviations", "may_end", "before_number")
 )
-# Abbreviations that end a sentence if a capital follows.
-_MAY_END = frozenset("etc ecc гг вв руб коп esq co inc ltd bros usw al no fig st".split())  # noqa: SIM905
-_BEFORE_NUMBER = frozenset("art arts cap kap par".split())  # noqa: SIM905 - Words or names elsewhere
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«—–-]*$")
 # "z. B.", "d. h.", "т. е.", "p. ej.": a letter and a stop, after or before another one.
 _SPACED_BEFORE = re.compile(r"(?:^|[\s(«„])[^\W\d_]{1,2}\.\s$")

@@ -1,9 +1,10 @@
 """Detects the format of a file from its first bytes, including unreadable formats, for the error message."""
 
 import re
+import tomllib
 from dataclasses import dataclass
 from enum import Enum, auto
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from gistread.book.formats.archive import Archive, ArchiveError
 
@@ -36,39 +37,12 @@ FileType = ReadableFormat | ForeignFormat
 
 HEAD_BYTES = 4096  # Number of bytes from the start of a file that `identify` needs
 
-_CONVERT = "Convert it to EPUB first (Calibre does: ebook-convert BOOK BOOK.epub)."
-_SAVE_AS_DOCX = "Save it as DOCX first (LibreOffice does: soffice --convert-to docx FILE)."
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_SIGNATURES = [
+    (row.pop("at", 0), row.pop("bytes").encode("latin-1"), ForeignFormat(**row)) for row in _TABLES["signatures"]
+]
+_ZIP_TYPES = {mimetype: ForeignFormat(**row) for mimetype, row in _TABLES["zip_types"].items()}
 _UNPACK = "Unpack it and open the book inside."
-
-# (offset, bytes, format)
-_SIGNATURES: tuple[tuple[int, bytes, ForeignFormat], ...] = (
-    (60, b"BOOKMOBI", ForeignFormat("a Kindle book (MOBI/AZW)", ".mobi")),
-    (60, b"TEXtREAd", ForeignFormat("a PalmDOC book", ".pdb")),
-    (0, b"\xeaDRMION\xee", ForeignFormat("a Kindle book (KFX) that is protected by DRM")),
-    (0, b"CONT\x02\x00", ForeignFormat("a Kindle book (KFX)", advice=_CONVERT)),
-    (0, b"ITOLITLS", ForeignFormat("a Microsoft Reader book (LIT)", ".lit")),
-    (0, b"ITSF", ForeignFormat("a compiled HTML help file (CHM)", ".chm")),
-    (0, b"L\x00R\x00F\x00", ForeignFormat("a Sony book (LRF)", ".lrf")),
-    (0, b"AT&TFORM", ForeignFormat("a DjVu document")),
-    (0, b"{\\rtf", ForeignFormat("an RTF document", ".rtf")),
-    (0, b"%!PS", ForeignFormat("a PostScript document")),
-    (
-        0,
-        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-        ForeignFormat("an old Microsoft Office document, or one with a password", advice=_SAVE_AS_DOCX),
-    ),
-    (257, b"ustar", ForeignFormat("a tar archive", advice=_UNPACK)),
-    *(
-        (0, signature, ForeignFormat(f"{name} archive", advice=_UNPACK))
-        for signature, name in (
-            *((b"\x1f\x8b", "a gzip"), (b"BZh", "a bzip2"), (b"\xfd7zXZ\x00", "an xz")),
-            *((b"\x28\xb5\x2f\xfd", "a Zstandard"), (b"7z\xbc\xaf\x27\x1c", "a 7-Zip"), (b"Rar!\x1a\x07", "a RAR")),
-        )
-    ),
-    (0, b"GGUF", ForeignFormat("a GGUF model, not a book", advice="Pass it with --model, together with a book.")),
-    (0, b"\x89PNG\r\n\x1a\n", ForeignFormat("a PNG image")),
-    (0, b"\xff\xd8\xff", ForeignFormat("a JPEG image")),
-)
 
 # The first element of a marked-up text.
 _MARKUP: tuple[tuple[re.Pattern[str], FileType], ...] = (
@@ -102,11 +76,6 @@ _FRONT_MATTER = re.compile(
     r"---[ \t]*\n(?:[^\n]*\n){0,40}?(?:title|author|lang|date)[ \t]*:[^\n]*\n(?:[^\n]*\n){0,40}?(?:---|\.\.\.)[ \t]*\n"
 )
 
-_ZIP_MIMETYPES: dict[bytes, ForeignFormat] = {
-    b"application/vnd.oasis.opendocument.text": ForeignFormat("an OpenDocument text (ODT)", ".odt"),
-    b"application/vnd.oasis.opendocument.spreadsheet": ForeignFormat("an OpenDocument spreadsheet"),
-    b"application/vnd.oasis.opendocument.presentation": ForeignFormat("an OpenDocument presentation"),
-}
 _OFFICE: tuple[tuple[str, FileType], ...] = (
     ("word/", ReadableFormat.DOCX),
     ("xl/", ForeignFormat("a Microsoft Excel workbook (XLSX)")),
@@ -155,13 +124,13 @@ def _by_content(text: str, suffix: str) -> ReadableFormat:
 
 def identify_zip(archive: Archive) -> FileType:
     try:
-        declared = archive.read("mimetype").strip()
+        declared = archive.read("mimetype").strip().decode("latin-1")
     except ArchiveError:
-        declared = b""
-    if declared == b"application/epub+zip" or archive.find("META-INF/container.xml"):
+        declared = ""
+    if declared == "application/epub+zip" or archive.find("META-INF/container.xml"):
         return ReadableFormat.EPUB
-    if declared in _ZIP_MIMETYPES:
-        return _ZIP_MIMETYPES[declared]
+    if declared in _ZIP_TYPES:
+        return _ZIP_TYPES[declared]
     names = [name.lower() for name in archive.names if not name.lower().startswith(_MACOS_METADATA)]
     if archive.find("[Content_Types].xml"):
         found = (kind for folder, kind in _OFFICE if any(name.startswith(folder) for name in names))

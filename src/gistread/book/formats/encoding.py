@@ -4,9 +4,11 @@ import codecs
 import contextlib
 import re
 import string
+import tomllib
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from unicodedata import category, name
 
 _MARKS: tuple[tuple[bytes, str], ...] = (
@@ -37,18 +39,7 @@ _MOST_CONTROLS = 0.02
 
 _PUNCTUATION = "‘’‚“”„«»‹›–—…·•°§©®™£€¢†‡½¼¾²³¹×ªº¡¿´`\u00a0\u00ad"
 # Letters beyond ASCII used by these languages; text whose letters fit one of them is cp1252.
-_WESTERN = (
-    "éèàçêùîâôûëïüœæÿÉÈÀÇÊÎÔÛËÏŒÆ",  # French
-    "äöüßÄÖÜéèàêç",  # German
-    "ñáéíóúüÑÁÉÍÓÚÜç",  # Spanish
-    "ãõáéíóúâêôçàüÃÕÁÉÍÓÚÂÊÔÇÀ",  # Portuguese
-    "àèéìíòóùúÀÈÉÌÒÙî",  # Italian
-    "åäöéÅÄÖÉüà",  # Swedish, Finnish
-    "æøåéÆØÅÉèòôóäöü",  # Danish, Norwegian
-    "áéíóúýðþæöÁÉÍÓÚÝÐÞÆÖ",  # Icelandic
-    "ëïéèêóüäöáç",  # Dutch
-    "éèêëàâçîïôöüñæœÉÆŒ",  # English, with its loans
-)
+_WESTERN = tuple(tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).values())
 # Letters in DOS and Macintosh encodings, and signs in cp1252, which never stand inside a word.
 _SIGN_IN_WORD = re.compile(rb"(?<=[a-z])[\x81-\x84\x87-\x90\x93-\x95\x9f\xa1-\xa4](?=[a-z])")
 _CAPITAL_IN_WORD = re.compile("(?<=[a-z])[À-ÞŒŠŸ](?=[a-z])")

@@ -1,8 +1,10 @@
 """Finds blocks of plain text that may be headings. `outline.py` decides which of them are."""
 
 import re
+import tomllib
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.model import ParagraphKind
@@ -218,30 +220,7 @@ def is_capitals(block: TextBlock) -> bool:
     return 3 <= len(text) <= 60 and text.isupper() and text not in ("THE END", "FINIS", "END", "FIN", "ENDE")
 
 
-_KEYWORDS = {
-    Rank.CONTAINER: """book part volume vol act phase buch teil band akt aufzug livre partie tome acte libro parte tomo
-        acto atto livro boek deel bok del часть книга том חלק ספר osa część tom díl kötet rész""",
-    Rank.CHAPTER: """chapter chap letter canto stave adventure kapitel kap brief gesang abenteuer chapitre lettre chant
-        capítulo capitulo carta capitolo lettera hoofdstuk kapitlet глава письмо rozdział kapitola fejezet luku bölüm
-        κεφάλαιο caput capitolul פרק""",
-    Rank.SECTION: "section scene szene scène escena scena sektion abschnitt",
-}
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 # Ranks of the keywords of numbered headings.
-RANKS = {word: rank for rank, words in _KEYWORDS.items() for word in words.split()}
-
-# Headings without a number.
-NAMED_HEADINGS = word_set(
-    """prologue epilogue preface foreword introduction introductory conclusion afterword postscript appendix
-    interlude prelude dedication preamble etymology prolegomenon finale coda
-    prolog epilog vorwort nachwort einleitung vorspiel nachspiel schluss anhang widmung
-    avant-propos préface épilogue postface appendice
-    prólogo epílogo prefacio introducción conclusión apéndice prefazione prologo epilogo introduzione conclusione
-    prefácio introdução conclusão voorwoord nawoord inleiding förord inledning
-    пролог эпилог предисловие введение послесловие заключение
-    序 序章 終章 序言 前言 後記 后记 プロローグ エピローグ あとがき まえがき"""
-)
-
-SMALL_WORDS = word_set(
-    """a an and as at but by for from in into is its nor of off on or out over the to up upon with without
-    de des du la le les et en un une der die das und von zu im am del los las el y o di il e da do dos em na no"""
-)
+RANKS = {word: Rank[rank] for rank, words in _TABLES["ranks"].items() for word in words.split()}
+NAMED_HEADINGS, SMALL_WORDS = (word_set(_TABLES[name]) for name in ("named", "small"))

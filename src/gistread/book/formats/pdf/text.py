@@ -1,10 +1,12 @@
 """Turns a paragraph's lines into text with marks: joins lines, undoes hyphenation by the book's own spelling."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from gistread.book import inline
 from gistread.book.formats.pdf.layout import PageLayout
@@ -26,17 +28,8 @@ _UNSPACED = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\u3
 _DASHES = "—–―"
 
 
-# English word parts, for words that occur only at a line end.
-_BEGINNINGS = word_set(
-    "after any com con counter dis down every fore inter mis out over per pre pro some sub super sur trans under with"
-)
-_ENDINGS = word_set(
-    """able ably age aged ally ance body ded dom ed ence ened ening er ers ess est ever ful fully gence hood ible ing
-    ings ion ions ish ism ist ists ity ive land less like ling ly man ment ments men ness red self ship side sion sive
-    some son ted teen ter tic ties ting tion tions tive ton tude ty ward wards where wise"""
-)
-# Words that keep the hyphen before words of at least four letters.
-_APART = word_set("all cold cross five four good half high hot ill left long low new old self six three two well")
+_TABLES = tomllib.loads(Path(__file__).with_name("hyphenation.toml").read_text("utf-8"))
+_BEGINNINGS, _ENDINGS, _APART = (word_set(_TABLES[name]) for name in ("beginnings", "endings", "apart"))
 
 
 class WordCounts:
