@@ -86,36 +86,31 @@ _SAMPLE_CHARACTERS = 30_000
 _LEAST_WORDS = 60  # Fewer say too little
 _LEAST_SHARE = 0.12  # Of words that are frequent in the language; running text has 0.25 to 0.5
 _WORD = re.compile(r"[^\W\d_]+")
-_SCRIPTS = (
-    ("he", re.compile("[\u05d0-\u05ea]")),
-    ("ar", re.compile("[\u0620-\u064a]")),
-    ("el", re.compile("[\u0370-\u03ff]")),
-    ("ja", re.compile("[\u3040-\u30ff]")),
-    ("ko", re.compile("[\uac00-\ud7a3]")),
-    ("zh", re.compile("[\u4e00-\u9fff]")),
-    ("hi", re.compile("[\u0904-\u0939]")),
-    ("th", re.compile("[\u0e01-\u0e2e]")),
-)
 
 
 @cache
-def _frequent_words() -> dict[str, frozenset[str]]:
-    table = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
-    return {language: word_set(words) for language, words in table.items()}
+def _languages() -> dict[str, dict[str, str]]:
+    return tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
+
+
+def language_named(name: str) -> str:
+    """BCP 47 code of a language by its English name; empty if unknown."""
+    return _languages()["names"].get(name.lower(), "")
 
 
 def guess_language(text: str) -> str:
     """BCP 47 code of a text's language; empty for English, and where it is unclear."""
     sample = text[:_SAMPLE_CHARACTERS]
     letters = sum(map(str.isalpha, sample))
-    for language, script in _SCRIPTS:
-        if letters and len(script.findall(sample)) > 0.2 * letters:
+    for language, script in _languages()["scripts"].items():
+        if letters and len(re.findall(script, sample)) > 0.2 * letters:
             return language
     words = Counter(_WORD.findall(sample.lower()))
     total = words.total()
     if total < _LEAST_WORDS:
         return ""
-    shares = {name: sum(words[word] for word in known) / total for name, known in _frequent_words().items()}
+    frequent = _languages()["frequent"].items()
+    shares = {language: sum(words[word] for word in word_set(known)) / total for language, known in frequent}
     best, second = sorted(shares, key=lambda name: -shares[name])[:2]
     clear = shares[best] >= _LEAST_SHARE and shares[best] >= 1.3 * shares[second]
     return best if clear and best != "en" else ""

@@ -11,7 +11,7 @@ from gistread.book.formats.headings import heading_candidate, is_short_line, spl
 from gistread.book.formats.outline import Outline, outline
 from gistread.book.formats.text_blocks import TextBlock, split_into_blocks
 from gistread.book.model import Book, ParagraphKind
-from gistread.book.normalise import clean, one_line
+from gistread.book.normalise import clean, language_named, one_line
 from gistread.book.sniff import SUPPORTED_FORMATS
 from gistread.errors import BookError
 
@@ -40,16 +40,6 @@ _CREDIT = re.compile(
     r"|(?:This (?:e-?text|e-?book) was )?(?:produced|prepared|transcribed) (?:by|from)"
     r"|(?:HTML version|scanned|proofread|typed|converted) by)\b[^\n]*(?:\n[^\n]+)*",
     re.IGNORECASE,
-)
-
-_LANGUAGES: dict[str, str] = dict(
-    re.findall(
-        r"(\w+)=(\w+)",
-        """arabic=ar bulgarian=bg catalan=ca chinese=zh czech=cs danish=da dutch=nl english=en esperanto=eo finnish=fi
-        french=fr german=de greek=el hebrew=he hungarian=hu icelandic=is irish=ga italian=it japanese=ja latin=la
-        norwegian=no polish=pl portuguese=pt romanian=ro russian=ru spanish=es swedish=sv tagalog=tl turkish=tr
-        welsh=cy""",
-    )
 )
 
 
@@ -89,7 +79,7 @@ def strip_gutenberg(text: str) -> tuple[str, Metadata]:
     return body.strip("\n"), Metadata(
         title=one_line(title),
         authors=tuple(filter(None, map(one_line, authors))),
-        language=_LANGUAGES.get(fields.get("Language", [""])[0].lower(), ""),
+        language=language_named(fields.get("Language", [""])[0]),
     )
 
 

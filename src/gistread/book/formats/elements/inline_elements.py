@@ -1,8 +1,10 @@
 """Reads style, link target and language of inline XHTML elements, from names, attributes, style sheets and classes."""
 
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from lxml import etree
 
@@ -14,24 +16,16 @@ MOST_CHARACTERS = 1_000_000  # Larger style sheets are ignored
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _OF_A_CLASS = re.compile(r"([a-z][a-z0-9]*)?\.(-?[_a-z][\w-]*)", re.IGNORECASE)
-_ADDED = (
-    (r"font-style\s*:\s*(?:italic|oblique)", Style.EMPHASIS),
-    # Emphasis dots in Chinese and Japanese.
-    (r"(?:-[a-z]+-)?text-emphasis(?:-style)?\s*:\s*(?!none)\S", Style.EMPHASIS),
-    (r"font-weight\s*:\s*(?:bold|[6-9]00)", Style.STRONG),
-    (r"text-decoration(?:-line)?\s*:[^;]*underline", Style.UNDERLINE),
-    (r"text-decoration(?:-line)?\s*:[^;]*line-through", Style.STRIKE),
-    (r"vertical-align\s*:\s*(?:super|text-top)", Style.SUPERSCRIPT),
-    (r"vertical-align\s*:\s*sub\b", Style.SUBSCRIPT),
-    (r"font-variant(?:-caps)?\s*:[^;]*small-caps", Style.SMALL_CAPITALS),
+_TABLES = tomllib.loads(Path(__file__).with_name("styles.toml").read_text("utf-8"))
+_ADDED, _UNDONE = (
+    {Style(style): re.compile(rf"(?:^|;)\s*(?:{pattern})", re.IGNORECASE) for style, pattern in _TABLES[name].items()}
+    for name in ("added", "undone")
 )
-_UNDONE = (
-    (r"font-style\s*:\s*normal", Style.EMPHASIS),
-    (r"font-weight\s*:\s*(?:normal|[1-5]00)", Style.STRONG),
-    (r"text-decoration(?:-line)?\s*:\s*none", Style.UNDERLINE),
-    (r"vertical-align\s*:\s*baseline", Style.SUPERSCRIPT),
-    (r"vertical-align\s*:\s*baseline", Style.SUBSCRIPT),
-)
+# Marks of elements without attributes.
+BY_NAME: Mapping[str, Marks] = {
+    name: (InlineMark(style=Style(style)),) for style, names in _TABLES["elements"].items() for name in names.split()
+}
+_BY_CLASS = {name: Style(style) for style, names in _TABLES["classes"].items() for name in names.split()}
 
 INHERITED = frozenset((Style.EMPHASIS, Style.STRONG, Style.SMALL_CAPITALS))  # Styles that a block passes to its words
 
@@ -49,10 +43,7 @@ StyleSheet = Mapping[str, StyleEffect]  # By class: `.name` for any element, `sp
 
 def style_effect(declarations: str) -> StyleEffect:
     return StyleEffect(
-        *(
-            frozenset(s for pattern, s in table if re.search(rf"(?:^|;)\s*{pattern}", declarations, re.IGNORECASE))
-            for table in (_ADDED, _UNDONE)
-        )
+        *(frozenset(s for s, pattern in table.items() if pattern.search(declarations)) for table in (_ADDED, _UNDONE))
     )
 
 
@@ -84,30 +75,6 @@ def merge_sheets(sheets: Iterable[StyleSheet]) -> StyleSheet:
     return found
 
 
-_ELEMENTS = {
-    Style.EMPHASIS: "em i cite dfn var",
-    Style.STRONG: "strong b",
-    Style.CODE: "code kbd samp tt",
-    Style.UNDERLINE: "u ins",
-    Style.STRIKE: "s del strike",
-    Style.SUPERSCRIPT: "sup",
-    Style.SUBSCRIPT: "sub",
-}
-# Marks of elements without attributes.
-BY_NAME: Mapping[str, Marks] = {
-    name: (InlineMark(style=style),) for style, names in _ELEMENTS.items() for name in names.split()
-}
-
-_CLASSES = {
-    Style.EMPHASIS: "italic italics ital it i em emph emphasis",
-    Style.STRONG: "bold strong b",
-    Style.UNDERLINE: "underline underlined",
-    Style.STRIKE: "strike strikethrough line-through",
-    Style.SUPERSCRIPT: "super superscript sup",
-    Style.SUBSCRIPT: "subscript",
-    Style.SMALL_CAPITALS: "smcap smcaps smallcap smallcaps small-cap small-caps small_caps smallcapitals sc",
-}
-_BY_CLASS = {name: style for style, names in _CLASSES.items() for name in names.split()}
 # Elements with a meaning: an upright <em> is emphasised by other means.
 _SEMANTIC_ELEMENTS = frozenset(("em", "strong", "code", "ins", "del"))
 _STYLED_BLOCKS = frozenset(("p", "div", "blockquote", "li", "td", "dd", "section", "aside"))

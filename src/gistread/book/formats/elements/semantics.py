@@ -1,58 +1,26 @@
 """Reads what XHTML elements are (blocks, notes, verse, figures), the markers of lists, and sources of pictures."""
 
 import re
+import tomllib
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from lxml import etree
 
 from gistread.book.formats.elements.markup import elements_named, local_name, plain_text
 from gistread.book.normalise import join_title, word_set
 
-# Elements that start and end a paragraph, including those of DTBook (EPUB 2).
-BLOCKS = word_set(
-    """address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer
-    form h1 h2 h3 h4 h5 h6 header hgroup html legend li main menu ol p pre section summary table ul caption tr td th
-    tbody thead tfoot level1 level2 level3 level4 level5 level6 book frontmatter bodymatter rearmatter linegroup line"""
+_ELEMENTS, _TYPES, _CLASSES = (
+    {name: word_set(words) for name, words in table.items()}
+    for table in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).values()
 )
-
-# Elements without text of the book.
-SKIPPED = word_set(
-    """head script style template title rp nav map area input select textarea button
-    datalist progress meter source track param link meta case"""
-)
-
-# Form controls among them; their words are counted.
-CONTROLS = word_set("textarea select button datalist")
-
+BLOCKS, SKIPPED, CONTROLS = (_ELEMENTS[name] for name in ("blocks", "skipped", "controls"))
+NOTES_TYPES, NON_TEXT_TYPES = _TYPES["notes"], _TYPES["non_text"]
 HEADINGS = {f"h{n}": n for n in range(1, 7)}
-
-# `epub:type` and `role` of notes and lists of notes.
-NOTES_TYPES = word_set(
-    "footnote endnote rearnote note footnotes endnotes rearnotes notes doc-footnote doc-endnote doc-endnotes"
-)
-
-# Page breaks of the print edition, and back references of notes.
-NON_TEXT_TYPES = word_set("pagebreak doc-pagebreak backlink doc-backlink")
-
-_VERSE_TYPES = word_set("z3998:verse z3998:poem z3998:hymn z3998:song z3998:lyrics verse poem")
-_VERSE_CLASSES = word_set("verse poem poetry stanza linegroup lg lyrics strophe")
-_NOTE_TYPES = word_set("footnote endnote rearnote note doc-footnote doc-endnote")
-_NOTES_CLASSES = word_set("footnotes endnotes _idfootnotes _idendnotes duokan-footnote-content")
-_NOTE_CLASSES = word_set(
-    "footnote endnote fnote footnotetext footnote-text _idfootnote _idendnote duokan-footnote-item"
-)
-_REFERENCE_CLASSES = word_set(
-    """noteref footnoteref footnote-ref endnoteref endnote-ref fnref fnanchor footnotelink footnote-reference
-    _idfootnotelink _idendnotelink duokan-footnote"""
-)
-_FIGURE_CLASSES = word_set("figure fig figcenter figleft figright image illustration illus illo picture")
-_CAPTION_CLASSES = word_set("caption figcaption")
-_FURNITURE_CLASSES = word_set("pg-boilerplate pagenum pageno page-number pagenumber lnum linenum linenumber katex-html")
 EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _REFERENCE = re.compile(r"[\d*†‡§]{1,4}$")
-
 
 Types = frozenset[str]  # The values of `epub:type` and `role`
 
@@ -66,7 +34,7 @@ def types_of(element: etree._Element) -> Types:
 
 def is_hidden(element: etree._Element) -> bool:
     """Whether the element is invisible or not book text: page and line numbers, licences, an equation drawn twice."""
-    return is_invisible(element) or bool(classes_of(element) & _FURNITURE_CLASSES)
+    return is_invisible(element) or bool(classes_of(element) & _CLASSES["furniture"])
 
 
 def is_invisible(element: etree._Element) -> bool:
@@ -75,29 +43,30 @@ def is_invisible(element: etree._Element) -> bool:
 
 
 def is_verse(element: etree._Element, types: Types) -> bool:
-    return bool(types & _VERSE_TYPES or classes_of(element) & _VERSE_CLASSES) or local_name(element) == "linegroup"
+    is_named_so = bool(types & _TYPES["verse"] or classes_of(element) & _CLASSES["verse"])
+    return is_named_so or local_name(element) == "linegroup"
 
 
 def is_note(element: etree._Element, types: Types) -> bool:
-    return bool(types & _NOTE_TYPES) or bool(classes_of(element) & _NOTE_CLASSES)
+    return bool(types & _TYPES["note"]) or bool(classes_of(element) & _CLASSES["note"])
 
 
 def holds_notes(element: etree._Element, types: Types) -> bool:
-    return bool(types & NOTES_TYPES or classes_of(element) & (_NOTE_CLASSES | _NOTES_CLASSES))
+    return bool(types & NOTES_TYPES or classes_of(element) & (_CLASSES["note"] | _CLASSES["notes"]))
 
 
 def is_figure(element: etree._Element, name: str) -> bool:
-    return name == "figure" or (name == "div" and bool(classes_of(element) & _FIGURE_CLASSES))
+    return name == "figure" or (name == "div" and bool(classes_of(element) & _CLASSES["figure"]))
 
 
 def is_caption(element: etree._Element, name: str) -> bool:
     """Whether a block is a picture's caption. A table's caption is text."""
-    return name == "figcaption" or (name in ("p", "div") and bool(classes_of(element) & _CAPTION_CLASSES))
+    return name == "figcaption" or (name in ("p", "div") and bool(classes_of(element) & _CLASSES["caption"]))
 
 
 def is_reference(element: etree._Element, name: str, types: Types) -> bool:
     """Whether <a> or <sup> is a note reference, which needs brackets to stand apart from the word before it."""
-    if "noteref" in types or "doc-noteref" in types or (name == "a" and classes_of(element) & _REFERENCE_CLASSES):
+    if "noteref" in types or "doc-noteref" in types or (name == "a" and classes_of(element) & _CLASSES["reference"]):
         # Chinese publishers use a picture.
         return bool(plain_text(element)) or any(local_name(each) == "img" for each in element.iter())
     inner = "sup" if name == "a" else "a"
