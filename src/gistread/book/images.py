@@ -40,9 +40,9 @@ def read_image(book: Path, source: str) -> bytes:
         if kind is ReadableFormat.FB2:
             return _from_fictionbook(read_limited(stream, book.name, limit_bytes=LIMIT_FICTIONBOOK_BYTES), source)
         if kind is ReadableFormat.HTML:
-            from gistread.book.formats.html import embedded_picture, is_embedded  # imports lxml
+            from gistread.book.formats.html import EMBEDDED, embedded_picture  # imports lxml
 
-            if is_embedded(source) and (address := embedded_picture(read_limited(stream, book.name), source)):
+            if source.startswith(EMBEDDED) and (address := embedded_picture(read_limited(stream, book.name), source)):
                 return _decode_data_url(address)
     if isinstance(kind, ForeignFormat) and kind.suffix:
         raise BookError(

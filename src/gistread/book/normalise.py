@@ -44,6 +44,11 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def letters(text: str) -> str:
+    """The letters and digits of `text`, to compare it with others."""
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
 def clean_line(text: str) -> str:
     """Cleaned text on one line."""
     return one_line(clean(text))

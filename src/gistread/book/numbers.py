@@ -15,7 +15,7 @@ _SMALL_NUMBERS, _TENS, _OTHER_LANGUAGES = (
 _HEBREW = {letter: value for value, letter in enumerate("אבגדהוזחט", 1)} | {
     letter: 10 * value for value, letter in enumerate("יכלמנסעפצ", 1)
 }
-_CJK_DIGITS = {char: value for value, char in enumerate("〇一二三四五六七八九")}
+_CJK_DIGITS = {c: value for row in ("〇一二三四五六七八九", "０１２３４５６７８９") for value, c in enumerate(row)}
 _CJK_UNITS = {"十": 10, "百": 100, "千": 1000}
 
 # In running text: "4", "four", "the fourth", "half a dozen".
@@ -75,8 +75,6 @@ def _cjk(word: str) -> int | None:
         elif char in _CJK_UNITS:
             total += (digit or 1) * _CJK_UNITS[char]
             digit = 0
-        elif "０" <= char <= "９":
-            digit = digit * 10 + ord(char) - ord("０")
         else:
             return None
     return total + digit or None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.model import ParagraphKind
-from gistread.book.normalise import one_line, word_set
+from gistread.book.normalise import letters, one_line, word_set
 from gistread.book.numbers import parse_number, parse_roman
 
 
@@ -76,7 +76,7 @@ def split_heading(block: TextBlock) -> list[TextBlock]:
 def entry_key(line: str) -> str:
     """The words that a contents entry and its heading share, without number, dots or page."""
     line = re.sub(r"^\s*(?:[IVXLC]+|\d+)[.):\s]\s*|[\s.·…_]*\d*\s*$", "", line)
-    return "".join(char for char in line.casefold() if char.isalnum())
+    return letters(line)
 
 
 def is_contents(block: TextBlock) -> bool:

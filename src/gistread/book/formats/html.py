@@ -24,10 +24,7 @@ from gistread.errors import BookError
 from gistread.words import count_words
 
 _IS_XHTML = re.compile(r"(?:\s|<!--.*?-->)*(?:<\?xml\b|<!doctype[^>]*xhtml|<html\b[^>]*xmlns\s*=)", re.I | re.S)
-
-_EMBEDDED = "embedded:"
-
-
+EMBEDDED = "embedded:"  # Begins the sources of pictures that the page itself holds
 _TITLES = ("dc.title", "dcterms.title", "citation_title", "og:title", "title")
 _AUTHORS = ("dc.creator", "dcterms.creator", "citation_author", "author", "article:author", "book:author")
 _LANGUAGES = ("dc.language", "dcterms.language", "citation_language", "content-language")
@@ -67,7 +64,7 @@ def _read_page(decoded: Decoded, name: str) -> Book:
         cover=_cover(root),
     )
     for number, picture in enumerate(_embedded(root), start=1):
-        picture.set("src", f"{_EMBEDDED}{number}")
+        picture.set("src", f"{EMBEDDED}{number}")
     removed = remove_boilerplate(root)
     mark_backlinks(root)
     split_at_empty_lines(root)
@@ -82,13 +79,9 @@ def _tree(text: str) -> etree._Element | None:
     return parse_page(text)
 
 
-def is_embedded(source: str) -> bool:
-    return source.startswith(_EMBEDDED)
-
-
 def embedded_picture(data: bytes, source: str) -> str:
     """The `data:` URL of a picture inside the page `data`; empty if there is no such picture."""
-    number = source.removeprefix(_EMBEDDED)
+    number = source.removeprefix(EMBEDDED)
     if not number.isdecimal():
         return ""
     decoded = decode_declared(data)

@@ -5,17 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from gistread.book.builder import ChapterStart
-from gistread.book.formats.headings import (
-    NUMERALS,
-    Candidate,
-    Rank,
-    entry_key,
-    heading_candidate,
-    is_capitals,
-    is_contents,
-    is_short_line,
-    may_be_subtitle,
-)
+from gistread.book.formats import headings
+from gistread.book.formats.headings import Candidate, Rank
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.normalise import one_line
 
@@ -33,7 +24,7 @@ _CHARACTERS_OF_A_PRINTED_PAGE = 2600
 
 
 def outline(blocks: Sequence[TextBlock]) -> Outline:
-    found = [c for c in (heading_candidate(i, block) for i, block in enumerate(blocks)) if c]
+    found = [c for c in (headings.heading_candidate(i, block) for i, block in enumerate(blocks)) if c]
     sizes = [0, *accumulate(sum(map(len, block.lines)) for block in blocks)]
     markdown = [c for c in found if c.family == "markdown"]
     if len(markdown) >= 2:
@@ -88,7 +79,7 @@ def _key(c: Candidate) -> tuple[Rank, str, int | None]:
 
 def _without_contents(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
     """Drop the entries of a table of contents: many headings in a row, up to the first entry's second occurrence."""
-    starts = [i for i, block in enumerate(blocks) if is_contents(block)]
+    starts = [i for i, block in enumerate(blocks) if headings.is_contents(block)]
     kept: list[Candidate] = []
     i = 0
     while i < len(found):
@@ -122,8 +113,8 @@ def _true_headings(run: list[Candidate], *, followed: bool) -> list[Candidate]:
 
 def _without_stray_numerals(found: list[Candidate], sizes: list[int]) -> list[Candidate]:
     """Keep numerals without a keyword only in sequence; years, page numbers and the pronoun "I" are not headings."""
-    keywords = sum(c.rank is Rank.CHAPTER and c.family not in NUMERALS for c in found)
-    styles = dict.fromkeys(c.family for c in found if c.family in NUMERALS)
+    keywords = sum(c.rank is Rank.CHAPTER and c.family not in headings.NUMERALS for c in found)
+    styles = dict.fromkeys(c.family for c in found if c.family in headings.NUMERALS)
     sequences = {style: _sequence([c for c in found if c.family == style]) for style in styles}
     plausible = (sequence for style, sequence in sequences.items() if _is_plausible(style, sequence, keywords, sizes))
     rank = Rank.SECTION if keywords >= 2 else Rank.CHAPTER
@@ -131,7 +122,7 @@ def _without_stray_numerals(found: list[Candidate], sizes: list[int]) -> list[Ca
     return [
         replace(c, rank=rank) if c.index in chosen else c
         for c in found
-        if c.family not in NUMERALS or c.index in chosen
+        if c.family not in headings.NUMERALS or c.index in chosen
     ]
 
 
@@ -159,13 +150,13 @@ def _is_plausible(style: str, sequence: list[Candidate], keywords: int, sizes: l
 
 def _with_entries(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
     """In a book without numbered chapters: lines named by its table of contents."""
-    start = next((i for i, block in enumerate(blocks) if is_contents(block)), None)
+    start = next((i for i, block in enumerate(blocks) if headings.is_contents(block)), None)
     if start is None:
         return found
     entries: set[str] = set()
     i = start + 1
     while i < len(blocks) and sizes[i + 1] - sizes[i] < _ENTRY_CHARACTERS * (1 if len(blocks[i].lines) < 3 else 20):
-        keys = {entry_key(line) for line in blocks[i].lines} - {""}
+        keys = {headings.entry_key(line) for line in blocks[i].lines} - {""}
         if keys <= entries:
             break  # the first heading named by the contents
         entries |= keys
@@ -174,8 +165,8 @@ def _with_entries(found: list[Candidate], blocks: Sequence[TextBlock], sizes: li
     lines = [
         _line_heading(n, blocks[n], "entry")
         for n in range(i, len(blocks))
-        if n not in known and len(blocks[n].lines) <= 2 and entry_key(" ".join(blocks[n].lines)) in entries
-        if len(entry_key(blocks[n].text)) >= 3
+        if n not in known and len(blocks[n].lines) <= 2 and headings.entry_key(" ".join(blocks[n].lines)) in entries
+        if len(headings.entry_key(blocks[n].text)) >= 3
     ]
     if len(lines) < _FEWEST_CAPITALS:
         return found
@@ -192,30 +183,30 @@ def _with_capitals(found: list[Candidate], blocks: Sequence[TextBlock], sizes: l
     lines = [
         _line_heading(i, block, "capitals")
         for i, block in enumerate(blocks)
-        if i not in known and is_capitals(block) and not is_contents(block)
+        if i not in known and headings.is_capitals(block) and not headings.is_contents(block)
     ]
     merged = sorted([*found, *lines], key=lambda c: c.index)
-    headings = [
+    chosen = [
         c
         for i, c in enumerate(merged)
         if c.family == "capitals" and _characters_after(merged, i, sizes) >= 2 * _ENTRY_CHARACTERS
     ]
-    if len(headings) < _FEWEST_CAPITALS:
+    if len(chosen) < _FEWEST_CAPITALS:
         return found
-    return sorted([*found, *headings], key=lambda c: c.index)
+    return sorted([*found, *chosen], key=lambda c: c.index)
 
 
 def _with_subtitles(found: list[Candidate], blocks: Sequence[TextBlock]) -> list[tuple[str, int]]:
     taken = {c.index for c in found}
     bare = [c for c in found if c.bare and c.rank in (Rank.CHAPTER, Rank.CONTAINER)]
-    following = [c for c in bare if _has_next(c, blocks, taken) and is_short_line(blocks[c.index + 1])]
+    following = [c for c in bare if _has_next(c, blocks, taken) and headings.is_short_line(blocks[c.index + 1])]
     # If a short line follows nearly every chapter, those lines are the titles.
     always = len(following) >= max(4, len(bare) * 0.8)
     result = []
     for c in found:
         fits = c.bare and c.rank is not Rank.NAMED and _has_next(c, blocks, taken)
         after = blocks[c.index + 1] if fits else None
-        if after and is_short_line(after) and (always or may_be_subtitle(after)):
+        if after and headings.is_short_line(after) and (always or headings.may_be_subtitle(after)):
             subtitle = one_line(after.text).strip("_ ")
             joint = " " if c.title[-1] in ".:—–" else ". "
             result.append((c.title + joint + subtitle, 2))

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 from itertools import groupby, pairwise
 
 from gistread.book.model import ParagraphKind
@@ -26,12 +25,6 @@ class TextBlock:
         return self.kind in (ParagraphKind.VERSE, ParagraphKind.LIST, ParagraphKind.TABLE)
 
 
-class TextLayout(Enum):
-    EMPTY_LINES = auto()  # Wrapped lines; empty lines separate paragraphs
-    INDENTS = auto()  # Wrapped lines; paragraphs begin with an indented line
-    LINES = auto()
-
-
 # Lines up to this length were wrapped (Project Gutenberg: 72 to 80).
 _WRAPPED_COLUMNS = 90
 # Between these limits, a file counts as wrapped only if its lines fill one width.
@@ -48,9 +41,9 @@ _NOTE = re.compile(r"\s*\[(?:Foot)?note\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class _Wrapping:
-    layout: TextLayout
     width: int
     in_bytes: bool  # Whether the width counts UTF-8 bytes, as some English tools do
+    has_indents: bool = False  # Whether paragraphs begin with an indented line, not after an empty one
 
     def is_short(self, line: str, following: str, share: float = 1.0) -> bool:
         """Whether the first word of `following` would fit; a line is full at `share` of the width."""
@@ -66,12 +59,12 @@ def split_into_blocks(text: str) -> Iterator[TextBlock]:
     lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
     # Texts whose letters mostly take two bytes are not wrapped by bytes.
     setting = _detect_wrapping(lines, in_bytes=len(text.encode()) < len(text) * 1.1)
-    if setting.layout is TextLayout.LINES:
+    if setting is None:
         yield from _line_blocks(lines)
         return
     starred = False
     for group, gap in _groups(lines):
-        parts = _indented_parts(group) if setting.layout is TextLayout.INDENTS else [group]
+        parts = _indented_parts(group) if setting.has_indents else [group]
         for number, part in enumerate(parts):
             for block in _classify(part, setting, 0 if number else gap):
                 if starred and _STARRED_NOTE.match(block.lines[0].lstrip()) and block.kind is not ParagraphKind.BREAK:
@@ -81,25 +74,25 @@ def split_into_blocks(text: str) -> Iterator[TextBlock]:
                     yield block
 
 
-def _detect_wrapping(lines: list[str], *, in_bytes: bool) -> _Wrapping:
+def _detect_wrapping(lines: list[str], *, in_bytes: bool) -> _Wrapping | None:
+    """How the lines of paragraphs were wrapped; None if each line is a paragraph."""
     filled = [line for line in lines if line]
     lengths = sorted(map(len, filled)) or [0]
     width = lengths[min(len(lengths) - 1, len(lengths) * 95 // 100)]
-    wrapped = _Wrapping(TextLayout.EMPTY_LINES, width, in_bytes)
-    by_lines = replace(wrapped, layout=TextLayout.LINES)
+    wrapped = _Wrapping(width, in_bytes)
     followed = [(a, b) for a, b in pairwise(lines) if a and b]
     if width > _WIDEST_COLUMNS or not followed:
-        return by_lines
+        return None
     if width > _WRAPPED_COLUMNS and sum(wrapped.is_short(a, b) for a, b in followed) > len(followed) * 0.2:
-        return by_lines
+        return None
     if (len(lines) - len(filled)) * 25 < len(filled):
         # Hardly any empty lines: paragraphs show by indents, or each line is one.
         indented = sum(line.startswith(("  ", "\u3000")) for line in filled)
         if len(filled) * 0.02 < indented < len(filled) * 0.7:
-            return replace(wrapped, layout=TextLayout.INDENTS)
+            return replace(wrapped, has_indents=True)
         ended = sum(bool(_SENTENCE_END.search(line[-8:])) for line in filled)
         if ended > len(filled) * 0.6:
-            return by_lines
+            return None
     return wrapped
 
 

@@ -19,7 +19,7 @@ from gistread.book.formats.outline import outline
 from gistread.book.formats.text import find_bounds
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.model import Book, ParagraphKind
-from gistread.book.normalise import join_title, one_line
+from gistread.book.normalise import join_title, letters, one_line
 from gistread.errors import BookError
 
 
@@ -57,7 +57,7 @@ def find_chapters(headings: Sequence[HeadingParagraph], title: str, authors: Seq
     following = Counter(one.size for run in runs for one in run) - under
     alone = frozenset(size for size, count in following.items() if count >= under[size])
     if _is_title(runs, title):
-        runs[0] = _without_title_page(runs[0], alone, frozenset(map(_letters, authors)))
+        runs[0] = _without_title_page(runs[0], alone, frozenset(map(letters, authors)))
     groups = [group for run in runs if run for group in _groups(run, alone)]
     keys = _keys([group[0] for group in groups])
     levels = {key: level for level, key in enumerate(sorted(set(keys)), start=1)}
@@ -73,7 +73,7 @@ def _is_title(runs: list[list[HeadingParagraph]], title: str) -> bool:
     first = runs[0][0]
     if len(runs) < 2 or len(runs[0]) > 8:
         return False
-    if _letters(first.text) and _letters(first.text) == _letters(title):
+    if letters(first.text) and letters(first.text) == letters(title):
         return True
     sizes = [one.size for run in runs for one in run]
     is_largest = first.size == min(sizes) and sizes.count(first.size) == 1
@@ -90,15 +90,11 @@ def _without_title_page(
         if one.candidate:
             return run[at:]
         stands_alone = one.size in alone and one.size > run[0].size
-        if stands_alone and not (byline or is_name or _letters(one.text) in authors):
+        if stands_alone and not (byline or is_name or letters(one.text) in authors):
             return run[at:]
         # "By" with the name in a separate heading.
         is_name = byline is not None and byline.end() == len(one.text.rstrip())
     return []
-
-
-def _letters(text: str) -> str:
-    return "".join(char for char in text.casefold() if char.isalnum())
 
 
 def _groups(run: list[HeadingParagraph], alone: frozenset[int]) -> list[list[HeadingParagraph]]:

@@ -15,16 +15,7 @@ from gistread.book.formats.elements.equations import equation_text
 from gistread.book.formats.elements.inline_elements import StyleSheet, merge_sheets, read_sheet
 from gistread.book.formats.elements.markup import MOST_NESTED, elements_named, local_name, plain_text
 from gistread.book.formats.elements.paragraphs import BlockContext, Collector, ParsedParagraph, classify, context_inside
-from gistread.book.formats.elements.semantics import (
-    Picture,
-    Types,
-    drawn_text,
-    is_decoration,
-    is_picture_object,
-    marker,
-    picture_of,
-    svg_pictures,
-)
+from gistread.book.formats.elements.semantics import Types
 from gistread.book.inline import InlineMark, Marks
 from gistread.book.model import ParagraphKind
 from gistread.words import count_words
@@ -183,7 +174,7 @@ class _Walker:
             if local_name(child) == "li":
                 number = _integer(child.get("value"), number)
                 self.flush(context)
-                self._marker = marker(element, child, number, ordered=name == "ol")
+                self._marker = semantics.marker(element, child, number, ordered=name == "ol")
                 number += 1
             self.element(child, context)
             self.flush(context)
@@ -250,7 +241,7 @@ class _Walker:
         within = [(each, local_name(each)) for each in element.iter(etree.Element)]
         self._captions = {plain_text(each) for each, name in within if semantics.is_caption(each, name)} - {""}
         if self._captions:
-            pictures = (picture_of(each) for each, name in within if name in ("img", "image"))
+            pictures = (semantics.picture_of(each) for each, name in within if name in ("img", "image"))
             self._captioned = [
                 InlineMark(image=each.source) for each in pictures if each.source and not self._is_described(each)
             ]
@@ -258,7 +249,7 @@ class _Walker:
         self.flush(context)
         self._captioned = before
 
-    def _is_described(self, picture: Picture) -> bool:
+    def _is_described(self, picture: semantics.Picture) -> bool:
         return bool(picture.words) and picture.words not in self._captions
 
     def _caption(self, element: etree._Element, context: BlockContext) -> None:
@@ -271,7 +262,7 @@ class _Walker:
         self.flush(inner)
         self._collector.end(marks)
 
-    def _picture(self, picture: Picture) -> None:
+    def _picture(self, picture: semantics.Picture) -> None:
         if self._captioned is None or self._is_described(picture):
             self._collector.picture(picture)
 
@@ -294,13 +285,13 @@ class _Walker:
             self.flush(context)
             if not self._in_cell:
                 self.document.paragraphs.append(ParsedParagraph("* * *", ParagraphKind.BREAK))
-        elif name in ("img", "image") or (name == "object" and is_picture_object(element)):
-            if self._captioned is not None or not is_decoration(element):
-                self._picture(picture_of(element))
+        elif name in ("img", "image") or (name == "object" and semantics.is_picture_object(element)):
+            if self._captioned is not None or not semantics.is_decoration(element):
+                self._picture(semantics.picture_of(element))
         elif name == "svg":
-            for picture in svg_pictures(element):
+            for picture in semantics.svg_pictures(element):
                 self._picture(picture)
-            collector.text(f" {drawn_text(element)} ")
+            collector.text(f" {semantics.drawn_text(element)} ")
         elif name == "math":
             collector.text(equation_text(element))
         elif name == "embed":

@@ -18,7 +18,7 @@ from gistread.book.formats.pdf.text import WordCounts, marked_text, plain_text_o
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.inline import InlineMark
 from gistread.book.model import Book, ParagraphKind
-from gistread.book.normalise import clean_line
+from gistread.book.normalise import clean_line, letters
 from gistread.errors import BookError
 from gistread.units import ranges
 
@@ -82,18 +82,14 @@ class PositionIndex:
         return 2 if is_heading and (wanted in text or text in wanted) else None
 
 
-def letters(text: str) -> str:
-    return re.compile(r"[\W_]+").sub("", text).casefold()
-
-
 def by_outline(document: PdfDocument, places: PositionIndex) -> list[ChapterStart]:
     """Chapters of the document's outline, in text order; empty if it is useless."""
     found: dict[tuple[int, str], ChapterStart] = {}
-    for entry in document.outline:
-        if entry.place and entry.title.strip():
-            block = places.heading_at(document.upright(entry.place), entry.title)
+    for title, level, place in document.outline:
+        if place and title.strip():
+            block = places.heading_at(document.upright(place), title)
             if block is not None:
-                found.setdefault((block, entry.title), ChapterStart(block, entry.title, entry.level))
+                found.setdefault((block, title), ChapterStart(block, title, level))
     if len(found) < 2 or len(found) < 0.5 * len(document.outline):
         return []
     return sorted(found.values(), key=lambda chapter: (chapter.index, chapter.level))

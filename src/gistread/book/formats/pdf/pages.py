@@ -75,13 +75,6 @@ class LinkArea:
     href: str
 
 
-@dataclass(frozen=True, slots=True)
-class OutlineEntry:
-    title: str
-    level: int
-    place: PagePosition | None
-
-
 @dataclass(frozen=True)
 class PdfPage:
     """Text runs in file order, which may differ from reading order."""
@@ -101,7 +94,7 @@ class PdfDocument:
     page_count: int = 0
     metadata: Mapping[str, str] = field(default_factory=dict)
     language: str = ""
-    outline: tuple[OutlineEntry, ...] = ()
+    outline: tuple[tuple[str, int, PagePosition | None], ...] = ()  # Title, level and place of each entry
     pages: list[PdfPage] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
     turns: dict[int, int] = field(default_factory=dict)

@@ -126,7 +126,7 @@ def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
     found: list[Block] = []
     lines = column.lines
     for index, line in enumerate(lines):
-        if not index or _begins_block(lines, index, left, right, layout, found[-1]):
+        if not index or _begins_block(lines, index, layout, found[-1]):
             found.append(Block([line], left=left, right=right))
         else:
             found[-1].lines.append(line)
@@ -136,10 +136,8 @@ def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
     return _merge_labels(_merge_rows(found, layout), layout)
 
 
-def _begins_block(
-    lines: Sequence[TextLine], index: int, left: float, right: float, layout: PageLayout, block: Block
-) -> bool:
-    above, line = lines[index - 1], lines[index]
+def _begins_block(lines: Sequence[TextLine], index: int, layout: PageLayout, block: Block) -> bool:
+    above, line, left, right = lines[index - 1], lines[index], block.left, block.right
     size = max(above.size, line.size)
     gap = above.bottom - line.baseline
     if abs(above.size - line.size) > _SIZE_STEP * size:

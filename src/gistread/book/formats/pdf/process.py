@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 import orjson
 import psutil
 
-from gistread.book.formats.pdf.pages import Font, OutlineEntry, PagePosition, PdfDocument, decode_page
+from gistread.book.formats.pdf.pages import Font, PagePosition, PdfDocument, decode_page
 from gistread.child_process import start_python
 from gistread.errors import BookError
 from gistread.system import is_limited_below, wait_for_data
@@ -64,10 +64,8 @@ def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any])
         document.page_count = min(record["pages"], 20_000)
         document.metadata = record["metadata"]
         document.language = record["language"]
-        document.outline = tuple(
-            OutlineEntry(title, level, PagePosition(*place) if place else None)
-            for title, level, place in record["outline"]
-        )
+        entries = record["outline"]
+        document.outline = tuple((title, level, PagePosition(*at) if at else None) for title, level, at in entries)
     elif "error" in record:
         document.unread.append(record["page"])
     else:
