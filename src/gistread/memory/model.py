@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -14,7 +14,6 @@ from gistread.memory.derived import DerivedRecords
 from gistread.memory.extractive import extract
 from gistread.presets import FICTION, Preset
 from gistread.prompts import PromptTemplate
-from gistread.store.journal import Record
 from gistread.words import count_words
 
 MAX_TASK_CHARACTERS = 600  # The task is part of every gisting prompt, so it must be short compared to a page
@@ -44,29 +43,6 @@ class GistFocus:
 
 
 DEFAULT_FOCUS = GistFocus()
-
-
-def focus_record(focus: GistFocus) -> Record:
-    """The focus for the header of a memory; the defaults are left out."""
-    record: Record = {}
-    if focus.preset != FICTION:
-        # The full text of the preset, since its file may be deleted or edited.
-        record["preset"] = asdict(focus.preset)
-    if focus.task:
-        record["task"] = focus.task
-    return record
-
-
-def focus_from_record(header: Record) -> GistFocus:
-    """The focus in the header of a memory. Raises ValueError for an invalid one."""
-    preset, task = header.get("preset"), header.get("task", "")
-    try:
-        focus = GistFocus(FICTION if preset is None else Preset(**preset), task)
-    except TypeError:
-        raise ValueError("no preset") from None
-    if not all(isinstance(word, str) for word in (task, *astuple(focus.preset))):
-        raise ValueError("no text")
-    return focus
 
 
 def parse_task(text: str) -> str:

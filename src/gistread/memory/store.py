@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gistread import prompts
@@ -20,13 +20,13 @@ from gistread.memory.model import (
     MemoryEntry,
     PageSize,
     ReadingMode,
-    focus_from_record,
-    focus_record,
 )
 from gistread.memory.writer import MemoryWriter, chain, entries_of, not_saved_notice, page_record
+from gistread.presets import FICTION
 from gistread.store import journal
 from gistread.store.files import replace_file
 from gistread.store.journal import Journal, Record
+from gistread.store.rows import decoded
 
 _FORMAT = "gistread memory"
 _VERSION = 1
@@ -212,7 +212,10 @@ def _header(book: Book, request: MemoryRequest) -> Record:
         "prompts": request.focus.version(*_PROMPTS[request.mode]),
         "reading": request.mode.value,
     }
-    return header | focus_record(request.focus)
+    if request.focus.preset != FICTION:
+        # The full text of the preset, since its file may be deleted or edited.
+        header["preset"] = asdict(request.focus.preset)
+    return header | ({"task": request.focus.task} if request.focus.task else {})
 
 
 def _same_key(found: Record, header: Record) -> bool:
@@ -233,9 +236,13 @@ def _refuse_later_version(path: Path) -> None:
         )
 
 
-def _focus(header: Record, mode: ReadingMode) -> GistFocus:
-    """The focus of a memory in the wording of the prompts that made it. Raises ValueError for an invalid one."""
-    focus = focus_from_record(header)
+def _focus(header: Record) -> GistFocus | None:
+    """The focus of a memory; None if it is damaged."""
+    return decoded(GistFocus, header) if isinstance(header.get("task", ""), str) else None
+
+
+def _worded(focus: GistFocus, header: Record, mode: ReadingMode) -> GistFocus:
+    """The focus in the wording of the prompts that made the memory."""
     worded = (replace(focus, wording=wording) for wording in prompts.WORDINGS)
     return next((one for one in worded if one.version(*_PROMPTS[mode]) == header["prompts"]), focus)
 
@@ -244,9 +251,10 @@ def _read_header(path: Path, book: Book) -> MemoryHeader | None:
     try:
         records, _ = journal.read_records(path)
         header = records[0]
-        if header["format"] != _FORMAT or header["version"] > _VERSION or header["book"] != book.sha256:
+        focus, mode = _focus(header), ReadingMode(header["reading"])
+        is_of_book = header["format"] == _FORMAT and header["version"] <= _VERSION and header["book"] == book.sha256
+        if not is_of_book or focus is None:
             return None
-        mode = ReadingMode(header["reading"])
         entries = entries_of(records[1:], book)
         read_until = max((entry.page.end for entry in chain(entries)), default=0)
         return MemoryHeader(
@@ -261,7 +269,7 @@ def _read_header(path: Path, book: Book) -> MemoryHeader | None:
             complete=read_until >= len(book.text),
             modified_s=path.stat().st_mtime,
             mode=mode,
-            focus=_focus(header, mode),
+            focus=_worded(focus, header, mode),
         )
     except (FileNotFoundError, LookupError, TypeError, ValueError):  # gone, or no header
         return None
@@ -306,8 +314,7 @@ def furthest_memories(directory: Path) -> tuple[dict[str, BookProgress], list[st
                 at = 0
                 while isinstance(end := ends.get(at), int) and end > at:
                     at = end
-                with contextlib.suppress(ValueError):
-                    focus = focus_from_record(records[0])
+                if focus := _focus(records[0]):
                     found.append(BookProgress(sha256, model, at, len(ends), count_characters(spans), focus))
     found.sort(key=lambda memory: (memory.read_until, not memory.focus.task))
     return {memory.sha256: memory for memory in found}, problems
