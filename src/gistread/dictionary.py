@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,21 +56,19 @@ def extract_word(text: str) -> str:
 
 def choose_lookup(word: str, command: str, which: Callable[[str], str | None] = shutil.which) -> Lookup:
     """The command that looks up `word`, from `command` or an installed dictionary. Raises UsageError."""
-    if not command.strip():
-        for known in _KNOWN:
-            if (program := which(known[0])) is not None:
-                return Lookup(word, (program, *(part.replace("{word}", word) for part in known[1:])))
-        return Lookup(word)
-    try:
-        parts = shlex.split(command)
-    except ValueError as error:
-        raise UsageError(f"lookup_command is not a command line: {error}.", f"It is {command!r}.") from None
-    if not any("{word}" in part for part in parts[1:]):
-        parts.append("{word}")
-    program = which(str(Path(parts[0]).expanduser()))
-    if program is None:
-        raise UsageError(f"lookup_command names {parts[0]!r}, which is not installed.", HOW_TO_SET)
-    return Lookup(word, (program, *(part.replace("{word}", word) for part in parts[1:])))
+    commands: Sequence[Sequence[str]] = _KNOWN
+    if command.strip():
+        try:
+            commands = [shlex.split(command)]
+        except ValueError as error:
+            raise UsageError(f"lookup_command is not a command line: {error}.", f"It is {command!r}.") from None
+    for name, *parts in commands:
+        if program := which(str(Path(name).expanduser())):
+            parts = parts if any("{word}" in part for part in parts) else [*parts, "{word}"]
+            return Lookup(word, (program, *(part.replace("{word}", word) for part in parts)))
+    if command.strip():
+        raise UsageError(f"lookup_command names {commands[0][0]!r}, which is not installed.", HOW_TO_SET)
+    return Lookup(word)
 
 
 def contains_entry(output: str) -> bool:
