@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 from collections.abc import AsyncGenerator, Collection
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -52,13 +53,12 @@ class DerivedRecords:
     def __init__(self, path: Path | None = None) -> None:
         self.notice = ""
         self._path = path
-        self._known: dict[tuple[str, str], Record] | None = None
 
     def get(self, kind: str, key: str) -> Record | None:
-        return self._records().get((kind, key))
+        return self._records.get((kind, key))
 
     def put(self, kind: str, key: str, record: Record) -> None:
-        self._records()[kind, key] = record
+        self._records[kind, key] = record
         if self._path is None:
             return
         try:
@@ -67,13 +67,12 @@ class DerivedRecords:
         except StorageError as error:
             self.notice = f"{error.message} New summaries and facts are kept for this session only."
 
+    @cached_property
     def _records(self) -> dict[tuple[str, str], Record]:
-        if self._known is None:
-            self._known = {}
-            if self._path is not None:
-                with contextlib.suppress(StorageError):
-                    for line in read_records(self._path)[0]:
-                        match line:
-                            case {"kind": str(kind), "key": str(key), "record": dict(record)}:
-                                self._known[kind, key] = record
-        return self._known
+        known: dict[tuple[str, str], Record] = {}
+        with contextlib.suppress(StorageError):
+            for line in read_records(self._path)[0] if self._path else ():
+                match line:
+                    case {"kind": str(kind), "key": str(key), "record": dict(record)}:
+                        known[kind, key] = record
+        return known

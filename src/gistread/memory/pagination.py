@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gistread import prompts
-from gistread.book.model import Book, Paragraph, ParagraphKind
+from gistread.book.model import Book, ParagraphKind
 from gistread.book.sentences import sentence_spans
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage, choose_or
 from gistread.errors import EngineError
@@ -194,26 +194,20 @@ def chapter_end(book: Book, start: int) -> int:
 
 def _units(book: Book, start: int, end: int, max_words: int) -> Iterator[_Unit]:
     """The units without gaps: whole paragraphs of up to `max_words`, else sentences."""
-    first = book.paragraph_index(start)
+    text, first, most_characters = book.text, book.paragraph_index(start), max_words * CHARACTERS_PER_WORD
     for index in range(first, len(book.paragraphs)):
         paragraph = book.paragraphs[index]
         if paragraph.start >= end:
             return
-        following = book.paragraphs[index + 1].start if index + 1 < len(book.paragraphs) else len(book.text)
-        begins = start if index == first else paragraph.start
-        yield from _divide(book.text, begins, paragraph, min(following, end), max_words)
-
-
-def _divide(text: str, start: int, paragraph: Paragraph, end: int, max_words: int) -> Iterator[_Unit]:
-    most_characters = max_words * CHARACTERS_PER_WORD
-    if paragraph.end - start <= most_characters:
-        words = count_words(text[start : paragraph.end])
-        if words <= max_words:
-            speech = text[start : paragraph.end].lstrip()[:1] in _SPEECH
-            yield _Unit(start, end, words, paragraph.kind, speech)
-            return
-    for sentence in _sentences(text, start, min(paragraph.end, end), end, 2 * most_characters):
-        yield from _pieces(text, sentence.start, sentence.end, max_words)
+        following = book.paragraphs[index + 1].start if index + 1 < len(book.paragraphs) else len(text)
+        begins, until = start if index == first else paragraph.start, min(following, end)
+        is_short = paragraph.end - begins <= most_characters
+        if is_short and (words := count_words(text[begins : paragraph.end])) <= max_words:
+            speech = text[begins : paragraph.end].lstrip()[:1] in _SPEECH
+            yield _Unit(begins, until, words, paragraph.kind, speech)
+            continue
+        for sentence in _sentences(text, begins, min(paragraph.end, until), until, 2 * most_characters):
+            yield from _pieces(text, sentence.start, sentence.end, max_words)
 
 
 def _sentences(text: str, start: int, stop: int, end: int, window: int) -> Iterator[_Unit]:
