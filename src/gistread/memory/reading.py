@@ -104,30 +104,24 @@ def first_section(writer: MemoryWriter) -> int:
     return end if end >= writer.memory.read_until or writer.entry_at(end) else 0
 
 
+@dataclass(eq=False)
 class _Reading:
-    def __init__(
-        self,
-        writer: MemoryWriter,
-        engine: Engine,
-        emit: Callable[[PageEvent], None],
-        on_draft: OnDraft,
-        place: Callable[[], int],
-    ) -> None:
-        self._writer = writer
-        self._memory = writer.memory
-        book = writer.memory.book
+    writer: MemoryWriter
+    engine: Engine
+    emit: Callable[[PageEvent], None]
+    on_draft: OnDraft
+    place: Callable[[], int]
+
+    def __post_init__(self) -> None:
+        self._memory, book = self.writer.memory, self.writer.memory.book
         # As read: a gist that names the title of a later volume would tell what a bound hides.
         self._book = book.upto(len(book.text)) if book.volumes else book
-        self._engine = engine
-        self._emit = emit
-        self._on_draft = on_draft
-        self._place = place
         self._tasks = asyncio.TaskGroup()  # Chapters being read and gists being made
         self._waiting: list[tuple[int, int]] = []  # Sections not being read
         self._gisting: dict[int, Page] = {}  # Pages whose gist is being made, by start
         # Limits pages being found and gisted. It grows with each finished page, so that the first gist comes soon.
         self._pages = asyncio.Semaphore(_PAGES_AT_FIRST)
-        self._pages_to_add = engine.info.parallel - _PAGES_AT_FIRST
+        self._pages_to_add = self.engine.info.parallel - _PAGES_AT_FIRST
         self._chapters = 0  # Chapters being read
         self._pending = 0  # Pages found at the end of the memory, without gists yet
         self._second = self._second_passed = 0  # Second attempts made, and those that passed
@@ -135,10 +129,10 @@ class _Reading:
         self._faults: dict[int, tuple[Fault, ...]] = {}
 
     async def run(self) -> None:
-        memory, begin = self._memory, first_section(self._writer)
+        memory, begin = self._memory, first_section(self.writer)
         if memory.read_until < begin:
-            for page in front_matter_entries(memory.book, memory.read_until, begin, memory.size.max_words):
-                self._add(page)
+            for entry in front_matter_entries(memory.book, memory.read_until, begin, memory.size.max_words):
+                self._add(entry)
         self._waiting = [section for section in sections(memory.book, begin) if section[1] > memory.read_until]
         try:
             async with self._tasks:
@@ -147,7 +141,7 @@ class _Reading:
             raise group.exceptions[0] from None
 
     def _start_chapters(self) -> None:
-        info = self._engine.info
+        info = self.engine.info
         requests = _REMOTE_REQUESTS_PER_CHAPTER if info.is_remote else _REQUESTS_PER_CHAPTER
         while self._chapters < max(1, info.parallel // requests):
             self._chapters += 1
@@ -155,26 +149,25 @@ class _Reading:
 
     async def _read_sections(self) -> None:
         while self._waiting:
-            place = self._place()
+            place = self.place()
             section = min(self._waiting, key=lambda one: (one[1] <= place, one[0]))
             self._waiting.remove(section)
             await self._read_section(*section)
 
     def _is_awaited_elsewhere(self) -> bool:
         """Whether the chapter at the person's place waits to be read."""
-        place = self._place()
+        place = self.place()
         return any(start <= place < end and self._known_until(start) < end for start, end in self._waiting)
 
     async def _read_section(self, start: int, end: int) -> None:
         memory = self._memory
         if self._known_until(start) >= end:
             return
-        single_pass: SinglePass | None = None
-        if memory.mode is ReadingMode.SINGLE_PASS:
-            single_pass = SinglePass(self._book, start, memory.size, self._engine, memory.focus)
+        is_single = memory.mode is ReadingMode.SINGLE_PASS
+        single_pass = SinglePass(self._book, start, memory.size, self.engine, memory.focus) if is_single else None
         at = start
         while at < end:
-            known = self._writer.entry_at(at)
+            known = self.writer.entry_at(at)
             if page := known.page if known else self._gisting.get(at):
                 if single_pass is not None:
                     await single_pass.skip_page(page)
@@ -185,21 +178,20 @@ class _Reading:
                 self._pages.release()
                 self._waiting.append((start, end))
                 return
-            later = self._writer.next_start(at)
-            page, attempts, usage = await (
-                single_pass.next_page(at, later) if single_pass else self._find_page(at, later)
-            )
+            later = self.writer.next_start(at)
+            find = single_pass.next_page if single_pass else self._find_page
+            page, attempts, usage = await find(at, later)
             number = 0
             if start <= memory.read_until:
                 self._pending += 1
                 number = len(memory.entries) + self._pending
-            self._emit(PageFound(replace(page, number=number)))
+            self.emit(PageFound(replace(page, number=number)))
             self._gisting[page.start] = page
             self._tasks.create_task(self._gist(page, attempts, usage))
             at = page.end
 
     def _known_until(self, start: int) -> int:
-        while known := self._writer.entry_at(start):
+        while known := self.writer.entry_at(start):
             start = known.page.end
         return start
 
@@ -208,9 +200,9 @@ class _Reading:
 
     async def _find_page(self, start: int, known: int | None) -> tuple[Page, tuple[Attempt, ...], Usage]:
         memory = self._memory
-        page, usage = await next_page(self._book, start, memory.size, self._engine, memory.focus, known)
+        page, usage = await next_page(self._book, start, memory.size, self.engine, memory.focus, known)
         text = self._text_of(page)
-        return page, () if is_short(text) else await careful_attempts(text, self._engine, memory.focus), usage
+        return page, () if is_short(text) else await careful_attempts(text, self.engine, memory.focus), usage
 
     async def _gist(self, page: Page, attempts: tuple[Attempt, ...], usage: Usage) -> None:
         if self._second_passed < int(_SECOND_PAYS * self._second):
@@ -219,12 +211,12 @@ class _Reading:
         try:
             result = await gist_page(
                 text,
-                self._engine,
+                self.engine,
                 attempts,
                 Priority.BACKGROUND,
                 task=self._memory.focus.task,
-                told_before=told_before(self._book.text, page.start, self._engine.info.wording),
-                on_draft=partial(self._on_draft, page.start),
+                told_before=told_before(self._book.text, page.start, self.engine.info.wording),
+                on_draft=partial(self.on_draft, page.start),
             )
         finally:
             del self._gisting[page.start]
@@ -238,14 +230,14 @@ class _Reading:
             self._second_passed += result.gist.source is GistSource.MODEL
         self._faults[page.start] = result.faults
         usage += result.usage
-        if self._engine.info.is_remote:  # Pages at a server are read side by side, so each takes a share of the time
+        if self.engine.info.is_remote:  # Pages at a server are read side by side, so each takes a share of the time
             usage = replace(usage, seconds=usage.seconds / (1 + len(self._gisting)))
         self._add(MemoryEntry(page, result.gist, usage))
 
     def _add(self, entry: MemoryEntry) -> None:
-        joined = self._writer.add(entry)
+        joined = self.writer.add(entry)
         for one in joined:
             self._pending = max(0, self._pending - 1)
-            self._emit(PageRead(one, self._faults.pop(one.page.start, ())))
+            self.emit(PageRead(one, self._faults.pop(one.page.start, ())))
         if not joined:
-            self._emit(PageAhead(entry))
+            self.emit(PageAhead(entry))
