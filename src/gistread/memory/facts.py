@@ -15,7 +15,7 @@ from gistread.book.sentences import sentence_spans
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
 from gistread.memory.derived import ArtifactProgress, as_finished, key_of
 from gistread.memory.extractive import extract, shared_terms
-from gistread.memory.guard import Draft, find_fault, no_foreign_names, not_a_refusal, not_the_prompt, told_before
+from gistread.memory.guard import Draft, Fault, find_fault, told_before
 from gistread.memory.model import GistMemory, MemoryEntry
 from gistread.memory.sizes import TOKENS_PER_WORD, RemainingWork, unread_page_words
 from gistread.search.tokens import ARTICLES, Terms, folded
@@ -126,7 +126,7 @@ def _guard(lines: Iterable[_Line], page: str, told: str) -> list[_Line]:
     for fact, elements in lines:
         draft = Draft(fact, page, own_words, told_before=told)
         said = set(shared_terms(fact))
-        is_faulty = find_fault(draft, (no_foreign_names, not_a_refusal, not_the_prompt))
+        is_faulty = find_fault(draft, (Fault.FOREIGN_NAMES, Fault.REFUSAL, Fault.PROMPT))
         if is_faulty or len(said & terms) < max(1, _MIN_SHARED * len(said)):
             continue
         named = tuple(one for one in elements[:_MAX_ELEMENTS] if set(shared_terms(one)) & terms or one in page)

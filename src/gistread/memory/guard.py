@@ -1,12 +1,13 @@
-"""The guard: cleans a gist and checks its form and words against the page (D6). Each rule returns a fault or None."""
+"""The guard: cleans a gist and checks its form and words against the page (D6)."""
 
 import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from gistread.book.numbers import numbers_in
@@ -93,38 +94,6 @@ def without_control_tokens(written: str) -> str:
     return _CONTROL.sub("", _TURN_ENDS.sub("", text))
 
 
-def not_empty(draft: Draft) -> Fault | None:
-    """A gist has at least a twentieth of its page's words, between 4 and 30: a quarter of the length asked for."""
-    least = max(4, min(30, count_words(draft.page) // 20))
-    return Fault.EMPTY if count_words(draft.text) < least else None
-
-
-def not_cut_off(draft: Draft) -> Fault | None:
-    return Fault.CUT_OFF if draft.cut_off else None
-
-
-def not_a_refusal(draft: Draft) -> Fault | None:
-    """No statements of an assistant about itself, unless the page has them too."""
-    found = _REFUSAL.search(draft.text)
-    return Fault.REFUSAL if found and found[0].casefold() not in draft.page.casefold() else None
-
-
-def not_the_prompt(draft: Draft) -> Fault | None:
-    """No six consecutive words of the prompt, unless the page has them too."""
-    task = _runs(draft.prompt_words, 6)
-    return Fault.PROMPT if task & _runs(draft.text, 6) - _runs(draft.page, 6) else None
-
-
-def not_too_long(draft: Draft) -> Fault | None:
-    """A gist has at most half the words of its page."""
-    return Fault.TOO_LONG if count_words(draft.text) > 0.5 * count_words(draft.page) else None
-
-
-def not_copied(draft: Draft) -> Fault | None:
-    """At most half is copied, in runs of eight words (sixteen characters): weak models copy the start of a page."""
-    return Fault.COPIED if _copied_share(draft) > 0.5 else None
-
-
 def _copied_share(draft: Draft) -> float:
     words = folded_words(draft.text)
     if len(words) < _FEW:
@@ -138,10 +107,10 @@ def _copied_share(draft: Draft) -> float:
     return sum(copied) / len(words)
 
 
-def not_about_itself(draft: Draft) -> Fault | None:
-    """No statements about the text or the task, unless the page has them too."""
-    found = _ABOUT_ITSELF.search(draft.text)
-    return Fault.ABOUT_ITSELF if found and found[0].casefold().strip() not in draft.page.casefold() else None
+def _says(phrases: re.Pattern[str], draft: Draft) -> bool:
+    """Whether the gist has one of these phrases that its page lacks."""
+    found = phrases.search(draft.text)
+    return found is not None and found[0].casefold().strip() not in draft.page.casefold()
 
 
 def is_meta(sentence: str) -> bool:
@@ -149,33 +118,27 @@ def is_meta(sentence: str) -> bool:
     return bool(_REFUSAL.search(sentence) or _ABOUT_ITSELF.search(sentence))
 
 
-def not_a_loop(draft: Draft) -> Fault | None:
-    """Enough distinct words for its length, and few repeated runs of four."""
+def _is_loop(draft: Draft) -> bool:
+    """Whether the gist has few distinct words for its length, or many repeated runs of four."""
     words = folded_words(draft.text)
     if len(words) < _FEW:
-        return None
-    distinct = len(set(words)) / len(words)
-    # The share of distinct words in prose falls about as the square root of its length.
-    if distinct < min(0.45, 3.2 / len(words) ** 0.5):
-        return Fault.LOOP
+        return False
+    distinct = len(set(words)) / len(words)  # In prose, it falls about as the square root of the length
     fours = Counter(zip(words, words[1:], words[2:], words[3:], strict=False))
     again = sum(count - 1 for count in fours.values())
-    return Fault.LOOP if again > 0.2 * len(words) else None
+    return distinct < min(0.45, 3.2 / len(words) ** 0.5) or again > 0.2 * len(words)
 
 
-def same_script(draft: Draft) -> Fault | None:
-    """The main script of the gist makes up at least a tenth of the page's letters."""
-    written, page = _scripts(draft.text), _scripts(draft.page)
-    if not written or not page:
-        return None
-    script, _ = written.most_common(1)[0]
-    return Fault.OTHER_SCRIPT if page[script] < 0.1 * page.total() else None
+def _is_other_script(draft: Draft) -> bool:
+    """Whether the main script of the gist makes up less than a tenth of the page's letters."""
+    page = _scripts(draft.page)
+    return any(page[script] < 0.1 * page.total() for script, _ in _scripts(draft.text).most_common(1))
 
 
-def no_foreign_names(draft: Draft) -> Fault | None:
-    """At least nine in ten names occur on the page or before it in some form, and every number on the page."""
+def _has_foreign_names(draft: Draft) -> bool:
+    """Whether more than one in ten names occurs neither on the page nor before it, or a number not on the page."""
     foreign, named = foreign_names(draft)
-    return Fault.FOREIGN_NAMES if len(foreign) > 0.1 * len(named) or foreign_numbers(draft) else None
+    return len(foreign) > 0.1 * len(named) or bool(foreign_numbers(draft))
 
 
 def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
@@ -204,31 +167,44 @@ def foreign_numbers(draft: Draft) -> set[int]:
     }
 
 
-def about_the_page(draft: Draft) -> Fault | None:
-    """At least four in ten of the longer words occur on the page in some form."""
+def _is_unrelated(draft: Draft) -> bool:
+    """Whether fewer than four in ten of the longer words occur on the page in some form."""
     if UNSPACED_CHARACTER.search(draft.text):
         written = set(UNSPACED_CHARACTER.findall(draft.text))
         shared = written & set(draft.page)
     else:
         written = {_stem(word.casefold()) for word in _WORD.findall(draft.text) if len(word) > 4}
         shared = written & {_stem(word.casefold()) for word in _WORD.findall(draft.page)}
-    return Fault.UNRELATED if len(written) >= 5 and len(shared) < 0.4 * len(written) else None
+    return len(written) >= 5 and len(shared) < 0.4 * len(written)
 
 
-Rule = Callable[[Draft], Fault | None]
-RULES: tuple[Rule, ...] = (
-    *(not_empty, not_cut_off, not_a_refusal, not_the_prompt, not_about_itself, not_a_loop, not_too_long, not_copied),
-    *(same_script, no_foreign_names, about_the_page),
-)
+# What each fault is, in the order of the checks. What the page itself says is no fault.
+_RULES: dict[Fault, Callable[[Draft], object]] = {
+    # A gist has at least a twentieth of its page's words, between 4 and 30: a quarter of the length asked for.
+    Fault.EMPTY: lambda draft: count_words(draft.text) < max(4, min(30, count_words(draft.page) // 20)),
+    Fault.CUT_OFF: lambda draft: draft.cut_off,
+    Fault.REFUSAL: partial(_says, _REFUSAL),
+    # Six consecutive words of the prompt
+    Fault.PROMPT: lambda draft: _runs(draft.prompt_words, 6) & _runs(draft.text, 6) - _runs(draft.page, 6),
+    Fault.ABOUT_ITSELF: partial(_says, _ABOUT_ITSELF),
+    Fault.LOOP: _is_loop,
+    Fault.TOO_LONG: lambda draft: count_words(draft.text) > 0.5 * count_words(draft.page),
+    # In runs of eight words (sixteen characters): weak models copy the start of a page.
+    Fault.COPIED: lambda draft: _copied_share(draft) > 0.5,
+    Fault.OTHER_SCRIPT: _is_other_script,
+    Fault.FOREIGN_NAMES: _has_foreign_names,
+    Fault.UNRELATED: _is_unrelated,
+}
 
 
-def find_fault(draft: Draft, rules: Sequence[Rule] = RULES) -> Fault | None:
-    return next((fault for rule in rules if (fault := rule(draft))), None)
+def find_fault(draft: Draft, faults: Iterable[Fault] = _RULES) -> Fault | None:
+    """The first of these faults that a draft has."""
+    return next((fault for fault in faults if _RULES[fault](draft)), None)
 
 
 def find_final_fault(draft: Draft) -> Fault | None:
     """A fault of an unfinished draft that further words cannot mend, or None."""
-    if fault := find_fault(draft, (not_a_refusal, not_the_prompt, not_about_itself, same_script)):
+    if fault := find_fault(draft, (Fault.REFUSAL, Fault.PROMPT, Fault.ABOUT_ITSELF, Fault.OTHER_SCRIPT)):
         return fault
     begun = replace(draft, text=draft.text.rpartition(" ")[0])  # The last word may be unfinished
     # More than three names can no longer be a tenth of those in a finished gist.
@@ -236,7 +212,7 @@ def find_final_fault(draft: Draft) -> Fault | None:
         return Fault.FOREIGN_NAMES
     if _copied_share(draft) > 0.8:
         return Fault.COPIED
-    return not_a_loop(draft) if count_words(draft.text) >= 2 * _FEW else None
+    return find_fault(draft, (Fault.LOOP,)) if count_words(draft.text) >= 2 * _FEW else None
 
 
 def _without_repetition(text: str) -> str:

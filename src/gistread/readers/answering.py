@@ -12,7 +12,7 @@ from typing import Any, Self
 from gistread import prompts
 from gistread.engine import protocol
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prompt, Sampling, TextDelta, Trust, Usage
-from gistread.memory.guard import Draft, clean, not_the_prompt, without_control_tokens
+from gistread.memory.guard import Draft, Fault, clean, find_fault, without_control_tokens
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.readers.events import AnswerDelta, Answered, ReaderEvents, Restarted
@@ -277,7 +277,7 @@ def is_looping(text: str) -> bool:
 
 def repeats_prompt(statement: str) -> bool:
     task = prompts.load("task_answer").text
-    return not_the_prompt(Draft(statement, "", task)) is not None
+    return find_fault(Draft(statement, "", task), (Fault.PROMPT,)) is not None
 
 
 def without_repetition(text: str) -> str:
