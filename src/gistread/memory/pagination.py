@@ -27,7 +27,7 @@ _LABELS = 6  # Number of labels that a smaller range of page sizes still allows
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class LabelledPassage:
     """Text from a pause point on, and the offsets of possible next pauses."""
 
     start: int
@@ -66,7 +66,7 @@ class _Label:
     rank: int = 0  # 2: the end of a scene, 0: within a conversation, 1: another
 
 
-def find_passage(book: Book, start: int, size: PageSize, known: int | None = None) -> Passage:
+def find_passage(book: Book, start: int, size: PageSize, known: int | None = None) -> LabelledPassage:
     """The passage at the pause point `start`, within its chapter, and its legal pause points.
 
     `known`: where a later page begins that has been read already. A passage that reaches it within the chapter pauses
@@ -84,7 +84,7 @@ def find_passage(book: Book, start: int, size: PageSize, known: int | None = Non
         total += sum(unit.words for unit in more)
     end = units[-1].end
     if end == stop < whole:
-        return Passage(start, {end: len(units)})
+        return LabelledPassage(start, {end: len(units)})
     # Counted no further than needed.
     left = count_words(book.text[end : min(stop, end + size.min_words * CHARACTERS_PER_WORD)])
     legal: list[_Label] = []
@@ -99,7 +99,7 @@ def find_passage(book: Book, start: int, size: PageSize, known: int | None = Non
             if total - words + left >= size.min_words / 2 or unit.end == stop:
                 tidy.append(legal[-1])
     labels = _space_out(tidy or legal or [_Label(end, len(units), words)], size)
-    return Passage(start, {label.end: label.number for label in labels})
+    return LabelledPassage(start, {label.end: label.number for label in labels})
 
 
 def _space_out(labels: list[_Label], size: PageSize) -> list[_Label]:
@@ -145,7 +145,7 @@ async def next_page(
         size = shorten_size(book, passage, size, needed, engine.info.context_tokens)
 
 
-async def choose_page(book: Book, passage: Passage, prompt: Prompt, engine: Engine) -> tuple[Page, Usage]:
+async def choose_page(book: Book, passage: LabelledPassage, prompt: Prompt, engine: Engine) -> tuple[Page, Usage]:
     """Let the model choose where the page ends, if there is a choice. Raises EngineError."""
     end, usage = passage.end, NO_USAGE
     if len(passage.labels) > 1:
@@ -155,7 +155,7 @@ async def choose_page(book: Book, passage: Passage, prompt: Prompt, engine: Engi
     return Page(0, passage.start, end, count_words(book.text[passage.start : end])), usage
 
 
-def shorten_size(book: Book, passage: Passage, size: PageSize, needed: int, context_tokens: int) -> PageSize:
+def shorten_size(book: Book, passage: LabelledPassage, size: PageSize, needed: int, context_tokens: int) -> PageSize:
     """Reduce the page size so that the passage probably fits the window. Raises EngineError if none fits."""
     words = count_words(book.text[passage.start : passage.end])
     characters = (passage.end - passage.start) / CHARACTERS_PER_WORD

@@ -10,7 +10,7 @@ from gistread.book.model import Book
 from gistread.engine.protocol import STREAM_TOKENS, Engine, Message, Prompt, Usage
 from gistread.memory.gisting import Attempt, extra_task_tokens, gist_tokens, make_attempt, samplings, wanted_words
 from gistread.memory.model import DEFAULT_FOCUS, GistFocus, Page, PageSize
-from gistread.memory.pagination import Passage, choose_page, find_passage, labelled_text, shorten_size
+from gistread.memory.pagination import LabelledPassage, choose_page, find_passage, labelled_text, shorten_size
 from gistread.memory.sizes import TOKENS_PER_WORD
 from gistread.words import count_words
 
@@ -62,7 +62,7 @@ class SinglePass:
         self._finish_page(end)
         return page, attempts, usage
 
-    async def _show(self, start: int, known: int | None = None) -> Passage:
+    async def _show(self, start: int, known: int | None = None) -> LabelledPassage:
         size = self._size
         fresh = self._begin == start
         task_tokens = await extra_task_tokens(self._engine, self._focus, "single_pass_gist", "single_pass_pause")
@@ -81,7 +81,7 @@ class SinglePass:
             self._restart(start)
             fresh = True
 
-    def _label(self, passage: Passage) -> Passage:
+    def _label(self, passage: LabelledPassage) -> LabelledPassage:
         """Label pauses in text not shown before, and drop other pauses without a label."""
         known, base = self._labels, self._labels.get(passage.start, 0)
         labels = {
@@ -93,7 +93,7 @@ class SinglePass:
             labels[passage.end] = base + passage.labels[passage.end]
         self._labels = dict(sorted((known | labels).items()))
         self._shown_until = max(self._shown_until, passage.end)
-        return Passage(passage.start, labels)
+        return LabelledPassage(passage.start, labels)
 
     def _label_at(self, offset: int) -> str:
         return f"<{self._labels[offset]}>" if offset in self._labels else "the beginning"
@@ -113,7 +113,7 @@ class SinglePass:
         if beyond <= _CHEAP_SHARE * before:
             self._restart(end)
 
-    def _pause_prompt(self, passage: Passage) -> Prompt:
+    def _pause_prompt(self, passage: LabelledPassage) -> Prompt:
         task = self._focus.template("single_pass_pause").fill(start=self._label_at(passage.start))
         return (Message("user", self._prompt(passage.end, task), allow_kv_shift=True),)
 
