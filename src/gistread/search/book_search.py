@@ -174,38 +174,32 @@ class BookSearch:
         if not words.strip():
             return SearchHits(words, mode)
         self.prepare(mode)
+        starts, ends = array("q"), array("q")
+        parts: dict[int, tuple[tuple[int, int], ...]] = {}
         if mode is SearchMode.RANKED:
-            return self._ranked(words, stopped)
-        if mode is SearchMode.REGEX:
+            places = self._ranked(words, parts)
+        elif mode is SearchMode.REGEX:
             places = find_pattern(self._book.text, words)
         else:
             assert self._folded is not None
             places = self._folded.find(words)
-        starts, ends = array("q"), array("q")
         for number, (start, end) in enumerate(places):
-            if not number % _POLL_EVERY and stopped():
+            if (mode is SearchMode.RANKED or not number % _POLL_EVERY) and stopped():
                 raise SearchCancelled
             starts.append(start)
             ends.append(end)
-        return SearchHits(words, mode, starts, ends)
+        return SearchHits(words, mode, starts, ends, parts)
 
-    def _ranked(self, words: str, stopped: Callable[[], bool]) -> SearchHits:
-        """For each matching paragraph, the sentence with the most words of the query."""
+    def _ranked(self, words: str, parts: dict[int, tuple[tuple[int, int], ...]]) -> Iterator[tuple[int, int]]:
+        """For each matching paragraph, the sentence with the most words of the query; `parts` gets these words."""
         assert self._ranker is not None
-        book, ranker = self._book, self._ranker
-        starts, ends = array("q"), array("q")
-        parts: dict[int, tuple[tuple[int, int], ...]] = {}
-        for number, index in enumerate(ranker.top(words, MAX_RANKED_HITS)):
-            if stopped():
-                raise SearchCancelled
-            paragraph = book.paragraphs[index]
-            text = book.text[paragraph.start : paragraph.end]
-            found = ranker.places(text, words)
+        for number, index in enumerate(self._ranker.top(words, MAX_RANKED_HITS)):
+            at = self._book.paragraphs[index].start
+            text = self._book.text[at : self._book.paragraphs[index].end]
+            found = self._ranker.places(text, words)
             start, end = best_sentence(text, found)
-            starts.append(paragraph.start + start)
-            ends.append(paragraph.start + end)
-            parts[number] = tuple((paragraph.start + first, paragraph.start + last) for first, last, _ in found)
-        return SearchHits(words, SearchMode.RANKED, starts, ends, parts)
+            parts[number] = tuple((at + first, at + last) for first, last, _ in found)
+            yield at + start, at + end
 
 
 def best_sentence(
