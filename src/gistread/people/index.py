@@ -51,16 +51,13 @@ class Index:
         """The commonest first."""
         return corrected(join_names(self.forms), self.corrections)
 
-    def find(self, name: str) -> list[Entity]:
-        """Entities with this name, or with all its words in one form; the commonest first."""
+    def find(self, name: str, *, exactly: bool = False) -> list[Entity]:
+        """Entities with this name, or unless `exactly` with all its words in one form; the commonest first."""
         wanted, named = _words(name), [(one, _forms(one)) for one in self.entities]
         found = [one for one, forms in named if wanted in forms]
-        return found or [one for one, forms in named if any(set(wanted) <= set(form) for form in forms)]
-
-    def find_exactly(self, name: str) -> Entity | None:
-        """The commonest entity with this name as one of its forms."""
-        wanted = _words(name)
-        return next((one for one in self.entities if wanted in _forms(one)), None)
+        if found or exactly:
+            return found
+        return [one for one, forms in named if any(set(wanted) <= set(form) for form in forms)]
 
     def named_at(self, text: str, offset: int) -> Entity | None:
         """The entity named at this offset of a text, which need not be the book's."""

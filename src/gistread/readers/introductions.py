@@ -51,7 +51,7 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
         if role and (told := find_holder(role, [word for word in names if word != role], index)):
             return Introductions(" ".join(words), (told.place,), tells=True)
         # "who is filby": a name if the book has it only with a capital.
-        if not index.find_exactly(" ".join(words)):
+        if not index.find(" ".join(words), exactly=True):
             return None
         words = [word if word.lower() in _SMALL else word.capitalize() for word in words]
     name = " ".join(words)
