@@ -7,11 +7,10 @@ the page size and the earlier pages of the chapter, not on the order of chapters
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from gistread.book.model import Book
 from gistread.engine.protocol import Engine, Priority, Usage
 from gistread.memory.front_matter import front_matter_end, front_matter_entries
 from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short
@@ -83,15 +82,6 @@ async def read_book(
         await asyncio.gather(reading, return_exceptions=True)
 
 
-def sections(book: Book, begin: int) -> Iterator[tuple[int, int]]:
-    """Start and end of each independent part from `begin` on: a chapter with its headings."""
-    start = begin
-    while start < len(book.text):
-        end = chapter_end(book, start)
-        yield start, end
-        start = end
-
-
 def characters_left(writer: MemoryWriter) -> int:
     start = first_section(writer)
     pages = (entry.page for entry in writer.all_entries())
@@ -117,7 +107,7 @@ class _Reading:
         # As read: a gist that names the title of a later volume would tell what a bound hides.
         self._book = book.upto(len(book.text)) if book.volumes else book
         self._tasks = asyncio.TaskGroup()  # Chapters being read and gists being made
-        self._waiting: list[tuple[int, int]] = []  # Sections not being read
+        self._waiting: list[tuple[int, int]] = []  # Chapters with their headings that are not being read
         self._gisting: dict[int, Page] = {}  # Pages whose gist is being made, by start
         # Limits pages being found and gisted. It grows with each finished page, so that the first gist comes soon.
         self._pages = asyncio.Semaphore(_PAGES_AT_FIRST)
@@ -133,7 +123,11 @@ class _Reading:
         if memory.read_until < begin:
             for entry in front_matter_entries(memory.book, memory.read_until, begin, memory.size.max_words):
                 self._add(entry)
-        self._waiting = [section for section in sections(memory.book, begin) if section[1] > memory.read_until]
+        while begin < len(memory.book.text):
+            end = chapter_end(memory.book, begin)
+            if end > memory.read_until:
+                self._waiting.append((begin, end))
+            begin = end
         try:
             async with self._tasks:
                 self._start_chapters()
