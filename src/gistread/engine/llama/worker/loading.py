@@ -125,7 +125,10 @@ class _Loader:
         new_context = partial(Context, weights, batch_tokens=batch_tokens, threads=threads, kv_type=layout.kv_type)
         try:
             context = new_context(cells=layout.cells, sequences=SEQUENCES if weights.can_roll_back else STATES)
-            streams = _streams(new_context, layout) if weights.can_roll_back else None
+            streams = None
+            if layout.streams and weights.can_roll_back and context.can_shift:
+                cells = layout.streams * STREAM_TOKENS
+                streams = new_context(cells=cells, sequences=layout.streams, unified=False)
         except MemoryError:
             raise _no_room(self.path, layout) from None
         if layout.gpu_layers and not _warm_up(context, min(batch_tokens, layout.cells)):
@@ -156,17 +159,6 @@ class _Loader:
             has_template=bool(self.header.chat_template),
         )
         return LoadedModel(weights, context, info, cache_files, streams)
-
-
-def _streams(new_context: Callable[..., Context], layout: Layout) -> Context | None:
-    """A context for streams; None if the layout or the model has none. Raises MemoryError."""
-    if not layout.streams:
-        return None
-    streams = new_context(cells=layout.streams * STREAM_TOKENS, sequences=layout.streams, unified=False)
-    if streams.can_shift:
-        return streams
-    streams.close()
-    return None
 
 
 def _warm_up(context: Context, tokens: int) -> bool:

@@ -19,11 +19,10 @@ class PrefixTree:
     def __init__(self) -> None:
         self._root = _Node([], None, set())
         self._leaves: dict[int, _Node] = {}
-        self._lengths: dict[int, int] = {}
         self.cells = 0  # Cells in use; shared ones count once
 
     def length(self, sequence: int) -> int:
-        return self._lengths.get(sequence, 0)
+        return sum(len(node.tokens) for node in self._path(sequence))
 
     def find(self, wanted: Sequence[int]) -> tuple[int | None, int]:
         """The sequence with the longest common prefix with `wanted`, and its length."""
@@ -42,7 +41,8 @@ class PrefixTree:
     def find_whole(self, wanted: Sequence[int]) -> tuple[int | None, int]:
         """The longest sequence that is itself a prefix of `wanted`, and its length."""
         best: tuple[int | None, int] = (None, 0)
-        for sequence, length in self._lengths.items():
+        for sequence in self._leaves:
+            length = self.length(sequence)
             if best[1] < length <= len(wanted):
                 tokens = [token for node in self._path(sequence) for token in node.tokens]
                 if tokens == list(wanted[:length]):
@@ -56,7 +56,6 @@ class PrefixTree:
         else:
             self._leaves[sequence] = node = _Node(list(tokens), leaf, {sequence})
             leaf.children.append(node)
-        self._lengths[sequence] = self.length(sequence) + len(tokens)
         self.cells += len(tokens)
 
     def share(self, source: int, target: int, length: int) -> None:
@@ -71,7 +70,6 @@ class PrefixTree:
             node.holders.add(target)
             self._leaves[target] = node
             at += len(node.tokens)
-        self._lengths[target] = length
 
     def cut(self, sequence: int, length: int) -> None:
         at = self.length(sequence)
@@ -88,9 +86,8 @@ class PrefixTree:
             node, at = node.parent, start
         if length:
             self._leaves[sequence] = node
-            self._lengths[sequence] = length
         else:
-            del self._leaves[sequence], self._lengths[sequence]
+            del self._leaves[sequence]
 
     def _path(self, sequence: int) -> list[_Node]:
         path: list[_Node] = []
