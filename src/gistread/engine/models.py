@@ -47,7 +47,9 @@ def resolve_model(spec: str, *, usable: bool = True) -> Path:
     models = [describe(found) for found in _matching(found_models(), spec)]
     candidates = [model for model in models if model.usable or not usable] or models
     if not candidates:
-        raise _unknown(spec)
+        there = [model for model in find_models() if model.usable]
+        hint = f"Available: {_names(there)}." if there else "No model was found; give the path of a .gguf file."
+        raise EngineError(f"No such file or model: {spec!r}", hint)
     if len(candidates) > 1:
         raise EngineError(f"{spec!r} is ambiguous: {_names(candidates)}.", "Name one of them, or give its path.")
     if usable and candidates[0].problem:
@@ -105,12 +107,6 @@ def _matching(models: Sequence[ModelFile], spec: str) -> list[ModelFile]:
         if found := [model for model in models if any(test(name.casefold()) for name in (model.name, *model.aliases))]:
             return found
     return []
-
-
-def _unknown(spec: str) -> EngineError:
-    there = [model for model in find_models() if model.usable]
-    hint = f"Available: {_names(there)}." if there else "No model was found; give the path of a .gguf file."
-    return EngineError(f"No such file or model: {spec!r}", hint)
 
 
 def _names(models: Sequence[ModelFile]) -> str:

@@ -30,16 +30,21 @@ class Plan:
     spec: str  # As typed; fetching it again resumes the download
     name: str
     file: RemoteFile
-    host: str  # Source, for people
     page: str  # Page with its description and licence
     licence: str  # Empty if unknown
     checksum_source: Literal["catalogue", "hub"]  # Who published the checksum
+
+    @property
+    def host(self) -> str:
+        """The source, for people."""
+        return f"{urlsplit(self.page).netloc}/{self.file.repository}"
 
 
 def plan_entry(entry: CatalogueEntry, network: Network) -> Plan:
     url = file_url(network.endpoint, entry.repository, entry.revision, entry.file)
     file = RemoteFile(url, local_name(entry.file), entry.size_bytes, entry.sha256, entry.repository)
-    return _plan(entry.name, entry.name, file, network, entry.licence, "catalogue")
+    page = f"{network.endpoint}/{entry.repository}"
+    return Plan(entry.name, entry.name, file, page, entry.licence, "catalogue")
 
 
 async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
@@ -62,14 +67,7 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
         hint = "Check the network, HTTPS_PROXY and HF_ENDPOINT."
         raise FetchError(f"No response: {describe(error, network)}.", hint) from None
     file = select_model(models, address)
-    return _plan(spec, plain_name(file.name), file, network, licence, "hub")
-
-
-def _plan(
-    spec: str, name: str, file: RemoteFile, network: Network, licence: str, source: Literal["catalogue", "hub"]
-) -> Plan:
-    host, page = f"{urlsplit(network.endpoint).netloc}/{file.repository}", f"{network.endpoint}/{file.repository}"
-    return Plan(spec, name, file, host, page, licence, source)
+    return Plan(spec, plain_name(file.name), file, f"{network.endpoint}/{file.repository}", licence, "hub")
 
 
 async def get(plan: Plan, folder: Path, network: Network, report: Report) -> Path:

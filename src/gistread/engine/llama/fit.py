@@ -138,18 +138,16 @@ def layouts(sizes: ModelSizes, trained_for: int, options: LoadOptions, room: Fre
     """All layouts to consider, best first. `trained_for`: the model's context length; 0 if unknown."""
     window = min(options.context_tokens or DEFAULT_CONTEXT_TOKENS, trained_for or DEFAULT_CONTEXT_TOKENS)
     kv_type = "f16" if options.kv_cache == "auto" else options.kv_cache
-    every = sizes.layers + 1
+    whole = Layout(window, window, kv_type, 0)
     found: list[Layout] = []
     if room.gpu_bytes is not None and options.gpu_layers != 0:
+        every = sizes.layers + 1
         wanted = every if options.gpu_layers is None else min(options.gpu_layers, every)
-        found += _on_gpu(sizes, Layout(window, window, kv_type, wanted), options, room)
+        found += _on_gpu(sizes, replace(whole, gpu_layers=wanted), options, room)
     if room.gpu_bytes is None or not options.gpu_layers:
-        whole = Layout(window, window, kv_type, 0)
-        if streams := _streams(sizes, whole, room.memory_bytes):
-            found.append(replace(whole, streams=streams))
-        else:
-            found.append(replace(whole, cells=_cells(sizes, whole, room.memory_bytes, _EXTRA_WINDOWS)))
-        found += _smaller_caches(whole, options)
+        streams = _streams(sizes, whole, room.memory_bytes)
+        cells = window if streams else _cells(sizes, whole, room.memory_bytes, _EXTRA_WINDOWS)
+        found += [replace(whole, cells=cells, streams=streams), *_smaller_caches(whole, options)]
     return list(dict.fromkeys(found))
 
 

@@ -1,5 +1,6 @@
 """Describes this machine, as reported by the operating system: free memory, cores, instruction sets, graphics cards."""
 
+import contextlib
 import math
 import os
 import platform
@@ -62,15 +63,10 @@ def physical_cores() -> int:
     """Physical cores this process may use, given its affinity and control group."""
     cores = psutil.cpu_count(logical=False) or os.cpu_count() or 1
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
-    return max(1, min(cores, allowed, _quota_cores() or cores))
-
-
-def _quota_cores() -> int:
-    try:
-        quota, period = (_GROUP / "cpu.max").read_text().split()
-        return 0 if quota == "max" else math.ceil(int(quota) / int(period))
-    except (OSError, ValueError):
-        return 0
+    with contextlib.suppress(OSError, ValueError):  # The quota may be `max`
+        quota, period = map(int, (_GROUP / "cpu.max").read_text().split())
+        allowed = min(allowed, math.ceil(quota / period))
+    return max(1, min(cores, allowed))
 
 
 def gpu_maker() -> str:
