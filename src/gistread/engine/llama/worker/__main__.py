@@ -91,13 +91,8 @@ class Worker:
         self.send(messages.Loaded(model.info, library()))
 
     def _take_messages(self, scheduler: Scheduler) -> None:
-        wait = scheduler.idle
-        while True:
-            try:
-                request_id, message = self._inbox.get(block=wait)
-            except queue.Empty:
-                return
-            wait = False
+        while scheduler.idle or not self._inbox.empty():
+            request_id, message = self._inbox.get()
             match message:
                 case messages.Cancel():
                     scheduler.cancel(request_id)

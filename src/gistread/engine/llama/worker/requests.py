@@ -58,7 +58,6 @@ class ScheduledRequest:
     reused: int = 0  # Prompt tokens found in the cache
     prefilled: int = 0
     worked_s: float = 0.0
-    cancelled: bool = False
 
     @property
     def tokens(self) -> list[int]:

@@ -57,9 +57,8 @@ class Scheduler:
         self._requests.append(request)
 
     def cancel(self, request_id: int) -> None:
-        for request in self._requests:
-            if request.id == request_id:
-                request.cancelled = True
+        for request in [one for one in self._requests if one.id == request_id]:
+            self._finish(request, None)  # Nobody waits for a reply
 
     def interrupt_for(self, priority: Priority | None, request_id: int | None = None) -> None:
         """Stop the running batch if it delays this priority or is for this request. Called by the reader thread."""
@@ -71,8 +70,6 @@ class Scheduler:
 
     def step(self) -> None:
         """Evaluate one batch and send the events that result."""
-        for request in [r for r in self._requests if r.cancelled]:
-            self._finish(request, None)  # Nobody waits for a reply
         if not self._requests:
             if self._reported_s:
                 self._reported_s.clear()
