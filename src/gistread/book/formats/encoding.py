@@ -39,7 +39,8 @@ _MOST_CONTROLS = 0.02
 
 _PUNCTUATION = "‘’‚“”„«»‹›–—…·•°§©®™£€¢†‡½¼¾²³¹×ªº¡¿´`\u00a0\u00ad"
 # Letters beyond ASCII used by these languages; text whose letters fit one of them is cp1252.
-_WESTERN = tuple(tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).values())
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_WESTERN = tuple(_TABLES["letters"].values())
 # Letters in DOS and Macintosh encodings, and signs in cp1252, which never stand inside a word.
 _SIGN_IN_WORD = re.compile(rb"(?<=[a-z])[\x81-\x84\x87-\x90\x93-\x95\x9f\xa1-\xa4](?=[a-z])")
 _CAPITAL_IN_WORD = re.compile("(?<=[a-z])[À-ÞŒŠŸ](?=[a-z])")
@@ -157,19 +158,6 @@ def _is_western(text: str) -> bool:
 
 # Excludes Python codecs that decode no text (zip, hex) or take quadratic time (punycode).
 _TEXT_CODECS = re.compile(r"(?:utf-?8|utf-7|ascii|cp\d|iso|koi8|gb|big5|shift|euc|mac|hz|tis|johab|ptcp|kz|hp-)")
-# The encodings that files actually use under these names.
-_ACTUAL_CODECS = {
-    "ascii": "cp1252",
-    "iso8859-1": "cp1252",
-    "iso8859-9": "cp1254",
-    "iso8859-11": "cp874",
-    "tis-620": "cp874",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "big5": "big5hkscs",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-}
 _DECLARATION = re.compile(
     rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]+)|<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]+)""",
     re.IGNORECASE,
@@ -198,7 +186,7 @@ def codec_of(name: str) -> str:
         codec = codecs.lookup(name.strip()).name
     except (LookupError, ValueError):
         return ""
-    codec = _ACTUAL_CODECS.get(codec, codec)
+    codec = _TABLES["actual_codecs"].get(codec, codec)
     return codec if _TEXT_CODECS.match(codec) else ""
 
 

@@ -38,11 +38,8 @@ NUMERALS = frozenset(
     f"{style}{end}" for style in ("roman", "digits", "spelled", "padded") for end in ("", " with title")
 )
 
-_CONTENTS = re.compile(
-    r"(?:table of )?contents|inhalt(?:sverzeichnis)?|table des mati[eè]res|table|[ií]ndice(?: general)?|"
-    r"sommario|inhoud(?:sopgave)?|innehåll|содержание|оглавление|目次|目录|目錄",
-    re.IGNORECASE,
-)
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_CONTENTS = re.compile(_TABLES["contents"], re.IGNORECASE)
 
 # Emphasis, rules and Markdown brackets around a heading.
 _DECORATION = " \t_=*~#-—–[]"
@@ -220,7 +217,6 @@ def is_capitals(block: TextBlock) -> bool:
     return 3 <= len(text) <= 60 and text.isupper() and text not in ("THE END", "FINIS", "END", "FIN", "ENDE")
 
 
-_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 # Ranks of the keywords of numbered headings.
 RANKS = {word: Rank[rank] for rank, words in _TABLES["ranks"].items() for word in words.split()}
 NAMED_HEADINGS, SMALL_WORDS = (word_set(_TABLES[name]) for name in ("named", "small"))

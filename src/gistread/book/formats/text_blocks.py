@@ -112,10 +112,13 @@ def _line_blocks(lines: Iterable[str]) -> Iterator[TextBlock]:
             if set_in and len(together) > 1:
                 yield TextBlock(together, _kind_of_lines(together), gap)
             else:
-                for line in together:
-                    yield TextBlock((line,), _single_kind(line), gap)
-                    gap = 0
+                yield from _single_lines(together, gap)
             gap = 0
+
+
+def _single_lines(lines: Iterable[str], gap: int) -> Iterator[TextBlock]:
+    for number, line in enumerate(lines):
+        yield TextBlock((line,), _single_kind(line), 0 if number else gap)
 
 
 def _indented_parts(group: list[str]) -> list[list[str]]:
@@ -128,12 +131,8 @@ def _indented_parts(group: list[str]) -> list[list[str]]:
 
 def _classify(group: list[str], setting: _Wrapping, gap: int) -> Iterator[TextBlock]:
     """The blocks of a group: one, unless scene breaks stand at its edges without empty lines."""
-    if len(group) == 1:
-        yield TextBlock(tuple(group), _single_kind(group[0]), gap)
-    elif is_break(group[0]) or is_break(group[-1]):
-        for line in group:
-            yield TextBlock((line,), _single_kind(line), gap)
-            gap = 0
+    if len(group) == 1 or is_break(group[0]) or is_break(group[-1]):
+        yield from _single_lines(group, gap)
     else:
         yield TextBlock(tuple(group), _kind_of_group(group, setting), gap)
 
