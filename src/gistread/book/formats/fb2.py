@@ -10,12 +10,12 @@ from lxml import etree
 
 from gistread.book.builder import Metadata
 from gistread.book.formats.elements.markup import parse_xml, plain_text
-from gistread.book.formats.elements.semantics import EPUB_TYPE
+from gistread.book.formats.elements.semantics import EPUB_TYPE, HEADINGS
 from gistread.book.formats.elements.single_document import Section, book_from_tree
 from gistread.book.formats.encoding import decode_declared, encoding_notices
 from gistread.book.formats.text_blocks import is_break
 from gistread.book.model import Book
-from gistread.book.normalise import join_title, language_tag
+from gistread.book.normalise import join_title, language_tag, word_set
 from gistread.errors import BookError
 
 # Pictures are most of the bytes; a parser would keep them all.
@@ -88,7 +88,7 @@ _NOTE_BODIES = frozenset(("notes", "note", "comments", "comment", "footnotes", "
 _UNREAD = "template"  # An element that XHTML does not show
 # XHTML elements by name.
 _TAGS = {
-    **{name: name for name in ("strong", "sub", "sup", "code", "p", "table", "tr", "td", "th", "hr", _UNREAD)},
+    **{name: name for name in (*word_set("strong sub sup code p table tr td th hr"), _UNREAD, *HEADINGS)},
     **{"emphasis": "em", "strikethrough": "s", "text-author": "p", "date": "p", "v": "div"},
     **dict.fromkeys(("cite", "epigraph", "annotation"), "blockquote"),
     **dict.fromkeys(("description", "stylesheet", "binary"), _UNREAD),
@@ -173,8 +173,6 @@ class _Translator:
             _rename(element, "div")
             for child in element.iterfind("p"):
                 child.tag = f"h{min(max(depth, 1), _DEEPEST_HEADING)}"
-        elif name in ("h1", "h2", "h3", "h4", "h5", "h6"):  # Of a title
-            _rename(element, str(name))
         elif name == "subtitle":
             is_heading = depth and not is_break(plain_text(element))
             _rename(element, f"h{min(depth + 1, _DEEPEST_HEADING)}" if is_heading else "p")

@@ -14,7 +14,7 @@ from lxml import etree
 from gistread.book.builder import Metadata
 from gistread.book.formats.elements.inline_elements import language_of
 from gistread.book.formats.elements.markup import elements_named, local_name, parse_page, parse_xhtml, plain_text
-from gistread.book.formats.elements.semantics import EPUB_TYPE, classes_of
+from gistread.book.formats.elements.semantics import EPUB_TYPE, HEADINGS, classes_of
 from gistread.book.formats.elements.single_document import book_from_tree
 from gistread.book.formats.encoding import Decoded, codec_of, decode_declared, encoding_notices
 from gistread.book.formats.text import read_text, strip_gutenberg
@@ -188,7 +188,6 @@ _PERMALINK_CLASSES = frozenset(("headerlink", "anchor", "permalink", "anchor-lin
 _BARS = frozenset(("header", "footer", "aside"))
 _CANDIDATES = _BARS | {"nav", "noscript", "dialog", "canvas"}
 _NEVER = frozenset(("html", "body", "main", "article", "img", "br", "hr", "td", "th", "tr"))
-_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 _PROSE_WORDS = 40  # A paragraph with this many words outside links is prose
 
@@ -222,7 +221,7 @@ def _measured(root: etree._Element) -> Iterator[tuple[etree._Element, _Measure]]
             measure["linked"] = measure["words"]
         elif name == "p":
             measure["prose"] += measure["words"] - measure["linked"] > _PROSE_WORDS
-        elif name in _HEADINGS:
+        elif name in HEADINGS:
             measure["headings"] += 1
             measure["main headings"] += name == "h1"
         if element is root or (name not in _NEVER and (name in _CANDIDATES or element.attrib)):

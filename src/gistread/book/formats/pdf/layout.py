@@ -51,22 +51,19 @@ class PageLayout:
 def measure_layout(columns: Sequence[Column]) -> PageLayout:
     """The layout of a document with these columns, which have at least one line."""
     lines = [line for column in columns for line in column.lines]
-    sizes: Counter[int] = Counter()
-    styles: Counter[frozenset[Style]] = Counter()
-    fixed = letters = 0
+    sizes, styles, fixed = Counter[int](), Counter[frozenset[Style]](), Counter[bool]()
     for line in lines:
         sizes[round(line.size * 2)] += len(line.text)
         for run in line.runs:
             styles[run.font.styles] += len(run.text)
-            fixed += len(run.text) * run.font.is_fixed
-            letters += len(run.text)
+            fixed[run.font.is_fixed] += len(run.text)
     size = sizes.most_common(1)[0][0] / 2
     body = [line for line in lines if abs(line.size - size) < 0.6]
     lefts = Counter(round(line.left) for line in body)
     return PageLayout(
         size=size,
         styles=styles.most_common(1)[0][0],
-        is_fixed=fixed > letters * 0.5,
+        is_fixed=fixed[True] > fixed[False],
         leadings=_leadings(columns),
         lefts=tuple(sorted(x for x in lefts if lefts[x] + lefts[x + 1] >= max(4, 0.04 * len(body)))),
         widths=tuple((c.left, c.right - c.left) for c in columns if len(c.lines) >= _LONG_COLUMN),

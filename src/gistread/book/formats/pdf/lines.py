@@ -128,12 +128,12 @@ def _on_one_row(one: Segment | TextRun, other: Segment | TextRun) -> bool:
 
 
 def _by_baseline(segments: list[Segment]) -> list[list[Segment]]:
+    ordered = sorted(segments, key=lambda one: (-round(one.baseline / 3), one.left))
     if len(segments) > _MOST_SEGMENTS:  # Each row would be compared with each
-        ordered = sorted(segments, key=lambda one: (-round(one.baseline / 3), one.left))
         return [list(row) for _, row in groupby(ordered, key=lambda one: round(one.baseline / 3))]
     found: list[list[Segment]] = []
     # A raised number joins its line; the line does not join the number.
-    for segment in sorted(segments, key=lambda one: (-round(one.baseline / 3), one.left)):
+    for segment in ordered:
         for row in reversed(found[-3:]):
             largest = max(row, key=lambda one: one.size)
             if _on_one_row(largest, segment) and not any(segment.overlaps(other) for other in row):

@@ -1,7 +1,7 @@
 """Joins lines into paragraphs by gaps, indents, short lines and sizes, across columns and pages."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from gistread.book.formats.pdf.layout import PageLayout
@@ -75,11 +75,9 @@ def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Blo
 def _continuable(own: list[Block], before: Block | None, found: list[Block], layout: PageLayout) -> Block | None:
     is_body = before and abs(before.lines[-1].size - layout.size) <= _SIZE_STEP * layout.size
     cut = before if before and is_body and _breaks_off(before) else None
-    for block in reversed(own):
-        if not _is_float(block):
-            if block.kind in _RUNNING and not (cut and block.lines[-1].size < _SMALL_PRINT * layout.size):
-                return block
-            break
+    block = next((block for block in reversed(own) if not _is_float(block)), None)
+    if block and block.kind in _RUNNING and not (cut and block.lines[-1].size < _SMALL_PRINT * layout.size):
+        return block
     return cut if cut and found and found[-1].lines[-1].page <= cut.lines[-1].page + 1 else None
 
 
@@ -245,9 +243,10 @@ def is_heading(block: Block, layout: PageLayout) -> bool:
     return all(_is_bold(line) and not line.cells for line in block.lines)
 
 
-def _merge_rows(found: list[Block], layout: PageLayout) -> Iterator[Block]:
-    before: Block | None = None
+def _merge_rows(found: list[Block], layout: PageLayout) -> list[Block]:
+    merged: list[Block] = []
     for block in found:
+        before = merged[-1] if merged else None
         rows = block.kind in (ParagraphKind.TABLE, ParagraphKind.CODE)
         single_row = block.kind is ParagraphKind.TEXT and len(block.lines) == 1 and block.lines[0].cells
         continues_table = before and (
@@ -260,11 +259,8 @@ def _merge_rows(found: list[Block], layout: PageLayout) -> Iterator[Block]:
             if continues_table:
                 before.kind, before.keeps_lines = ParagraphKind.TABLE, True
         else:
-            if before:
-                yield before
-            before = block
-    if before:
-        yield before
+            merged.append(block)
+    return merged
 
 
 def _has_stacks(block: Block) -> bool:
@@ -280,7 +276,7 @@ def _is_narrow(line: TextLine, block: Block) -> bool:
     return line.right - line.left < 0.6 * (block.right - block.left)
 
 
-def _merge_labels(found: Iterable[Block], layout: PageLayout) -> list[Block]:
+def _merge_labels(found: list[Block], layout: PageLayout) -> list[Block]:
     """Join the labels inside a figure, above its caption, into one paragraph."""
     merged: list[Block] = []
     for block in found:
@@ -305,22 +301,20 @@ def _is_close(above: Block, below: Block, layout: PageLayout) -> bool:
 
 
 def _merge_verse(found: list[Block], layout: PageLayout) -> Iterator[Block]:
-    run: list[Block] = []
-    for block in [*found, None]:
-        if block and _may_be_verse(block) and (not run or _follows(run[-1], block, layout)):
-            run.append(block)
-            continue
+    runs: list[list[Block]] = []
+    for block in found:
+        last = runs[-1][-1] if runs else None
+        if last and _may_be_verse(last) and _may_be_verse(block) and _follows(last, block, layout):
+            runs[-1].append(block)
+        else:
+            runs.append([block])
+    for run in runs:
         if _is_verse(run):
             lines = [line for one in run for line in one.lines]
             notes = [note for one in run for note in one.notes]
             yield Block(lines, ParagraphKind.VERSE, left=run[0].left, right=run[0].right, keeps_lines=True, notes=notes)
         else:
             yield from run
-        run = []
-        if block and _may_be_verse(block):
-            run = [block]
-        elif block:
-            yield block
 
 
 def _may_be_verse(block: Block) -> bool:
