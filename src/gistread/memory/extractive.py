@@ -36,30 +36,22 @@ def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[
     # The number of a term's sentences, or 0 for the commonest terms (articles …).
     weight = {term: float(count - 1) if count <= common else 0.0 for term, count in spread.items()}
     nearness = _nearness(terms, spread, task)
-    chosen: set[int] = set()
-    said: set[str] = set()
-    words = 0
-    while True:
-        scores = [
-            _LEADING_BONUS ** (not index)
-            * sum(weight[term] for term in found if term not in said)
-            / (4 + sum(found.values()))
-            + nearness[index]
-            for index, found in enumerate(terms)
-        ]
-        fitting = [
-            index
-            for index, sentence in enumerate(sentences)
-            if index not in chosen
-            and scores[index] > 0
-            and _MIN_SENTENCE_WORDS <= length(sentence) <= budget_words * 1.1 - words
-        ]
-        if not fitting:
-            break
-        best = max(fitting, key=lambda index: scores[index])
+    sizes = list(map(length, sentences))
+    chosen, said, words = set[int](), set[str](), 0
+
+    def score(index: int) -> float:
+        new = sum(weight[term] for term in terms[index] if term not in said)
+        return _LEADING_BONUS ** (not index) * new / (4 + terms[index].total()) + nearness[index]
+
+    while fitting := [
+        index
+        for index, size in enumerate(sizes)
+        if index not in chosen and _MIN_SENTENCE_WORDS <= size <= budget_words * 1.1 - words and score(index) > 0
+    ]:
+        best = max(fitting, key=score)
         chosen.add(best)
         said |= terms[best].keys()
-        words += length(sentences[best])
+        words += sizes[best]
     return sorted(chosen)
 
 
