@@ -1,48 +1,50 @@
-"""`gistread ask BOOK QUESTION`: the reader's steps go to standard error, the answer to standard output."""
+"""`gistread ask`, about one book or about all: the steps go to standard error, the answer to standard output."""
 
 import argparse
+import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import aclosing, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 
 from gistread.book.model import Book
 from gistread.cli import memory as memories
-from gistread.cli.answering import print_answer
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import ask_document, reader_document, step_document
+from gistread.cli.json_output import ask_document, reader_document, step_document, usage_document
 from gistread.cli.opening import check_models, load_settings, open_named, resolve_bound
-from gistread.cli.output import say, write_json
-from gistread.cli.progress import ProgressLine
-from gistread.cli.sessions import new_session, read_to_end
+from gistread.cli.output import Json, say, write, write_json
+from gistread.cli.progress import ProgressLine, engine_line
+from gistread.cli.search import indexed_shelf
+from gistread.cli.sessions import announce, new_session, read_to_end
 from gistread.config import Config
 from gistread.engine.models import find_chosen, fingerprint_of
-from gistread.errors import EngineError, StorageError, UsageError
+from gistread.errors import EngineError, GistreadError, StorageError, UsageError
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import DEFAULT_FOCUS, GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.memory.store import MemoryHeader
-from gistread.paths import default_paths
+from gistread.paths import Paths, default_paths
 from gistread.readers import events as reader_events
 from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.steering import Steps
 from gistread.readers.thread import with_options
 from gistread.readers.trace import Places, describe_scope, progress_of, step_of
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
+from gistread.session.events import ActivityChanged, SessionEvent
+from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
+from gistread.session.models import ModelChecks, ModelPair, engine_maker
 from gistread.session.questions import AskOptions, thread_of, with_answer
 from gistread.session.session import Session
-from gistread.store.model import Citation, SavedQuestion, SavedThread
+from gistread.store.model import Citation, SavedQuestion, SavedThread, with_messages
 from gistread.store.user_data import UserData
-from gistread.units import format_duration
+from gistread.units import counted, fields, format_duration, in_quotes
 
 
 def run(arguments: argparse.Namespace) -> None:
     if not ((arguments.book if arguments.all else arguments.question) or "").strip():
         raise UsageError("The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"')
     if arguments.all:
-        from gistread.cli.ask_all import ask_all
-
-        ask_all(arguments)
+        _ask_all(arguments)
         return
     if arguments.tag or arguments.unread:
         raise UsageError("--tag and --unread go with --all.", 'Example: gistread ask --all "Who …?" --unread')
@@ -109,7 +111,7 @@ async def _ask(book: Book, config: Config, arguments: argparse.Namespace, header
             async with aclosing(session.questions.stream(question)) as events:
                 told = _told(events, trace, session, memory, upto, arguments, line)
                 as_json = arguments.json or arguments.events
-                answered = await print_answer(told, line, lambda citation: _place(citation, book), as_json=as_json)
+                answered = await _print_answer(told, line, lambda citation: _place(citation, book), as_json=as_json)
             info = question.model
             assert info is not None
             if arguments.json:
@@ -183,3 +185,129 @@ async def _told(
 def _place(citation: Citation, book: Book) -> str:
     place = f"section {citation.page}" if citation.page else f"{citation.start / len(book.text):.0%}"
     return " · ".join(filter(None, (place, book.volume_title(citation.start))))
+
+
+def _ask_all(arguments: argparse.Namespace) -> None:
+    alone = ("question", "reader", "max_pages", "choice", "upto", "continues", "thread")
+    if given := [name for name in (*alone, "index", "events") if getattr(arguments, name)]:
+        what = "two arguments" if given == ["question"] else f"--{given[0].replace('_', '-')}"
+        raise UsageError(f"--all takes one QUESTION and no BOOK, not {what}.", 'Example: gistread ask --all "Who …?"')
+    check_models(arguments)
+    config, shelf = load_settings(arguments), indexed_shelf(arguments.tag)
+    question = LibraryQuestion(arguments.book, shelf, config, unread=arguments.unread)
+    unread = f"{counted(question.left_out, 'unread book')} left out" if question.left_out else ""
+    if not question.asked:
+        raise GistreadError("You have begun none of your books.", f"{unread}; --unread asks them too.")
+
+    def place(citation: Citation) -> str:
+        book, (start, _) = question.source(citation)
+        chapter = book.indexed.chapter_title(start)
+        return " · ".join(filter(None, (book.entry.title, f"{start / book.indexed.length:.0%}", chapter)))
+
+    async def answer() -> None:
+        with ProgressLine() as line:
+
+            def on_event(models: ModelPair, event: SessionEvent) -> None:
+                if isinstance(event, ActivityChanged) and models.answering.state:
+                    line.show(engine_line(models.answering.state, models.answering.name))
+                announce(event, line, config)
+
+            chosen = arguments.model or "", arguments.asking_model or ""
+            async with answering_models(config, shelf.paths, chosen, on_event) as (models, checks):
+                named: list[NamedBook] = []
+                async with aclosing(question.stream(models.load_asking, checks)) as stream:
+                    told = _books_named(stream, named, line)
+                    answered = await _print_answer(told, line, place, as_json=arguments.json)
+                if arguments.json:
+                    model = fields(models.answering.info, "name", "fingerprint")
+                    write_json({**_document_of_all(named, answered, question), "model": model})
+
+    try:
+        run_until_interrupted(answer())
+    finally:
+        if unread:
+            say(f"{unread}; --unread asks them too.")
+
+
+@asynccontextmanager
+async def answering_models(
+    config: Config, paths: Paths, chosen: tuple[str, str], on_event: Callable[[ModelPair, SessionEvent], None]
+) -> AsyncIterator[tuple[ModelPair, ModelChecks]]:
+    """The models with these names, for a question about all books, and their checks. Raises EngineError."""
+    models = ModelPair(engine_maker(config, paths), config, lambda event: on_event(models, event))
+    try:
+        await models.choose(*chosen)
+        yield models, ModelChecks(paths)
+    finally:
+        await models.close()
+
+
+async def _books_named(
+    stream: AsyncIterator[BooksNamed | reader_events.ReaderEvent], named: list[NamedBook], line: ProgressLine
+) -> AsyncIterator[reader_events.ReaderEvent]:
+    """The reader's reader_events. The books that are named are printed, and go to `named`."""
+    async for event in stream:
+        if not isinstance(event, BooksNamed):
+            yield event
+            continue
+        if named:
+            line.say(f"The model takes it to be about {event.books[0].book.entry.title}.")
+        else:
+            for one in event.books:
+                line.say(f"  {one.book.entry.title}: {one.reason}: {in_quotes(' '.join(one.best.text.split()))}")
+        named[:] = event.books
+
+
+def _document_of_all(named: list[NamedBook], answered: reader_events.Answered, question: LibraryQuestion) -> Json:
+    citations = []
+    for citation in answered.citations:
+        book, (start, end) = question.source(citation)
+        place = {"start": start, "end": end, "quote": citation.quote, "chapter": book.indexed.chapter_title(start)}
+        citations.append({**book.document, **place})
+    return {
+        **fields(answered, "answer", "found", "quoted"),
+        "books": [{**one.book.document, "passages": one.passages, "words": list(one.words)} for one in named],
+        "citations": citations,
+        "not_begun": question.left_out,
+        "usage": usage_document(answered.usage),
+    }
+
+
+async def _print_answer(
+    stream: AsyncIterator[reader_events.ReaderEvent],
+    line: ProgressLine,
+    place: Callable[[Citation], str],
+    *,
+    as_json: bool,
+) -> reader_events.Answered:
+    """Print an answer, unless JSON is printed: word by word on a terminal, then its doubts and sources.
+
+    `place`: where a citation is, in words.
+    """
+    streamed, answered = "", None
+    async for event in stream:
+        match event:
+            case reader_events.AnswerDelta(text=text):
+                line.clear()
+                if not as_json and sys.stdout.isatty():
+                    streamed += text
+                    write(text, end="")
+            case reader_events.Restarted() if streamed:
+                write("")
+                streamed = ""
+            case reader_events.Answered():
+                line.clear()
+                answered = event
+    assert answered is not None, "a reader ends with Answered"
+    if as_json:
+        return answered
+    if streamed:
+        write("")
+    if streamed.strip() != answered.answer.strip():
+        write(with_messages(answered.answer, answered.marks).text)
+    else:
+        for mark in answered.marks:
+            write(f"{in_quotes(answered.answer[mark.start : mark.end])}: {mark.message}.")
+    for number, citation in enumerate(answered.citations, start=1):
+        write(f"[{number}] {place(citation)}: {in_quotes(' '.join(citation.quote.split()))}")
+    return answered
