@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -41,8 +41,9 @@ from gistread.readers.steering import Steps
 from gistread.readers.trace import Places, step_of
 from gistread.search.book_search import BookSearch, SearchMode
 from gistread.session.library import BooksNamed, LibraryQuestion
+from gistread.session.models import ModelPair
 from gistread.session.session import Session
-from gistread.store.model import NameCorrection
+from gistread.store.model import Citation, NameCorrection
 from gistread.store.user_data import UserData
 from gistread.units import fields
 
@@ -148,7 +149,9 @@ class Library:
     """The tools. Each reads the user's bound anew; no argument changes it."""
 
     def __init__(self, config: Config, model: str) -> None:
-        self._questions = Questions(config, model)
+        self._config, self._model = config, model
+        self._session: Session | None = None  # Stays loaded for the next question about its book
+        self._asking = asyncio.Lock()  # One question at a time
         self._user_data = UserData(default_paths())
         self._index = lru_cache(maxsize=4)(Index.from_book)
         self._search = lru_cache(maxsize=4)(BookSearch)
@@ -223,11 +226,49 @@ class Library:
 
         Takes from seconds to minutes.
         """
-        view = None if book is None else await asyncio.to_thread(self._view, book)
-        return await self._questions.ask(question, view, tag, context)
+        if book is None:
+            about = self._ask_all(question, tag, context)
+        else:
+            about = self._ask_book(question, await asyncio.to_thread(self._view, book), context)
+        # A separate task: the SDK cancels at every await, and stopping a question awaits.
+        task = asyncio.create_task(about)
+        try:
+            return await task
+        finally:
+            task.cancel()
+
+    async def _ask_book(self, question: str, view: View, context: Context) -> Json:
+        async with self._asking:
+            if self._session is None or self._session.book.sha256 != view.whole.sha256:
+                await self.close()
+                self._session = await Session(view.whole, self._model, config=self._config).__aenter__()
+            session = self._session
+            stream = session.stream_answer(question, upto=view.bound, steps=Steps.ALONE)
+            places = Places(len(view.whole.text), session.memory)
+            return await _answer(stream, places, context, session.models, lambda one: view.passage(one.start, one.end))
+
+    async def _ask_all(self, question: str, tag: str, context: Context) -> Json:
+        async with self._asking:
+            await self.close()
+            shelf = await asyncio.to_thread(indexed_shelf, tag)
+            asked = LibraryQuestion(question, shelf, self._config)
+            if not asked.asked:
+                raise GistreadError("The user has begun none of these books.")
+
+            def cite(citation: Citation) -> Json:
+                book, (start, end) = asked.source(citation)
+                place = {"chapter": book.indexed.chapter_title(start), "start": start, "end": end}
+                return {"book": book.entry.id, "title": book.entry.title, **place, "text": citation.quote}
+
+            chosen = self._model, ""
+            async with answering_models(self._config, shelf.paths, chosen, lambda *_: None) as (models, checks):
+                return await _answer(asked.stream(models.load_asking, checks), None, context, models, cite)
 
     async def close(self) -> None:
-        await self._questions.close()
+        """Unload the models. Idempotent."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
 
     def _view(self, name: str) -> View:
         """A book of the library by name, up to its bound. Raises GistreadError, OSError."""
@@ -251,67 +292,14 @@ def _search_all(words: str, tag: str, limit: int) -> Json:
     return {"hits": hits, "total": found.total}
 
 
-class Questions:
-    """Asks one question at a time. The model of a book stays loaded for a while, for the next one."""
-
-    def __init__(self, config: Config, model: str) -> None:
-        self._config = config
-        self._model = model
-        self._session: Session | None = None
-        self._asking = asyncio.Lock()
-
-    async def ask(self, question: str, view: View | None, tag: str, context: Context) -> Json:
-        """Without a view, about all books, or those with the tag. Raises GistreadError."""
-        # A separate task: the SDK cancels at every await, and stopping a question awaits.
-        about = self._about_all(question, tag, context) if view is None else self._about_book(question, view, context)
-        task = asyncio.create_task(about)
-        try:
-            return await task
-        finally:
-            task.cancel()
-
-    async def close(self) -> None:
-        """Unload the models. Idempotent."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
-
-    async def _about_book(self, question: str, view: View, context: Context) -> Json:
-        async with self._asking:
-            if self._session is None or self._session.book.sha256 != view.whole.sha256:
-                await self.close()
-                self._session = await Session(view.whole, self._model, config=self._config).__aenter__()
-            session = self._session
-            stream = session.stream_answer(question, upto=view.bound, steps=Steps.ALONE)
-            answered, steps = await _report(stream, Places(len(view.whole.text), session.memory), context)
-            assert session.models.answering.info is not None
-            cited = [view.passage(one.start, one.end) for one in answered.citations]
-            return _reply(answered, steps, cited, session.models.answering.info.name)
-
-    async def _about_all(self, question: str, tag: str, context: Context) -> Json:
-        async with self._asking:
-            await self.close()
-            shelf = await asyncio.to_thread(indexed_shelf, tag)
-            asked = LibraryQuestion(question, shelf, self._config)
-            if not asked.asked:
-                raise GistreadError("The user has begun none of these books.")
-            chosen = self._model, ""
-            async with answering_models(self._config, shelf.paths, chosen, lambda *_: None) as (models, checks):
-                answered, steps = await _report(asked.stream(models.load_asking, checks), None, context)
-                assert models.answering.info is not None
-                name = models.answering.info.name
-        cited: list[Json] = []
-        for citation in answered.citations:
-            book, (start, end) = asked.source(citation)
-            place = {"chapter": book.indexed.chapter_title(start), "start": start, "end": end, "text": citation.quote}
-            cited.append({"book": book.entry.id, "title": book.entry.title, **place})
-        return _reply(answered, steps, cited, name)
-
-
-async def _report(
-    stream: AsyncGenerator[BooksNamed | reader_events.ReaderEvent, None], places: Places | None, context: Context
-) -> tuple[reader_events.Answered, list[str]]:
-    """Report the steps as progress; return the answer, and the steps in words."""
+async def _answer(
+    stream: AsyncGenerator[BooksNamed | reader_events.ReaderEvent, None],
+    places: Places | None,
+    context: Context,
+    models: ModelPair,
+    cite: Callable[[Citation], Json],
+) -> Json:
+    """Report the steps as progress; return the answer with its sources, and the steps in words."""
     steps: list[str] = []
     answered: reader_events.Answered | None = None
     async with aclosing(stream) as events:
@@ -326,10 +314,11 @@ async def _report(
             if isinstance(event, reader_events.Answered):
                 answered = event
     assert answered is not None, "a reader ends with Answered"
-    return answered, steps
-
-
-def _reply(answered: reader_events.Answered, steps: list[str], cited: list[Json], model: str) -> Json:
-    marks = [asdict(mark) for mark in answered.marks]
-    known = fields(answered, "answer", "found", "quoted")
-    return {**known, "marks": marks, "citations": cited, "steps": steps, "model": model}
+    assert models.answering.info is not None
+    return {
+        **fields(answered, "answer", "found", "quoted"),
+        "marks": [asdict(mark) for mark in answered.marks],
+        "citations": list(map(cite, answered.citations)),
+        "steps": steps,
+        "model": models.answering.info.name,
+    }
