@@ -55,10 +55,10 @@ def lower_priority(niceness: int) -> None:
         os.nice(niceness)
 
 
-def end_group(pid: int, *, force: bool = True) -> None:
+def end_group(pid: int) -> None:
     """End a process started with `start_new_session`, and its children. It may have ended already."""
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL if force else signal.SIGTERM)
+        os.killpg(pid, signal.SIGKILL)
 
 
 def may_be_out_of_memory(status: int) -> bool:

@@ -21,7 +21,7 @@ from gistread.store.catalogue import Catalogue, CatalogueContents
 from gistread.store.model import BookFile, OpenedBook, VolumeText
 from gistread.store.pace import DEFAULT_WPM
 from gistread.store.user_data import UserData
-from gistread.units import format_duration
+from gistread.units import fields, format_duration
 
 SERIES_FORMAT = "series"
 _FINISHED_CHARACTERS = 2_000  # A book with less text left than this, a screenful, is finished
@@ -188,19 +188,12 @@ def _opened(book: OpenedBook, file: BookFile | None, words_per_minute: Callable[
     # The catalogue records a moved file after the last opening.
     path = file.path if file is not None and (book.path is None or file.at > book.opened_at) else book.path
     path = absolute(path) if path else None
+    file = file or BookFile(Path(), book.file, 0, 0, book.title)
     return LibraryEntry(
-        title=book.title,
-        authors=book.authors,
+        **fields(book, "title", "authors", "sha256", "position", "length", "opened_at"),
+        **fields(file, "digest", "format", "words", "volumes"),
         path=path,
-        sha256=book.sha256,
-        digest=file.digest if file else book.file,
-        format=file.format if file else "",
-        words=file.words if file else 0,
-        position=book.position,
-        length=book.length,
-        opened_at=book.opened_at,
-        words_per_minute=words_per_minute(file.language if file else ""),
-        volumes=file.volumes if file else (),
+        words_per_minute=words_per_minute(file.language),
         missing=path is not None and not is_file(path),
     )
 

@@ -27,7 +27,7 @@ from gistread.session.reading import Reading
 from gistread.store.model import AnswerMark, Citation, SavedQuestion
 from gistread.store.user_data import UserData
 from gistread.system import free_unused_memory
-from gistread.units import counted
+from gistread.units import counted, fields
 
 
 class AskOptions(TypedDict, total=False):
@@ -66,16 +66,8 @@ class Answer:
 
 def with_answer(asked: SavedQuestion, answered: Answered, *, model: str, memory: str) -> SavedQuestion:
     """The record of a question, answered by `model`; `memory` names the model that read the book."""
-    return replace(
-        asked,
-        answer=answered.answer,
-        found=answered.found,
-        citations=answered.citations,
-        lookups=answered.lookups,
-        model=model,
-        memory=memory,
-        marks=answered.marks,
-    )
+    told = fields(answered, "answer", "found", "citations", "lookups", "marks")
+    return replace(asked, **told, model=model, memory=memory)
 
 
 def thread_of(questions: Iterable[SavedQuestion]) -> Thread:
