@@ -106,18 +106,12 @@ class Question:
         assert isinstance(answered, Answered), "a reader ends with Answered"
         assert self.model is not None
         exchange = QuestionAnswer(self.shown(book), answered.answer, self.upto, answered.seen)
+        same = ("found", "citations", "marks", "quoted", "lookups", "choice", "compression_rate", "usage")
         return Answer(
+            **fields(answered, *same),
             text=answered.answer,
-            found=answered.found,
-            citations=answered.citations,
             steps=tuple(event for event in told if not isinstance(event, AnswerDelta | Answered)),
-            marks=answered.marks,
-            quoted=answered.quoted,
             thread=(*self.options.thread, exchange),
-            lookups=answered.lookups,
-            choice=answered.choice,
-            compression_rate=answered.compression_rate,
-            usage=answered.usage,
             reader=next(event.reader for event in told if isinstance(event, Started)),
             model=self.model,
         )

@@ -24,6 +24,7 @@ from gistread.store.catalogue import Catalogue
 from gistread.store.pace import ReadingSpeed
 from gistread.store.user_data import UserData
 from gistread.tui.services import AppServices
+from gistread.units import fields
 
 _FEW = 3  # number of books up to which the sample is offered too
 
@@ -103,16 +104,7 @@ class Books:
         """Remember a path that the user gave; None if it is another book. Raises BookError."""
         if not adding.is_this_book(entry, path):
             return None
-        file = replace(
-            examine_file(path),
-            title=entry.title,
-            authors=entry.authors,
-            format=entry.format,
-            sha256=entry.sha256,
-            words=entry.words,
-            length=entry.length,
-            volumes=entry.volumes,
-            at=time.time(),
-        )
+        known = fields(entry, "title", "authors", "format", "sha256", "words", "length", "volumes")
+        file = replace(examine_file(path), **known, at=time.time())
         self.catalogue.add([file])
         return file.path
