@@ -120,11 +120,7 @@ def load_config(path: Path) -> Config:
     if table.get("steps") == "announce":  # Of 0.2
         table["steps"] = "ask"
     for key, value in table.items():
-        where = f"{path}, line {_line_of(text, key)}"
-        if key == _KEYS:
-            _check_keys(value, where)
-        else:
-            _check(key, value, where)
+        _check(key, value, f"{path}, line {_line_of(text, key)}")
     lists: dict[str, Any] = {key: tuple(value) for key, value in table.items() if isinstance(value, list)}
     config = Config(**(table | lists))
     if config.min_words and config.max_words and config.min_words >= config.max_words:
@@ -144,10 +140,7 @@ def save_setting(path: Path, key: str, value: Value) -> None:
     from tomlkit.exceptions import TOMLKitError
 
     section, _, command = key.partition(".")
-    if section == _KEYS and command:
-        _check_keys({command: value}, str(path))
-    else:
-        _check(key, value, str(path))
+    _check(section, {command: value} if command else value, str(path))
     target = path.resolve()  # A symbolic link, as dotfile managers make, stays one.
     try:
         make_folder(target.parent)
@@ -156,7 +149,7 @@ def save_setting(path: Path, key: str, value: Value) -> None:
             document = tomlkit.parse(text)
             if section == _KEYS:
                 keys = document.setdefault(_KEYS, tomlkit.table())
-                _check_keys(keys, f"{path}, line {_line_of(text, _KEYS)}")
+                _check(_KEYS, keys, f"{path}, line {_line_of(text, _KEYS)}")
                 keys[command] = value
             else:
                 document[key] = value
@@ -170,6 +163,9 @@ def save_setting(path: Path, key: str, value: Value) -> None:
 
 
 def _check(key: str, value: object, where: str) -> None:
+    if key == _KEYS:
+        _check_keys(value, where)
+        return
     if key not in _hints():
         known = [*_hints(), _KEYS]
         near = difflib.get_close_matches(key, known, n=1)
