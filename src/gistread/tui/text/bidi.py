@@ -18,9 +18,10 @@ _MIRRORED = str.maketrans(
 _OPENING = {a: b for a, b in zip(_PAIRS[::2], _PAIRS[1::2], strict=True) if unicodedata.category(a) == "Ps"}
 _CLOSING = frozenset(_OPENING.values())
 _MOST_OPEN = 63
-_NEUTRAL = frozenset(("B", "S", "WS", "ON"))
-_DIRECTIONS = {"L": "L", "R": "R", "EN": "R", "AN": "R"}  # Of kinds that are not neutral
-_LEVELS = ({"L": 0, "R": 1, "EN": 2, "AN": 2}, {"L": 2, "R": 1, "EN": 2, "AN": 2})  # I1 and I2, by base level
+# One letter for each bidirectional class; those of the neutral ones is O.
+_KINDS = {"L": "L", "R": "R", "AL": "A", "EN": "E", "AN": "N", "ES": "S", "ET": "T", "CS": "C", "NSM": "M", "BN": "M"}
+_DIRECTIONS = {"L": "L", "R": "R", "E": "R", "N": "R"}  # Of kinds that are not neutral
+_LEVELS = ({"L": 0, "R": 1, "E": 2, "N": 2}, {"L": 2, "R": 1, "E": 2, "N": 2})  # I1 and I2, by base level
 
 
 def runs_right_to_left(text: str) -> bool:
@@ -64,11 +65,12 @@ def levels_of(text: str, base: int) -> bytes:
 
 def _line_levels(line: str, base: int) -> bytes:
     outer = "R" if base else "L"
-    kinds = _weak([unicodedata.bidirectional(character) or "L" for character in line], outer)
+    classes = (unicodedata.bidirectional(character) or "L" for character in line)
+    kinds = list(_weak("".join(_KINDS.get(one, "O") for one in classes), outer))
     _brackets(line, kinds, outer)
-    for start, end in _runs([kind in _NEUTRAL for kind in kinds]):  # N1 and N2
-        before = _DIRECTIONS.get(kinds[start - 1], "") if start else outer
-        after = _DIRECTIONS.get(kinds[end], "") if end < len(kinds) else outer
+    for start, end in _runs([kind == "O" for kind in kinds]):  # N1 and N2
+        before = _DIRECTIONS[kinds[start - 1]] if start else outer
+        after = _DIRECTIONS[kinds[end]] if end < len(kinds) else outer
         kinds[start:end] = [before if before == after else outer] * (end - start)
     levels = bytearray(_LEVELS[base][kind] for kind in kinds)
     end = len(line.rstrip())
@@ -76,34 +78,14 @@ def _line_levels(line: str, base: int) -> bytes:
     return bytes(levels)
 
 
-def _weak(kinds: list[str], outer: str) -> list[str]:
+def _weak(kinds: str, outer: str) -> str:
     """W1 to W7."""
-    strong, before = outer, outer
-    for index, kind in enumerate(kinds):
-        if kind in ("NSM", "BN"):
-            kind = before
-        elif kind == "EN" and strong == "AL":
-            kind = "AN"
-        if kind in ("L", "R", "AL"):
-            strong = kind
-        kinds[index] = before = kind
-    kinds = ["R" if kind == "AL" else kind for kind in kinds]
-    for index in range(1, len(kinds) - 1):
-        left, kind, right = kinds[index - 1 : index + 2]
-        if left == right and ((kind == "ES" and left == "EN") or (kind == "CS" and left in ("EN", "AN"))):
-            kinds[index] = left
-    for start, end in _runs([kind == "ET" for kind in kinds]):
-        if "EN" in (kinds[start - 1] if start else "", kinds[end] if end < len(kinds) else ""):
-            kinds[start:end] = ["EN"] * (end - start)
-    strong = outer
-    for index, kind in enumerate(kinds):
-        if kind in ("ES", "ET", "CS"):
-            kinds[index] = "ON"
-        elif kind in ("L", "R"):
-            strong = kind
-        elif kind == "EN" and strong == "L":
-            kinds[index] = "L"
-    return kinds
+    kinds = re.sub("(.)M+", lambda run: run[1] * len(run[0]), outer + kinds)
+    kinds = re.sub("A[^LRA]*", lambda run: run[0].replace("E", "N"), kinds).replace("A", "R")
+    kinds = re.sub("(?<=N)C(?=N)", "N", re.sub("(?<=E)[SC](?=E)", "E", kinds))
+    kinds = re.sub("T+(?=E)|(?<=E)T+", lambda run: "E" * len(run[0]), kinds)
+    kinds = re.sub("[STC]", "O", kinds)
+    return re.sub("L[^LR]*", lambda run: run[0].replace("E", "L"), kinds)[1:]
 
 
 def _brackets(line: str, kinds: list[str], outer: str) -> None:
@@ -111,7 +93,7 @@ def _brackets(line: str, kinds: list[str], outer: str) -> None:
     opened: list[tuple[str, int]] = []
     pairs: list[tuple[int, int]] = []
     for index, character in enumerate(line):
-        if kinds[index] != "ON":
+        if kinds[index] != "O":
             continue
         if character in _OPENING:
             if len(opened) == _MOST_OPEN:
