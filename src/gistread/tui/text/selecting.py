@@ -11,6 +11,8 @@ from gistread.tui.text.rows import RowIndex, TextPlace
 from gistread.tui.text.typesetting import offset_at, set_row
 from gistread.words import HYPHENATED
 
+_FAR = 1 << 62  # an offset after every text
+
 
 def point_at(index: RowIndex, row: int, character: int) -> TextPlace:
     """The point at a character of a row's text; in a row without text, the nearest point of its block."""
@@ -37,14 +39,11 @@ def selected_between(
     """First and last point of a selection. If it continues in another widget, it ends at row `top` or `bottom`."""
     if not len(index):
         return None
-    start, end = selection
-    if start is None and end is None:
+    if selection.start is None and selection.end is None:
         return TextPlace(0, 0), TextPlace(len(index) - 1, len(index.block(len(index) - 1).text))
-    first = point_at(index, top, 0) if start is None else point_at(index, start.y, start.x)
-    if end is None:
-        last = point_at(index, bottom, len(index.block(index.locate(bottom)[0]).text))
-    else:
-        last = point_at(index, end.y, end.x)
+    start = Offset(0, top) if selection.start is None else selection.start
+    end = Offset(_FAR, bottom) if selection.end is None else selection.end
+    first, last = point_at(index, start.y, start.x), point_at(index, end.y, end.x)
     return (first, last) if first < last else None
 
 
@@ -52,7 +51,7 @@ def part_of(block: int, ends: tuple[TextPlace, TextPlace]) -> tuple[int, int] | 
     first, last = ends
     if not first.block <= block <= last.block:
         return None
-    return first.offset if block == first.block else 0, last.offset if block == last.block else 1 << 62
+    return first.offset if block == first.block else 0, last.offset if block == last.block else _FAR
 
 
 def text_between(index: RowIndex, first: TextPlace, last: TextPlace) -> str:

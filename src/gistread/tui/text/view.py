@@ -39,7 +39,6 @@ class TextView(ScrollView, inherit_bindings=False):
         self._settling = False
         self._later: Callable[[], object] | None = None  # scrolling to be done once there is a size
         self._announced: int | None = None
-        self._announcing = False
 
     def show(self, source: BlockSource, *, keep_position: bool = True) -> None:
         """Show another document. The position is kept by the book's offset at the top, or else by the block's key."""
@@ -151,7 +150,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._scroll_row(row - int(top * max(0, self.size.height - 1)))
         if row == self.scroll_offset.y:
             self._anchor = place
-            self._announce_soon()
+            self.call_after_refresh(self._announce)
 
     def scroll_to_key(self, key: Hashable, *, top: float | None = None, row: int | None = None) -> bool:
         """Scroll as little as possible to these blocks, to `top` (0 to 1), or to a row of the view.
@@ -221,20 +220,14 @@ class TextView(ScrollView, inherit_bindings=False):
             return
         if len(self._index):
             self._anchor = self._index.place_of(round(new_value))
-        self._announce_soon()
+        self.call_after_refresh(self._announce)
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
         """Move the scroll bar to where the text was scrolled while it was hidden: Textual does not."""
         if shown:
             self.vertical_scrollbar.position = self.scroll_y
 
-    def _announce_soon(self) -> None:
-        if not self._announcing:
-            self._announcing = True
-            self.call_after_refresh(self._announce)
-
     def _announce(self) -> None:
-        self._announcing = False
         offset = self.reading_offset
         if offset is not None and offset != self._announced:
             self._announced = offset
@@ -301,7 +294,7 @@ class TextView(ScrollView, inherit_bindings=False):
             return
         self.virtual_size = Size(self._room, self._index.height)
         self._settle()
-        self._announce_soon()
+        self.call_after_refresh(self._announce)
         self.refresh()
 
     def _settle(self) -> None:

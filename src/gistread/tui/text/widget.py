@@ -93,7 +93,9 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if index is None or not self._ready:
             return
         if not self._in_view(index, self.size.height):
-            in_view = self._keyed_in_view(last=step < 0)
+            top, bottom = (self._index.locate(row)[0] for row in self.rows_in_view)
+            numbers = range(bottom, top - 1, -1) if step < 0 else range(top, bottom + 1)
+            in_view = self._keyed(numbers) if self.size.height else None
             index, step = index if in_view is None else in_view, 0
         for _ in range(abs(step)):
             following = self._next_keyed(index, forward=step > 0)
@@ -137,12 +139,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         start, end = self._index.run_of(index)
         top = self.scroll_offset.y
         return self._index.first_row(end) > top and self._index.first_row(start) < top + height
-
-    def _keyed_in_view(self, *, last: bool) -> int | None:
-        if not self.size.height:
-            return None
-        top, bottom = (self._index.locate(row)[0] for row in self.rows_in_view)
-        return self._keyed(range(bottom, top - 1, -1) if last else range(top, bottom + 1))
 
     def _next_keyed(self, index: int, *, forward: bool) -> int | None:
         start, end = self._index.run_of(index)
