@@ -135,14 +135,12 @@ class AllBooksScreen(ListScreen[Opening]):
     async def _search(self, words: str) -> None:
         assert self._shelf is not None
         self._state.searched = words
-        titled = [one for one in filter_entries(self._entries, words) if one.path and not one.missing]
-        rows: list[Row[Opening]] = [
-            Row(Opening(one.path, words=words), one.title, tail=", ".join(one.authors))
-            for one in titled[: _MOST_TITLES if words else 0]
-            if one.path
-        ]
+        rows = list[Row[Opening]]()
         found = LibraryHits((), 0, {})
         if words:
+            for one in filter_entries(self._entries, words):
+                if one.path and not one.missing and len(rows) < _MOST_TITLES:
+                    rows.append(Row(Opening(one.path, words=words), one.title, tail=", ".join(one.authors)))
             try:
                 found = await asyncio.to_thread(self._shelf.search, words, _MOST_HITS)
             except GistreadError as error:
