@@ -23,10 +23,8 @@ _LOOK_BACK = 200
 
 
 def word_at(book: Book, offset: int) -> Range:
-    for match in HYPHENATED.finditer(book.text, max(0, offset - _LOOK_BACK)):
-        if match.end() > offset:
-            return match.span()
-    return previous_word(book, len(book.text))
+    spans = (match.span() for match in HYPHENATED.finditer(book.text, max(0, offset - _LOOK_BACK)))
+    return next((span for span in spans if span[1] > offset), None) or previous_word(book, len(book.text))
 
 
 def whole_words(book: Book, chosen: Range) -> Range:

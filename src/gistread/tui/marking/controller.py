@@ -167,9 +167,8 @@ class MarkController:
             if note == mark.note:
                 return
             if not note and mark.kind is MarkKind.NOTE:
-                if not is_new:
-                    self._sync.remove(mark)
-                    self._notify_removed("The empty note was deleted.")
+                self._sync.remove(mark)
+                self._notify_removed("The empty note was deleted.")
                 return
             self._sync.put(with_changes(mark, note=note), None if is_new else mark)
             self._pane.drop_selection()

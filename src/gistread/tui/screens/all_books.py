@@ -173,11 +173,8 @@ class AllBooksScreen(ListScreen[Opening]):
                         said = ""
                     case Answered():
                         marked = with_messages(event.answer, event.marks).text
-                        sources: list[Row[Opening]] = []
-                        for number, citation in enumerate(event.citations, start=1):
-                            book, place = question.source(citation)
-                            row = _row(book, place, text, _quoted(citation.quote))
-                            sources.append(replace(row, hanging=f"{number} ", indent=3))
+                        cited = [_row(*question.source(one), text, _quoted(one.quote)) for one in event.citations]
+                        sources = [replace(row, hanging=f"{at} ", indent=3) for at, row in enumerate(cited, start=1)]
                         self._show([_Said(None, marked), *sources, *named], self._scope, anew=True)
         except GistreadError as error:
             self._state.asked = ""

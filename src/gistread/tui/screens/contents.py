@@ -14,12 +14,11 @@ from gistread.tui.screens.listing import ListScreen, Row
 def ancestors(book: Book) -> list[tuple[int, ...]]:
     """Of each chapter, the indices of the last chapters of higher levels before it, the highest first."""
     found: list[tuple[int, ...]] = []
-    above: list[int] = []
+    above: tuple[int, ...] = ()
     for index, chapter in enumerate(book.chapters):
-        while above and book.chapters[above[-1]].level >= chapter.level:
-            above.pop()
-        found.append(tuple(above))
-        above.append(index)
+        above = tuple(one for one in above if book.chapters[one].level < chapter.level)
+        found.append(above)
+        above = (*above, index)
     return found
 
 

@@ -259,9 +259,7 @@ class ReadingScreen(BookScreen):
             panes.show(Pane.BOOK)
         elif self._look_at is not None and controllers.context.position.looking:
             self.services.back_to_library(self._look_at)
-        elif controllers.search.clear() or controllers.links.close_last_note():
-            pass
-        else:
+        elif not (controllers.search.clear() or controllers.links.close_last_note()):
             panes.show_answers(False)
             panes.leave_focus_mode()
             panes.unseen_answer = False

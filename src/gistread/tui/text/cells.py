@@ -62,11 +62,10 @@ def fit(text: str, start: int, end: int, width: int) -> int:
         if count < len(window) or stop == end:
             break
         size *= 2
-    if count:
-        return start + count
-    count = 1
-    while start + count < end and not get_character_cell_size(text[start + count]):
-        count += 1
+    if not count:  # one glyph is wider than that
+        count = 1
+        while start + count < end and not get_character_cell_size(text[start + count]):
+            count += 1
     return start + count
 
 

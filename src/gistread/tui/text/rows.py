@@ -100,8 +100,7 @@ class RowIndex:
             return 0
         index = min(max(0, place.block), len(self) - 1)
         layout = self.layout(index)
-        inner = min(max(0, layout.row_of(place.offset) + place.shift), layout.rows - 1)
-        return self._rows.firsts[index] + inner
+        return self._rows.firsts[index] + min(max(0, layout.row_of(place.offset) + place.shift), layout.rows - 1)
 
     def find_offset(self, offset: int) -> TextPlace | None:
         """Place of the book's character at `offset`, else the nearest before it, else the first; None without text."""
@@ -117,9 +116,7 @@ class RowIndex:
 
     def find_key(self, key: Hashable) -> int | None:
         if self._by_key is None:
-            self._by_key = {}
-            for index in range(len(self)):
-                self._by_key.setdefault(self.block(index).key, index)
+            self._by_key = {self.block(index).key: index for index in reversed(range(len(self)))}  # The first of each
         return self._by_key.get(key)
 
     def book_offset(self, place: TextPlace) -> int | None:

@@ -67,10 +67,8 @@ def text_between(index: RowIndex, first: TextPlace, last: TextPlace) -> str:
 
 
 def word_around(text: str, offset: int) -> tuple[int, int]:
-    for match in HYPHENATED.finditer(text, max(0, offset - 64), offset + 64):
-        if match.start() <= offset < match.end():
-            return match.span()
-    return offset, min(offset + 1, len(text))
+    spans = (match.span() for match in HYPHENATED.finditer(text, max(0, offset - 64), offset + 64))
+    return next((span for span in spans if offset in range(*span)), (offset, min(offset + 1, len(text))))
 
 
 def select(widget: Widget, index: RowIndex, first: TextPlace, last: TextPlace) -> None:

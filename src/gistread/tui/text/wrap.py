@@ -78,11 +78,8 @@ def _part(text: str, start: int, end: int, stop: int, after: int, limit: int, sl
 def _break_line(
     text: str, start: int, end: int, width: int, next_width: int, hyphens: Hyphens | None, narrow: bool
 ) -> Iterator[tuple[int, int]]:
-    while end > start and text[end - 1] in _SPACES:
-        end -= 1
-    word = start
-    while word < end and text[word] in _SPACES:
-        word += 1
+    end = start + len(text[start:end].rstrip(_SPACES))
+    word = end - len(text[start:end].lstrip(_SPACES))
     if word - start >= width:  # white space that does not fit
         start = word
     while (limit := start + width if narrow else fit(text, start, end, width)) < end:
