@@ -140,17 +140,14 @@ class SelectableText(LongText):
             head = _AT[unit](book, self.clicked)
         else:
             head = _AT[unit](book, view[0])
-            while head[0] < view[0] or not self._is_prose(head):  # begun above the view, or a heading
+            # Begun above the view, or a heading.
+            while head[0] < view[0] or book.paragraphs[book.paragraph_index(head[0])].kind in _NO_PROSE:
                 following = next_unit(unit, book, head)
                 if following == head or following[0] >= view[1]:
                     break
                 head = following
         self.caret = Caret(head, head)
         self._show_caret()
-
-    def _is_prose(self, words: Range) -> bool:
-        assert self.book is not None
-        return self.book.paragraphs[self.book.paragraph_index(words[0])].kind not in _NO_PROSE
 
     def drop_selection(self) -> None:
         """Clear the selection. The next caret starts where this one was."""

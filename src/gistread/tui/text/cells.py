@@ -29,9 +29,7 @@ def _replacement(match: re.Match[str]) -> str:
     character = match.group()
     if character in _SPACE_LIKE:
         return " "
-    if character in _INVISIBLE or "\u2066" <= character <= "\u206f":
-        return _WORD_JOINER
-    return "\ufffd"
+    return _WORD_JOINER if character in _INVISIBLE or "\u2066" <= character <= "\u206f" else "\ufffd"
 
 
 def clean(text: str) -> str:

@@ -24,7 +24,7 @@ class TextStyles:
         self._widget = widget
         self.ground: Style = widget.rich_style  # of cells without text
         self.block = cache(self._block)
-        self.layer = cache(self._layer)
+        self.layer = cache(lambda style: _layer(widget, PREFIX + style))  # what a span or mark changes below it
 
     @cached_property
     def selection(self) -> Style:
@@ -40,10 +40,6 @@ class TextStyles:
         """A style on the background of another one."""
         own = self.block(ground) if ground else Style.null()
         return style + Style(bgcolor=own.bgcolor, reverse=own.reverse or None)
-
-    def _layer(self, style: str) -> Style:
-        """The changes that a span or mark makes to the style below it."""
-        return _layer(self._widget, PREFIX + style)
 
 
 def _layer(widget: Widget, name: str) -> Style:

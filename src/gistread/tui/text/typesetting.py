@@ -87,10 +87,8 @@ def _columns(layout: Layout, start: int, end: int) -> Iterator[Run]:
 
 
 def _ordered(runs: list[Run], text: str, start: int, end: int, base: int) -> list[Run]:
-    if len(text) <= _LONGEST_ORDERED:
-        levels, before = bidi.levels_of(text, base), 0
-    else:
-        levels, before = bidi.levels_of(text[start:end], base), start
+    before, after = (0, len(text)) if len(text) <= _LONGEST_ORDERED else (start, end)
+    levels = bidi.levels_of(text[before:after], base)
     units: list[Run] = []
     for run in runs:
         if not run.plain:

@@ -158,8 +158,7 @@ class AnswersPane(LongText):
 
     def follow_line(self) -> bool:
         """Follow the cursor's line. Returns whether it has a target."""
-        key = self.cursor_key
-        index = self._cursor_at()
+        key, index = self.cursor_key, self._cursor_at()
         if index is None or not self._in_view(index, self.size.height) or key not in self._targets:
             return False
         self._tell(key, self._targets[key])

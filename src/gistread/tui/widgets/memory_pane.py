@@ -67,8 +67,7 @@ class MemoryPane(LongText):
     def show_reading(self, *, begun: Page | None, draft: str, reading: bool, ahead: tuple[MemoryEntry, ...]) -> bool:
         """Show the page under way with its gist so far, the pages read ahead and new pages; True if there are any."""
         before, self._pages = self._pages, len(self.memory.entries) if self.memory is not None else 0
-        changed = self.change_view(begun=begun, draft=draft, reading=reading, ahead=ahead)
-        if self._pages != before and not changed:
+        if not self.change_view(begun=begun, draft=draft, reading=reading, ahead=ahead) and self._pages != before:
             self._update()
         if self._pages and not before:
             self.set_cursor(("page", 1), scroll=False)
@@ -172,10 +171,9 @@ class MemoryPane(LongText):
         if memory is None:
             return memory_blocks.guide_blocks(view)
         digits, shown = len(str(memory.estimated_pages)), memory_blocks.shown_count(memory, view)
-        rest = memory_blocks.rest_blocks(memory, view, shown)
         return [
             *(block for one in memory.entries[:shown] for block in self._entry_blocks(memory, one, digits)),
-            *map(self._keep_height, rest),
+            *map(self._keep_height, memory_blocks.rest_blocks(memory, view, shown)),
         ]
 
     def _entry_blocks(self, memory: GistMemory, entry: MemoryEntry, digits: int) -> list[Block]:
