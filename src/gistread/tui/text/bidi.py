@@ -3,10 +3,9 @@
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import groupby
 
 from gistread.config import Bidi
 
@@ -44,17 +43,10 @@ def visual_order(levels: bytes) -> list[int]:
     highest = max(levels, default=0)
     lowest_odd = min((level for level in levels if level % 2), default=highest + 1)
     for level in range(highest, lowest_odd - 1, -1):
-        for start, end in _runs([levels[index] >= level for index in order]):
-            order[start:end] = reversed(order[start:end])
+        for run in re.finditer(b"\x01+", bytes(levels[index] >= level for index in order)):
+            part = slice(*run.span())
+            order[part] = reversed(order[part])
     return order
-
-
-def _runs(wanted: Iterable[bool]) -> Iterator[tuple[int, int]]:
-    end = 0
-    for found, run in groupby(wanted):
-        start, end = end, end + sum(1 for _ in run)
-        if found:
-            yield start, end
 
 
 @lru_cache(maxsize=64)
@@ -68,7 +60,8 @@ def _line_levels(line: str, base: int) -> bytes:
     classes = (unicodedata.bidirectional(character) or "L" for character in line)
     kinds = list(_weak("".join(_KINDS.get(one, "O") for one in classes), outer))
     _brackets(line, kinds, outer)
-    for start, end in _runs([kind == "O" for kind in kinds]):  # N1 and N2
+    for run in re.finditer("O+", "".join(kinds)):  # N1 and N2
+        start, end = run.span()
         before = _DIRECTIONS[kinds[start - 1]] if start else outer
         after = _DIRECTIONS[kinds[end]] if end < len(kinds) else outer
         kinds[start:end] = [before if before == after else outer] * (end - start)
