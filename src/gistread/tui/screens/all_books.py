@@ -19,20 +19,11 @@ from gistread.tui.library_work import Books, LibraryAsker
 from gistread.tui.screens.hits import quote_around
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.services import Opening
-from gistread.tui.text import Block
 from gistread.units import counted, in_quotes
 
 _MOST_TITLES = 5
 _MOST_HITS = 40
 _WAIT_S = 1.0  # Between two looks at an index that is being made
-
-
-@dataclass(frozen=True, slots=True)
-class _Said(Row[Opening]):
-    """The answer, which cannot be chosen."""
-
-    def blocks(self, number: int, *, spaced: bool) -> list[Block]:
-        return [Block(self.text, style="answer", blank_before=0)]
 
 
 @dataclass(slots=True)
@@ -168,14 +159,14 @@ class AllBooksScreen(ListScreen[Opening]):
                         self._show(named, self._note("asking …"))
                     case AnswerDelta(text=part):
                         said += part
-                        self._show([_Said(None, said), *named], self._note("answering …"))
+                        self._show([Row(None, said, style="answer"), *named], self._note("answering …"))
                     case Restarted():
                         said = ""
                     case Answered():
                         marked = with_messages(event.answer, event.marks).text
                         cited = [_row(*question.source(one), text, _quoted(one.quote)) for one in event.citations]
                         sources = [replace(row, hanging=f"{at} ", indent=3) for at, row in enumerate(cited, start=1)]
-                        self._show([_Said(None, marked), *sources, *named], self._scope, anew=True)
+                        self._show([Row(None, marked, style="answer"), *sources, *named], self._scope, anew=True)
         except GistreadError as error:
             self._state.asked = ""
             self._show(named, self._note(error.message))

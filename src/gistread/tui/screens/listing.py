@@ -67,7 +67,7 @@ class Panel(ModalScreen[ScreenResultType]):
 
 @dataclass(frozen=True, slots=True)
 class Row(Generic[T]):
-    """One choice. A row without a key is a heading."""
+    """One choice. A row without a key is a heading, or has a `style` of its own."""
 
     key: T | None
     text: str
@@ -77,11 +77,12 @@ class Row(Generic[T]):
     spans: tuple[Span, ...] = ()
     indent: int = 0
     hanging: str = ""
+    style: str = "heading"  # Without a key
 
     def blocks(self, number: int, *, spaced: bool) -> list[Block]:
         above = int(number > 0 and (spaced or self.key is None))
         if self.key is None:
-            return [Block(self.text, style="heading", level=4, blank_before=above)]
+            return [Block(self.text, style=self.style, level=4 * (self.style == "heading"), blank_before=above)]
         text = Block(
             self.text,
             key=number,

@@ -1,6 +1,6 @@
 """A scrolled document that keeps its place in the text. `LongText` adds how it looks."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from textual.cache import LRUCache
 from textual.geometry import Size
@@ -93,12 +93,6 @@ class TextView(ScrollView, inherit_bindings=False):
         head = next((number for number in range(least) if old[number] != new[number]), least)
         tail = next((number for number in range(least - head) if old[-1 - number] != new[-1 - number]), least - head)
         self.splice(at + head, len(old) - head - tail, new[head : len(new) - tail])
-
-    def blocks_changed(self, indices: Iterable[int]) -> None:
-        """Redraw blocks whose height has changed. The top of the view stays where it is."""
-        for index in indices:
-            self._index.recount(index)
-        self._refit()
 
     def block(self, index: int) -> Block:
         """Raises IndexError."""

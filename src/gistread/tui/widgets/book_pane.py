@@ -73,7 +73,9 @@ class BookPane(SelectableText):
     def show_figures(self, figures: Mapping[int, Figure | None]) -> None:
         """Draw pictures above these paragraphs, by index; None removes one."""
         self._figures.update(figures)
-        self.blocks_changed(figures)
+        for index in figures:
+            self._index.recount(index)
+        self._refit()
 
     @property
     def block_count(self) -> int:
