@@ -66,15 +66,6 @@ def is_ideographic(text: str) -> bool:
     return not text.isascii() and _IDEOGRAPHIC.search(text) is not None
 
 
-def _part(text: str, start: int, end: int, stop: int, after: int, limit: int, slack: int, hyphens: Hyphens) -> int:
-    """Where to hyphenate the word at `after`, up to `limit`, with `slack` cells left empty; 0: not at all."""
-    if stop == after:  # a word wider than the row
-        return hyphens.last(text, start, limit)
-    if slack <= hyphens.slack or start in hyphens.parted or text.find(" ", after, end) < 0:
-        return 0
-    return hyphens.last(text, after, limit)
-
-
 def _break_line(
     text: str, start: int, end: int, width: int, next_width: int, hyphens: Hyphens | None, narrow: bool
 ) -> Iterator[tuple[int, int]]:
@@ -92,7 +83,9 @@ def _break_line(
         if hyphens is not None and width > 1 and not after_dash:
             latest = limit - 1 if narrow else fit(text, start, end, width - 1)
             slack = limit - stop if narrow else width - cell_len(text[start:stop])
-            found = _part(text, start, end, stop, after, latest, slack, hyphens)
+            wide = stop == after  # a word wider than the row
+            may = wide or (slack > hyphens.slack and start not in hyphens.parted and text.find(" ", after, end) >= 0)
+            found = hyphens.last(text, start if wide else after, latest) if may else 0
             if found > word:
                 stop = after = found
                 hyphens.parted.add(found)
