@@ -18,6 +18,7 @@ from gistread.book.sentences import sentence_spans
 from gistread.memory.guard import capitals_mark_names
 from gistread.people.joining import first_names
 from gistread.people.mentions import titles, word_set
+from gistread.readers.phrases import pattern
 from gistread.readers.thread import REFERENCE
 from gistread.search.tokens import Terms, code_of, folded, language_of, stop_words
 from gistread.store.model import AnswerMark, AnswerMarkKind
@@ -35,31 +36,19 @@ _BARE_WORDS = 3  # Most words of an answer that is only a name
 _HEADING = ParagraphKind.HEADING
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _OPENS_SENTENCE = re.compile(r"(?:\A|[.!?…:;|*•>\n—])[\s\"'“”‘’«»„(\[*_#-]*(?:\d+[.)]\s*)?[\"'“‘«„*]*\Z")
-_ABBREVIATION = re.compile(r"\b(?:[A-Z]|Mrs?|Ms|Mme|Mlle|Drs?|St|Prof|Capt|Col|Maj|Gen|Lieut|Rev|Hon|Mon)\.\s*\Z")
+_ABBREVIATION = pattern("abbreviation")
 _ROMAN = re.compile(r"[IVXLCDM]+")
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _SPANS_OF_TIME = {re.compile(rf"\b{told}\b", re.IGNORECASE): number for told, number in _TABLES["spans"].items()}
 _CALENDAR, _IN_OTHER_LANGUAGES = (frozenset(_TABLES[name].split()) for name in ("dates", "other_languages"))
 _ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whose|whom)\b|.*\b(?:name|called)\b", re.IGNORECASE)
 _NOBODY = re.compile(r"(?:no|any|some|every)(?:body|one|thing)|\w+sel(?:f|ves)|\w+s", re.IGNORECASE)
-# Every word has a capital at the beginning of a sentence: there a name is known by what only people do,
-_PERSON_ACTS = re.compile(
-    r"\s+(?:had\s+|then\s+|later\s+)?(?:said|says|told|tells|asked|asks|taught|teaches|married|marries|wrote|writes|"
-    r"met|meets|lived|lives|sold|sells|hired|hires|invited|invites|visited|visits|promised|promises)\b"
-)
-# or as the subject of an answer to "who".
-_ACTS = re.compile(
-    r"\s+(?:is|was|has|had|did|does|will|would|could|\w+ed|\w+s|gave|took|went|came|made|found|taught)\b"
-)
-_COMMON_ENDING = re.compile(
-    r"\w+(?:ness|i?ty|tion|sion|ment|ship|ance|ence|ism|ing|hood|dom|ly|ed|ful|less|ous|able|ible|ive|ists?|men|people)"
-)
-_ABSTRACT_ENDING = re.compile(r"\w+(?:ness|ety|tion|sion|ship|ism|hood|dom)")  # "Society", also within a sentence
-_TITLE_CASE = re.compile(r"\w\s+(?:Its|The|Of|And|His|Her|Their|For|An?|In|On|To)\s+\Z")  # "Vanity and Its Price"
-_IN_A_PLACE = re.compile(
-    r"\b(?:in|at|near|from)\s+(?:the\s+)?(?:[^\W\d_]+[\s-])*?([A-Z][^\W\d_]+),\s+\Z"
-)  # "in Ramsgate, Kent"
-
+_PERSON_ACTS = pattern("person_acts")
+_ACTS = pattern("acts")
+_COMMON_ENDING = pattern("common_ending")
+_ABSTRACT_ENDING = pattern("abstract_ending")
+_TITLE_CASE = pattern("title_case")
+_IN_A_PLACE = pattern("in_a_place")
 _QUOTATION = re.compile(
     r"[“„]([^“”„]+)[”“]|\"([^\"\n]+)\"|«([^«»]+)»|»(?=\w)([^«»]+)«|(?<!\w)[‘']((?:[^‘’'\n]|(?<=\w)['’](?=\w))+)['’](?!\w)"
 )
@@ -74,20 +63,13 @@ _SPEECH_TAGS = (
     re.compile(rf"(?<=[\w,.!?])«,?\s{_SAID}»(?=\w)"),
     re.compile(rf"(?<=\s)»,?\s{_SAID}«(?=\s)"),
 )
-_NUMBERED_THING = re.compile(
-    r"\b(?:chapter|page|part|passage|volume|book|act|scene|line|step|section|no\.)s?\s*\Z", re.IGNORECASE
-)
-# A number of these must be a number of these in the text: "eleven miles" is not "eleven o'clock".
-_UNIT = re.compile(r"[ -]+(mile|yard|f(?:ee|oo)t|inch|day|hour|minute|week|month)(?:e?s)?\b", re.IGNORECASE)
+_NUMBERED_THING = pattern("numbered_thing")
+_UNIT = pattern("unit")
 _UNIT_NEAR = 40  # Characters between a number and its unit
 _ERA = re.compile(r"['’]?s\b|[ -]century\b")  # "1890s", "the nineteenth century"
 _LISTS = re.compile(r"(?:\s+[\w'’-]+){0,3}:")  # "Four men: A, B, C and D" counts what it lists.
-_ABOUT = re.compile(
-    r"\b(?:about|around|roughly|nearly|almost|approximately|some|over|more than|less than|under|at least)\s+\Z", re.I
-)
-_NUMBER = re.compile(
-    r"\d+(?:[.,]\d+)*(?:st|nd|rd|th)?(?:[ -](?:thousand|hundred|million|dozen))?|[a-z]+", re.IGNORECASE
-)
+_ABOUT = pattern("about")
+_NUMBER = pattern("number_of_an_answer")
 
 
 def find_marks(

@@ -16,6 +16,7 @@ from gistread.memory.guard import Draft, Fault, clean, find_fault, without_contr
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.readers.events import AnswerDelta, Answered, ReaderEvents, Restarted
+from gistread.readers.phrases import pattern
 from gistread.readers.steering import Steering
 from gistread.readers.thread import LETTERS, Thread, without_options
 from gistread.search.tokens import ARTICLES, folded
@@ -299,18 +300,7 @@ _REFERENCE = re.compile(
 )
 _REFERENCE_BEGUN = re.compile(r"\s*(?:\[[^\]\n]{0,40})?\Z")
 _LONGEST_RANGE = 4  # Numbers after the first of "[2-6]"
-_DOES_NOT_SAY = re.compile(
-    r"""\W*
-      (?: (?:the|this)\ (?:given\ |provided\ )?(?:book|text|passages?|stor(?:y|ies)|pages?|novel|excerpts?)
-          \ (?:(?:above|given|provided|shown)\ )?(?:do|does)\ ?(?:not|n['’]t)\ (?:\w+ly\ )?
-          (?:say|tell|mention|state|specify|reveal|indicate|answer|describe|explain|give|provide|contain)
-        | (?:it|that)\ is\ (?:not|never)\ (?:\w+ly\ )?(?:said|told|mentioned|stated|specified|revealed|given)\b
-          (?!\ (?:of|about|to|by)\b)
-        | there\ is\ no\ (?:mention|information|indication)\b
-        | I\ (?:do\ not|don['’]t)\ know\b
-      )""",
-    re.IGNORECASE | re.VERBOSE,
-)
+_DOES_NOT_SAY = pattern("does_not_say")
 _WORD = re.compile(r"\w")
 # "The book does not say", in the languages of books
 _AGREED_PHRASES = Path(__file__).with_name("not_found.txt").read_text("utf-8").splitlines()

@@ -1,6 +1,5 @@
 """Chooses how to answer: by the model, the question, the length of the text and the pace of this machine."""
 
-import re
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -9,19 +8,14 @@ from gistread.readers.answering import Asking
 from gistread.readers.cost import CAREFUL, answer_work, readable_tokens, whole_text_tokens
 from gistread.readers.events import ReaderEvents, Started
 from gistread.readers.gistread import asks_for_story
+from gistread.readers.phrases import pattern
 from gistread.readers.registry import METHODS
 from gistread.readers.thread import without_options
 from gistread.units import format_duration
 
 _WHOLE_BOOK_S = 300.0  # Longest time for which the whole book is read without having been asked for
 _WHOLE_BOOK_TOKENS = 60_000  # The same limit before the model is measured, or on a server
-# Questions whose answer is spread over the book.
-_ASKS_ABOUT_ALL = re.compile(
-    r"\W*(?:how (?:many|often)|which of the|list|name (?:all|every|each)|count|enumerate|compare|contrast)\b"
-    r"|\b(?:all|every|each) (?:of )?(?:the )?(?:people|persons|characters|places|times?|names|chapters)\b"
-    r"|\bhow (?:do|does|did|are|is|was|were)\b.*\b(?:differ|alike|compare)\b",
-    re.IGNORECASE,
-)
+_ASKS_ABOUT_ALL = pattern("asks_about_all")
 
 
 async def auto(asking: Asking) -> ReaderEvents:

@@ -17,7 +17,6 @@ It needs no memory, and also searches the unread part of a book.
 """
 
 import asyncio
-import re
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -33,6 +32,7 @@ from gistread.readers.cost import PASSAGE_TOKENS, UNRELIABLE_TOKENS, readable_to
 from gistread.readers.events import ReaderEvent, ReaderEvents
 from gistread.readers.introductions import Introductions, introductions
 from gistread.readers.lookups import answer, begin, start_search
+from gistread.readers.phrases import pattern
 from gistread.readers.recap import recap
 from gistread.readers.shortlist import LONG_BOOK_PASSAGES, MOST_PASSAGES, SHORTLIST_TOKENS, ask_each, asks_for_a_fact
 from gistread.readers.steering import Steering
@@ -43,13 +43,7 @@ from gistread.search.ranked import Relevance
 NAME = "gistread"
 _NEAREST = 3  # Nearest passages that the last prompt must show to be used again (`tests/benchmarks/follow_ups.py`)
 _STORY = "The story so far, in the book's own sentences:"
-_BOOK = r"(?:the|this) (?:story|book|novel|tale|plot|chapter)"
-_ASKS_FOR_THE_STORY = re.compile(
-    rf"\W*(?:(?:please )?(?:summari[sz]e|sum up|retell) {_BOOK}|what(?: is| was|['’]s) {_BOOK}(?: about)?|"
-    rf"what(?: has)? happen(?:s|ed)(?: in {_BOOK})?|tell me {_BOOK}|recap|the story)"
-    r"(?: so far| until now| up to now)?\W*",
-    re.IGNORECASE,
-)
+_ASKS_FOR_THE_STORY = pattern("asks_for_the_story")
 _MOST_SOURCES = 2  # Passages that agree on an answer and are searched for its sources
 _SPARE = 6  # Part of the whole text's tokens by which its passages, counted one by one, may exceed it
 _DECISIVE_CHARACTERS = 80  # "Not found" is recognizable within this length

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from gistread.engine.protocol import Sampling
 from gistread.memory.passages import Passage
 from gistread.readers.answering import Asking, says_not_found
+from gistread.readers.phrases import pattern
 from gistread.readers.thread import without_options
 from gistread.words import WORD
 
@@ -25,23 +26,11 @@ LONG_BOOK_PASSAGES = 150
 _ANSWER_TOKENS = 40
 _RANK_WEIGHT = 0.1  # Of each place further down the list of passages
 _LONG_ANSWER_WORDS = 12
-_PREPOSITION = r"(?:(?:to|for|from|with|by|in|on|at|of|near) )?"
-_ASKS_FOR_A_FACT = re.compile(
-    rf"{_PREPOSITION}(?:who|whom|whose|where|when|which|what|how (?:many|much|old|long))\b"
-    r"(?! happen| (?:do|does|did) .* (?:mean|feel|think|happen))",
-    re.IGNORECASE,
-)
-_NAMED = "village|town|city|country|island|company|ship|house"
-_ASKS_FOR_A_NAME = re.compile(
-    rf"{_PREPOSITION}(?:who|whom|where|what (?:is|was|are|were) the (?:\w+ )?names?|(?:what|which) (?:{_NAMED}))\b",
-    re.IGNORECASE,
-)
-_ASKS_FOR_A_NUMBER = re.compile(rf"{_PREPOSITION}how (?:many|much|old|long)\b", re.IGNORECASE)
+_ASKS_FOR_A_FACT = pattern("asks_for_a_fact")
+_ASKS_FOR_A_NAME = pattern("asks_for_a_name")
+_ASKS_FOR_A_NUMBER = pattern("asks_for_a_number")
 _NAME = re.compile(r"\b[A-Z][a-zà-ÿ’']+")
-_NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty|hundred|thousand)\b",
-    re.IGNORECASE,
-)
+_NUMBER = pattern("a_number")
 _FUNCTION_WORDS = frozenset(("the", "and", "for", "was", "has", "had", "she", "they", "his", "her", "their", "its"))
 
 

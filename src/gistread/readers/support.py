@@ -17,43 +17,20 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import sentences_of
 from gistread.readers.answer_marks import find_marks
 from gistread.readers.citations import Sentence, citation_of, statement_spans
+from gistread.readers.phrases import pattern, phrases
 from gistread.search.tokens import ARTICLES, Terms
 from gistread.store.model import Citation
 
 _WINDOW_SENTENCES = 3
 _LEAST_SHARE = 1 / 3  # A window must have more than this share of a statement's content words
-_NUMBER_WORDS = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million dozen"
-)
-_NUMBER = rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())}|no|none|nobody|several|many|few|all|both|half)"
-_COUNT = rf"(?:{_NUMBER}|\ba\b)[\w-]*\W+"
-_TIME = rf"{_COUNT}(?:second|minute|hour|day|night|week|month|year)s?\W*"
-_LENGTH = rf"{_COUNT}(?:inch|inches|foot|feet|yards?|pounds?|shillings?|pence)\W*"
-_MONEY = (
-    "free|nothing|pence|penny|pounds?|shillings?|dollars?|cents?|francs?|crowns?|guineas?|gold|silver|worth|price|share"
-)
-# In English: what a short answer must have, or must not be, by the question's first words.
-_MUST_HAVE = tuple(
-    (re.compile(rf"\W*how {asks}", re.IGNORECASE), re.compile(rf"(?:{has})(?:s?\b|\d)", re.IGNORECASE))
-    for asks, has in (
-        (r"(?:many(?! times)|old)\b", _NUMBER),
-        (
-            r"much\b.*\b(?:cost|pay|paid|earn\w*|worth|price|owed?|charged?|sell|sold|rent|wages?)\b",
-            rf"{_NUMBER}|\b(?:{_MONEY})",
-        ),
-    )
-)
-_MUST_NOT_BE = tuple(
-    (re.compile(rf"\W*(?:{asks})\b", re.IGNORECASE), re.compile(rf"\W*{answer}", re.IGNORECASE))
-    for asks, answer in (("when", _TIME), ("who|whom|whose|where", rf"(?:\w+\W+)?(?:{_TIME}|{_LENGTH})"))
-)
+# What a short answer must have, or must not be, by the question.
+_MUST_HAVE = [(pattern("asks_how_many"), pattern("has_number")), (pattern("asks_how_much_money"), pattern("has_money"))]
+_MUST_NOT_BE = [(pattern("asks_when"), pattern("is_time")), (pattern("asks_who_or_where"), pattern("is_measure"))]
 _SHORT_WORDS = 5
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
-# A question that its own words do not answer, unless it names alternatives.
-_ASKS_FOR_MORE = re.compile(r"\W*(?:who|whom|whose|what|where)\b(?!.*\bor\b)", re.IGNORECASE)
+_ASKS_FOR_MORE = pattern("asks_for_more")
 _FORMS_OF_ADDRESS = frozenset({"mr", "mrs", "ms", "miss", "dr", "sir"})
-_ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whom|whose|where)\b", re.IGNORECASE)
+_ASKS_FOR_A_NAME = pattern("asks_who_or_where")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +131,7 @@ class _Check:
         words = re.findall(r"[^\W\d_]{2,}", self._text) if capitals_mark_names(self._text) else ()
         small = {self._stem(word) for word in words if word.islower()}
         names = {self._stem(word.lower()) for word in words if word[0].isupper()} - small
-        return frozenset(names | {self._stem(word) for word in _NUMBER_WORDS.split()})
+        return frozenset(names | {self._stem(word) for word in phrases("number_words").split("|")})
 
     def _stands_near_the_question(self, new: frozenset[str]) -> bool:
         """Whether a window with these words also has enough words of the question."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gistread.errors import UsageError
+from gistread.readers.phrases import pattern
 
 LETTERS = string.ascii_uppercase
 REFERENCE = re.compile(r"\[(\d+)\]")  # In an answer, to its first, second … citation
@@ -34,24 +35,10 @@ _SHORT_ANSWER = 20  # Words of the answer in a short thread, so that a follow-up
 _WINDOW_SHARE = 1 / 16  # Largest share of the window that a thread takes, counting two tokens a word
 _RETRIEVED = 2  # Exchanges that help to find passages
 
-# Words that begin a follow-up question, in several languages.
-_CONNECTIVE = re.compile(
-    r"\W*(?:and|but|or|so|then|also|because|otherwise|instead|(?:what|how) (?:about|else)|why not|who else|really"
-    r"|und|aber|oder|dann|also|sondern|warum nicht|et|mais|ou|alors|donc|pourquoi pas|y|pero|o|entonces|e|ma|allora"
-    r")\b",
-    re.IGNORECASE,
-)
-_PRONOUN = re.compile(
-    r"\b(?:he|him|his|she|her|hers|it|its|they|them|their|theirs|there"
-    r"|er|ihn|ihm|sie|ihr|ihre[mnrs]?|il|elle|ils|elles|lui|leur|él|ella|ellos|ellas|egli|loro"
-    r"|(?:this|that|these|those)(?=\W*$|\s(?:mean|happen|matter|true|why|so)\b))\b",
-    re.IGNORECASE,
-)
-_THERE_IS = re.compile(r"\W*(?:is|are|was|were) there\b", re.IGNORECASE)  # Does not refer back to a place
-# A name, or a thing that the question introduces itself.
-_ANTECEDENT = re.compile(
-    r"(?<=\w\s)[A-Z]\w|\b(?:the|a|an|der|das|den|dem|ein\w*|une?|los|las|un\w?)\s+[^\W\d_]{2,}", re.U
-)
+_CONNECTIVE = pattern("connective")
+_PRONOUN = pattern("pronoun")
+_THERE_IS = pattern("there_is")
+_ANTECEDENT = pattern("antecedent")
 _BARE_WORDS = 2  # "Why?", "How so?"
 
 

@@ -22,6 +22,7 @@ from gistread.readers.answering import Asking, ReaderOptions, user_prompt
 from gistread.readers.cost import QUICK_S
 from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.gistread import NAME as READER
+from gistread.readers.phrases import pattern
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from gistread.search.book_search import best_sentence
@@ -33,11 +34,7 @@ MOST_BOOKS = 3
 _CANDIDATES = 6  # Books among which the model chooses
 _LEAST = 0.5  # Of the best book's score, for a book to be named
 _PASSAGES = 180  # Of all books; enough for `readers/shortlist.py`
-# "Which of my books has" says nothing about the book.
-_ASKS_WHICH = re.compile(
-    r"^\W*(?:in )?(?:which|what)(?: one)?(?: of)?(?: my| the| these)?(?: books?| novels?| story| stories)\b",
-    re.IGNORECASE,
-)
+_ASKS_WHICH = pattern("asks_which_book")
 _PARAGRAPH = re.compile(r"[^\n](?:.|\n(?!\n))*")
 
 
