@@ -229,14 +229,13 @@ class Asking:
 Reader = Callable[[Asking], ReaderEvents]
 
 
+@dataclass(slots=True)
 class References:
     """Renumbers the references of an answer as it is written: the first passage cited becomes [1]; false ones go."""
 
-    def __init__(self, numbered: Mapping[int, Passage]) -> None:
-        """`numbered`: the places that the prompt numbers; empty: the answer stays as it is."""
-        self._numbered = numbered
-        self._order: list[int] = []
-        self._held = ""
+    _numbered: Mapping[int, Passage]  # The places that the prompt numbers; empty: the answer stays as it is
+    _order: list[int] = field(default_factory=list)
+    _held: str = ""
 
     @property
     def cited(self) -> tuple[Passage, ...]:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from gistread.engine.protocol import Engine
 from gistread.memory.artifacts import ARTIFACTS
@@ -20,15 +20,14 @@ from gistread.session.events import (
 from gistread.session.reading import Reading
 
 
+@dataclass(eq=False)
 class Artifacts:
-    def __init__(self, reading: Reading, emit: Callable[[SessionEvent], None], *, automatic: bool) -> None:
-        """`automatic`: build what a reader uses without being asked."""
-        self._reading = reading
-        self._emit = emit
-        self._automatic = automatic
-        self._wanted: dict[str, None] = {}
-        self.paused = False  # Paused by the user
-        self.progress: ArtifactBuilding | None = None
+    _reading: Reading
+    _emit: Callable[[SessionEvent], None]
+    _automatic: bool  # Build what a reader uses without being asked
+    _wanted: dict[str, None] = field(default_factory=dict)
+    paused: bool = False  # Paused by the user
+    progress: ArtifactBuilding | None = None
 
     @property
     def due(self) -> bool:

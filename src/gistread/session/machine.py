@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum, unique
 from functools import partial, wraps
 from typing import Any, ParamSpec
@@ -51,25 +52,18 @@ class Job(StrEnum):
 Command = Callable[[], Awaitable[None] | None]
 
 
+@dataclass(eq=False)
 class Actor:
     """Runs commands and ends of jobs one by one. After each, runs the jobs of `decide` and cancels all others."""
 
-    def __init__(
-        self,
-        jobs: Mapping[Job, Callable[[], Coroutine[None, None, None]]],
-        decide: Callable[[], frozenset[Job]],
-        ended: Callable[[Job, Exception | None], None],
-        crashed: Callable[[Exception], None],
-    ) -> None:
-        """`ended` is called after a job that was not stopped, `crashed` after a failed command that nobody awaits."""
-        self._jobs = jobs
-        self._decide = decide
-        self._ended = ended
-        self._crashed = crashed
-        self._turn = asyncio.Lock()
-        self._commands: set[asyncio.Task[None]] = set()  # Running and queued
-        self._running: dict[Job, asyncio.Task[None]] = {}
-        self.closed = False
+    _jobs: Mapping[Job, Callable[[], Coroutine[None, None, None]]]
+    _decide: Callable[[], frozenset[Job]]
+    _ended: Callable[[Job, Exception | None], None]  # Called after a job that was not stopped
+    _crashed: Callable[[Exception], None]  # Called after a failed command that nobody awaits
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _commands: set[asyncio.Task[None]] = field(default_factory=set)  # Running and queued
+    _running: dict[Job, asyncio.Task[None]] = field(default_factory=dict)
+    closed: bool = False
 
     def check_open(self) -> None:
         """Raises NotReadyError after `close`."""

@@ -176,14 +176,15 @@ _WAITS_FOR: Mapping[type[ReaderEvent], AskingState] = {
 }
 
 
+@dataclass(eq=False)
 class Questions:
-    def __init__(self, reading: Reading, actor: Actor, emit: Callable[[SessionEvent], None], book: Book) -> None:
-        self._reading = reading
-        self._actor = actor
-        self._emit = emit
-        self._book = book
-        self._queue: list[Question] = []  # The first is being answered, or waits for its model or memory
-        self.steering = Steering()  # Of the running or last question: pin or refuse pages, stop, decide look-ups
+    _reading: Reading
+    _actor: Actor
+    _emit: Callable[[SessionEvent], None]
+    _book: Book
+    _queue: list[Question] = field(default_factory=list)  # The first is being answered, or waits for model or memory
+    # Of the running or last question: pin or refuse pages, stop, decide look-ups
+    steering: Steering = field(default_factory=Steering)
 
     @property
     def current(self) -> Question | None:

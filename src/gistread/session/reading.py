@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gistread.book.model import Book
@@ -17,7 +17,6 @@ from gistread.memory.reading import PageAhead, PageFound, PageRead, characters_l
 from gistread.memory.sizes import choose_size, expected_pace, pace_of, seconds_to_read
 from gistread.memory.store import MemoryHeader, MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryWriter
-from gistread.paths import Paths
 from gistread.presets import AUTO, find_preset
 from gistread.readers.lookups import prepare
 from gistread.session import events
@@ -30,18 +29,17 @@ from gistread.units import counted
 _DAMAGED = "A memory of this book is damaged. The model reads its lost pages again when it reads along."
 
 
+@dataclass(eq=False)
 class MemoryChoice:
     """Selects the memory for a model by the user's choice, the settings and the memories on disk. Reads the disk."""
 
-    def __init__(self, book: Book, store: MemoryStore, config: Config, presets: Path, task: str | None = None) -> None:
-        """`presets`: folder of the user's presets. `task`: what the gists look for; None: as in the furthest memory."""
-        self.book = book
-        self.store = store
-        self._config = config
-        self._presets = presets
-        self._task = task
-        self._wanted: GistFocus | MemoryHeader | None = None
-        self.own = False  # Continue the model's own memory even if another is shown
+    book: Book
+    store: MemoryStore
+    _config: Config
+    _presets: Path  # Folder of the user's presets
+    _task: str | None = None  # What the gists look for; None: as in the furthest memory
+    _wanted: GistFocus | MemoryHeader | None = None
+    own: bool = False  # Continue the model's own memory even if another is shown
 
     def want(self, wanted: GistFocus | MemoryHeader) -> None:
         self._wanted, self.own = wanted, True
@@ -96,37 +94,29 @@ class MemoryChoice:
         return f"{model_name} has not read this book; {has}. Questions are asked over that memory."
 
 
+@dataclass(eq=False)
 class Reading:
     """Its methods run as commands and jobs of the session's actor, except the properties."""
 
-    def __init__(
-        self,
-        choice: MemoryChoice,
-        models: ModelPair,
-        paths: Paths,
-        emit: Callable[[SessionEvent], None],
-        place: Callable[[], int],
-        *,
-        background: bool,
-    ) -> None:
-        """`place`: where the model begins. `background`: start by itself, and report errors as notices only."""
-        self.choice = choice
-        self.models = models
-        self.checks = ModelChecks(paths)
-        self._paces = ModelPaces(paths)
-        self._emit = emit
-        self._place = place
-        self._background = background
-        self.state = ReadingState.NO_MODEL
-        self.failure: GistreadError | None = None
-        self.memory: GistMemory | None = None  # The memory shown, which questions are answered from
-        self.writer: MemoryWriter | None = None  # Of the memory that the model continues; None before it is loaded
-        self.page: Page | None = None  # The next page, while its gist is being made
-        self._drafts: dict[int, str] = {}  # By the start of their page
-        self.seconds_left: float | None = None  # For the rest of the book
-        self.prompt_due = self.check_due = self._checked = False
-        self._expected: Pace = UNKNOWN_PACE
-        self._end_reported = True
+    choice: MemoryChoice
+    models: ModelPair
+    checks: ModelChecks
+    _paces: ModelPaces
+    _emit: Callable[[SessionEvent], None]
+    _place: Callable[[], int]  # Where the model begins
+    _background: bool  # Start by itself, and report errors as notices only
+    state: ReadingState = ReadingState.NO_MODEL
+    failure: GistreadError | None = None
+    memory: GistMemory | None = None  # The memory shown, which questions are answered from
+    writer: MemoryWriter | None = None  # Of the memory that the model continues; None before it is loaded
+    page: Page | None = None  # The next page, while its gist is being made
+    _drafts: dict[int, str] = field(default_factory=dict)  # By the start of their page
+    seconds_left: float | None = None  # For the rest of the book
+    prompt_due: bool = False
+    check_due: bool = False
+    _checked: bool = False
+    _expected: Pace = UNKNOWN_PACE
+    _end_reported: bool = True
 
     @property
     def has_pages(self) -> bool:

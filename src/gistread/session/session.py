@@ -22,9 +22,10 @@ from gistread.session import events
 from gistread.session.artifacts import Artifacts
 from gistread.session.events import Activity, Obstacle, ReadingEvent, ReadingState, SessionEvent
 from gistread.session.machine import UNDER_WAY, Actor, Job, Signal, command
-from gistread.session.models import MakeEngine, ModelPair, engine_maker
+from gistread.session.models import MakeEngine, ModelChecks, ModelPair, engine_maker
 from gistread.session.questions import Answer, AskOptions, Question, Questions, question_of
 from gistread.session.reading import MemoryChoice, Reading
+from gistread.store.pace import ModelPaces
 from gistread.store.user_data import UserData
 
 Listener = Callable[[SessionEvent], None]
@@ -71,8 +72,9 @@ class Session:
         self._listeners = [listener] if listener is not None else []
         self.models = ModelPair(make_engine or engine_maker(self.config, self._paths), self.config, self._emit)
         choice = MemoryChoice(book, MemoryStore(self._paths.memories), self.config, self._paths.presets, task)
-        self.reading = Reading(choice, self.models, self._paths, self._emit, place, background=background)
-        self.artifacts = Artifacts(self.reading, self._emit, automatic=background and self.config.prepare == "auto")
+        checks, paces = ModelChecks(self._paths), ModelPaces(self._paths)
+        self.reading = Reading(choice, self.models, checks, paces, self._emit, place, background)
+        self.artifacts = Artifacts(self.reading, self._emit, background and self.config.prepare == "auto")
         jobs: dict[Job, Callable[[], Coroutine[Any, Any, None]]] = {
             Job.LOAD: self.reading.load,
             Job.READ: self.reading.read,
