@@ -49,20 +49,10 @@ _COMMON_ENDING = pattern("common_ending")
 _ABSTRACT_ENDING = pattern("abstract_ending")
 _TITLE_CASE = pattern("title_case")
 _IN_A_PLACE = pattern("in_a_place")
-_QUOTATION = re.compile(
-    r"[“„]([^“”„]+)[”“]|\"([^\"\n]+)\"|«([^«»]+)»|»(?=\w)([^«»]+)«|(?<!\w)[‘']((?:[^‘’'\n]|(?<=\w)['’](?=\w))+)['’](?!\w)"
-)
+_QUOTATION = pattern("quotation")
 _LEFT_OUT = re.compile(r"…|\.{3,}|\. \. \.|\[[^\]]*\]")
-_SAID = r"(?:[^“”\"‘’'\n]|(?<=\w)['’](?=\w)){1,120}"
-# What the narrator says between two parts of a speech: “Come here,” she said, “at once!”
-_SPEECH_TAGS = (
-    re.compile(rf"”{_SAID}“"),
-    re.compile(rf"(?<=[\w,.!?—-])\"\s{_SAID}\s\"(?=\w)"),
-    re.compile(rf"(?<=[\w,.!?—-])’\s{_SAID}‘"),
-    re.compile(rf"(?<=[,.!?—-])'\s{_SAID}\s'(?=\w)"),
-    re.compile(rf"(?<=[\w,.!?])«,?\s{_SAID}»(?=\w)"),
-    re.compile(rf"(?<=\s)»,?\s{_SAID}«(?=\s)"),
-)
+_QUOTATION_MARKS = ("curly", "straight", "single_curly", "single_straight", "guillemets", "inward_guillemets")
+_SPEECH_TAGS = [pattern(f"speech_tag_in_{marks}") for marks in _QUOTATION_MARKS]
 _NUMBERED_THING = pattern("numbered_thing")
 _UNIT = pattern("unit")
 _UNIT_NEAR = 40  # Characters between a number and its unit

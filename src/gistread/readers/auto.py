@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from gistread.engine.protocol import Trust
 from gistread.readers.answering import Asking
-from gistread.readers.cost import CAREFUL, answer_work, readable_tokens, whole_text_tokens
+from gistread.readers.cost import CAREFUL, answer_work
 from gistread.readers.events import ReaderEvents, Started
-from gistread.readers.gistread import asks_for_story
+from gistread.readers.gistread import asks_for_story, passage_budget
 from gistread.readers.phrases import pattern
 from gistread.readers.registry import METHODS
 from gistread.readers.thread import without_options
@@ -33,9 +33,7 @@ async def _choose_method(asking: Asking) -> tuple[str, str]:
     question, memory, engine, options = without_options(asking.question), asking.memory, asking.engine, asking.options
     if options.trust is Trust.FAILED:
         return "gistread", "passages nearest to the question: this model failed its check"
-    most = readable_tokens(engine.info, options.first_word_s)
-    most = min(most, options.budget_tokens) if options.budget_tokens else most
-    if await whole_text_tokens(memory, engine, most) is not None:
+    if (await passage_budget(asking))[1]:
         return "gistread", "the whole text: it fits the model's window"
     if memory.entries and not options.choices and asks_for_story(question):
         return "gistread", "the story so far, from the gists"

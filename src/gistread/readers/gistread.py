@@ -72,7 +72,7 @@ async def gistread(asking: Asking) -> ReaderEvents:
     elif _has_shortlist(text, ranked):
         told = _from_each_passage(text, ranked)
     else:
-        budget, is_whole = await _passage_budget(text)
+        budget, is_whole = await passage_budget(text)
         by_gists = memory.entries and (not ranked.has_terms or (not options.choices and asks_for_story(question)))
         told = _from_gists(text) if by_gists and not is_whole else _from_passages(text, ranked, budget, is_whole)
     async with aclosing(told) as stream:
@@ -100,14 +100,14 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = (), thread:
     return Ranked(tuple(ordered), numbers, scores.has_matches, introduced)
 
 
-async def _passage_budget(text: BookText) -> tuple[int, bool]:
+async def passage_budget(asking: Asking) -> tuple[int, bool]:
     """The tokens of the first look, and whether the whole text fits."""
-    options, engine = text.options, text.engine
+    options, engine = asking.options, asking.engine
     if options.trust is Trust.FAILED:
         return min(options.budget_tokens or PASSAGE_TOKENS, UNRELIABLE_TOKENS), False
     readable = readable_tokens(engine.info, options.first_word_s)
     most = min(readable, options.budget_tokens) if options.budget_tokens else readable
-    if (whole := await whole_text_tokens(text.memory, engine, most)) is not None:
+    if (whole := await whole_text_tokens(asking.memory, engine, most)) is not None:
         return whole + whole // _SPARE, True
     return options.budget_tokens or min(PASSAGE_TOKENS, max(UNRELIABLE_TOKENS, readable)), False
 

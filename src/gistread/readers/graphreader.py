@@ -142,17 +142,21 @@ async def _plan(search: _Search) -> list[Element]:
     query = f"{search.question} {search.question} {search.plan}"
     order = await asyncio.to_thread(_rank_elements, elements, query, SHORTLIST, search.memory.book.language)
     shown = [elements[index] for index in order] or elements[:SHORTLIST]
-    while len(shown) > 1 and not await search.fits(_choice_of(search, shown), _CHOICE_TOKENS):
-        shown = shown[: len(shown) // 2]
-    if not shown:
-        return []
-    numbers = [str(number) for number in range(1, len(shown) + 1)]
-    return [shown[index] for index in await search.choose_several(_choice_of(search, shown), numbers, PATHS)]
+    shown, labels, prompt = await _offer(search, shown, partial(search.prompt, "start_nodes"))
+    return [shown[index] for index in await search.choose_several(prompt, labels, PATHS)] if shown else []
 
 
-def _choice_of(search: _Search, shown: Sequence[Element]) -> Prompt:
-    listed = "\n".join(f"{number}. {element.name}" for number, element in enumerate(shown, start=1))
-    return user_prompt("start_nodes", elements=listed, question=search.question, plan=search.plan)
+async def _offer(
+    search: _Search, elements: list[Element], prompt: Callable[..., Prompt]
+) -> tuple[list[Element], list[str], Prompt]:
+    """As many of the elements as fit the prompt, their labels, and the prompt."""
+    while True:
+        labels = [str(number) for number in range(1, len(elements) + 1)]
+        listed = "\n".join(f"{label}. {element.name}" for label, element in zip(labels, elements, strict=True))
+        filled = prompt(elements=listed)
+        if not elements or await search.fits(filled, _CHOICE_TOKENS):
+            return elements, labels, filled
+        elements = elements[: len(elements) // 2]
 
 
 async def _follow(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvents:
@@ -279,17 +283,11 @@ async def _neighbour(search: _Search, path: _Path) -> Element | None:
     path.steps += 1
     unseen = [search.graph[key] for key in path.element.neighbours if key in search.graph and key not in path.visited]
     unseen = [element for element in unseen if not path.known.issuperset(element.facts)]
-    shown = await asyncio.to_thread(_nearest_elements, search, unseen)
-    while shown:
-        listed = "\n".join(f"{number}. {element.name}" for number, element in enumerate(shown, start=1))
-        prompt = search.prompt("neighbours", notes=path.notebook(), elements=listed, element=path.element.name)
-        if not await search.fits(prompt, _CHOICE_TOKENS):
-            shown = shown[: len(shown) // 2]
-            continue
-        labels = [str(number) for number in range(1, len(shown) + 1)]
-        index = await search.choose(prompt, [*labels, STOP], len(labels))
-        return shown[index] if index < len(shown) else None
-    return None
+    nearest = await asyncio.to_thread(_nearest_elements, search, unseen)
+    asked = partial(search.prompt, "neighbours", notes=path.notebook(), element=path.element.name)
+    shown, labels, prompt = await _offer(search, nearest, asked)
+    index = await search.choose(prompt, [*labels, STOP], len(labels)) if shown else 0
+    return shown[index] if index < len(shown) else None
 
 
 async def _note(search: _Search, path: _Path, prompt: Prompt, source: int | Sequence[Fact]) -> _Note | None:
@@ -335,13 +333,14 @@ def _group_by_page(facts: list[Fact]) -> str:
 
 async def _answer(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvents:
     filled = [path for path in paths if path.notes]
-    while filled and not await search.fits(
-        _answer_prompt(search, _notebooks(search, filled)[0]), search.options.answer_tokens
-    ):
+    while True:
+        text, numbered = _notebooks(search, filled)
+        prompt = search.answer_prompt("notebooks_answer", notes=text or _FOUND_NOTHING)
+        if not filled or await search.fits(prompt, search.options.answer_tokens):
+            break
         fullest = max(filled, key=lambda path: len(path.notes))
         del fullest.notes[0]
         filled = [path for path in filled if path.notes]
-    text, numbered = _notebooks(search, filled)
     notes = [note for path in filled for note in path.shown()]
     places = sorted({note.place for note in notes})
     draft = events.Answered(
@@ -352,7 +351,6 @@ async def _answer(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvent
         lookups=tuple(dict.fromkeys(page for path in paths for page in path.pages_read)),
         expanded=tuple(sorted({page for path in paths for page in path.pages_read})),
     )
-    prompt = _answer_prompt(search, text)
     async for event in search.answer_from(draft, text, prompt, numbered):
         yield event
 
@@ -376,7 +374,3 @@ def _notebooks(search: _Search, paths: Sequence[_Path]) -> tuple[str, tuple[tupl
         if lines[1:]:
             notebooks.append("\n".join(lines))
     return "\n\n".join(notebooks), tuple(enumerate(places, start=1)) if search.is_asked_to_cite else ()
-
-
-def _answer_prompt(search: _Search, text: str) -> Prompt:
-    return search.answer_prompt("notebooks_answer", notes=text or _FOUND_NOTHING)

@@ -18,11 +18,10 @@ from gistread.people.index import index_of
 from gistread.people.joining import Entity
 from gistread.people.mentions import Form, supports_names
 from gistread.people.telling import Told, find_holder, role_in, telling_sentences
+from gistread.readers.phrases import pattern
 from gistread.store.user_data import UserData
 
-_ASKS_WHO = re.compile(
-    r"\W*(?:(?:and|but|so) )?(?:who|what)(?:\s+(?:is|was|are|were)|['’]s)\s+(?P<name>[^?!,;:]+?)\W*", re.IGNORECASE
-)
+_ASKS_WHO = pattern("asks_who")
 _SMALL = frozenset("a an the of to de la le du von van der and".split())  # noqa: SIM905
 _MOST_NAMES, _LEAST_MENTIONS = 40, 3  # Of `names_to_learn`
 
