@@ -36,30 +36,18 @@ _BARE_WORDS = 3  # Most words of an answer that is only a name
 _HEADING = ParagraphKind.HEADING
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _OPENS_SENTENCE = re.compile(r"(?:\A|[.!?…:;|*•>\n—])[\s\"'“”‘’«»„(\[*_#-]*(?:\d+[.)]\s*)?[\"'“‘«„*]*\Z")
-_ABBREVIATION = pattern("abbreviation")
 _ROMAN = re.compile(r"[IVXLCDM]+")
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _SPANS_OF_TIME = {re.compile(rf"\b{told}\b", re.IGNORECASE): number for told, number in _TABLES["spans"].items()}
 _CALENDAR, _IN_OTHER_LANGUAGES = (frozenset(_TABLES[name].split()) for name in ("dates", "other_languages"))
 _ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whose|whom)\b|.*\b(?:name|called)\b", re.IGNORECASE)
 _NOBODY = re.compile(r"(?:no|any|some|every)(?:body|one|thing)|\w+sel(?:f|ves)|\w+s", re.IGNORECASE)
-_PERSON_ACTS = pattern("person_acts")
-_ACTS = pattern("acts")
-_COMMON_ENDING = pattern("common_ending")
-_ABSTRACT_ENDING = pattern("abstract_ending")
-_TITLE_CASE = pattern("title_case")
-_IN_A_PLACE = pattern("in_a_place")
-_QUOTATION = pattern("quotation")
 _LEFT_OUT = re.compile(r"…|\.{3,}|\. \. \.|\[[^\]]*\]")
 _QUOTATION_MARKS = ("curly", "straight", "single_curly", "single_straight", "guillemets", "inward_guillemets")
 _SPEECH_TAGS = [pattern(f"speech_tag_in_{marks}") for marks in _QUOTATION_MARKS]
-_NUMBERED_THING = pattern("numbered_thing")
-_UNIT = pattern("unit")
 _UNIT_NEAR = 40  # Characters between a number and its unit
 _ERA = re.compile(r"['’]?s\b|[ -]century\b")  # "1890s", "the nineteenth century"
 _LISTS = re.compile(r"(?:\s+[\w'’-]+){0,3}:")  # "Four men: A, B, C and D" counts what it lists.
-_ABOUT = pattern("about")
-_NUMBER = pattern("number_of_an_answer")
 
 
 def find_marks(
@@ -72,7 +60,8 @@ def find_marks(
     said = REFERENCE.sub(lambda found: " " * len(found[0]), answer)
     text = _Text(f"{shown}\n{question}", book, "" if only_shown else book.text)
     language = language_of(said, text.language)
-    quotations = [found for found in _QUOTATION.finditer(said) if len(_WORD.findall(found[0])) >= _QUOTED_WORDS]
+    quoted = pattern("quotation").finditer(said)
+    quotations = [found for found in quoted if len(_WORD.findall(found[0])) >= _QUOTED_WORDS]
     lacking = [
         (found.span(), AnswerMarkKind.QUOTATION)
         for found in quotations
@@ -195,7 +184,7 @@ def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
         before = said[:start]
         if said[start:end].lower() == "score":
             continue  # In a game; twenty is "a score of"
-        unit = _UNIT.match(said, end) if text.language == "en" else None
+        unit = pattern("unit").match(said, end) if text.language == "en" else None
         if value < _LEAST_NUMBER or (text.has_measure(value, unit[1].lower()) if unit else value in text.numbers):
             continue
         is_told = partial(_has_era if _ERA.match(said, end) else _has_number, value)
@@ -204,10 +193,10 @@ def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
         if text.language != "en" and (value < 100 or not value % 100):
             continue  # The text may have it in words of its language
         is_label = re.search(r"(?:\A|\n)[ \t*-]*\Z", before) and re.match(r"[.)]\s+\S", said[end:])
-        if is_label or _NUMBERED_THING.search(before):
+        if is_label or pattern("numbered_thing").search(before):
             continue
         is_near = any(abs(value - number) <= _NEAR * value for number in text.numbers)
-        if _LISTS.match(said, end) or (is_near and _ABOUT.search(before)):
+        if _LISTS.match(said, end) or (is_near and pattern("about").search(before)):
             continue
         if unit or not text.tells_elsewhere(_sentence_around(said, start), is_told):
             yield start, end
@@ -235,7 +224,7 @@ def _sentence_around(said: str, at: int) -> str:
 def _numbers_of(said: str) -> Iterator[tuple[int, int, int]]:
     """(start, end, value) of each number: runs of words that `numbers_in` understands."""
     runs: list[tuple[int, int]] = []
-    for found in _NUMBER.finditer(said):
+    for found in pattern("number_of_an_answer").finditer(said):
         is_number = any(numbers_in(found[0]))
         if is_number and runs and re.fullmatch(r"[ -]+(?:and |a )?", said[runs[-1][1] : found.start()]):
             runs[-1] = runs[-1][0], found.end()
@@ -257,7 +246,7 @@ def _foreign_names(said: str, question: str, text: _Text, language: str) -> list
             is_foreign = _is_foreign_date(found, said, text, language)
         else:
             is_foreign = _is_name(found, said, question) and not text.has_name(found[0], language)
-        place = _IN_A_PLACE.search(said, 0, found.start())
+        place = pattern("in_a_place").search(said, 0, found.start())
         if not is_foreign or (place and text.has_name(place[1], language)):
             continue
         if any(text.has_name(part, language) for part in found[0].split("-")[:-1]):
@@ -290,16 +279,17 @@ def _is_name(found: re.Match[str], said: str, question: str) -> bool:
     if plain in _not_names() or re.search(rf"\b{re.escape(plain)}\b", said):
         return False
     before = said[: found.start()]
-    if not _OPENS_SENTENCE.search(before) or _ABBREVIATION.search(before):
-        return not (_ABSTRACT_ENDING.fullmatch(plain) or _TITLE_CASE.search(before))
+    if not _OPENS_SENTENCE.search(before) or pattern("abbreviation").search(before):
+        return not (pattern("abstract_ending").fullmatch(plain) or pattern("title_case").search(before))
     if plain in first_names()[0]:
         return True
-    if _NOBODY.fullmatch(plain) or _COMMON_ENDING.fullmatch(plain):
+    if _NOBODY.fullmatch(plain) or pattern("common_ending").fullmatch(plain):
         return False
+    acts = bool(pattern("person_acts").match(said, found.end()))
     if _ASKS_FOR_A_NAME.match(question) and not before.strip():
         is_bare = len(said.split()) <= _BARE_WORDS and len(_WORD.findall(said)) == 1
-        return is_bare or bool(_ACTS.match(said, found.end()) or _PERSON_ACTS.match(said, found.end()))
-    return bool(_PERSON_ACTS.match(said, found.end()))
+        return is_bare or acts or bool(pattern("acts").match(said, found.end()))
+    return acts
 
 
 def _not_names() -> frozenset[str]:

@@ -299,7 +299,6 @@ _REFERENCE = re.compile(
 )
 _REFERENCE_BEGUN = re.compile(r"\s*(?:\[[^\]\n]{0,40})?\Z")
 _LONGEST_RANGE = 4  # Numbers after the first of "[2-6]"
-_DOES_NOT_SAY = pattern("does_not_say")
 _WORD = re.compile(r"\w")
 # "The book does not say", in the languages of books
 _AGREED_PHRASES = Path(__file__).with_name("not_found.txt").read_text("utf-8").splitlines()
@@ -307,7 +306,8 @@ _AGREED_PHRASES = Path(__file__).with_name("not_found.txt").read_text("utf-8").s
 
 def says_not_found(answer: str) -> bool:
     """Whether an answer begins with "the book does not say", also in other languages; an explanation may follow."""
-    return bool(_DOES_NOT_SAY.match(answer)) or says_only_not_found(re.split(r"[.!?。！？;:]", answer, maxsplit=1)[0])
+    beginning = re.split(r"[.!?。！？;:]", answer, maxsplit=1)[0]
+    return bool(pattern("does_not_say").match(answer)) or says_only_not_found(beginning)
 
 
 def says_only_not_found(answer: str) -> bool:

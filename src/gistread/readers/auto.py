@@ -15,7 +15,6 @@ from gistread.units import format_duration
 
 _WHOLE_BOOK_S = 300.0  # Longest time for which the whole book is read without having been asked for
 _WHOLE_BOOK_TOKENS = 60_000  # The same limit before the model is measured, or on a server
-_ASKS_ABOUT_ALL = pattern("asks_about_all")
 
 
 async def auto(asking: Asking) -> ReaderEvents:
@@ -37,7 +36,7 @@ async def _choose_method(asking: Asking) -> tuple[str, str]:
         return "gistread", "the whole text: it fits the model's window"
     if memory.entries and not options.choices and asks_for_story(question):
         return "gistread", "the story so far, from the gists"
-    if not options.choices and _ASKS_ABOUT_ALL.search(question):
+    if not options.choices and pattern("asks_about_all").search(question):
         work = answer_work("notes", memory, engine.info)
         seconds = work.seconds(engine.info)
         time = f", about {format_duration(seconds)}" if seconds is not None else ""

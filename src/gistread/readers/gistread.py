@@ -43,7 +43,6 @@ from gistread.search.ranked import Relevance
 NAME = "gistread"
 _NEAREST = 3  # Nearest passages that the last prompt must show to be used again (`tests/benchmarks/follow_ups.py`)
 _STORY = "The story so far, in the book's own sentences:"
-_ASKS_FOR_THE_STORY = pattern("asks_for_the_story")
 _MOST_SOURCES = 2  # Passages that agree on an answer and are searched for its sources
 _SPARE = 6  # Part of the whole text's tokens by which its passages, counted one by one, may exceed it
 _DECISIVE_CHARACTERS = 80  # "Not found" is recognizable within this length
@@ -264,7 +263,7 @@ async def _unless_not_found(told: ReaderEvents, steering: Steering, held: list[R
 
 
 def asks_for_story(question: str) -> bool:
-    return bool(_ASKS_FOR_THE_STORY.fullmatch(without_options(question)))
+    return bool(pattern("asks_for_the_story").fullmatch(without_options(question)))
 
 
 async def story_so_far(question: str, memory: GistMemory) -> tuple[Passage, ...]:

@@ -21,7 +21,6 @@ from gistread.people.telling import Told, find_holder, role_in, telling_sentence
 from gistread.readers.phrases import pattern
 from gistread.store.user_data import UserData
 
-_ASKS_WHO = pattern("asks_who")
 _SMALL = frozenset("a an the of to de la le du von van der and".split())  # noqa: SIM905
 _MOST_NAMES, _LEAST_MENTIONS = 40, 3  # Of `names_to_learn`
 
@@ -35,7 +34,7 @@ class Introductions:
 
 def introductions(question: str, memory: GistMemory) -> Introductions | None:
     """Find the sentence that answers a "Who is …?" question; None for other questions. About 1 s for War and Peace."""
-    asked = _ASKS_WHO.fullmatch(question)
+    asked = pattern("asks_who").fullmatch(question)
     words = asked["name"].split() if asked else []
     names = [word for word in words if word.lower() not in _SMALL]
     if not names:

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 _PHRASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
@@ -13,5 +14,6 @@ def phrases(name: str) -> str:
     return re.sub(r"\$\{(\w+)\}", lambda other: phrases(other[1]), joined)
 
 
+@cache
 def pattern(name: str) -> re.Pattern[str]:
     return re.compile(phrases(name))

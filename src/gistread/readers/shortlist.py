@@ -26,11 +26,7 @@ LONG_BOOK_PASSAGES = 150
 _ANSWER_TOKENS = 40
 _RANK_WEIGHT = 0.1  # Of each place further down the list of passages
 _LONG_ANSWER_WORDS = 12
-_ASKS_FOR_A_FACT = pattern("asks_for_a_fact")
-_ASKS_FOR_A_NAME = pattern("asks_for_a_name")
-_ASKS_FOR_A_NUMBER = pattern("asks_for_a_number")
 _NAME = re.compile(r"\b[A-Z][a-zà-ÿ’']+")
-_NUMBER = pattern("a_number")
 _FUNCTION_WORDS = frozenset(("the", "and", "for", "was", "has", "had", "she", "they", "his", "her", "their", "its"))
 
 
@@ -44,7 +40,7 @@ class Vote:
 
 def asks_for_a_fact(question: str) -> bool:
     """Whether a few words answer a question, so that passages can be compared by their answers."""
-    return bool(_ASKS_FOR_A_FACT.match(question.strip()))
+    return bool(pattern("asks_for_a_fact").match(question.strip()))
 
 
 async def ask_each(asking: Asking, passages: Sequence[Passage]) -> tuple[Vote, ...]:
@@ -87,14 +83,14 @@ def choose(question: str, votes: Sequence[Vote]) -> tuple[Vote, ...]:
 def _fitness(question: str, answer: str, told: frozenset[str]) -> float:
     """How well an answer is of the kind that the question asks for."""
     fit = 0.0 if told - _FUNCTION_WORDS else -2.0
-    if _ASKS_FOR_A_NAME.match(question):
+    if pattern("asks_for_a_name").match(question):
         asked = question.casefold()
         named = any(
             name.casefold() not in asked and name.casefold() not in _FUNCTION_WORDS for name in _NAME.findall(answer)
         )
         fit += 1.0 if named else -1.0
-    elif _ASKS_FOR_A_NUMBER.match(question):
-        fit += 1.0 if _NUMBER.search(answer) else -1.0
+    elif pattern("asks_for_a_number").match(question):
+        fit += 1.0 if pattern("a_number").search(answer) else -1.0
     return fit - 0.3 * (len(answer.split()) > _LONG_ANSWER_WORDS)
 
 

@@ -28,9 +28,7 @@ _MUST_HAVE = [(pattern("asks_how_many"), pattern("has_number")), (pattern("asks_
 _MUST_NOT_BE = [(pattern("asks_when"), pattern("is_time")), (pattern("asks_who_or_where"), pattern("is_measure"))]
 _SHORT_WORDS = 5
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
-_ASKS_FOR_MORE = pattern("asks_for_more")
 _FORMS_OF_ADDRESS = frozenset({"mr", "mrs", "ms", "miss", "dr", "sir"})
-_ASKS_FOR_A_NAME = pattern("asks_who_or_where")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +92,13 @@ class _Check:
         if not _fits(text, self._question, len(self._terms.words(text))):
             supported = False
         elif not new:
-            supported = not (_ASKS_FOR_MORE.match(self._question) and self._only_repeats(text))
+            supported = not (pattern("asks_for_more").match(self._question) and self._only_repeats(text))
         elif new <= self._names_and_numbers:
             supported = self._stands_near_the_question(new)
         elif len(new) > 1:
             shared, asked = self._overlap(new, _union(best))
             supported = shared > _LEAST_SHARE * len(new) and shared + asked > 1
-        elif len(self._terms.words(text)) == 1 and not _ASKS_FOR_A_NAME.match(self._question):
+        elif len(self._terms.words(text)) == 1 and not pattern("asks_who_or_where").match(self._question):
             supported = True  # "Angry.": a single word may name what the text only implies.
         else:
             supported = new <= self._known

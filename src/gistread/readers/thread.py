@@ -35,10 +35,6 @@ _SHORT_ANSWER = 20  # Words of the answer in a short thread, so that a follow-up
 _WINDOW_SHARE = 1 / 16  # Largest share of the window that a thread takes, counting two tokens a word
 _RETRIEVED = 2  # Exchanges that help to find passages
 
-_CONNECTIVE = pattern("connective")
-_PRONOUN = pattern("pronoun")
-_THERE_IS = pattern("there_is")
-_ANTECEDENT = pattern("antecedent")
 _BARE_WORDS = 2  # "Why?", "How so?"
 
 
@@ -56,11 +52,11 @@ Thread = tuple[QuestionAnswer, ...]  # The oldest first
 def is_follow_up(question: str) -> bool:
     """Whether a question seems to continue the last one: it begins with "and", or a pronoun precedes any name."""
     words = question.split()
-    if _CONNECTIVE.match(question) or 0 < len(words) <= _BARE_WORDS:
+    if pattern("connective").match(question) or 0 < len(words) <= _BARE_WORDS:
         return True
-    there_is = _THERE_IS.match(question)
-    pronoun = _PRONOUN.search(question, there_is.end() if there_is else 0)
-    return pronoun is not None and not _ANTECEDENT.search(question[: pronoun.start()])
+    there_is = pattern("there_is").match(question)
+    pronoun = pattern("pronoun").search(question, there_is.end() if there_is else 0)
+    return pronoun is not None and not pattern("antecedent").search(question[: pronoun.start()])
 
 
 def within_bound(thread: Sequence[QuestionAnswer], upto: int | None) -> Thread:

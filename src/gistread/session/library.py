@@ -34,7 +34,6 @@ MOST_BOOKS = 3
 _CANDIDATES = 6  # Books among which the model chooses
 _LEAST = 0.5  # Of the best book's score, for a book to be named
 _PASSAGES = 180  # Of all books; enough for `readers/shortlist.py`
-_ASKS_WHICH = pattern("asks_which_book")
 _PARAGRAPH = re.compile(r"[^\n](?:.|\n(?!\n))*")
 
 
@@ -128,7 +127,7 @@ class LibraryQuestion:
 
         If the model does not know which book is asked for, the answer is the one with the words of the question.
         """
-        if not answered.found and _ASKS_WHICH.match(self.question):
+        if not answered.found and pattern("asks_which_book").match(self.question):
             best = likeliest.best
             pieces = [piece for piece in self._pieces if piece.book is best.book and piece.offset <= best.start]
             start = pieces[-1].start + best.start - pieces[-1].offset
@@ -149,7 +148,7 @@ class LibraryQuestion:
 
     def candidates(self) -> tuple[list[NamedBook], Matches]:
         """The likeliest books, by the words of the question. Raises StorageError."""
-        matches = self._shelf.find(_ASKS_WHICH.sub("", self.question, count=1), self.asked)
+        matches = self._shelf.find(pattern("asks_which_book").sub("", self.question, count=1), self.asked)
         by_id = {book.indexed.id: book for book in self.asked}
         scores = matches.book_scores()
         likely = sorted(scores, key=lambda book: -scores[book])[:_CANDIDATES]
