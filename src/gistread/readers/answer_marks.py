@@ -35,19 +35,13 @@ _BARE_WORDS = 3  # Most words of an answer that is only a name
 
 _HEADING = ParagraphKind.HEADING
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_OPENS_SENTENCE = re.compile(r"(?:\A|[.!?…:;|*•>\n—])[\s\"'“”‘’«»„(\[*_#-]*(?:\d+[.)]\s*)?[\"'“‘«„*]*\Z")
 _ROMAN = re.compile(r"[IVXLCDM]+")
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _SPANS_OF_TIME = {re.compile(rf"\b{told}\b", re.IGNORECASE): number for told, number in _TABLES["spans"].items()}
 _CALENDAR, _IN_OTHER_LANGUAGES = (frozenset(_TABLES[name].split()) for name in ("dates", "other_languages"))
-_ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whose|whom)\b|.*\b(?:name|called)\b", re.IGNORECASE)
-_NOBODY = re.compile(r"(?:no|any|some|every)(?:body|one|thing)|\w+sel(?:f|ves)|\w+s", re.IGNORECASE)
-_LEFT_OUT = re.compile(r"…|\.{3,}|\. \. \.|\[[^\]]*\]")
 _QUOTATION_MARKS = ("curly", "straight", "single_curly", "single_straight", "guillemets", "inward_guillemets")
 _SPEECH_TAGS = [pattern(f"speech_tag_in_{marks}") for marks in _QUOTATION_MARKS]
 _UNIT_NEAR = 40  # Characters between a number and its unit
-_ERA = re.compile(r"['’]?s\b|[ -]century\b")  # "1890s", "the nineteenth century"
-_LISTS = re.compile(r"(?:\s+[\w'’-]+){0,3}:")  # "Four men: A, B, C and D" counts what it lists.
 
 
 def find_marks(
@@ -149,7 +143,7 @@ class _Text:
         words = _WORD.findall(quotation)
         if sum(word[0].isupper() for word in words) > len(words) / 2:
             return True
-        pieces = [piece for part in _LEFT_OUT.split(quotation) if (piece := _letters(part))]
+        pieces = [piece for part in pattern("left_out").split(quotation) if (piece := _letters(part))]
         texts = (*_letters_of(self.shown), *_letters_of(self.whole))
         return any(all(piece in letters for piece in pieces) for letters in texts)
 
@@ -187,8 +181,8 @@ def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
         unit = pattern("unit").match(said, end) if text.language == "en" else None
         if value < _LEAST_NUMBER or (text.has_measure(value, unit[1].lower()) if unit else value in text.numbers):
             continue
-        is_told = partial(_has_era if _ERA.match(said, end) else _has_number, value)
-        if _ERA.match(said, end) and any(_has_era(value, str(year)) for year in text.numbers):
+        is_told = partial(_has_era if pattern("era").match(said, end) else _has_number, value)
+        if pattern("era").match(said, end) and any(_has_era(value, str(year)) for year in text.numbers):
             continue
         if text.language != "en" and (value < 100 or not value % 100):
             continue  # The text may have it in words of its language
@@ -196,7 +190,7 @@ def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
         if is_label or pattern("numbered_thing").search(before):
             continue
         is_near = any(abs(value - number) <= _NEAR * value for number in text.numbers)
-        if _LISTS.match(said, end) or (is_near and pattern("about").search(before)):
+        if pattern("lists").match(said, end) or (is_near and pattern("about").search(before)):
             continue
         if unit or not text.tells_elsewhere(_sentence_around(said, start), is_told):
             yield start, end
@@ -261,7 +255,7 @@ def _foreign_names(said: str, question: str, text: _Text, language: str) -> list
 def _is_foreign_date(found: re.Match[str], said: str, text: _Text, language: str) -> bool:
     """Whether a month or day of the week is neither in the text shown nor told elsewhere of the same. English only."""
     word = found[0].lower()
-    opens = word in ("march", "may") and _OPENS_SENTENCE.search(said, 0, found.start())
+    opens = word in ("march", "may") and pattern("opens_sentence").search(said, 0, found.start())
     if not found[0].istitle() or opens or not text.language == language == "en":
         return False
     is_named = re.compile(rf"(?i:\b{word}s?\b)|\b{word[:3].title()}[a-z]{{0,2}}\.")
@@ -279,14 +273,14 @@ def _is_name(found: re.Match[str], said: str, question: str) -> bool:
     if plain in _not_names() or re.search(rf"\b{re.escape(plain)}\b", said):
         return False
     before = said[: found.start()]
-    if not _OPENS_SENTENCE.search(before) or pattern("abbreviation").search(before):
+    if not pattern("opens_sentence").search(before) or pattern("abbreviation").search(before):
         return not (pattern("abstract_ending").fullmatch(plain) or pattern("title_case").search(before))
     if plain in first_names()[0]:
         return True
-    if _NOBODY.fullmatch(plain) or pattern("common_ending").fullmatch(plain):
+    if pattern("nobody").fullmatch(plain) or pattern("common_ending").fullmatch(plain):
         return False
     acts = bool(pattern("person_acts").match(said, found.end()))
-    if _ASKS_FOR_A_NAME.match(question) and not before.strip():
+    if pattern("asks_who_or_a_name").match(question) and not before.strip():
         is_bare = len(said.split()) <= _BARE_WORDS and len(_WORD.findall(said)) == 1
         return is_bare or acts or bool(pattern("acts").match(said, found.end()))
     return acts

@@ -78,7 +78,11 @@ async def longagent(asking: answering.Asking) -> events.ReaderEvents:
     team, memory, engine = _Team.of(asking), asking.memory, asking.engine
     answer_tokens = max(_REPORT_TOKENS, team.options.answer_tokens)
     window, question_tokens = engine.info.context_tokens, await engine.count(team.question)
-    team.chunk_tokens = _chunk_tokens(window, question_tokens, answer_tokens)
+    # Two chunks fit the window with a question.
+    room = (window - answer_tokens - _TASK_TOKENS - max(_QUESTION_TOKENS, question_tokens)) // 2
+    if room < _TASK_TOKENS:
+        raise PromptTooLongError(window - 2 * room + 2 * _TASK_TOKENS, answer_tokens, window)
+    team.chunk_tokens = min(MAX_CHUNK_TOKENS, room)
     team.max_reports = max(2, (window - answer_tokens - _TASK_TOKENS - question_tokens) // (ROUNDS * _REPORT_TOKENS))
     team.chunks = await split_into_chunks(memory.book, team.chunk_tokens, engine.count)
     yield events.Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
@@ -203,14 +207,6 @@ def _answer(team: _Team) -> events.ReaderEvents:
     prompt = team.answer_prompt("leader_answer", findings=text or _NOTHING)
     numbered = tuple(places.items()) if team.is_asked_to_cite else ()
     return team.answer_from(draft, text, prompt, numbered)
-
-
-def _chunk_tokens(window: int, question_tokens: int, answer_tokens: int) -> int:
-    """Most tokens of a chunk, so that two fit the window with a question. Raises PromptTooLongError."""
-    room = (window - answer_tokens - _TASK_TOKENS - max(_QUESTION_TOKENS, question_tokens)) // 2
-    if room < _TASK_TOKENS:
-        raise PromptTooLongError(window - 2 * room + 2 * _TASK_TOKENS, answer_tokens, window)
-    return min(MAX_CHUNK_TOKENS, room)
 
 
 def agree(one: str, other: str) -> bool:

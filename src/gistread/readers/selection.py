@@ -13,6 +13,7 @@ from gistread.readers.cost import UNRELIABLE_TOKENS
 from gistread.readers.events import Answered, ReaderEvents, Shown, Stopped, StopReason
 from gistread.readers.gistread import quote_introductions
 from gistread.readers.introductions import introductions
+from gistread.readers.phrases import pattern
 from gistread.readers.thread import without_options
 
 NAME = "passage"
@@ -30,8 +31,6 @@ _TOKENS = 1024  # Budget of the selection and the text around it, without a budg
 _REACH = 6_000  # Characters before and after the selection that may be shown
 _MOST_WORDS = 60  # Longest selection that the question repeats in full
 _SHORT_WORDS = 8
-_ASKS_WHO = re.compile(r"\W*who\b", re.IGNORECASE)
-_ASKS_FOR_TRANSLATION = re.compile(r"\W*(?:please )?translate\b", re.IGNORECASE)
 
 
 def abbreviate(text: str, most_words: int = _SHORT_WORDS) -> str:
@@ -60,7 +59,7 @@ def extend_bound(selection: Span | None, bound: int | None, book: Book) -> int |
 
 
 def is_translation(question: str) -> bool:
-    return bool(_ASKS_FOR_TRANSLATION.match(question))
+    return bool(pattern("asks_for_translation").match(question))
 
 
 def about_selection(asking: Asking) -> ReaderEvents:
@@ -72,7 +71,7 @@ def about_selection(asking: Asking) -> ReaderEvents:
     about = f"{before}{mark}About {abbreviate(words, _MOST_WORDS)}: {own}"
     text = BookText.of(replace(asking, question=about), NAME)
     asked = without_options(asking.question)
-    who = introductions(f"Who is {words}?", memory) if _ASKS_WHO.match(asked) else None
+    who = introductions(f"Who is {words}?", memory) if pattern("asks_who_it_is").match(asked) else None
     if is_translation(asked):
         return _translation(asked, selection, text)
     if who and text.options.trust is Trust.FAILED:
