@@ -113,9 +113,8 @@ class _Text:
         """Whether a paragraph of the book `has` it, next to two of the statement's words."""
         terms = Terms(self.language or "en")
         left_out = terms.stop_words | titles().keys() | _CALENDAR
-        own = {
-            terms.stem(word) for word in terms.words(statement) if word not in left_out and not any(numbers_in(word))
-        }
+        words = [word for word in terms.words(statement) if word not in left_out]
+        own = {terms.stem(word) for word in words if not any(numbers_in(word))}
         if not self.whole or len(own) < _TOLD_WORDS:
             return False
         for paragraph in self.book.paragraphs:
@@ -287,9 +286,5 @@ def _is_name(found: re.Match[str], said: str, question: str) -> bool:
 
 
 def _not_names() -> frozenset[str]:
-    return (
-        frozenset(f"{_TABLES['national']} {_TABLES['headings']}".split())
-        | titles().keys()
-        | word_set("alone")
-        | stop_words()["en"]
-    )
+    listed = frozenset(f"{_TABLES['national']} {_TABLES['headings']}".split())
+    return listed | titles().keys() | word_set("alone") | stop_words()["en"]

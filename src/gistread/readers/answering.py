@@ -247,10 +247,10 @@ class References:
         if not self._numbered:
             return piece
         self._held += piece
-        begun = _REFERENCE_BEGUN.search(self._held)
+        begun = pattern("reference_begun").search(self._held)
         until = begun.start() if begun else len(self._held)
         final, self._held = self._held[:until], self._held[until:]
-        return _REFERENCE.sub(self._renumbered, final)
+        return pattern("reference").sub(self._renumbered, final)
 
     def rest(self) -> str:
         held, self._held = self._held, ""
@@ -294,12 +294,7 @@ def without_repetition(text: str) -> str:
 
 _ENDS = re.compile(r"[.!?。！？\n]")
 _LONGEST_RUN = 40  # Words of a run that may be repeated; longer ones are sentences
-_REFERENCE = re.compile(
-    r"\s*\[(?:(?:pages?|passages?|pp?\.)\s*)?(\d{1,4}(?:\s*(?:[,;&–-]|and)\s*\d{1,4})*)\]", re.IGNORECASE
-)
-_REFERENCE_BEGUN = re.compile(r"\s*(?:\[[^\]\n]{0,40})?\Z")
 _LONGEST_RANGE = 4  # Numbers after the first of "[2-6]"
-_WORD = re.compile(r"\w")
 # "The book does not say", in the languages of books
 _AGREED_PHRASES = Path(__file__).with_name("not_found.txt").read_text("utf-8").splitlines()
 
@@ -317,9 +312,8 @@ def says_only_not_found(answer: str) -> bool:
 
 
 def adds_nothing(note: str) -> bool:
-    return (
-        says_not_found(note) or re.sub(r"^\W+", "", note).casefold().startswith("nothing new") or not _WORD.search(note)
-    )
+    plain = re.sub(r"^\W+", "", note).casefold()
+    return says_not_found(note) or plain.startswith("nothing new") or not plain
 
 
 def words_of(answer: str) -> frozenset[str]:

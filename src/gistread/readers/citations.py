@@ -141,11 +141,9 @@ class Evidence:
         self._is_number = cache(lambda word: any(numbers_in(word)))
         self._stop_words = terms.stop_words or stop_words()["en"]
         self._asked = self._content(question)
-        spans = [span for place in places for span in sentences_of(memory.book, *place)]
-        text = memory.book.text
-        self._sentences = [
-            Sentence(span, self._content(text[slice(*span)])) for span in spans if _can_tell(memory.book, span)
-        ]
+        book = memory.book
+        spans = [span for place in places for span in sentences_of(book, *place) if _can_tell(book, span)]
+        self._sentences = [Sentence(span, self._content(book.text[slice(*span)])) for span in spans]
         self._spread = Counter(term for one in self._sentences for term in one.terms)
 
     def best(self, answer: str, statement: str, place: Passage) -> Citation:

@@ -136,16 +136,15 @@ async def _from_passages(text: BookText, ranked: Ranked, budget: int, is_whole: 
     before: list[Passage] = []  # What the last look showed
     held: list[ReaderEvent] = []  # The events of the last look, if it ended in "not found"
     looks = _looks(options)
+    again = reusable_passages(ranked, options.thread, places_of(memory, steering.refused))
     for look in looks:
         seen = before if look.is_further else []
         wanted = [place for place in ranked.passages if not overlaps(seen, place)]
         tokens = look.times * budget
         named_tokens = options.budget_tokens or max(tokens, look.times * PASSAGE_TOKENS)
-        again = (
-            reusable_passages(ranked, options.thread, places_of(memory, steering.refused)) if look is looks[0] else []
-        )
         async for proposed in text.select(wanted, tokens, first=again, named_budget=named_tokens):
             yield proposed
+        again = []  # Only the first look uses the last answer's passages again.
         shown, pinned = text.shown, steering.pinned - steering.refused
         known = {*opened, *pinned}
         pages = [] if is_whole else _pages_in(shown, ranked, memory, known)[: options.max_pages - len(opened)]

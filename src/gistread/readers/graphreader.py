@@ -253,12 +253,9 @@ async def _read_page(search: _Search, path: _Path, page: int) -> events.ReaderEv
         yield events.Unfit(page)
         return
     note = await _note(search, path, to_note, page)
-    possible = {
-        action: number
-        for action, number in ((_PREVIOUS, page - 1), (_NEXT, page + 1))
-        if 1 <= number <= len(memory.entries)
-        and number not in {*path.pages_read, *path.queue, *search.steering.refused}
-    }
+    left = set(range(1, len(memory.entries) + 1)).difference(path.pages_read, path.queue, search.steering.refused)
+    beside = {_PREVIOUS: page - 1, _NEXT: page + 1}
+    possible = {action: number for action, number in beside.items() if number in left}
     actions = [_MORE, *possible, _END]
     asked = prompts.load("task_action").fill(actions=", ".join(f'"{action}"' for action in actions))
     to_choose = await _fit_prompt(search, path, partial(prompt, task=asked), _CHOICE_TOKENS)

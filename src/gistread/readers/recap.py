@@ -85,10 +85,8 @@ def describe_sources(story: Recap) -> str:
     """The sources of a recap, in words."""
     if not story.pages:
         return "in the chapters’ own sentences"
-    gists = f"the gists of {counted(story.pages, 'section')}"
-    return (
-        f"from the summaries of {counted(story.summaries, 'part')} and {gists}" if story.summaries else f"from {gists}"
-    )
+    summaries = f"the summaries of {counted(story.summaries, 'part')} and " if story.summaries else ""
+    return f"from {summaries}the gists of {counted(story.pages, 'section')}"
 
 
 def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapSentence, ...]:
@@ -138,9 +136,8 @@ def _whole_sentences(book: Book, start: int, end: int) -> Iterator[Span]:
 def _is_of_the_story(offset: int, book: Book) -> bool:
     """Whether the paragraph here is neither a heading nor in brackets, like a note of the transcriber."""
     paragraph = book.paragraphs[book.paragraph_index(offset)]
-    return paragraph.kind is not ParagraphKind.HEADING and not (
-        book.text[paragraph.start] == "[" and book.text[paragraph.end - 1] == "]"
-    )
+    is_in_brackets = book.text[paragraph.start] == "[" and book.text[paragraph.end - 1] == "]"
+    return paragraph.kind is not ParagraphKind.HEADING and not is_in_brackets
 
 
 def _is_speech(told: RecapSentence, book: Book) -> bool:

@@ -47,14 +47,9 @@ async def ask_each(asking: Asking, passages: Sequence[Passage]) -> tuple[Vote, .
     """Ask over each of the passages, nearest first: the votes of `choose`. Raises EngineError."""
     question, book = without_options(asking.question), asking.memory.book
     sampling = Sampling(_ANSWER_TOKENS, repeat_penalty=1.1, stop=("\n",))
-    said = await asyncio.gather(
-        *(
-            asking.complete(
-                asking.answer_prompt("answer_passages", text=book.text[start:end].strip(), question=question), sampling
-            )
-            for start, end in passages
-        )
-    )
+    texts = [book.text[start:end].strip() for start, end in passages]
+    prompts = [asking.answer_prompt("answer_passages", text=text, question=question) for text in texts]
+    said = await asyncio.gather(*(asking.complete(prompt, sampling) for prompt in prompts))
     votes = [Vote(passage, " ".join(one.split())) for passage, one in zip(passages, said, strict=True)]
     told = [vote for vote in votes if vote.answer and not says_not_found(vote.answer)]
     return choose(question, told)
@@ -84,11 +79,8 @@ def _fitness(question: str, answer: str, told: frozenset[str]) -> float:
     """How well an answer is of the kind that the question asks for."""
     fit = 0.0 if told - _FUNCTION_WORDS else -2.0
     if pattern("asks_for_a_name").match(question):
-        asked = question.casefold()
-        named = any(
-            name.casefold() not in asked and name.casefold() not in _FUNCTION_WORDS for name in _NAME.findall(answer)
-        )
-        fit += 1.0 if named else -1.0
+        names = {name.casefold() for name in _NAME.findall(answer)} - _FUNCTION_WORDS
+        fit += 1.0 if any(name not in question.casefold() for name in names) else -1.0
     elif pattern("asks_for_a_number").match(question):
         fit += 1.0 if pattern("a_number").search(answer) else -1.0
     return fit - 0.3 * (len(answer.split()) > _LONG_ANSWER_WORDS)

@@ -140,11 +140,8 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
             return Step(f"{what}, {pages_words(instead)} instead" if instead else what, "×")
         case events.Unfit(page=page, shown=shown):
             why = f"is too long for the model's window or the budget: read up to {shown:.0%} of it"
-            return Step(
-                f"section {page} {why}" if shown else f"section {page} does not fit the model's window",
-                "◇",
-                ToPage(page),
-            )
+            why = why if shown else "does not fit the model's window"
+            return Step(f"section {page} {why}", "◇", ToPage(page))
         case events.Noted(text=text, start=start, end=end, path=path):
             lead = f"path {path}, " if path else ""
             return _noted(places, (start, end), text, lead, "✎") if end > start else Step(lead + text, "✎")
