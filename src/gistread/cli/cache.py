@@ -61,8 +61,7 @@ def _delete(name: str) -> int:
 
 
 def _path(name: str) -> Path:
-    path: Path = getattr(default_paths(), name)
-    return path
+    return Path(getattr(default_paths(), name))
 
 
 def _sizes(folder: Path) -> dict[Path, int]:

@@ -64,8 +64,7 @@ def as_json(export: Export) -> dict[str, Any]:
         "gists": [
             {
                 "page": entry.page.number,
-                "start": entry.page.start,
-                "end": entry.page.end,
+                **fields(entry.page, "start", "end"),
                 "chapter": book.chapter_title(entry.page.start),
                 "gist": entry.gist.text,
                 "source": entry.gist.source,

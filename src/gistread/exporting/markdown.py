@@ -36,15 +36,13 @@ def as_markdown(export: Export) -> str:
         parts.append("## Marks")
         parts += _by_chapter(book, [(mark.start, _mark(book, mark)) for mark in placed])
     if lost := [mark for mark in export.marks if mark.lost]:
-        parts.append("## Marks that lost their place")
-        parts.append("Their words are not in this version of the text.")
+        parts += ["## Marks that lost their place", "Their words are not in this version of the text."]
         parts += [part for mark in lost for part in _mark(book, mark)]
     if export.questions:
         parts.append("## Questions")
         parts += [part for asked in export.questions for part in _question(book, asked)]
     if export.memory is not None and export.memory.entries:
-        parts.append("## Gists")
-        parts.append(_inline(f"Read by {export.memory.model_name}."))
+        parts += ["## Gists", _inline(f"Read by {export.memory.model_name}.")]
         gists = (
             (entry.page.start, [f"**{entry.page.number}** {_inline(' '.join(entry.gist.text.split()))}"])
             for entry in export.memory.entries

@@ -126,10 +126,9 @@ def migrate_user_data(
     book: Book, user_data: UserData, marks: MarkStore, *, file: str, path: Path | None
 ) -> MigratedData | None:
     """Copy the data of an earlier version, before storing this one; None if there is none. Raises StorageError."""
-    for old in earlier_versions(user_data, book, file=file, path=path):
-        if (carried := _migrate_from(book, old, user_data, marks, certain=bool(file) and old.file == file)) is not None:
-            return carried
-    return None
+    earlier = earlier_versions(user_data, book, file=file, path=path)
+    carried = (_migrate_from(book, old, user_data, marks, certain=bool(file) and old.file == file) for old in earlier)
+    return next(filter(None, carried), None)
 
 
 def earlier_versions(user_data: UserData, book: Book, *, file: str, path: Path | None) -> list[OpenedBook]:

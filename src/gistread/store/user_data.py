@@ -119,8 +119,7 @@ class UserData(Database):
 
     def opened_at(self, sha256: str) -> float:
         """When the book was opened last, in seconds since the epoch; 0 if never."""
-        opened_at: float = self._text(sha256)["opened_at"]
-        return opened_at
+        return float(self._text(sha256)["opened_at"])
 
     def add_question(self, sha256: str, question: SavedQuestion) -> None:
         """Record a question, or its answer: the time and words of a question identify it."""
