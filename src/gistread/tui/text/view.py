@@ -238,11 +238,14 @@ class TextView(ScrollView, inherit_bindings=False):
         return max(1, width - self.scrollbar_size_vertical) if width else 0
 
     def _fit_row(self, width: int) -> tuple[int, int]:
-        """(margin, cells of a row) in a view `width` cells wide; `text_width` limits the rows unless it is 0."""
+        """(margin, cells of a row) in a view `width` cells wide; `text_width` limits the rows unless it is 0.
+
+        Without a side margin the rows stand at the left.
+        """
         row = max(1, width - 2 * min(self.side_margin, max(0, (width - 20) // 10)) - self.gutter_cells)
         if self.text_width > 0:
             row = min(row, self.text_width)
-        return max(0, (width - row - self.gutter_cells) // 2), row
+        return max(0, (width - row - self.gutter_cells) // 2) if self.side_margin else 0, row
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         _, row = self._fit_row(width - self.scrollbar_size_vertical)

@@ -13,6 +13,7 @@ from gistread.tui.answer_blocks import AnswerTarget, Exchange, Unfold, exchange_
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.text import Block, Clicked, LongText
 
+_WIDTH = 80  # most cells of an answer, with its bars
 _EMPTY = (Block("No questions yet. Type one below; the answer names its sources.", style="muted"),)
 
 
@@ -28,7 +29,7 @@ class AnswersPane(LongText):
         target: AnswerTarget
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(_EMPTY, id=id, side_margin=0, cursor=True)
+        super().__init__(_EMPTY, id=id, text_width=_WIDTH - 2, side_margin=0, cursor=True)
         self.exchanges: list[Exchange] = []
         self.places = Places()  # names places of the book; replaced when the memory changes
         self._targets: dict[Hashable, AnswerTarget] = {}
@@ -108,7 +109,7 @@ class AnswersPane(LongText):
         blocks, self._targets = list[Block](), {}
         for number, exchange in enumerate(self.exchanges):
             self._last_start = len(blocks)
-            drawn = exchange_blocks(exchange, number, self.places, self.size.width)
+            drawn = exchange_blocks(exchange, number, self.places, min(self.size.width, _WIDTH))
             blocks += drawn.blocks
             self._targets |= drawn.targets
         self.show(blocks or _EMPTY)
@@ -116,7 +117,7 @@ class AnswersPane(LongText):
     def _set_last(self, exchange: Exchange) -> None:
         following = self._following
         self.exchanges[-1] = exchange
-        drawn = exchange_blocks(exchange, len(self.exchanges) - 1, self.places, self.size.width)
+        drawn = exchange_blocks(exchange, len(self.exchanges) - 1, self.places, min(self.size.width, _WIDTH))
         self._targets |= drawn.targets
         self.replace_from(self._last_start, drawn.blocks)
         if following:
