@@ -157,10 +157,7 @@ class _Ledger(Context):
     def cut(self, sequence: int, length: int) -> bool:
         return True
 
-    def fork(self, source: int, target: int, length: int) -> None:
-        pass
-
-    def copy(self, source: int, target: int) -> None:
+    def fork(self, source: int, target: int, length: int = -1) -> None:
         pass
 
     def remove(self, sequence: int, start: int, length: int) -> None:
