@@ -204,8 +204,8 @@ def killed_again_and_again(hub: FaultyServer, data: bytes, kills: int, bytes_per
     assert hashlib.sha256((default_paths().models / "tiny.gguf").read_bytes()).hexdigest() == sha256(data)
 
 
-IN_FLIGHT_BYTES = 65_536
-"""What may be on its way from the server's write to the file when the process dies: one read of the client's."""
+IN_FLIGHT_BYTES = 131_072
+"""What may be on its way to the file when the process dies: two reads of the client's."""
 
 
 def check_fetched_once(hub: FaultyServer, data: bytes) -> None:
