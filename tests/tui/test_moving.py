@@ -25,6 +25,19 @@ async def test_paragraphs_are_stepped_through(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.book_pane.place == starts[2])
 
 
+async def test_screens_turned_faster_than_they_are_drawn_are_read(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        for _ in range(5):
+            screen.book_pane.action_turn(1.0)
+        assert screen.controllers is not None
+        position = screen.controllers.context.position
+        await until(pilot, lambda: position.place == screen.book_pane.place > 0)
+        assert not position.looking
+        assert position.read[-1] == (0, position.place)
+
+
 async def test_back_and_forward_work_as_in_a_browser(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:

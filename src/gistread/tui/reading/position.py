@@ -67,10 +67,11 @@ class ReadingPosition:
             self._looking_from = None
             self.place, self.end = self._view
 
-    def moved(self, start: int, end: int) -> None:
-        """`[start, end)` of the book is in view."""
+    def moved(self, start: int, end: int, *, turned: bool = False) -> None:
+        """`[start, end)` of the book is in view. `turned`: by turning screens, however many."""
         before, self._view = self._view, (start, end)
-        skipped = before is not None and start - before[1] > end - start  # more than a screen was passed over
+        # More than a screen was passed over.
+        skipped = before is not None and not turned and start - before[1] > end - start
         jumped, self._jumped = self._jumped or skipped, False
         if self._looking_from is None and not (jumped and before is not None):
             if before is not None and before[0] <= start:

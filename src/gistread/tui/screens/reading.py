@@ -213,7 +213,8 @@ class ReadingScreen(BookScreen):
         context = controllers.context
         await controllers.speech.stop()
         if (view := self.book_pane.visible_range) is not None:
-            context.position.moved(*view)  # the last move may not have been reported yet
+            # The last move may not have been reported yet.
+            context.position.moved(*view, turned=self.book_pane.turned)
         context.user_data.save_place(controllers.navigation.saved_place)
         await context.user_data.close()
         with contextlib.suppress(GistreadError):  # reported when the place was saved
@@ -324,7 +325,7 @@ class ReadingScreen(BookScreen):
         context, view = controllers.context, self.book_pane.visible_range
         looked = context.position.looking
         if view is not None:
-            context.position.moved(*view)
+            context.position.moved(*view, turned=event.turned)
             context.model_place.moved()
             if self._look_at is not None and not self._looked:  # The view is at the reading place first.
                 self._looked = True

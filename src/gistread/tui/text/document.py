@@ -98,9 +98,13 @@ class LongTextMessage(Message, namespace="long_text"):
 
 @dataclass
 class OffsetChanged(LongTextMessage, namespace="long_text"):
-    """The first character of the book in view has changed. Sent at most once per refresh."""
+    """The first character of the book in view has changed. Sent at most once per refresh.
+
+    `turned`: whether the user turned screens, of which several may pass between two refreshes.
+    """
 
     offset: int
+    turned: bool = False
 
 
 @dataclass

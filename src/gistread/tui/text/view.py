@@ -39,6 +39,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._settling = False
         self._later: Callable[[], object] | None = None  # scrolling to be done once there is a size
         self._announced: int | None = None
+        self.turned = False  # Whether the user has turned screens since the last announcement
 
     def show(self, source: BlockSource, *, keep_position: bool = True) -> None:
         """Show another document. The position is kept by the book's offset at the top, or else by the block's key."""
@@ -198,6 +199,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def action_turn(self, screens: float) -> None:
         """Scroll by a screen, or by half of one; up if negative."""
+        self.turned = True
         rows = self._page if abs(screens) == 1 else max(1, self.size.height // 2)
         self.action_line_down(rows if screens > 0 else -rows)
 
@@ -225,7 +227,8 @@ class TextView(ScrollView, inherit_bindings=False):
         offset = self.reading_offset
         if offset is not None and offset != self._announced:
             self._announced = offset
-            self.post_message(OffsetChanged(self, offset))
+            self.post_message(OffsetChanged(self, offset, self.turned))
+        self.turned = False
 
     @property
     def _ready(self) -> bool:
