@@ -14,6 +14,7 @@ TEXT = (
     "Mr Penn, the Clerk, wrote it down for the vicar. Mr Penn was wiping his pen, and the rain came in.",
     "Mr Penn owned the Gannet, which had no sail. The ferry was called the Gannet, and it leaked.",
     "Mr Penn liked Duchess best. They drove home behind an old white horse called Duchess.",
+    "That evening I walked home to my old friend, the Belgian ex-detective, Achille Corvin.",
     "“Do you remember how Justine came?” Of four children Justine was the third. “And where is old Walton now?”",
 )
 
@@ -71,7 +72,14 @@ def test_names_are_introduced_by_what_is_said_of_them_or_by_their_first_mention(
 
 @pytest.mark.parametrize(
     ("name", "tells"),
-    [("Biscuit", True), ("the Gannet", True), ("Duchess", True), ("Mrs Oake", True), ("Walton", False)],
+    [
+        ("Biscuit", True),
+        ("the Gannet", True),
+        ("Duchess", True),
+        ("Mrs Oake", True),
+        ("Corvin", True),
+        ("Walton", False),
+    ],
 )
 def test_a_sentence_tells_if_it_says_what_somebody_or_something_is(name: str, tells: bool) -> None:
     asked = introductions(f"Who is {name}?", memory())

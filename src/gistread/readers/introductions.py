@@ -6,8 +6,10 @@ The sentences are chosen by English rules (`people/telling.py`). In other langua
 import re
 import unicodedata
 from array import array
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from gistread.book.model import Book
 from gistread.memory.front_matter import front_matter_end
@@ -72,12 +74,16 @@ def _by_text(name: str, book: Book) -> Introductions:
     """The sentence that tells best what a name is that the index lacks; without one, that of its first mention."""
     text = _without_diacritics(book.text)
     for form in _forms(_without_diacritics(name)):
-        pattern = r"\b" + r"\W{1,3}".join(map(re.escape, form.split())) + r"\b"
-        starts = [match.start() for match in re.compile(pattern).finditer(text, front_matter_end(book))]
-        places = (sentence_at(book, start) for start in starts)
+        # "The Belgian detective, Hercule Poirot": between what somebody is and the surname stands a first name.
+        named = r"(?:(?<=, )[A-Z][^\W\d_]+ )?\b" + r"\W{1,3}".join(map(re.escape, form.split())) + r"\b"
+        mentions: dict[str, array[int]] = defaultdict(lambda: array("I"))  # Their starts, by the name as written
+        for match in re.compile(named).finditer(text, front_matter_end(book)):
+            mentions[match[0]].append(match.start())
+        places = (sentence_at(book, start) for start in sorted(chain(*mentions.values())))
         first = next((place for place in places if _is_prose(text[slice(*place)])), None)
         if first and supports_names(book):
-            told = telling_sentences(form, [Form(form, array("I", starts), array("B", bytes(len(starts))))], book)
+            forms = [Form(name, starts, array("B", bytes(len(starts)))) for name, starts in mentions.items()]
+            told = telling_sentences(form, forms, book)
             return _introduced(name, told) if told[0].tells else Introductions(name, (first,))
         if first:
             return Introductions(name, (first,))
