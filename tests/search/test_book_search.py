@@ -1,6 +1,8 @@
 """The three search modes of a book return correct ranges."""
 
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -36,6 +38,25 @@ def test_expressions_are_matched_or_refused() -> None:
     assert texts(search.find(r"\bT\w+s\b", SearchMode.REGEX)) == ["Tomas"] * 3
     with pytest.raises(PatternError):
         search.find("(", SearchMode.REGEX)
+
+
+def test_an_expression_is_found_while_another_index_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = BookSearch(small_book())
+    building, done = threading.Event(), threading.Event()
+
+    def build(*_: object) -> None:
+        building.set()
+        done.wait(10)
+
+    monkeypatch.setattr("gistread.search.book_search.Ranker", build)
+    with ThreadPoolExecutor(2) as threads:
+        try:
+            threads.submit(search.prepare, SearchMode.RANKED)
+            assert building.wait(10)
+            found = threads.submit(search.find, "Tomas", SearchMode.REGEX)
+            assert len(found.result(5)) == 3
+        finally:
+            done.set()
 
 
 def test_a_cancelled_search_ends() -> None:

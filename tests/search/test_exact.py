@@ -23,6 +23,7 @@ def found(text: str, words: str) -> list[str]:
         ("Natasha sang", "natásha", []),
         ("die Straße", "strasse", []),
         ("die Strasse", "straße", ["Strasse"]),
+        ("nach Ærø", "Ærø", ["Ærø"]),
         ("Über ÜBER", "über", ["Über", "ÜBER"]),
         ("草枕を読む", "草枕", ["草枕"]),
         ("a.b axb", "a.b", ["a.b"]),
