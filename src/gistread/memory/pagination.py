@@ -66,14 +66,14 @@ class _Label:
     rank: int = 0  # 2: the end of a scene, 0: within a conversation, 1: another
 
 
-def find_passage(book: Book, start: int, size: PageSize, known: int | None = None) -> LabelledPassage:
+def find_passage(book: Book, start: int, size: PageSize, next_start: int | None = None) -> LabelledPassage:
     """The passage at the pause point `start`, within its chapter, and its legal pause points.
 
-    `known`: where a later page begins that has been read already. A passage that reaches it within the chapter pauses
-    only there.
+    `next_start`: where the next page begins that is already read, after a gap. A passage that fills the gap has no
+    other pause.
     """
-    whole = chapter_end(book, start)
-    stop = whole if known is None else min(whole, known)
+    last = chapter_end(book, start)
+    stop = last if next_start is None else min(last, next_start)
     units, left_over = _fill(_units(book, start, stop, size.max_words), start, size)
     total = sum(unit.words for unit in units)
     if left_over is not None and total < size.min_words / 2:
@@ -83,7 +83,7 @@ def find_passage(book: Book, start: int, size: PageSize, known: int | None = Non
         units += more
         total += sum(unit.words for unit in more)
     end = units[-1].end
-    if end == stop < whole:
+    if end == stop < last:
         return LabelledPassage(start, {end: len(units)})
     # Counted no further than needed.
     left = count_words(book.text[end : min(stop, end + size.min_words * CHARACTERS_PER_WORD)])
@@ -127,15 +127,20 @@ def _fill(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) ->
 
 
 async def next_page(
-    book: Book, start: int, size: PageSize, engine: Engine, focus: GistFocus = DEFAULT_FOCUS, known: int | None = None
+    book: Book,
+    start: int,
+    size: PageSize,
+    engine: Engine,
+    focus: GistFocus = DEFAULT_FOCUS,
+    next_start: int | None = None,
 ) -> tuple[Page, Usage]:
     """Find the page that begins at `start`, unnumbered, and the cost. Raises EngineError when no page fits.
 
-    `known`: see `find_passage`.
+    `next_start`: see `find_passage`.
     """
     beside_tokens = await extra_task_tokens(engine, focus, "gist", "pagination")
     while True:
-        passage = find_passage(book, start, size, known)
+        passage = find_passage(book, start, size, next_start)
         text = labelled_text(book, passage.start, passage.labels, passage.end)
         prompt = (Message("user", prompts.load("pagination", focus.wording).fill(passage=text)),)
         tokens = await engine.measure(prompt)
@@ -200,13 +205,14 @@ def _units(book: Book, start: int, end: int, max_words: int) -> Iterator[_Unit]:
         if paragraph.start >= end:
             return
         following = book.paragraphs[index + 1].start if index + 1 < len(book.paragraphs) else len(text)
-        begins, until = start if index == first else paragraph.start, min(following, end)
-        is_short = paragraph.end - begins <= most_characters
-        if is_short and (words := count_words(text[begins : paragraph.end])) <= max_words:
-            speech = text[begins : paragraph.end].lstrip()[:1] in _SPEECH
+        begins = start if index == first else paragraph.start
+        stop, until = min(paragraph.end, end), min(following, end)
+        is_short = stop - begins <= most_characters
+        if is_short and (words := count_words(text[begins:stop])) <= max_words:
+            speech = text[begins:stop].lstrip()[:1] in _SPEECH
             yield _Unit(begins, until, words, paragraph.kind, speech)
             continue
-        for sentence in _sentences(text, begins, min(paragraph.end, until), until, 2 * most_characters):
+        for sentence in _sentences(text, begins, stop, until, 2 * most_characters):
             yield from _pieces(text, sentence.start, sentence.end, max_words)
 
 

@@ -172,9 +172,8 @@ class _Reading:
                 self._pages.release()
                 self._waiting.append((start, end))
                 return
-            later = self.writer.next_start(at)
             find = single_pass.next_page if single_pass else self._find_page
-            page, attempts, usage = await find(at, later)
+            page, attempts, usage = await find(at, self.writer.next_start(at))
             number = 0
             if start <= memory.read_until:
                 self._pending += 1
@@ -192,9 +191,9 @@ class _Reading:
     def _text_of(self, page: Page) -> str:
         return self._book.text[page.start : page.end].strip()
 
-    async def _find_page(self, start: int, known: int | None) -> tuple[Page, tuple[Attempt, ...], Usage]:
+    async def _find_page(self, start: int, next_start: int | None) -> tuple[Page, tuple[Attempt, ...], Usage]:
         memory = self._memory
-        page, usage = await next_page(self._book, start, memory.size, self.engine, memory.focus, known)
+        page, usage = await next_page(self._book, start, memory.size, self.engine, memory.focus, next_start)
         text = self._text_of(page)
         return page, () if is_short(text) else await careful_attempts(text, self.engine, memory.focus), usage
 

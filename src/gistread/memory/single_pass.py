@@ -47,12 +47,12 @@ class SinglePass:
         await self._show(page.start)
         self._finish_page(page.end)
 
-    async def next_page(self, start: int, known: int | None = None) -> tuple[Page, tuple[Attempt, ...], Usage]:
+    async def next_page(self, start: int, next_start: int | None = None) -> tuple[Page, tuple[Attempt, ...], Usage]:
         """Find the page at `start`: page, attempts for its gist, cost. Raises EngineError when no page fits.
 
-        `known`: see `find_passage`.
+        `next_start`: see `find_passage`.
         """
-        passage = await self._show(start, known)
+        passage = await self._show(start, next_start)
         page, usage = await choose_page(self._book, passage, self._pause_prompt(passage), self._engine)
         end, label = page.end, self._label_at
         prompt = self._prompt(end, self._gist.fill(start=label(start), end=label(end), words=wanted_words(page.words)))
@@ -62,12 +62,12 @@ class SinglePass:
         self._finish_page(end)
         return page, attempts, usage
 
-    async def _show(self, start: int, known: int | None = None) -> LabelledPassage:
+    async def _show(self, start: int, next_start: int | None = None) -> LabelledPassage:
         size = self._size
         fresh = self._begin == start
         task_tokens = await extra_task_tokens(self._engine, self._focus, "single_pass_gist", "single_pass_pause")
         while True:
-            passage = self._label(find_passage(self._book, start, size, known))
+            passage = self._label(find_passage(self._book, start, size, next_start))
             shown = await self._engine.measure(self._pause_prompt(passage))
             text = self._book.text[start : passage.end].strip()
             words = count_words(text)
