@@ -14,7 +14,7 @@ from gistread.engine.protocol import Engine
 from gistread.engine.remote.address import ServerAddress, is_address, parse_address
 from gistread.errors import EngineError
 from gistread.paths import Paths, default_paths
-from gistread.units import fields, format_list
+from gistread.units import format_list
 
 STARTER = "starter"  # Name of the model installed as a Python package, with gistread's adapter for it
 STARTER_BASE = "starter-base"  # The same model without the adapter
@@ -216,7 +216,12 @@ def new_engine(source: ModelSource, config: Config, paths: Paths) -> Engine:
         source.path,
         name=STARTER if source.name == STARTER else "",
         adapter=source.adapter,
-        options=LoadOptions(**fields(config, "context_tokens", "gpu_layers", "kv_cache", "threads")),
+        options=LoadOptions(
+            context_tokens=config.context_tokens,
+            gpu_layers=config.gpu_layers,
+            kv_cache=config.kv_cache,
+            threads=config.threads,
+        ),
         log=paths.worker_log,
         cache=paths.cache,
     )

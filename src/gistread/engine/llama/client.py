@@ -165,7 +165,8 @@ class LlamaEngine(Observable, Engine):
 
     async def _load_model(self) -> EngineInfo:
         loaded = await self._load()
-        info, threads = loaded.info, loaded.info.placement.threads if loaded.info.placement else 0
+        info = loaded.info
+        threads = info.placement.threads if info.placement else 0
         self._setup = f"{info.fingerprint} {info.weights}, {info.device}, {threads} threads, {loaded.library}"
         if self.cache is not None:
             match _read_rates(self.cache / MEASUREMENTS).get(self._setup):
