@@ -65,8 +65,9 @@ class CheckResults(Database):
         return lambda path: known.get(_file_of(path)) if known else None
 
     def save(self, fingerprint: str, path: Path | None, verdict: CheckResult) -> None:
-        values = dict(zip(("path", "size", "modified_ns"), _file_of(path), strict=True))
-        values["verdict"] = to_json({"format": FORMAT, **asdict(verdict)})
+        name, size, modified_ns = _file_of(path)
+        told = to_json({"format": FORMAT, **asdict(verdict)})
+        values = {"path": name, "size": size, "modified_ns": modified_ns, "verdict": told}
         with contextlib.suppress(StorageError):
             self.put_row("checks", {"fingerprint": fingerprint, "library": self._library}, values)
 

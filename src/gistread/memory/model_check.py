@@ -132,7 +132,11 @@ def is_right(reply: str, right: str, wrong: str) -> bool:
 
 
 async def _ask(engine: Engine, priority: Priority, most: int = len(QUESTIONS)) -> tuple[list[bool], list[bool]]:
-    """Whether questions about the text were answered rightly, and others if, and only if, it has the answer."""
+    """Ask all questions at once.
+
+    Returns whether the model answered each question about the text rightly, and whether it answered each of the others
+    if, and only if, the text has the answer.
+    """
     wording, asked = engine.info.wording, QUESTIONS[:most]
     task = prompts.load("task_answer", wording).text
 

@@ -52,7 +52,10 @@ class Index:
         return corrected(join_names(self.forms), self.corrections)
 
     def find(self, name: str, *, exactly: bool = False) -> list[Entity]:
-        """Entities with this name, or unless `exactly` with all its words in one form; the commonest first."""
+        """Entities with this name, the commonest first. If none has it, those with all its words in one form.
+
+        `exactly`: only those with this name.
+        """
         wanted, named = _words(name), [(one, _forms(one)) for one in self.entities]
         found = [one for one, forms in named if wanted in forms]
         if found or exactly:
