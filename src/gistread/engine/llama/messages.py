@@ -106,7 +106,7 @@ class TooLong:
 class Failed:
     message: str
     hint: str = ""
-    for_memory: bool = False  # Of a load: whether the next layout may succeed
+    next_may_succeed: bool = False  # Of a load: whether to try the next layout
 
 
 Request = Generate | Choose | Count

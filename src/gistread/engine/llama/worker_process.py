@@ -33,11 +33,11 @@ an idle machine there is no difference."""
 
 
 class LoadError(EngineError):
-    """`next_layout`: number of the layout to try next, if memory may have been the cause and there is one."""
+    """`next_layout`: number of the layout to try next, if there is one that may succeed."""
 
-    def __init__(self, message: str, hint: str, attempt: LoadAttempt | None, *, for_memory: bool) -> None:
+    def __init__(self, message: str, hint: str, attempt: LoadAttempt | None, *, next_may_succeed: bool) -> None:
         super().__init__(message, hint)
-        self.next_layout = attempt.number + 1 if for_memory and attempt and attempt.remaining else None
+        self.next_layout = attempt.number + 1 if next_may_succeed and attempt and attempt.remaining else None
 
 
 class WorkerProcess:
@@ -100,7 +100,7 @@ class WorkerProcess:
                     self._listener = asyncio.create_task(self._listen(), name="engine-listener")
                     return loaded
                 case messages.Failed() as failed:
-                    raise LoadError(failed.message, failed.hint, attempt, for_memory=failed.for_memory)
+                    raise LoadError(failed.message, failed.hint, attempt, next_may_succeed=failed.next_may_succeed)
                 case event:
                     if isinstance(event, LoadAttempt):
                         attempt = event
@@ -113,7 +113,7 @@ class WorkerProcess:
             "It may need more memory than there is: choose a smaller model, or see the log (`gistread paths`).",
             attempt,
             # Killed by the system, or by a failed assertion, as after most failed allocations of llama.cpp.
-            for_memory=may_be_out_of_memory(status),
+            next_may_succeed=may_be_out_of_memory(status),
         )
 
     async def end(self) -> None:

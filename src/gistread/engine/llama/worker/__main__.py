@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import BinaryIO
 
 from gistread.engine.llama import messages
-from gistread.engine.llama.worker.loading import LoadedModel, OutOfMemoryError, load
+from gistread.engine.llama.worker.loading import LayoutError, LoadedModel, load
 from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.requests import ScheduledRequest, TextStream
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, Sampler
@@ -85,7 +85,7 @@ class Worker:
         try:
             model = load(message, self.send)
         except GistreadError as error:
-            self.send(messages.Failed(error.message, error.hint, isinstance(error, OutOfMemoryError)))
+            self.send(messages.Failed(error.message, error.hint, isinstance(error, LayoutError)))
             return
         self._scheduler = Scheduler(model, self.send)
         self.send(messages.Loaded(model.info, library()))

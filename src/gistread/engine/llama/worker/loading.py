@@ -28,8 +28,8 @@ from gistread.errors import EngineError
 from gistread.units import counted, format_size
 
 
-class OutOfMemoryError(EngineError):
-    """An allocation or the graphics card failed: the next layout may succeed."""
+class LayoutError(EngineError):
+    """This layout failed, mostly for lack of memory: the next one may succeed."""
 
 
 _PARALLEL, _PARALLEL_ON_GPU = 8, 32  # Concurrent requests: more gain little on a processor
@@ -57,13 +57,13 @@ def load(message: Load, send: Callable[[LoadAttempt | EngineState], None]) -> Lo
     loader = _Loader(message, header, cards, template, send, path)
     try:
         return loader.load()
-    except OutOfMemoryError:
+    except LayoutError:
         raise
     except EngineError as error:
         if not loader.is_copy:
             raise
         reject_copy(header, folder)
-        raise OutOfMemoryError(error.message, error.hint) from None  # The next layout is the model's own first
+        raise LayoutError(error.message, error.hint) from None  # The next layout is the first of the model itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class _Loader:
         possible = [layout for layout in every if fit.fits(sizes, layout, free, options)]
         if not possible:
             needed, there = fit.required_bytes(sizes, replace(every[-1], gpu_layers=0))[1], free.memory_bytes
-            raise OutOfMemoryError(
+            raise LayoutError(
                 f"{self.path.name} needs {format_size(needed)} of memory; {format_size(there)} are free.",
                 "Choose a smaller model or quantisation, or a smaller window (--context).",
             )
@@ -109,7 +109,7 @@ class _Loader:
         return self._load_in(layout, batch_tokens, notice)
 
     def _load_in(self, layout: Layout, batch_tokens: int, notice: str) -> LoadedModel:
-        """Raises OutOfMemoryError, or another EngineError if no layout can help."""
+        """Raises LayoutError, or another EngineError if no layout can help."""
         handle = _open(self.path, self.send, layout.gpu_layers)
         # In the copy, the adapter is part of the weights.
         adapter = "" if self.is_copy else str(self.header.adapter or "")
@@ -173,7 +173,7 @@ def _warm_up(context: Context, tokens: int) -> bool:
 
 
 def _open(path: Path, send: Callable[[EngineState], None], gpu_layers: int) -> llama.llama_model_p:
-    """Load weights. Raises OutOfMemoryError, other EngineErrors."""
+    """Load weights. Raises LayoutError, other EngineErrors."""
     llama.llama_backend_init()
     errors = forward_log()
 
@@ -195,8 +195,8 @@ def _open(path: Path, send: Callable[[EngineState], None], gpu_layers: int) -> l
     return handle
 
 
-def _no_room(path: Path, layout: Layout) -> OutOfMemoryError:
-    return OutOfMemoryError(
+def _no_room(path: Path, layout: Layout) -> LayoutError:
+    return LayoutError(
         f"There is no memory for a window of {layout.window:,} tokens of {path.name}.",
         'Choose a smaller one (--context) or a smaller model, or set kv_cache to "auto".',
     )
@@ -220,8 +220,8 @@ def _load_error(path: Path, errors: list[str], *, on_gpu: bool) -> EngineError:
             "Upgrade llama-cpp-python, or choose another model (`gistread models list`).",
         )
     if re.search(r"alloc|out of memory|mmap failed", said, re.IGNORECASE):
-        return OutOfMemoryError(f"There is no memory for {path.name}.", "Choose a smaller model or quantisation.")
+        return LayoutError(f"There is no memory for {path.name}.", "Choose a smaller model or quantisation.")
     problem = f"{path.name} cannot be loaded: {reason[:200].rstrip('.')}."
     if on_gpu and "device" in said.lower():
-        return OutOfMemoryError(problem, "Set gpu_layers = 0 to use the processor.")
+        return LayoutError(problem, "Set gpu_layers = 0 to use the processor.")
     return EngineError(problem, "Fetch it again, upgrade llama-cpp-python, or choose another model.")
