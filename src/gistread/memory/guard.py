@@ -178,7 +178,7 @@ def _is_unrelated(draft: Draft) -> bool:
     return len(written) >= 5 and len(shared) < 0.4 * len(written)
 
 
-# What each fault is, in the order of the checks. What the page itself says is no fault.
+# The check for each fault, in order. What the page says too is no fault.
 _RULES: dict[Fault, Callable[[Draft], object]] = {
     # A gist has at least a twentieth of its page's words, between 4 and 30: a quarter of the length asked for.
     Fault.EMPTY: lambda draft: count_words(draft.text) < max(4, min(30, count_words(draft.page) // 20)),
