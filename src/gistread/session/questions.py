@@ -27,7 +27,7 @@ from gistread.session.reading import Reading
 from gistread.store.model import AnswerMark, Citation, SavedQuestion
 from gistread.store.user_data import UserData
 from gistread.system import free_unused_memory
-from gistread.units import counted, fields
+from gistread.units import counted
 
 
 class AskOptions(TypedDict, total=False):
@@ -66,8 +66,16 @@ class Answer:
 
 def with_answer(asked: SavedQuestion, answered: Answered, *, model: str, memory: str) -> SavedQuestion:
     """The record of a question, answered by `model`; `memory` names the model that read the book."""
-    told = fields(answered, "answer", "found", "citations", "lookups", "marks")
-    return replace(asked, **told, model=model, memory=memory)
+    return replace(
+        asked,
+        answer=answered.answer,
+        found=answered.found,
+        citations=answered.citations,
+        lookups=answered.lookups,
+        marks=answered.marks,
+        model=model,
+        memory=memory,
+    )
 
 
 def thread_of(questions: Iterable[SavedQuestion]) -> Thread:
@@ -101,17 +109,23 @@ class Question:
         return question_about(selection, self.text, book) if selection else self.text
 
     def answer(self, told: list[ReaderEvent], book: Book) -> Answer:
-        """The answer from all events of `stream`."""
+        """The answer from all events of `Questions.stream`."""
         answered = told[-1]
         assert isinstance(answered, Answered), "a reader ends with Answered"
         assert self.model is not None
         exchange = QuestionAnswer(self.shown(book), answered.answer, self.upto, answered.seen)
-        same = ("found", "citations", "marks", "quoted", "lookups", "choice", "compression_rate", "usage")
         return Answer(
-            **fields(answered, *same),
             text=answered.answer,
+            found=answered.found,
+            citations=answered.citations,
             steps=tuple(event for event in told if not isinstance(event, AnswerDelta | Answered)),
+            marks=answered.marks,
+            quoted=answered.quoted,
             thread=(*self.options.thread, exchange),
+            lookups=answered.lookups,
+            choice=answered.choice,
+            compression_rate=answered.compression_rate,
+            usage=answered.usage,
             reader=next(event.reader for event in told if isinstance(event, Started)),
             model=self.model,
         )
