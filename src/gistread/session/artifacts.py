@@ -28,6 +28,7 @@ class Artifacts:
     _wanted: dict[str, None] = field(default_factory=dict)
     paused: bool = False  # Paused by the user
     progress: ArtifactBuilding | None = None
+    _notice: str = ""  # The last one emitted
 
     @property
     def due(self) -> bool:
@@ -79,8 +80,9 @@ class Artifacts:
                 built = done - left.done
                 seconds = (time.monotonic() - begun) / built * max(0, grown.total - done) if built > 0 else expected
                 self._set(ArtifactBuilding(name, done, grown.total, seconds))
-        if memory.derived.notice:
-            self._emit(Notice(memory.derived.notice, is_problem=True))
+        if memory.derived.notice not in ("", self._notice):
+            self._notice = memory.derived.notice
+            self._emit(Notice(self._notice, is_problem=True))
 
     def _set(self, progress: ArtifactBuilding | None) -> None:
         if progress != self.progress:
