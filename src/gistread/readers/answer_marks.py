@@ -142,7 +142,7 @@ class _Text:
         words = _WORD.findall(quotation)
         if sum(word[0].isupper() for word in words) > len(words) / 2:
             return True
-        pieces = [piece for part in pattern("left_out").split(quotation) if (piece := _letters(part))]
+        pieces = [piece for part in pattern("omission").split(quotation) if (piece := _letters(part))]
         texts = (*_letters_of(self.shown), *_letters_of(self.whole))
         return any(all(piece in letters for piece in pieces) for letters in texts)
 
@@ -177,11 +177,11 @@ def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
         before = said[:start]
         if said[start:end].lower() == "score":
             continue  # In a game; twenty is "a score of"
-        unit = pattern("unit").match(said, end) if text.language == "en" else None
+        unit = pattern("unit_of_measure").match(said, end) if text.language == "en" else None
         if value < _LEAST_NUMBER or (text.has_measure(value, unit[1].lower()) if unit else value in text.numbers):
             continue
-        is_told = partial(_has_era if pattern("era").match(said, end) else _has_number, value)
-        if pattern("era").match(said, end) and any(_has_era(value, str(year)) for year in text.numbers):
+        is_told = partial(_has_era if pattern("era_suffix").match(said, end) else _has_number, value)
+        if pattern("era_suffix").match(said, end) and any(_has_era(value, str(year)) for year in text.numbers):
             continue
         if text.language != "en" and (value < 100 or not value % 100):
             continue  # The text may have it in words of its language
@@ -189,7 +189,7 @@ def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
         if is_label or pattern("numbered_thing").search(before):
             continue
         is_near = any(abs(value - number) <= _NEAR * value for number in text.numbers)
-        if pattern("lists").match(said, end) or (is_near and pattern("about").search(before)):
+        if pattern("begins_a_list").match(said, end) or (is_near and pattern("approximately").search(before)):
             continue
         if unit or not text.tells_elsewhere(_sentence_around(said, start), is_told):
             yield start, end
@@ -276,7 +276,7 @@ def _is_name(found: re.Match[str], said: str, question: str) -> bool:
         return not (pattern("abstract_ending").fullmatch(plain) or pattern("title_case").search(before))
     if plain in first_names()[0]:
         return True
-    if pattern("nobody").fullmatch(plain) or pattern("common_ending").fullmatch(plain):
+    if pattern("pronoun_or_plural").fullmatch(plain) or pattern("common_ending").fullmatch(plain):
         return False
     acts = bool(pattern("person_acts").match(said, found.end()))
     if pattern("asks_who_or_a_name").match(question) and not before.strip():
