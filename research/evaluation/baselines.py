@@ -109,7 +109,7 @@ async def closed_book(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
 
 
 async def gists(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer from the gists, with the person's pinned pages in full ("gist memory only")."""
+    """Answer from the gists, with the user's pinned pages in full ("gist memory only")."""
     search = await start_search(asking, max_pages=0)
     async for event in begin("gists", search):
         yield event

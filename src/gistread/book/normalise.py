@@ -106,9 +106,9 @@ def language_named(name: str) -> str:
 def guess_language(text: str) -> str:
     """BCP 47 code of a text's language; empty for English, and where it is unclear."""
     sample = text[:_SAMPLE_CHARACTERS]
-    letters = sum(map(str.isalpha, sample))
+    letter_count = sum(map(str.isalpha, sample))
     for language, script in _languages()["scripts"].items():
-        if letters and len(re.findall(script, sample)) > 0.2 * letters:
+        if letter_count and len(re.findall(script, sample)) > 0.2 * letter_count:
             return language
     words = Counter(_WORD.findall(sample.lower()))
     total = words.total()

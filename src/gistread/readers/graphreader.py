@@ -218,22 +218,23 @@ async def _read_facts(search: _Search, path: _Path) -> events.ReaderEvents:
     path.steps += 1
     refused, known = search.steering.refused, path.known
     all_facts = [fact for fact in path.element.facts if fact.page not in refused and fact not in known]
-    facts = await asyncio.to_thread(_nearest, search, all_facts, _FACTS_SHOWN)
+    shown = await asyncio.to_thread(_nearest, search, all_facts, _FACTS_SHOWN)
 
     def prompt(asked: str) -> Callable[..., Prompt]:
-        listed = _group_by_page(facts)
+        listed = _group_by_page(shown)
         return partial(search.prompt, "node_facts", task=asked, facts=listed, element=path.element.name)
 
     pages_task, note_task = prompts.load("task_pages").text, prompts.load("task_note").text
-    while facts and not await search.fits(prompt(note_task)(notes=path.notebook()), NOTE_TOKENS):
-        facts = await asyncio.to_thread(_nearest, search, all_facts, len(facts) * 3 // 4)
-    if not facts:
+    while shown and not await search.fits(prompt(note_task)(notes=path.notebook()), NOTE_TOKENS):
+        shown = await asyncio.to_thread(_nearest, search, all_facts, len(shown) * 3 // 4)
+    if not shown:
         return
-    path.known.update(facts)
-    yield events.Visited(path.number, path.element.name, len(facts), tuple(sorted({fact.page for fact in facts})))
-    if note := await _note(search, path, prompt(note_task)(notes=path.notebook()), facts):
+    path.known.update(shown)
+    pages = sorted({fact.page for fact in shown})
+    yield events.Visited(path.number, path.element.name, len(shown), tuple(pages))
+    if note := await _note(search, path, prompt(note_task)(notes=path.notebook()), shown):
         yield events.Noted(note.text, *note.place, path.number)
-    unread = [page for page in sorted({fact.page for fact in facts}) if page not in path.pages_read]
+    unread = [page for page in pages if page not in path.pages_read]
     asked = await _fit_prompt(search, path, prompt(pages_task), _CHOICE_TOKENS)
     path.queue = deque()
     if asked and unread:

@@ -11,9 +11,9 @@ from lxml import etree
 from gistread.book.formats.elements.markup import elements_named, local_name, plain_text
 from gistread.book.normalise import join_title, word_set
 
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _ELEMENTS, _TYPES, _CLASSES = (
-    {name: word_set(words) for name, words in table.items()}
-    for table in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).values()
+    {kind: word_set(words) for kind, words in _TABLES[table].items()} for table in ("elements", "types", "classes")
 )
 BLOCKS, SKIPPED, CONTROLS = (_ELEMENTS[name] for name in ("blocks", "skipped", "controls"))
 NOTES_TYPES, NON_TEXT_TYPES = _TYPES["notes"], _TYPES["non_text"]
