@@ -72,7 +72,13 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
     try:
         record = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error).rstrip(".")
+        # Python's own messages are for programmers; those of the TOML parser are shown.
+        reasons = {
+            UnicodeDecodeError: "it is not UTF-8",
+            RecursionError: "it is nested too deeply",
+            ValueError: "a number has too many digits",
+        }
+        reason = reasons.get(type(error), str(error).rstrip("."))
         raise BookError(f"{name} is not a valid series file: {reason}.", _EXAMPLE) from error
     title, authors, volumes = record.get("title", ""), record.get("authors", []), record.get("volumes")
     if not _is_string_list(volumes) or not volumes:
