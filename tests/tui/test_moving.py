@@ -38,6 +38,18 @@ async def test_screens_turned_faster_than_they_are_drawn_are_read(tmp_path: Path
         assert position.read[-1] == (0, position.place)
 
 
+async def test_turning_where_nothing_moves_does_not_make_the_next_scroll_a_turn(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        assert screen.controllers is not None
+        position = screen.controllers.context.position
+        screen.book_pane.action_turn(-1.0)  # at the beginning
+        screen.book_pane.scroll_to(y=500, animate=False)  # as the scroll bar does
+        await until(pilot, lambda: screen.book_pane.place > 0 and position.looking)
+        assert position.place == 0
+
+
 async def test_back_and_forward_work_as_in_a_browser(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:

@@ -39,7 +39,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._settling = False
         self._later: Callable[[], object] | None = None  # scrolling to be done once there is a size
         self._announced: int | None = None
-        self.turned = False  # Whether the user has turned screens since the last announcement
+        self.turned = False  # Whether turning screens has moved the view since the last announcement
 
     def show(self, source: BlockSource, *, keep_position: bool = True) -> None:
         """Show another document. The position is kept by the book's offset at the top, or else by the block's key."""
@@ -199,9 +199,11 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def action_turn(self, screens: float) -> None:
         """Scroll by a screen, or by half of one; up if negative."""
-        self.turned = True
+        before = self.scroll_offset.y
         rows = self._page if abs(screens) == 1 else max(1, self.size.height // 2)
         self.action_line_down(rows if screens > 0 else -rows)
+        # At either end nothing moves or is announced: it must not make the next jump of the scroll bar a turn.
+        self.turned = self.turned or self.scroll_offset.y != before
 
     def action_top(self) -> None:
         self._scroll_row(0)
