@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 
 from gistread.book.model import Book, Chapter, Link, Paragraph, ParagraphKind
-from gistread.tui.reading.context import Layer
+from gistread.tui.reading.layers import Layer
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.scripted import app_on, lines, opened, text_of, until
 

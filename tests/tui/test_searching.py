@@ -5,7 +5,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from gistread.search.book_search import SearchMode
-from gistread.tui.reading.context import Layer
+from gistread.tui.reading.layers import Layer
 from gistread.tui.screens.hits import HitsScreen
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.widgets.input_line import InputLine

@@ -12,7 +12,7 @@ import pytest
 
 from gistread.config import Config
 from gistread.tui.reading import speech
-from gistread.tui.reading.context import Layer
+from gistread.tui.reading.layers import Layer
 from gistread.tui.reading.speech import Speaker, SpeechError, Voice, find_voice, sentences
 from tests.terminal import terminal
 from tests.tui.books import long_book, small_book

@@ -14,7 +14,8 @@ from gistread.tui.commands import run
 from gistread.tui.marking.caret import Unit, whole_words
 from gistread.tui.marking.describe import COLOR_SIGNS, is_passage, mark_around, name_of, text_marks, title_of
 from gistread.tui.marking.sync import POLL_S, MarkSync
-from gistread.tui.reading.context import Layer, ReadingContext
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.layers import Layer
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Clicked, Span
 from gistread.units import counted, short

@@ -10,7 +10,8 @@ from gistread.readers.trace import ToPage, ToPlace
 from gistread.store.model import Citation, SavedQuestion, SavedThread
 from gistread.tui.answer_blocks import ToSource, Unfold
 from gistread.tui.marking.controller import MarkController
-from gistread.tui.reading.context import Layer, ReadingContext
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.layers import Layer
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import OpenThread, QuestionLine

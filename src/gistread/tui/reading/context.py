@@ -1,140 +1,22 @@
-"""The context that the controllers of one open book share: its parts, the moves in it, what is saved of them."""
+"""The context that the controllers of one open book share."""
 
-import asyncio
-import contextlib
-from collections.abc import Callable, Iterable
-from enum import IntEnum
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from textual.screen import Screen
 
-from gistread.book.model import DOCUMENTATION, Book
-from gistread.errors import BookError, StorageError
-from gistread.library.metadata import book_file_of
-from gistread.marking import quote_at
+from gistread.book.model import Book
 from gistread.session.events import Obstacle
 from gistread.session.session import Session
-from gistread.store.catalogue import Catalogue
 from gistread.store.model import NameCorrection, ReadingPlace
 from gistread.store.pace import ReadingSpeed
-from gistread.store.user_data import UserData
 from gistread.tui.progress import Progress
-from gistread.tui.reading.destination import HINT, Destination, destinations_of, step_among
-from gistread.tui.reading.jumps import JumpList
+from gistread.tui.reading.layers import MarkLayers
+from gistread.tui.reading.navigation import Navigation
 from gistread.tui.reading.pane_switcher import BookScreen, Pane
-from gistread.tui.reading.position import ModelPlace, ReadingPosition, Snapshot
-from gistread.tui.screens.contents import ContentsScreen
-from gistread.tui.text import LongText, Mark
-from gistread.tui.widgets.input_line import InputLineClient
-
-_REMEMBERED = 20  # jumps after a restart
-REST_S = 1.0  # how long a place must be at rest before it is written
-
-
-class UserDataWriter:
-    def __init__(self, context: "ReadingContext") -> None:
-        self._context = context
-        self._place = ReadingPlace()
-        self._timer: asyncio.TimerHandle | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._refused = False
-        self._in_order = asyncio.Lock()  # A question is written again with its answer.
-
-    def save_opened(self) -> None:
-        book, path, services = self._context.book, self._context.path, self._context.services
-        if book.source_format == DOCUMENTATION:
-            return
-
-        def write() -> None:
-            file = None
-            with contextlib.suppress(BookError):  # the file is gone already
-                file = book_file_of(path, book) if path else None
-            services.user_data.record_opening(
-                book.sha256,
-                title=book.title,
-                authors=book.authors,
-                length=len(book.text),
-                path=path,
-                file=file.digest if file else "",
-            )
-            catalogue = Catalogue(services.paths)
-            if file is not None:
-                catalogue.add([file])
-            catalogue.restore(f"text:{book.sha256}", f"file:{file.digest if file else ''}")
-
-        self._write(write)
-
-    def save_place(self, place: ReadingPlace) -> None:
-        """Save the reading place once the user stays there."""
-        self._place = place
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(REST_S, self._write_place)
-
-    def save(self, write: Callable[[UserData, str], object]) -> None:
-        """Call `write` with the data and the SHA-256 of the book's text, in a thread and after earlier writes."""
-        self._write(lambda: write(self._context.services.user_data, self._context.book.sha256))
-
-    async def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._write_place()
-        await asyncio.gather(*self._tasks)
-
-    def _write_place(self) -> None:
-        place, self._timer = self._place, None
-        words = quote_at(self._context.book.text, place.offset)
-        read, behind = place.read, place.behind
-        self.save(lambda data, sha256: data.set_position(sha256, place.offset, words, read=read, behind=behind))
-
-    def _write(self, write: Callable[[], object]) -> None:
-        task = asyncio.create_task(self._in_thread(write))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _in_thread(self, write: Callable[[], object]) -> None:
-        try:
-            async with self._in_order:
-                await asyncio.to_thread(write)
-        except StorageError as error:
-            if not self._refused:
-                self._refused = True
-                self._context.warn(f"Your place cannot be saved: {error}")
-
-
-class Layer(IntEnum):
-    """Layers of marks over the text, from bottom to top."""
-
-    SECTIONS = 0  # where the sections of the memory begin
-    MODEL = 1  # the page that the model reads
-    HIGHLIGHTS = 2  # the user's own marks
-    SPOKEN = 3  # the sentence being read aloud
-    LINKS = 4  # the chosen link
-    CITED = 5  # the source of an answer that was followed
-    HITS = 6
-    CURRENT_HIT = 7
-
-
-class MarkLayers:
-    """Marks over the text of the book, in its pane and in the memory's."""
-
-    def __init__(self, book: LongText, memory: LongText) -> None:
-        self._book, self._memory = book, memory
-        self._layers: dict[Layer, tuple[Mark, ...]] = {}
-
-    def set(self, layer: Layer, marks: Iterable[Mark] = ()) -> None:
-        wanted = tuple(marks)
-        if wanted == self._layers.get(layer, ()):
-            return
-        self._layers[layer] = wanted
-        above = tuple(mark for one in sorted(Layer)[1:] for mark in self.of(one))
-        self._book.marks = (*self.of(Layer.SECTIONS), *above)
-        self._memory.marks = above  # it shows the numbers of its sections itself
-
-    def of(self, layer: Layer) -> tuple[Mark, ...]:
-        return self._layers.get(layer, ())
-
+from gistread.tui.reading.position import ModelPlace, ReadingPosition
+from gistread.tui.reading.user_data_writer import UserDataWriter
 
 Result = TypeVar("Result")
 _OBSTACLES = {
@@ -168,7 +50,7 @@ class ReadingContext:
         self.model_place = ModelPlace(self.position, book)
         pace, shown = ReadingSpeed(services.paths), services.config.progress.split()
         self.progress = Progress(book, pace, services.user_data, shown)
-        self.user_data = UserDataWriter(self)
+        self.user_data = UserDataWriter(book, path, services, screen.warn)
         self.corrections: tuple[NameCorrection, ...] = ()  # Corrections of names in the book
         self.navigation = Navigation(self)
         self.session: Session | None = None  # None until the first page has been drawn
@@ -190,105 +72,3 @@ class ReadingContext:
     def push(self, screen: Screen[Result | None], done: Callable[[Result], Any] = lambda _: None) -> None:
         """Show a screen over this one; `done` is called with its result, if it has one."""
         self.screen.app.push_screen(screen, lambda result: done(result) if result is not None else None)
-
-
-class Navigation(InputLineClient):
-    """Moves in the book: jumps and the history of jumps, chapters, paragraphs, contents, and "go to"."""
-
-    def __init__(self, context: ReadingContext) -> None:
-        self._context = context
-        self._book = context.book
-        self._return_to: Pane | None = None
-        self._destinations: tuple[Destination, ...] = ()
-        self.jumps = JumpList()
-        self._before: dict[int, Snapshot] = {}  # The reading place before the first jump from each offset
-
-    @property
-    def saved_place(self) -> ReadingPlace:
-        """The position to save for the next start."""
-        position, behind = self._context.position, tuple(self.jumps.behind)
-        if position.looking and position.place in behind:  # The jumps of a look end with it.
-            behind = behind[: -1 - behind[::-1].index(position.place)]
-        return ReadingPlace(position.place, position.read, behind[-_REMEMBERED:])
-
-    def jump(self, offset: int, top: float = 0.0, *, series: str = "", return_to: Pane | None = None) -> None:
-        """Show a place, `top` (0 to 1) down the screen. Jumps of one `series` count as one in the history.
-
-        The reading place stays until the user reads on there, and returns with `back`.
-        """
-        pane = self._context.book_pane
-        self.jumps.leave(pane.place, offset, series)
-        self._before.setdefault(pane.place, self._context.position.snapshot)
-        self.show(offset, top)
-        if series:
-            pane.call_after_refresh(lambda: self.jumps.arrived(pane.place))
-        self._return_to = return_to or self._return_to
-
-    def show(self, offset: int, top: float = 0.0) -> None:
-        """Show a place without adding to the history."""
-        self._context.position.jump()
-        if self._book.paragraphs and offset <= self._book.paragraphs[0].start:
-            self._context.book_pane.scroll_to_beginning()
-        else:
-            self._context.book_pane.scroll_to_offset(offset, top=top)
-
-    def back(self) -> None:
-        """Go to where the last jump began; after the earliest jump, to the reading place."""
-        position = self._context.position
-        if position.looking and not self.jumps.behind:
-            self.jumps.leave(position.place, self._context.place)
-        self._return(back=True)
-        if self._return_to is not None:
-            self._context.panes.show(self._return_to)
-            self._return_to = None
-
-    def forward(self) -> None:
-        self._return(back=False)
-
-    def _return(self, *, back: bool) -> None:
-        place = self.jumps.move(self._context.place, back=back)
-        if place is None:
-            self._context.warn("No earlier place to go back to." if back else "No later place: you have not gone back.")
-        else:
-            if (before := self._before.pop(place, None)) is not None and back:
-                self._context.position.restore(before)
-            self.show(place)
-
-    def step_chapter(self, step: int) -> None:
-        starts = [chapter.start for chapter in self._book.chapters]
-        self.jump(step_among(starts, self._context.place, step), series="chapters")
-
-    def step_paragraph(self, step: int) -> None:
-        starts = [paragraph.start for paragraph in self._book.paragraphs]
-        self._context.book_pane.scroll_to_offset(step_among(starts, self._context.place, step))
-
-    def contents(self) -> None:
-        context = self._context
-
-        def go(chapter: int) -> None:
-            self.jump(self._book.chapters[chapter].start)
-            context.panes.show(Pane.BOOK)
-
-        seen_by_model = context.answers_pane.shown_places
-        speed = context.progress.words_per_minute
-        context.push(ContentsScreen(self._book, context.place, speed, context.position, seen_by_model), go)
-
-    # The input line for a place: `40%`, `page 12`, a chapter
-
-    def ask(self) -> None:
-        self._context.input_line.ask(self, "go to", HINT)
-        self.typed("")
-
-    def typed(self, words: str) -> None:
-        found = destinations_of(words, self._context.book, self._context.place)
-        self._destinations = found.destinations
-        self._context.input_line.choose_from([one.words for one in found.destinations])
-        self._context.input_line.say(found.problem, problem=bool(found.problem))
-
-    def accepted(self, words: str, choice: int | None) -> None:
-        if choice is not None and choice < len(self._destinations):
-            self._context.input_line.close()
-            self._context.panes.show(Pane.BOOK)
-            self.jump(self._destinations[choice].offset)
-        elif not words.strip():
-            self._context.input_line.close()

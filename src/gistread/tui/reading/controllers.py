@@ -9,7 +9,8 @@ from gistread.session import events
 from gistread.tui.answer_blocks import AskAgain, KeepNote
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.answers import AnswerController, ThreadController
-from gistread.tui.reading.context import Layer, ReadingContext
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.layers import Layer
 from gistread.tui.reading.links import LinkController
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.pane_switcher import Pane

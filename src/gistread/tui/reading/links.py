@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 from gistread.book.model import Book
 from gistread.tui.book_blocks import inline_spans
-from gistread.tui.reading.context import Layer, ReadingContext
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.layers import Layer
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Block, Clicked, Mark
 

@@ -4,7 +4,8 @@ from bisect import bisect_left
 
 from gistread.tui.commands import BY_ID
 from gistread.tui.memory_blocks import half_of
-from gistread.tui.reading.context import Layer, ReadingContext
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.layers import Layer
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.text import Clicked, Mark
 from gistread.tui.widgets.memory_pane import MemoryPane

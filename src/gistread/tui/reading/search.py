@@ -7,7 +7,8 @@ from typing import Any
 
 from gistread.errors import GistreadError
 from gistread.search.book_search import BookSearch, SearchCancelled, SearchHits, SearchMode
-from gistread.tui.reading.context import Layer, ReadingContext
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.layers import Layer
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.hits import HitsScreen
 from gistread.tui.text import Mark

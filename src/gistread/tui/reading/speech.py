@@ -17,7 +17,8 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.errors import GistreadError
 from gistread.memory.passages import sentences_of
 from gistread.system import end_group
-from gistread.tui.reading.context import Layer, ReadingContext
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.layers import Layer
 from gistread.tui.text import Mark, clean
 
 TEXT, LANGUAGE = "{text}", "{language}"

@@ -1,0 +1,39 @@
+"""Layers of marks over the text: each controller sets its own, and all are drawn together."""
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+from gistread.tui.text import LongText, Mark
+
+
+class Layer(IntEnum):
+    """Layers of marks over the text, from bottom to top."""
+
+    SECTIONS = 0  # where the sections of the memory begin
+    MODEL = 1  # the page that the model reads
+    HIGHLIGHTS = 2  # the user's own marks
+    SPOKEN = 3  # the sentence being read aloud
+    LINKS = 4  # the chosen link
+    CITED = 5  # the source of an answer that was followed
+    HITS = 6
+    CURRENT_HIT = 7
+
+
+class MarkLayers:
+    """Marks over the text of the book, in its pane and in the memory's."""
+
+    def __init__(self, book: LongText, memory: LongText) -> None:
+        self._book, self._memory = book, memory
+        self._layers: dict[Layer, tuple[Mark, ...]] = {}
+
+    def set(self, layer: Layer, marks: Iterable[Mark] = ()) -> None:
+        wanted = tuple(marks)
+        if wanted == self._layers.get(layer, ()):
+            return
+        self._layers[layer] = wanted
+        above = tuple(mark for one in Layer if one is not Layer.SECTIONS for mark in self.of(one))
+        self._book.marks = (*self.of(Layer.SECTIONS), *above)
+        self._memory.marks = above  # it shows the numbers of its sections itself
+
+    def of(self, layer: Layer) -> tuple[Mark, ...]:
+        return self._layers.get(layer, ())
