@@ -205,7 +205,7 @@ class SelectableText(LongText):
             offset = self.offset_below(caret.head[0], 1 if forward else -1)
             head = caret.head if offset is None else word_at(book, offset)
         elif unit is not Unit.WORD and not extend and caret.range != (whole := _AT[unit](book, caret.head[0])):
-            head = whole  # first
+            head = whole  # before any other
         else:
             head = (next_unit if forward else previous_unit)(unit, book, caret.head)
         self.caret = Caret(caret.anchor, head, True) if extend else Caret(head, head)

@@ -90,7 +90,7 @@ def _chapters(typed: str, book: Book) -> Iterator[Destination]:
     ranks: list[tuple[int, int]] = []
     for index, chapter in enumerate(book.chapters):
         title = _plain(chapter.title)
-        fits = (
+        fits = (  # The best match first
             number is not None and _number(chapter.title) == number,
             title.startswith(wanted),
             index + 1 == number,

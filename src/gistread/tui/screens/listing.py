@@ -67,7 +67,7 @@ class Panel(ModalScreen[ScreenResultType]):
 
 @dataclass(frozen=True, slots=True)
 class Row(Generic[T]):
-    """One choice. A row without a key is a heading, or has a `style` of its own."""
+    """One choice. A row without a key cannot be chosen: a heading, or text in another `style`."""
 
     key: T | None
     text: str
@@ -82,7 +82,7 @@ class Row(Generic[T]):
     def blocks(self, number: int, *, spaced: bool) -> list[Block]:
         above = int(number > 0 and (spaced or self.key is None))
         if self.key is None:
-            return [Block(self.text, style=self.style, level=4 * (self.style == "heading"), blank_before=above)]
+            return [Block(self.text, style=self.style, level=4 if self.style == "heading" else 0, blank_before=above)]
         text = Block(
             self.text,
             key=number,

@@ -17,7 +17,7 @@ _MIRRORED = str.maketrans(
 _OPENING = {a: b for a, b in zip(_PAIRS[::2], _PAIRS[1::2], strict=True) if unicodedata.category(a) == "Ps"}
 _CLOSING = frozenset(_OPENING.values())
 _MOST_OPEN = 63
-# One letter for each bidirectional class; those of the neutral ones is O.
+# One letter for each bidirectional class; O for all neutral ones.
 _KINDS = {"L": "L", "R": "R", "AL": "A", "EN": "E", "AN": "N", "ES": "S", "ET": "T", "CS": "C", "NSM": "M", "BN": "M"}
 _DIRECTIONS = {"L": "L", "R": "R", "E": "R", "N": "R"}  # Of kinds that are not neutral
 _LEVELS = ({"L": 0, "R": 1, "E": 2, "N": 2}, {"L": 2, "R": 1, "E": 2, "N": 2})  # I1 and I2, by base level
@@ -73,12 +73,13 @@ def _line_levels(line: str, base: int) -> bytes:
 
 def _weak(kinds: str, outer: str) -> str:
     """W1 to W7."""
-    kinds = re.sub("(.)M+", lambda run: run[1] * len(run[0]), outer + kinds)
-    kinds = re.sub("A[^LRA]*", lambda run: run[0].replace("E", "N"), kinds).replace("A", "R")
-    kinds = re.sub("(?<=N)C(?=N)", "N", re.sub("(?<=E)[SC](?=E)", "E", kinds))
-    kinds = re.sub("T+(?=E)|(?<=E)T+", lambda run: "E" * len(run[0]), kinds)
-    kinds = re.sub("[STC]", "O", kinds)
-    return re.sub("L[^LR]*", lambda run: run[0].replace("E", "L"), kinds)[1:]
+    kinds = re.sub("(.)M+", lambda run: run[1] * len(run[0]), outer + kinds)  # W1
+    kinds = re.sub("A[^LRA]*", lambda run: run[0].replace("E", "N"), kinds).replace("A", "R")  # W2, W3
+    kinds = re.sub("(?<=E)[SC](?=E)", "E", kinds)  # W4
+    kinds = re.sub("(?<=N)C(?=N)", "N", kinds)
+    kinds = re.sub("T+(?=E)|(?<=E)T+", lambda run: "E" * len(run[0]), kinds)  # W5
+    kinds = re.sub("[STC]", "O", kinds)  # W6
+    return re.sub("L[^LR]*", lambda run: run[0].replace("E", "L"), kinds)[1:]  # W7, without `outer`
 
 
 def _brackets(line: str, kinds: list[str], outer: str) -> None:

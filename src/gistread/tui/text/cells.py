@@ -99,8 +99,10 @@ def crop(text: str, width: int) -> str:
     """Cut to `width` cells, with an ellipsis."""
     if cell_len(text) <= width:
         return text
+    if width <= 0:
+        return ""
     kept = text[: fit(text, 0, len(text), max(1, width - 1))].rstrip()
-    return f"{kept}…" if cell_len(kept) < width else "…" if width > 0 else ""
+    return f"{kept}…" if cell_len(kept) < width else "…"
 
 
 def index_at(text: str, cell: int) -> int:

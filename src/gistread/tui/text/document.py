@@ -100,7 +100,7 @@ class LongTextMessage(Message, namespace="long_text"):
 class OffsetChanged(LongTextMessage, namespace="long_text"):
     """The first character of the book in view has changed. Sent at most once per refresh.
 
-    `turned`: whether the user turned screens, of which several may pass between two refreshes.
+    `turned`: whether the user turned screens; several may be turned between two refreshes.
     """
 
     offset: int

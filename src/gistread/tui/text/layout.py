@@ -131,10 +131,12 @@ class Layout:
 
     def _shift(self, line: int) -> int:
         """Cells by which a line of text is indented within the block."""
-        return 0 if line and self._begins_line(line) else self.turnover if line else self.first
+        if not line:
+            return self.first
+        return 0 if self._begins_line(line) else self.turnover
 
     def _begins_line(self, line: int) -> bool:
-        """Whether a row of text does not continue the one before it."""
+        """Whether a row of text is the first of its line."""
         return not line or "\n" in self.shown[self.spans[line - 1][1] : self.spans[line][0]]
 
 

@@ -245,7 +245,7 @@ class TextView(ScrollView, inherit_bindings=False):
     def _fit_row(self, width: int) -> tuple[int, int]:
         """(margin, cells of a row) in a view `width` cells wide; `text_width` limits the rows unless it is 0.
 
-        Without a side margin the rows stand at the left.
+        Without a side margin, the rows are not centred.
         """
         row = max(1, width - 2 * min(self.side_margin, max(0, (width - 20) // 10)) - self.gutter_cells)
         if self.text_width > 0:

@@ -69,6 +69,7 @@ def is_ideographic(text: str) -> bool:
 def _break_line(
     text: str, start: int, end: int, width: int, next_width: int, hyphens: Hyphens | None, narrow: bool
 ) -> Iterator[tuple[int, int]]:
+    """Rows of a line; `next_width` is that of every row but the first."""
     end = start + len(text[start:end].rstrip(_SPACES))
     word = end - len(text[start:end].lstrip(_SPACES))
     if word - start >= width:  # white space that does not fit
@@ -83,9 +84,9 @@ def _break_line(
         if hyphens is not None and width > 1 and not after_dash:
             latest = limit - 1 if narrow else fit(text, start, end, width - 1)
             slack = limit - stop if narrow else width - cell_len(text[start:stop])
-            wide = stop == after  # a word wider than the row
-            may = wide or (slack > hyphens.slack and start not in hyphens.parted and text.find(" ", after, end) >= 0)
-            found = hyphens.last(text, start if wide else after, latest) if may else 0
+            is_wide = stop == after  # a word wider than the row
+            is_loose = slack > hyphens.slack and start not in hyphens.parted and text.find(" ", after, end) >= 0
+            found = hyphens.last(text, start if is_wide else after, latest) if is_wide or is_loose else 0
             if found > word:
                 stop = after = found
                 hyphens.parted.add(found)

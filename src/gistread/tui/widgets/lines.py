@@ -29,13 +29,13 @@ _STATUS_SHARE, _STATUS_STEP, _STATUS_GAP = 0.6, 4, 3  # Most of the line for the
 class Line(Static):
     DEFAULT_CSS = "Line { height: 1; width: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }"
 
-    _fit: Callable[[], None] = staticmethod(lambda: None)  # Draws it again for another width
-
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
+        self._fit: Callable[[], None] | None = None  # Draws it again for another width
 
     def on_resize(self) -> None:
-        self._fit()
+        if self._fit is not None:
+            self._fit()
 
     def show(self, content: Content) -> None:
         """Draw the content, unless it is unchanged."""
