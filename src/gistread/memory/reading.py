@@ -94,7 +94,7 @@ def first_section(writer: MemoryWriter) -> int:
     return end if end >= writer.memory.read_until or writer.entry_at(end) else 0
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class _Reading:
     writer: MemoryWriter
     engine: Engine

@@ -20,7 +20,7 @@ from gistread.session.events import (
 from gistread.session.reading import Reading
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Artifacts:
     _reading: Reading
     _emit: Callable[[SessionEvent], None]

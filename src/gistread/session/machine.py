@@ -52,7 +52,7 @@ class Job(StrEnum):
 Command = Callable[[], Awaitable[None] | None]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Actor:
     """Runs commands and ends of jobs one by one. After each, runs the jobs of `decide` and cancels all others."""
 

@@ -190,7 +190,7 @@ _WAITS_FOR: Mapping[type[ReaderEvent], AskingState] = {
 }
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Questions:
     _reading: Reading
     _actor: Actor

@@ -29,7 +29,7 @@ from gistread.units import counted
 _DAMAGED = "A memory of this book is damaged. The model reads its lost pages again when it reads along."
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class MemoryChoice:
     """Selects the memory for a model by the user's choice, the settings and the memories on disk. Reads the disk."""
 
@@ -94,7 +94,7 @@ class MemoryChoice:
         return f"{model_name} has not read this book; {has}. Questions are asked over that memory."
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Reading:
     """Its methods run as commands and jobs of the session's actor, except the properties."""
 

@@ -1,4 +1,4 @@
-"""The context that the controllers of one open book share."""
+"""The context that the controllers of one open book share, and the moves in it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,12 +12,16 @@ from gistread.session.session import Session
 from gistread.store.model import NameCorrection, ReadingPlace
 from gistread.store.pace import ReadingSpeed
 from gistread.tui.progress import Progress
+from gistread.tui.reading.destination import HINT, Destination, destinations_of, step_among
+from gistread.tui.reading.jumps import JumpList
 from gistread.tui.reading.layers import MarkLayers
-from gistread.tui.reading.navigation import Navigation
 from gistread.tui.reading.pane_switcher import BookScreen, Pane
-from gistread.tui.reading.position import ModelPlace, ReadingPosition
+from gistread.tui.reading.position import ModelPlace, ReadingPosition, Snapshot
 from gistread.tui.reading.user_data_writer import UserDataWriter
+from gistread.tui.screens.contents import ContentsScreen
+from gistread.tui.widgets.input_line import InputLineClient
 
+_REMEMBERED = 20  # jumps after a restart
 Result = TypeVar("Result")
 _OBSTACLES = {
     Obstacle.NO_MODEL: "No model is loaded. Press {choose-model} to choose one.",
@@ -72,3 +76,103 @@ class ReadingContext:
     def push(self, screen: Screen[Result | None], done: Callable[[Result], Any] = lambda _: None) -> None:
         """Show a screen over this one; `done` is called with its result, if it has one."""
         self.screen.app.push_screen(screen, lambda result: done(result) if result is not None else None)
+
+
+class Navigation(InputLineClient):
+    def __init__(self, context: ReadingContext) -> None:
+        self._context = context
+        self._book = context.book
+        self._return_to: Pane | None = None
+        self._destinations: tuple[Destination, ...] = ()
+        self.jumps = JumpList()
+        self._before: dict[int, Snapshot] = {}  # The reading place before the first jump from each offset
+
+    @property
+    def saved_place(self) -> ReadingPlace:
+        """The position to save for the next start."""
+        position, behind = self._context.position, tuple(self.jumps.behind)
+        if position.looking and position.place in behind:  # The jumps of a look end with it.
+            behind = behind[: -1 - behind[::-1].index(position.place)]
+        return ReadingPlace(position.place, position.read, behind[-_REMEMBERED:])
+
+    def jump(self, offset: int, top: float = 0.0, *, series: str = "", return_to: Pane | None = None) -> None:
+        """Show a place, `top` (0 to 1) down the screen. Jumps of one `series` count as one in the history.
+
+        The reading place stays until the user reads on there, and returns with `back`.
+        """
+        pane = self._context.book_pane
+        self.jumps.leave(pane.place, offset, series)
+        self._before.setdefault(pane.place, self._context.position.snapshot)
+        self.show(offset, top)
+        if series:
+            pane.call_after_refresh(lambda: self.jumps.arrived(pane.place))
+        self._return_to = return_to or self._return_to
+
+    def show(self, offset: int, top: float = 0.0) -> None:
+        """Show a place without adding to the history."""
+        self._context.position.jump()
+        if self._book.paragraphs and offset <= self._book.paragraphs[0].start:
+            self._context.book_pane.scroll_to_beginning()
+        else:
+            self._context.book_pane.scroll_to_offset(offset, top=top)
+
+    def back(self) -> None:
+        """Go to where the last jump began; after the earliest jump, to the reading place."""
+        position = self._context.position
+        if position.looking and not self.jumps.behind:
+            self.jumps.leave(position.place, self._context.place)
+        self._return(back=True)
+        if self._return_to is not None:
+            self._context.panes.show(self._return_to)
+            self._return_to = None
+
+    def forward(self) -> None:
+        self._return(back=False)
+
+    def _return(self, *, back: bool) -> None:
+        place = self.jumps.move(self._context.place, back=back)
+        if place is None:
+            self._context.warn("No earlier place to go back to." if back else "No later place: you have not gone back.")
+        else:
+            if (before := self._before.pop(place, None)) is not None and back:
+                self._context.position.restore(before)
+            self.show(place)
+
+    def step_chapter(self, step: int) -> None:
+        starts = [chapter.start for chapter in self._book.chapters]
+        self.jump(step_among(starts, self._context.place, step), series="chapters")
+
+    def step_paragraph(self, step: int) -> None:
+        starts = [paragraph.start for paragraph in self._book.paragraphs]
+        self._context.book_pane.scroll_to_offset(step_among(starts, self._context.place, step))
+
+    def contents(self) -> None:
+        context = self._context
+
+        def go(chapter: int) -> None:
+            self.jump(self._book.chapters[chapter].start)
+            context.panes.show(Pane.BOOK)
+
+        seen_by_model = context.answers_pane.shown_places
+        speed = context.progress.words_per_minute
+        context.push(ContentsScreen(self._book, context.place, speed, context.position, seen_by_model), go)
+
+    # The input line for a place: `40%`, `page 12`, a chapter
+
+    def ask(self) -> None:
+        self._context.input_line.ask(self, "go to", HINT)
+        self.typed("")
+
+    def typed(self, words: str) -> None:
+        found = destinations_of(words, self._context.book, self._context.place)
+        self._destinations = found.destinations
+        self._context.input_line.choose_from([one.words for one in found.destinations])
+        self._context.input_line.say(found.problem, problem=bool(found.problem))
+
+    def accepted(self, words: str, choice: int | None) -> None:
+        if choice is not None and choice < len(self._destinations):
+            self._context.input_line.close()
+            self._context.panes.show(Pane.BOOK)
+            self.jump(self._destinations[choice].offset)
+        elif not words.strip():
+            self._context.input_line.close()

@@ -1,4 +1,4 @@
-"""The panes of the reading screen: their sizes, which one has the focus, and on a narrow screen, which one is shown."""
+"""The panes of the reading screen: sizes, focus, which one a narrow screen shows; and that screen for controllers."""
 
 from enum import StrEnum
 
