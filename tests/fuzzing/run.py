@@ -97,8 +97,8 @@ def run(cases: Cases, first: int, count: int, tally: Tally, *, contained: bool =
         last = min(index + _CASES_OF_A_WORKER, first + count)
         index, failures = _worker(cases, index, last, tally, contained)
         for failure in failures:
-            if cases.name == "pdf" and not contained and failure.what.startswith("process"):
-                # PDFium died or hung: so it may, as long as the program takes it calmly.
+            if cases.name == "pdf" and not contained and failure.what.startswith(("process", "took")):
+                # PDFium died, hung or took much memory: so it may in a process of its own, which has limits.
                 yield from run(cases, failure.index, 1, tally, contained=True)
             else:
                 yield failure
@@ -194,7 +194,8 @@ def _outcome(cases: Cases, index: int, before: int) -> str:
 
 
 def _peak_bytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """The most memory of this process, or of one that it started."""
+    return 1024 * max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 def _read_here(stream: object, cancelled: object) -> PdfDocument:
