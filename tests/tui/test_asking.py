@@ -80,6 +80,18 @@ async def test_what_is_typed_at_once_with_the_key_before_it_runs_no_command(
         assert app.screen is app.reading
 
 
+async def test_lines_pasted_as_a_first_question_become_one_and_show_their_end(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("a")
+        pasted = f"What does the keeper\nsay about {'the old lamp and ' * 6}the last ship?"
+        screen.question.post_message(events.Paste(pasted))
+        await pilot.pause()
+        assert screen.question.value.startswith("What does the keeper say about the old lamp")
+        assert "the last ship?" in text_of(app)
+
+
 async def test_steps_appear_one_by_one_and_opened_pages_are_shown(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:

@@ -223,3 +223,17 @@ async def test_a_narrow_header_moves_its_tabs_for_the_page_and_the_share() -> No
         await pilot.pause()
         assert lines(app)[0].rstrip().endswith("p. 1,200 of 2,261 · 53%")
         assert "Memory" in lines(app)[0]
+
+
+async def test_a_narrow_header_shows_the_book_beside_a_chapter_that_is_a_bare_number() -> None:
+    class Header(App[None]):
+        def compose(self) -> ComposeResult:
+            yield HeaderLine()
+
+    app = Header()
+    async with app.run_test(size=(80, 24)) as pilot:
+        tabs = (("Book", True, ""), ("Memory", False, ""), ("Answers", False, ""))
+        for chapter, shown in (("XVII", "A Tale of Two… · XVII"), ("Book One", "Book One")):
+            app.query_one(HeaderLine).show_place("A Tale of Two Cities", chapter, ("p. 12 of 261", "5%"), tabs)
+            await pilot.pause()
+            assert lines(app)[0].split("  Book  ")[0].strip("≡ ").rstrip() == shown

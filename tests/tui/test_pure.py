@@ -138,8 +138,16 @@ def test_an_open_page_shows_the_books_own_words_at_their_offsets() -> None:
         if block.start is not None:
             assert known.book.text[block.start : block.start + len(block.text)] == block.text
             assert page.start <= block.start < page.end
+    assert [block.blank_before for block in body] == [0] + [1] * (len(body) - 1)
     joined = "".join(block.text for block in body if block.start is not None)
     assert "".join(joined.split()) == "".join(known.text_of(page).split())
+
+
+def test_an_open_page_at_a_chapters_beginning_has_no_empty_row_below_who_opened_it() -> None:
+    known = memory()
+    title, _, first, second, *_ = entry_blocks(known, known.entry(1), View(opened={1: Opening(OpenedBy.PERSON)}))
+    assert title.style == "heading"
+    assert (first.blank_before, second.blank_before) == (0, 1)
 
 
 def test_unread_text_and_the_place_in_it_are_shown() -> None:

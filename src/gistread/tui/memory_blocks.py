@@ -108,7 +108,7 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
             block = replace(block, ground="current")
         return [*blocks, _railed(block) if here else block]
     blocks.append(_page_block(memory, number, _opened_by(opening), "step", _tail(entry, view), "▾"))
-    excerpt = excerpt_of(memory.book, page, view)
+    above, excerpt = len(blocks), excerpt_of(memory.book, page, view)
     rail = "╎ ".rjust(_gutter(memory))
     paragraphs = (
         (max(paragraph.start, first), min(paragraph.end, last), paragraph)
@@ -128,7 +128,7 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
                 level=paragraph.level,
                 turnover=turnover(paragraph.kind, text.strip()),
                 rail=rail,
-                blank_before=1 if len(blocks) > 1 else 0,
+                blank_before=int(len(blocks) > above),
             )
         )
     whole = f"end of section {number} · {page.words:,} words"

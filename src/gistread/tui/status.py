@@ -103,7 +103,8 @@ def _not_reading(activity: Activity, resume_key: str) -> tuple[str, ...]:
 
 
 def _making(making: ArtifactBuilding, resume_key: str) -> tuple[str, ...]:
-    of = f"{making.name}: {making.done} of {making.total}" if making.total else making.name
+    name = making.name.partition(" of ")[0]  # The status needs no more of "summaries of a long memory"
+    of = f"{name}: {making.done} of {making.total}" if making.total else name
     if making.paused:
         return (f"Paused: {of}", f"{resume_key} to resume")
     left = (f"{format_duration(making.seconds_left)} left",) if making.seconds_left is not None else ()

@@ -38,6 +38,15 @@ class HistoryInput(Input):
             self._entered.append(words)
         self._at = len(self._entered)
 
+    def on_paste(self, event: events.Paste) -> None:
+        """Paste all lines as one, and show its end. Textual takes the first line, and shows the first paste's start."""
+        event.stop()
+        event.prevent_default()
+        self.replace(" ".join(event.text.split()), *self.selection)
+        end = self.cursor_position
+        self.cursor_position = 0
+        self.cursor_position = end
+
     def action_step(self, by: int) -> None:
         if self._at == len(self._entered):
             self._draft = self.value

@@ -18,6 +18,7 @@ from gistread.tui.text.cells import cell_len, crop
 _ACTION = "gistread-action"  # not `@click`, which Textual draws as a link
 _GAP = 2  # minimum columns between the parts of the header
 _LEAST_NAME = 20  # Cells of the title that make room for progress
+_BARE_NUMBER = 5  # Cells of a chapter's title that needs the book's beside it, such as "XVII"
 
 _LAST = ("help", "quit", "library-close")  # Commands always in the key line
 _WHOLE_KEY = 9  # Columns of a key that is never shortened
@@ -83,7 +84,10 @@ class HeaderLine(Clickable):
         right = Content.styled(fitting(progress, most - _GAP), "$gr-faint")
         before = max(0, min(beside // 2, beside - right.cell_length - _GAP))  # In the middle, if both sides have room
         left_room = max(0, before - _GAP) if middle.plain else room - right.cell_length - _GAP
-        name = Content.styled(crop(chapter if panes and chapter else title, left_room - 2), "bold")
+        named = chapter if panes and chapter else title
+        if panes and 0 < cell_len(chapter) <= _BARE_NUMBER:
+            named = f"{crop(title, left_room - cell_len(chapter) - 5)} · {chapter}"
+        name = Content.styled(crop(named, left_room - 2), "bold")
         menu = _clickable(Content.styled("≡ ", "$gr-accent"), "app.help")
         left = Content.assemble(menu, _clickable(name, actions[0] if panes else ""))
         to_middle = before - left.cell_length if middle.plain else 0
