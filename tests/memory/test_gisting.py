@@ -1,6 +1,7 @@
 """Gists: accepted, requested again, or replaced."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from gistread.engine.protocol import NO_USAGE, Completion, Priority, StreamEvent
 from gistread.memory.gisting import GistResult, careful_attempts, gist_page
 from gistread.memory.guard import Fault
 from gistread.memory.model import GistSource
+from gistread.prompts import TRAINED
 from tests.fake_engine import FakeEngine
 
 PAGE = (
@@ -37,6 +39,24 @@ async def test_a_good_gist_is_kept_as_the_models() -> None:
     assert gisted.faults == ()
     assert gisted.usage.generated > 0
     assert engine.calls[0].priority is Priority.BACKGROUND
+
+
+async def test_the_starters_gist_is_what_the_page_says_of_it() -> None:
+    page = (
+        "Holloway, the keeper, rowed out before dawn. The gulls were loud. Behind the island he found the Marigold "
+        "empty, with her sails set. Tamsin had slept at the inn, and saw nobody go. It was cold that week, and the "
+        "nets hung frozen on the wall of the yard, where the boys had left them on Sunday after the long service. "
+        "“Who was aboard her? Nobody knows,” said the harbour master, and shut his book with a snap."
+    )
+    engine = FakeEngine(says=["Tamsin, the keeper, found the Marigold empty at the inn. Nobody knows who was aboard."])
+    engine._info = replace(engine.info, wording=TRAINED)
+    gist = (await gisted_page(page, engine)).gist
+    assert gist.source is GistSource.QUOTED
+    assert "Tamsin had slept at the inn, and saw nobody go." in gist.text
+    assert "Tamsin, the keeper" not in gist.text
+    assert "the nets" not in gist.text
+    quoted = [one.strip("“”") for one in gist.text.replace("? ", "?|").replace(". ", ".|").split("|")]
+    assert all(one in page for one in quoted)
 
 
 async def test_a_faulty_gist_is_requested_again_with_another_prompt_and_sampling() -> None:

@@ -52,4 +52,6 @@ def _summary(memory: GistMemory, resumed: int, seconds: float) -> str:
     extracts = sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries)
     if extracts:
         text += f"\n{extracts} of the gists are sentences from the book, because the model's own failed the checks."
+    if any(entry.gist.source is GistSource.QUOTED for entry in memory.entries):
+        text += "\nThe gists are the book's sentences that are nearest to what the starter wrote, which is often wrong."
     return text

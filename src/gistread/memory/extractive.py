@@ -1,8 +1,8 @@
-"""Makes a gist of a page's most representative sentences, when the model's gist is rejected (design D6)."""
+"""Makes a gist of a page's own sentences: the most telling, or those nearest to the model's (design D6)."""
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import log
 
 from gistread.book.sentences import sentence_spans
@@ -16,6 +16,7 @@ _SHORTEST_STEM = 4
 _MIN_SENTENCE_WORDS = 4  # A shorter sentence means little without the one before it
 _TASK_WEIGHT = 1000.0  # Weight of a word of the task: more than all words of the page together
 _LONG_WORD = 8
+_LEAST_WORTH = 0.3  # Share of the best sentence's score that a quoted one has at least
 _LEADING_BONUS = 1.25  # The first sentence of a page sets the scene
 
 
@@ -28,27 +29,56 @@ def extract(text: str, budget_words: int, task: str = "") -> str:
     return " ".join(sentences[index] for index in chosen) if chosen else _beginning(sentences, budget_words)
 
 
+def quote(text: str, gist: str, budget_words: int) -> str:
+    """About `budget_words` words of whole sentences in order: those that have most words of a gist of this text."""
+    sentences = _sentences(text)
+    terms, spread = _terms(sentences)
+    told = {term: log(len(sentences) / spread[term]) for term in set(shared_terms(gist)) & spread.keys()}
+
+    def worth(index: int, said: set[str]) -> float:
+        return sum(told.get(term, 0.0) for term in terms[index].keys() - said) / (4 + terms[index].total()) ** 0.5
+
+    least = _LEAST_WORTH * max((worth(index, set()) for index in range(len(sentences))), default=0.0)
+    chosen = _choose(sentences, terms, budget_words, lambda *choice: max(0.0, worth(*choice) - least))
+    return " ".join(sentences[index] for index in chosen) or extract(text, budget_words)
+
+
 def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[int]:
     """Indices of the sentences that share most terms with the others, about `budget_words` words in all."""
-    terms = [Counter(shared_terms(sentence)) for sentence in sentences]
-    spread = Counter(term for found in terms for term in found)  # Sentences with each term
+    terms, spread = _terms(sentences)
     common = max(3.0, 0.25 * len(terms))
     # The number of a term's sentences, or 0 for the commonest terms (articles …).
     weight = {term: float(count - 1) if count <= common else 0.0 for term, count in spread.items()}
     nearness = _nearness(terms, spread, task)
-    sizes = list(map(length, sentences))
-    chosen, said, words = set[int](), set[str](), 0
 
-    def score(index: int) -> float:
+    def score(index: int, said: set[str]) -> float:
         new = sum(weight[term] for term in terms[index] if term not in said)
         return _LEADING_BONUS ** (not index) * new / (4 + terms[index].total()) + nearness[index]
 
+    return _choose(sentences, terms, budget_words, score)
+
+
+def _terms(sentences: Sequence[str]) -> tuple[list[Counter[str]], Counter[str]]:
+    """The terms of each sentence, and how many sentences have each term."""
+    terms = [Counter(shared_terms(sentence)) for sentence in sentences]
+    return terms, Counter(term for found in terms for term in found)
+
+
+def _choose(
+    sentences: Sequence[str],
+    terms: Sequence[Counter[str]],
+    budget_words: int,
+    score: Callable[[int, set[str]], float],
+) -> list[int]:
+    """Choose one sentence after the other by its score, given the terms of those chosen before."""
+    sizes = list(map(length, sentences))
+    chosen, said, words = set[int](), set[str](), 0
     while fitting := [
         index
         for index, size in enumerate(sizes)
-        if index not in chosen and _MIN_SENTENCE_WORDS <= size <= budget_words * 1.1 - words and score(index) > 0
+        if index not in chosen and _MIN_SENTENCE_WORDS <= size <= budget_words * 1.1 - words and score(index, said) > 0
     ]:
-        best = max(fitting, key=score)
+        best = max(fitting, key=lambda index: score(index, said))
         chosen.add(best)
         said |= terms[best].keys()
         words += sizes[best]
@@ -57,11 +87,17 @@ def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[
 
 def _sentences(text: str) -> list[str]:
     return [
-        " ".join(paragraph[start:end].split())
+        _closed(" ".join(paragraph[start:end].split()))
         for paragraph in text.split("\n\n")
         for start, end in sentence_spans(paragraph)
         if paragraph[start:end].strip()
     ]
+
+
+def _closed(sentence: str) -> str:
+    """The sentence with both quotation marks, where a speech of several sentences began or ended in it."""
+    missing = sentence.count("“") - sentence.count("”")
+    return f"{sentence}”" if missing > 0 else f"“{sentence}" if missing < 0 else sentence
 
 
 def shared_terms(text: str) -> list[str]:

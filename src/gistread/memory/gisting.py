@@ -6,10 +6,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from gistread.engine import protocol
-from gistread.memory.extractive import extract, length
+from gistread.memory.extractive import extract, length, quote
 from gistread.memory.guard import Draft, Fault, clean, find_fault, find_final_fault
 from gistread.memory.model import DEFAULT_FOCUS, Gist, GistFocus, GistSource
-from gistread.prompts import PromptTemplate
+from gistread.prompts import TRAINED, PromptTemplate
 from gistread.words import count_words
 
 PROMPTS = ("gist", "gist_again")  # Part of a memory's identity
@@ -77,6 +77,10 @@ async def gist_page(
         draft = Draft("", text, attempt.own_words, before=attempt.before, told_before=told_before)
         gist, fault, cost = await _write(draft, attempt, engine, priority, on_draft)
         usage += cost
+        if fault is None and engine.info.wording == TRAINED:
+            # The starter finds what matters, and mixes up who did it.
+            gist = quote(text, gist, wanted or wanted_words(page_words))
+            return GistResult(Gist(gist, count_words(gist), GistSource.QUOTED), tuple(faults), usage)
         if fault is None:
             return GistResult(Gist(gist, count_words(gist), GistSource.MODEL), tuple(faults), usage)
         on_draft("")

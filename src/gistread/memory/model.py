@@ -64,6 +64,7 @@ class GistSource(StrEnum):
 
     MODEL = "model"
     EXTRACTIVE = "extractive"  # Sentences of the page itself, because the model's attempts failed the guard (D6)
+    QUOTED = "quoted"  # Sentences of the page itself that are nearest to what the starter wrote
     VERBATIM = "verbatim"  # The page itself, too short to be shortened
 
 

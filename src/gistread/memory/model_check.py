@@ -88,8 +88,8 @@ def assess(
 ) -> CheckResult:
     """Build the result. `right`: for each question about the text; `answered`: answered if the text has the answer."""
     ends_turns = turn.finish == "end" and not _MARKS.search(turn.text)
-    own = sum(one.gist.source is GistSource.MODEL for one in gisted)
-    faults = [fault for one in gisted if one.gist.source is not GistSource.MODEL for fault in one.faults]
+    own = sum(one.gist.source is not GistSource.EXTRACTIVE for one in gisted)
+    faults = [fault for one in gisted if one.gist.source is GistSource.EXTRACTIVE for fault in one.faults]
     is_usable = bool(turn.text.strip() or own)
     trust = _trust(right) if is_usable else Trust.FAILED
     complaints = {
@@ -102,6 +102,8 @@ def assess(
     if own < len(gisted):
         many = "some gists" if 2 * own > len(gisted) else "many gists" if own else "gists"
         said.insert(0, f"{many} will be extractive")
+    elif any(one.gist.source is GistSource.QUOTED for one in gisted):
+        said.insert(0, "its gists quote the book")
     else:
         said.insert(0, "its gists are good" if said else "good for reading")
     return CheckResult(

@@ -44,7 +44,7 @@ class PageRead:
     @property
     def retries(self) -> int:
         """How often the model was asked again."""
-        return max(0, len(self.faults) - (self.entry.gist.source is not GistSource.MODEL))
+        return max(0, len(self.faults) - (self.entry.gist.source is GistSource.EXTRACTIVE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ class _Reading:
         self._start_chapters()
         if result.faults and len(attempts) > 1:
             self._second += 1
-            self._second_passed += result.gist.source is GistSource.MODEL
+            self._second_passed += result.gist.source is not GistSource.EXTRACTIVE
         self._faults[page.start] = result.faults
         usage += result.usage
         if self.engine.info.is_remote:  # Pages at a server are read side by side, so each takes a share of the time

@@ -14,6 +14,7 @@ from gistread.units import counted
 # Where a gist comes from, in words.
 _SOURCES = {
     GistSource.MODEL: "",
+    GistSource.QUOTED: "",  # Said once, above the memory
     GistSource.EXTRACTIVE: "its own sentences",
     GistSource.VERBATIM: "its whole text",
 }
@@ -101,7 +102,7 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
     if title := _chapter_that_begins(memory, number):
         blocks.append(Block(title, style="heading", level=4, indent=1, rule=True))
     if opening is None or stays_gist(memory.book, page, view):
-        style = "gist" if entry.gist.source is GistSource.MODEL else "own-words"
+        style = "gist" if not _SOURCES[entry.gist.source] else "own-words"
         tail = _tail(entry, view, _opened_by(opening) if opening else "")
         block = _page_block(memory, number, " ".join(entry.gist.text.split()), style, tail)
         if view.wanted and view.wanted[0] == number and not here:
@@ -209,7 +210,7 @@ def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
         block = Block(
             " ".join(entry.gist.text.split()),
             key=("ahead", entry.page.start),
-            style="gist" if entry.gist.source is GistSource.MODEL else "own-words",
+            style="gist" if not _SOURCES[entry.gist.source] else "own-words",
             indent=_gutter(memory) - 1,
             hanging="  ·",
             tail="← you" if here else "",

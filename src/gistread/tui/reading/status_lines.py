@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from gistread.engine import model_search, models
+from gistread.memory.model import GistSource
 from gistread.presets import FICTION
 from gistread.readers.registry import DEFAULT_READER
 from gistread.session.events import Activity, AskingState, ReadingState
@@ -170,7 +171,7 @@ class StatusLines:
             elif activity.reading is ReadingState.RUNNING:
                 steps.append(("The first section is being read …", ""))
             if is_starter(session.models.reading.spec):
-                better = f"{TRYING_OUT}: its gists and answers are often wrong. {{choose-model}} offers better ones."
+                better = f"{TRYING_OUT}: its gists are quotations, its answers often wrong. {{choose-model}} has more."
                 steps.append((better, "choose-model"))
         steps.append(("{ask} asks about the book, also before a section is read.", "ask"))
         return tuple((self._services.with_keys(text), command) for text, command in steps)
@@ -180,7 +181,8 @@ class StatusLines:
         counter = ""
         if memory is not None and (read := len(memory.entries) + len(view.ahead)):
             of_all = "" if memory.complete else f"{read} of ~{memory.estimated_pages} sections"
-            counter = f"   {of_all or counted(read, 'section')}"
+            quoted = memory.entries and memory.entries[-1].gist.source is GistSource.QUOTED
+            counter = f"   {of_all or counted(read, 'section')}{', quoted' if quoted else ''}"
         header = Content.assemble(("Memory", "bold"), (counter, "$gr-faint"))
         self._screen.query_one("#memory-header", Line).show(header)
         origin = []
