@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from gistread.engine.protocol import (
     StreamEvent,
     TextDelta,
 )
+from gistread.prompts import TRAINED
 from gistread.session.events import ReadingState
 from gistread.store.model import BoundChoice
 from gistread.store.user_data import UserData
@@ -48,6 +50,16 @@ async def test_pages_appear_as_they_are_read_and_the_rest_is_marked_unread(tmp_p
         await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
         pages = len(screen.memory_pane.memory.entries)
         await until(pilot, lambda: f"Memory   {pages} sections" in text_of(app))
+
+
+async def test_the_header_says_that_the_starters_gists_are_quotations(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=gists)
+    engine._info = replace(engine.info, wording=TRAINED)
+    app = app_on(small_book(), tmp_path, engine)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
+        await until(pilot, lambda: re.search(r"Memory +\d+ sections, quoted", text_of(app)))
 
 
 class Writing(SteppedEngine):
