@@ -106,3 +106,20 @@ async def test_a_title_page_is_no_part_of_the_story() -> None:
     assert found.summaries
     assert told in {one.text for one in found.before}
     assert not any(title in one.text for one in found.before)
+
+
+def test_where_the_memory_ends_long_before_the_place_the_chapter_there_tells_the_rest() -> None:
+    story = open_book(story_path())
+    chapters = story.chapters
+    entries = [
+        MemoryEntry(Page(number, one.start, one.end, 300), Gist("Nora heard the bell.", 4, GistSource.MODEL))
+        for number, one in enumerate(chapters[:2], 1)
+    ]
+    memory = GistMemory(story, PageSize(200, 600), "m", entries)
+    found = recap(memory.upto(chapters[5].end))
+    assert [one.text for one in found.before] == ["Nora heard the bell."]
+    assert found.title == chapters[5].title
+    assert all(chapters[5].start <= one.start < chapters[5].end for one in found.chapter)
+    assert found.chapter
+    assert describe_sources(found).endswith("the gists of 2 sections and the chapter’s own sentences")
+    assert not recap(memory).is_behind  # the whole book, of which nobody has read the rest

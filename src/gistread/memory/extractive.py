@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from math import log
+from math import log, sqrt
 
 from gistread.book.sentences import sentence_spans
 from gistread.words import UNSPACED, count_words
@@ -36,7 +36,7 @@ def quote(text: str, gist: str, budget_words: int) -> str:
     told = {term: log(len(sentences) / spread[term]) for term in set(shared_terms(gist)) & spread.keys()}
 
     def worth(index: int, said: set[str]) -> float:
-        return sum(told.get(term, 0.0) for term in terms[index].keys() - said) / (4 + terms[index].total()) ** 0.5
+        return sum(told.get(term, 0.0) for term in terms[index].keys() - said) / sqrt(4 + terms[index].total())
 
     least = _LEAST_WORTH * max((worth(index, set()) for index in range(len(sentences))), default=0.0)
     chosen = _choose(sentences, terms, budget_words, lambda *choice: max(0.0, worth(*choice) - least))

@@ -27,6 +27,7 @@ from gistread.words import count_words
 _BEFORE_WORDS = 110  # Of the story before the last chapter
 _CHAPTER_WORDS = 70
 _CHAPTER_PAGES = 6  # Most pages of the last chapter; those before them are the story before
+_BEHIND = 6_000  # Characters that a memory may lack before the place, about a thousand words
 _ON_STAGE = 4_000  # Characters in front of the place whose people are on stage
 _MOST_PEOPLE = 6
 _LEAST_SHARED = 1 / 3  # Share of the terms of a gist's sentence that its pages have; else it is unsure
@@ -53,14 +54,17 @@ class Recap:
     stopped: Span | None  # The sentence at the place; None at the very beginning
     pages: int  # Gists used; 0: the chapters’ own sentences
     summaries: int  # Summaries of parts used
+    is_behind: bool = False  # Whether the chapter is told in its own sentences, since the memory ends well before it
 
 
 def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Recap:
     """Recap a memory that ends where the user is (`GistMemory.upto`)."""
     book, end = memory.book, len(memory.book.text.rstrip())
     chapters = [book.chapter_index(entry.page.start) for entry in memory.entries]
-    last = max(chapters, default=book.chapter_index(max(0, end - 1)))
-    begins = max(len(memory.entries) - _CHAPTER_PAGES, sum(index < last for index in chapters))
+    is_behind = bool(chapters) and memory.bound_share < 1 and end - memory.read_until > _BEHIND
+    here = book.chapter_index(max(0, end - 1))
+    last = here if is_behind else max(chapters, default=here)
+    begins = max(len(memory.entries) - _CHAPTER_PAGES * (not is_behind), sum(index < last for index in chapters))
     front = front_matter_end(book)
     # A page may be a heading alone, as that of a part.
     told = [
@@ -70,14 +74,16 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     nodes = [node for node in existing_summaries(memory, begins) if any(told[node.first - 1 : node.last])]
     now = [node for node in page_by_page(memory)[begins:] if told[node.first - 1]]
     chapter, people = book.chapters[last], _people_near(memory, end, corrections)
+    untold = max(chapter.start, memory.read_until) if is_behind else chapter.start
     return Recap(
         _tell(nodes, _BEFORE_WORDS, memory),
         chapter.title,
-        _tell(now, _CHAPTER_WORDS, memory) if now else _own_sentences(book, chapter.start, end, " ".join(people)),
+        _tell(now, _CHAPTER_WORDS, memory) if now else _own_sentences(book, untold, end, " ".join(people)),
         people,
         sentence_at(book, end - 1) if end else None,
         sum(told),
         sum(bool(node.children) for node in nodes),
+        is_behind,
     )
 
 
@@ -86,7 +92,8 @@ def describe_sources(story: Recap) -> str:
     if not story.pages:
         return "in the chapters’ own sentences"
     summaries = f"the summaries of {counted(story.summaries, 'part')} and " if story.summaries else ""
-    return f"from {summaries}the gists of {counted(story.pages, 'section')}"
+    chapter = " and the chapter’s own sentences" if story.is_behind else ""
+    return f"from {summaries}the gists of {counted(story.pages, 'section')}{chapter}"
 
 
 def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapSentence, ...]:
