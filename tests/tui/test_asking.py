@@ -229,6 +229,17 @@ async def test_with_hardly_any_text_in_front_of_the_bound_a_line_says_so_and_how
         await until(pilot, lambda: screen.controllers.line.bound_words == "answers use the whole book")
 
 
+async def test_a_mistyped_place_where_answers_stop_is_explained_and_changes_nothing(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=(130, 14)) as pilot:
+        screen = await opened(pilot)
+        before = screen.controllers.line.bound_words
+        await pilot.press("a", "ctrl+t", *"zebra", "enter")
+        await until(pilot, lambda: "No such chapter or place." in text_of(app))
+        assert "the whole book" not in text_of(app)
+        assert screen.controllers.line.bound_words == before
+
+
 async def test_a_question_up_to_a_place_in_the_front_matter_says_that_nothing_has_been_read(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:

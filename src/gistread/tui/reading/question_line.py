@@ -160,7 +160,8 @@ class QuestionLine(InputLineClient):
     def typed(self, words: str) -> None:
         context = self._context
         found = destinations_of(words, context.book, context.place)
-        offered = [(one.words, BoundChoice(at=one.offset)) for one in found.destinations] or self._usual_bounds()
+        places = [(one.words, BoundChoice(at=one.offset)) for one in found.destinations]
+        offered = places if words.strip() else self._usual_bounds()
         self._choices = [choice for _, choice in offered]
         context.input_line.choose_from([label for label, _ in offered])
         context.input_line.say(found.problem, problem=bool(found.problem))
@@ -175,8 +176,8 @@ class QuestionLine(InputLineClient):
         return [whole, read, here] if self.bound is not None else [read, whole, here]
 
     def accepted(self, words: str, choice: int | None) -> None:
-        self._context.input_line.close()
         if choice is not None and choice < len(self._choices):
+            self._context.input_line.close()
             self.choose_bound(self._choices[choice])
 
     def choose_bound(self, choice: BoundChoice) -> None:
