@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from gistread.store.user_data import UserData
@@ -87,6 +88,31 @@ async def test_stepping_through_chapters_is_one_jump(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[3].start)
         await pilot.press("backspace")
         await until(pilot, lambda: screen.book_pane.scroll_offset.y == 5)
+
+
+async def test_there_is_no_next_chapter_after_the_last(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("G")
+        await until(pilot, lambda: screen.book_pane.place > screen.book.chapters[-1].start)
+        end = screen.book_pane.place
+        await pilot.press("]", ")", "]")
+        await pilot.pause()
+        assert screen.book_pane.place == end
+
+
+@pytest.mark.parametrize("jump", ["[", "g", ":0%\n"])
+async def test_after_a_jump_to_where_the_reader_is_the_next_screen_is_read(jump: str, tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press(*jump.replace("\n", ""), *(["enter"] if "\n" in jump else []))
+        await pilot.pause()
+        await pilot.press("space")
+        await until(pilot, lambda: screen.book_pane.place > 0)
+        await pilot.pause()
+        assert screen.controllers.context.position.place == screen.book_pane.place
 
 
 async def go_to(pilot: Pilot[None], words: str) -> None:

@@ -110,11 +110,14 @@ class Navigation(InputLineClient):
 
     def show(self, offset: int, top: float = 0.0) -> None:
         """Show a place without adding to the history."""
-        self._context.position.jump()
+        pane = self._context.book_pane
+        view, row = pane.visible_range, pane.scroll_offset.y
         if self._book.paragraphs and offset <= self._book.paragraphs[0].start:
-            self._context.book_pane.scroll_to_beginning()
+            pane.scroll_to_beginning()
         else:
-            self._context.book_pane.scroll_to_offset(offset, top=top)
+            pane.scroll_to_offset(offset, top=top)
+        if view is None or row != pane.scroll_offset.y:  # Else the next screen turned would count as the jump.
+            self._context.position.jump()
 
     def back(self) -> None:
         """Go to where the last jump began; after the earliest jump, to the reading place."""

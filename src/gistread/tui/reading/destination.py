@@ -131,10 +131,10 @@ def _share(offset: int, book: Book) -> str:
 
 
 def step_among(starts: list[int], here: int, step: int) -> int:
-    """The start of the part `step` parts on. Backwards from within a part, its own start counts as one step."""
+    """The start of the part `step` parts on; `here` after the last. A step back within a part goes to its start."""
     if not starts:
         return 0
     at = max(0, bisect_right(starts, here) - 1)
     if step < 0 and here > starts[at]:
         step += 1
-    return starts[min(max(0, at + step), len(starts) - 1)]
+    return starts[max(0, at + step)] if at + step < len(starts) else here
