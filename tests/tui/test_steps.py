@@ -81,3 +81,12 @@ async def test_who_decides_is_switched_while_asking(tmp_path: Path) -> None:
         assert screen.answers_pane.exchanges[-1].answer
         assert "sections: automatic" in text_of(app), "it can be switched back by mouse"
     assert load_config(paths_in(tmp_path).config_file).steps == "alone"
+
+
+async def test_what_stands_below_the_question_line_does_not_crop_its_placeholder(tmp_path: Path) -> None:
+    app = asking_app(tmp_path)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await read_whole(pilot)
+        await pilot.press("v")
+        await until(pilot, lambda: "sections: ask me" in text_of(app))
+        await until(pilot, lambda: "? Ask the book" in text_of(app))

@@ -102,8 +102,6 @@ class StatusLines:
         shows = f" · {self._services.key_hint('answers')}: {asked} earlier" if hidden else ""
         answering = context.session.activity.asking_model if context.session else ""
         answers = f" · {clean(answering)} answers" if answering else ""
-        words = f"Ask the book{answers}{shows}"
-        context.question.placeholder = crop(words, context.question.size.width or len(words))
         by_key = self._services.key_hint("switch-steps"), controllers.steps.chip, run("steps.switch")
         reader = context.session.reader if context.session else DEFAULT_READER
         method = self._services.key_hint("choose-reader"), title_of(reader), "app.choose_reader"
@@ -115,7 +113,11 @@ class StatusLines:
         columns = sum(cell_len(key) + cell_len(word) + 4 for key, word, _ in (bound, *chosen))
         line.styles.width = columns
         side = self._screen.query_one("#question-side")
-        side.set_class(context.question.has_focus or 0 < _MOST_BESIDE * side.size.width < columns, "-chips")
+        below = context.question.has_focus or 0 < _MOST_BESIDE * side.size.width < columns
+        side.set_class(below, "-chips")
+        words = f"Ask the book{answers}{shows}"
+        room = side.size.width - self._screen.query_one("#question-mark").outer_size.width - (0 if below else columns)
+        context.question.placeholder = crop(words, room) if side.size.width else words
 
     def show_status(self) -> None:
         """Show what the model is doing, and the keys that matter now."""
