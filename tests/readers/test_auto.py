@@ -3,12 +3,14 @@
 import pytest
 
 from gistread.engine.protocol import Trust
+from gistread.memory.sizes import unread_memory
 from gistread.readers import cost
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, LookedUp, ReaderEvent, Shown, Started
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
+from tests.memory.books import make_book
 from tests.readers.memories import make_memory
 
 QUESTION = "Who stole the brass key?"
@@ -39,6 +41,13 @@ async def test_a_text_that_fits_is_shown_as_a_whole() -> None:
     assert choice(events) == ("gistread", "the whole text: it fits the model's window")
     assert [event.places for event in events if isinstance(event, Shown)] == [((0, len(make_memory().book.text)),)]
     assert not any(isinstance(event, LookedUp) for event in events)
+
+
+async def test_a_text_of_two_sentences_is_shown_to_its_end() -> None:
+    book = make_book(["The fox slept.", "Then the hen slept."])
+    asking = Asking(QUESTION, unread_memory(book), FakeEngine(says=lambda _: "The hen."), Steering(), ReaderOptions())
+    events = [event async for event in METHODS["auto"].reader()(asking)]
+    assert [event.places[-1][1] for event in events if isinstance(event, Shown)] == [len(book.text.rstrip())]
 
 
 @pytest.mark.usefixtures("long_text")

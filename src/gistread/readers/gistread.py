@@ -107,7 +107,7 @@ async def passage_budget(asking: Asking) -> tuple[int, bool]:
     readable = readable_tokens(engine.info, options.first_word_s)
     most = min(readable, options.budget_tokens) if options.budget_tokens else readable
     if (whole := await whole_text_tokens(asking.memory, engine, most)) is not None:
-        return whole + whole // _SPARE, True
+        return max(UNRELIABLE_TOKENS, whole + whole // _SPARE), True
     return options.budget_tokens or min(PASSAGE_TOKENS, max(UNRELIABLE_TOKENS, readable)), False
 
 
