@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gistread.errors import StorageError
 from gistread.paths import _make_private as make_private
 from gistread.store.files import ExistsError, replace_file, write_document
 
@@ -70,3 +71,11 @@ def test_a_file_is_replaced_only_when_that_is_said(tmp_path: Path) -> None:
     write_document(path, "two", replace=True)
     assert path.read_text() == "two"
     assert [one.name for one in tmp_path.iterdir()] == ["notes.md"]
+
+
+def test_a_document_replaces_no_pipe_or_device(tmp_path: Path) -> None:
+    pipe = tmp_path / "notes.md"
+    os.mkfifo(pipe)
+    with pytest.raises(StorageError, match="is a pipe or a device"):
+        write_document(pipe, "text", replace=True)
+    assert pipe.is_fifo()

@@ -53,6 +53,8 @@ def write_document(path: Path, content: str, *, replace: bool = False) -> None:
     """Write a file atomically. Raises StorageError, and ExistsError unless `replace`."""
     if path.is_dir():
         raise StorageError(f"{path} is a directory.", "Choose a file in it.")
+    if path.exists() and not path.is_file():
+        raise StorageError(f"{path} is a pipe or a device, not a file.", "Choose another file.")
     if path.exists() and not replace:
         raise ExistsError(f"{path} already exists.", "Use another name, or --force to overwrite it.")
     try:
