@@ -39,6 +39,7 @@ def test_one_of_them_is_shown_with_what_the_book_says_first(run: Run, farm: Path
     unknown = run("people", farm, "Clerk", "--upto", "40%")
     assert (unknown.status, unknown.out) == (ExitStatus.FAILED, "")
     assert "The text up to 40% has no name “Clerk”" in unknown.err
+    assert run("people", farm, "Clerk", "--upto", "40%", "--json").json == {"found": []}
 
 
 def test_the_place_that_was_reached_bounds_it(run: Run, farm: Path) -> None:

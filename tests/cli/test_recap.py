@@ -17,6 +17,7 @@ def test_the_story_is_told_up_to_a_place(run: Run, book: Path, engine: FakeEngin
     assert "The story before" in story.out
     assert "Told from the gists of" in story.err
     assert "You stopped at" not in story.out
+    assert "There is no story up to this place." in run("recap", book, "--upto", "0%").err
     assert "You stopped at" in run("recap", book, "--upto", "chapter:1").out
     document = run("recap", book, "--upto", "chapter:1", "--json").json
     assert document["chapter"] == "Chapter 1: The Keeper"

@@ -76,6 +76,8 @@ def _recap(arguments: argparse.Namespace) -> None:
     report(arguments, recap_document(story), lines)
     if story.pages:
         say(f"Told {describe_sources(story)}.")
+    elif not lines:
+        say("There is no story up to this place.")
     else:
         say("Nothing has been read: these are sentences of the chapter itself. `gistread index BOOK` reads it.")
 
@@ -132,14 +134,14 @@ def _people(arguments: argparse.Namespace) -> ExitStatus | None:
         _list_names(view, book, arguments)
         return None
     name = " ".join(arguments.name)
-    if not (found := view.find(name)):
-        place = f" up to {_percent(len(view.book.text), book)}" if bound is not None else ""
-        say(f"The text{place} has no name “{name}”. `gistread people BOOK` lists the names.")
-        return ExitStatus.FAILED
-    cards = [view.card(entity) for entity in found]
+    cards = [view.card(entity) for entity in view.find(name)]
     text = "\n\n".join("\n".join(_card_lines(card, view, book)) for card in cards)
-    report(arguments, {"found": [card_document(card, view) for card in cards]}, [text])
-    return None
+    report(arguments, {"found": [card_document(card, view) for card in cards]}, [text] if cards else [])
+    if cards:
+        return None
+    place = f" up to {_percent(len(view.book.text), book)}" if bound is not None else ""
+    say(f"The text{place} has no name “{name}”. `gistread people BOOK` lists the names.")
+    return ExitStatus.FAILED
 
 
 def _list_names(index: Index, book: Book, arguments: argparse.Namespace) -> None:
