@@ -39,6 +39,7 @@ def test_a_first_word_is_a_command_or_a_book(words: list[str], command: str, boo
         ("section:12", Bound("section", 12)),
         ("chapter:3.1", Bound("chapter", "3.1")),
         ("chapter:The Storm", Bound("chapter", "The Storm")),
+        ('chapter:"The Storm"', Bound("chapter", "The Storm")),
         ("here", Bound("here")),
         ("all", Bound("all")),
     ],

@@ -22,8 +22,8 @@ def parse_bound(text: str) -> Bound:
     with suppress(ValueError):
         if text in ("here", "all"):
             return Bound("here" if text == "here" else "all")
-        if unit == "chapter" and value.strip():
-            return Bound("chapter", value.strip())
+        if unit == "chapter" and (title := value.strip(' "“”')):
+            return Bound("chapter", title)
         if unit in ("page", "section") and int(value) >= 1:
             return Bound("page" if unit == "page" else "section", int(value))
         if text.endswith("%") and 0 <= float(text[:-1]) <= 100:
