@@ -1,5 +1,6 @@
 """`gistread models` and `gistread paths`."""
 
+import errno
 import json
 from pathlib import Path
 
@@ -125,3 +126,17 @@ def test_cache_shows_its_parts_and_clears_all_but_memories(run: Run, tiny: Path)
     assert run("cache", "clear", "--json").json["size"] == 5
     assert [path.name for path in paths.cache.rglob("*.*")] == ["a.memory"]
     assert "none of memories, texts" in run("cache", "clear", "books").err
+
+
+def test_a_cache_that_cannot_be_cleared_is_no_success(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = default_paths().texts
+    texts.mkdir(parents=True)
+    (texts / "a.book").touch()
+
+    def refuse(path: Path, *, missing_ok: bool = False) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    ran = run("cache", "clear")
+    assert ran.status == ExitStatus.FAILED
+    assert ran.err == f"gistread: {texts / 'a.book'} cannot be deleted: Read-only file system.\n"

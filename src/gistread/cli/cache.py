@@ -55,8 +55,10 @@ def _delete(name: str) -> int:
         return MemoryStore(_path(name)).clear()
     before = _sizes(_path(name))
     for path in before:
-        with contextlib.suppress(OSError):
-            path.unlink()
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StorageError(f"{path} cannot be deleted: {error.strerror}.") from error
     return sum(before.values()) - sum(_sizes(_path(name)).values())
 
 
