@@ -399,6 +399,9 @@ def test_a_closed_standard_error_sends_no_message_elsewhere(home: Path) -> None:
     [
         (("ask", "BOOK", "Who?", "--unread"), "--tag and --unread go with --all."),
         (("ask", "--all"), "The question is empty."),
+        (("ask", "--all", "Who?", "--continue"), "and no BOOK, not --continue."),
+        (("ask", "--all", "Who?", "--preset", "paper"), "and no BOOK, not --preset."),
+        (("books", "tag", "BOOK", "caf\udce9"), "An argument is not UTF-8 text."),
         (("ask",), "The question is empty."),
         (("search", "BOOK", "lamp", "--tag", "sea"), "--tag goes with --all."),
         (("search", "--all"), "No words to search for."),

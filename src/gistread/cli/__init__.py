@@ -43,6 +43,10 @@ def report_errors(words: list[str], run: Callable[[list[str]], int]) -> int:
     except KeyboardInterrupt:
         return _report(words, "Interrupted.", "", ExitStatus.INTERRUPTED)
     except Exception as error:
+        if isinstance(error, UnicodeEncodeError) and error.object[error.start] in "".join(words):
+            return _report(
+                words, "An argument is not UTF-8 text.", "Check the locale of the terminal.", ExitStatus.USAGE
+            )
         return _report(words, *_internal_error(error), ExitStatus.FAILED)
 
 

@@ -29,7 +29,7 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     option("--max-pages", type=count(0), metavar="N", help="most sections to look up (5)")
     option("--choice", metavar="TEXT", action="append", default=[], help="an answer to choose from; give at least two")
     _add_upto(parser)
-    option("--continue", dest="continues", action="store_true", help="go on from the last question about this book")
+    option("--continue", action="store_true", help="go on from the last question about this book")
     option("--thread", type=count(1), metavar="N", help="go on from this thread of questions (see gistread threads)")
     option("--index", action="store_true", help="read the book to its end first")
     add_reading(parser)

@@ -140,7 +140,7 @@ def _save(book: Book, question: SavedQuestion) -> None:
 
 def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:
     """The thread that the question continues. Raises UsageError, StorageError."""
-    if not arguments.continues and not arguments.thread:
+    if not getattr(arguments, "continue") and not arguments.thread:
         return None
     threads = UserData(default_paths()).threads(book.sha256)
     number = arguments.thread or len(threads)
@@ -188,8 +188,9 @@ def _place(citation: Citation, book: Book) -> str:
 
 
 def _ask_all(arguments: argparse.Namespace) -> None:
-    alone = ("question", "reader", "max_pages", "choice", "upto", "continues", "thread")
-    if given := [name for name in (*alone, "index", "events") if getattr(arguments, name)]:
+    alone = ("question", "reader", "max_pages", "choice", "upto", "continue", "thread", "index", "events")
+    reading = ("reading", "preset", "task", "min_words", "max_words")
+    if given := [name for name in (*alone, *reading) if getattr(arguments, name)]:
         what = "two arguments" if given == ["question"] else f"--{given[0].replace('_', '-')}"
         raise UsageError(f"--all takes one QUESTION and no BOOK, not {what}.", 'Example: gistread ask --all "Who …?"')
     check_models(arguments)
