@@ -61,7 +61,7 @@ def test_all_books_are_searched_by_title_and_chapter(run: Run, book: Path, start
     start_indexing.assert_called_once()
     ran = run("search", "--all", "lamp")
     assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
-    assert "indexing 0 of 1 in the background" in ran.err
+    assert "they are indexed in the background" in ran.err
     update_index(default_paths())
     ran = run("search", "--all", "letters", "counted", "-n", "2", "--json")
     hit = ran.json["hits"][0]

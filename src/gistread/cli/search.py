@@ -53,9 +53,11 @@ def indexed_shelf(tag: str = "") -> Shelf:
     if not shelf.total:
         raise UsageError("No books to search.", "Add some with `gistread books --add FOLDER`.")
     if not shelf.books:
-        raise UsageError(f"None of your books is indexed yet; {shelf.progress} in the background.", "Try again soon.")
+        raise UsageError("None of your books is indexed yet; they are indexed in the background.", "Try again soon.")
     if shelf.pending:
-        say(f"Note: {shelf.progress} in the background; the others are searched.")
+        say(
+            f"Note: {len(shelf.pending)} of {shelf.total} books are left out until they are indexed, in the background."
+        )
     return shelf
 
 
