@@ -160,8 +160,8 @@ def question_of(
     upto = options.get("upto")
     if isinstance(upto, str):
         upto = offset_of(upto, memory, user_data.reading_place(book.sha256).furthest)
-    if upto is not None and upto < 0:
-        raise UsageError(f"The bound is {upto}, which is before the beginning of the book.")
+    if upto is not None and (not isinstance(upto, int) or upto < 0):
+        raise UsageError(f"The bound {upto} is not an offset in the book.", "Give a whole number, or text such as 40%.")
     steps = options.get("steps", Steps.ALONE)
     if steps not in list(Steps):
         raise UsageError(f"Unknown steps {steps!r}.", f"Use {', '.join(Steps)}.")
