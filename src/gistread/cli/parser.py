@@ -151,7 +151,7 @@ def _command_list() -> str:
 
 _EXAMPLES = """examples:
   gistread sample                      open the sample story
-  gistread frankenstein.epub           read, with the model reading along
+  gistread frankenstein.epub           open a book where you left it
   gistread                             open the library
   gistread books --add ~/Books         add every book in a folder to the library
   gistread index frankenstein.epub     let the model read it now
