@@ -85,7 +85,7 @@ def test_no_word_of_book_person_or_model_is_taken_for_markdown(words: str) -> No
         MarkdownIt("commonmark")
         .enable("table")
         .enable("strikethrough")
-        .render(as_markdown(Export(BOOK, [marked], [SavedQuestion(words.replace("\n", " "), words, True)])))
+        .render(as_markdown(Export(BOOK, [marked], [SavedQuestion(words, words, True)])))
     )
     inside = html.split("<blockquote>", 1)[1]
     assert not re.search(r"<(?!/?(p|blockquote|em|br|h2|h3)\b)[a-z!]", inside)

@@ -66,7 +66,7 @@ def test_recent_books_come_last_opened_first(user_data: UserData) -> None:
 
 def test_questions_are_kept_in_threads_that_can_be_named_and_deleted(user_data: UserData, tmp_path: Path) -> None:
     put(user_data)
-    first, other = QUESTION, replace(QUESTION, question="Where?", asked_at=QUESTION.asked_at + 1)
+    first, other = QUESTION, replace(QUESTION, question="Where\n?", asked_at=QUESTION.asked_at + 1)
     second = replace(
         QUESTION, question="And why?", asked_at=QUESTION.asked_at + 2, thread=first.asked_at, upto=77, passage=(3, 9)
     )
@@ -75,7 +75,7 @@ def test_questions_are_kept_in_threads_that_can_be_named_and_deleted(user_data: 
         user_data.add_question(BOOK, one)
     threads = user_data.threads(BOOK)
     assert [one.questions for one in threads] == [(other,), (first, second, after_the_clock_was_set_back)]
-    assert [one.name for one in threads] == ["Where?", first.question]
+    assert [one.name for one in threads] == ["Where ?", first.question]
     user_data.rename_thread(BOOK, threads[0].id, " The  place ")
     user_data.rename_thread(BOOK, threads[1].id, "The door")
     assert [one.name for one in user_data.threads(BOOK)] == ["The place", "The door"]

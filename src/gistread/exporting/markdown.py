@@ -44,7 +44,7 @@ def as_markdown(export: Export) -> str:
     if export.memory is not None and export.memory.entries:
         parts += ["## Gists", _inline(f"Read by {export.memory.model_name}.")]
         gists = (
-            (entry.page.start, [f"**{entry.page.number}** {_inline(' '.join(entry.gist.text.split()))}"])
+            (entry.page.start, [f"**{entry.page.number}** {_inline(entry.gist.text)}"])
             for entry in export.memory.entries
         )
         parts += _by_chapter(book, gists)
@@ -105,9 +105,9 @@ def _block(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Text without Markdown or control characters; signs and numbers at its start begin no list."""
-    text = _SPECIAL.sub(r"\\\1", _CONTROL.sub("\ufffd", text))
-    return re.sub(r"^(\s*\d+)(?=[.)])", r"\1\\", re.sub(r"^(\s*)(?=[-+=:])", r"\1\\", text))
+    """Text on one line without Markdown or control characters; signs and numbers at its start begin no list."""
+    text = _SPECIAL.sub(r"\\\1", _CONTROL.sub("\ufffd", " ".join(text.split())))
+    return re.sub(r"^(\d+)(?=[.)])", r"\1\\", re.sub(r"^(?=[-+=:])", r"\\", text))
 
 
 @dataclass(frozen=True, slots=True)

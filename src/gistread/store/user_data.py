@@ -145,7 +145,10 @@ class UserData(Database):
             threads[key] = [*threads.pop(key, []), one]
         named = self.rows("SELECT thread, name FROM threads WHERE sha256 = ?", sha256)
         names = {row["thread"]: row["name"] for row in named}
-        return [SavedThread(key, tuple(found), names.get(key) or found[0].question) for key, found in threads.items()]
+        return [
+            SavedThread(key, tuple(found), names.get(key) or " ".join(found[0].question.split()))
+            for key, found in threads.items()
+        ]
 
     def rename_thread(self, sha256: str, thread: float, name: str) -> None:
         """Name a thread; an empty name restores its first question."""
