@@ -97,7 +97,7 @@ class PromptTooLongError(EngineError):
         super().__init__(
             f"The prompt has {prompt_tokens} tokens and the answer up to {answer_tokens}; "
             f"the model's context has {context_tokens}.",
-            "Choose smaller pages (--max-words), expand fewer pages, or use a model with a longer context.",
+            "Ask a shorter question, read in smaller sections (--max-words), or use a model with a longer context.",
         )
         self.prompt_tokens = prompt_tokens
         self.answer_tokens = answer_tokens

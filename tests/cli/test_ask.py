@@ -210,3 +210,9 @@ def test_all_books_are_asked_and_sources_name_them(run: Run, book: Path, engine:
         assert open_book(book).text[cited["start"] : cited["end"]] == cited["quote"]
     assert run("ask", "--all", QUESTION, "--upto", "40%").status == ExitStatus.USAGE
     assert run("ask", "--all", " ", "--unread").status == ExitStatus.USAGE
+
+
+def test_a_question_longer_than_the_window_is_called_so(run: Run, indexed: Path) -> None:
+    ran = run("ask", indexed, "and " * 20_000 + "why?")
+    assert ran.status == ExitStatus.ENGINE
+    assert "Ask a shorter question" in ran.err
