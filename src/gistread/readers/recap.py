@@ -49,7 +49,7 @@ class RecapSentence:
 class Recap:
     before: tuple[RecapSentence, ...]  # The story before the chapter
     title: str  # Of the chapter
-    chapter: tuple[RecapSentence, ...]  # The last chapter that was read
+    chapter: tuple[RecapSentence, ...]  # The chapter of the place
     people: tuple[str, ...]  # Those named near the place, the commonest first
     stopped: Span | None  # The sentence at the place; None at the very beginning
     pages: int  # Gists used; 0: the chapters’ own sentences
@@ -61,7 +61,7 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     """Recap a memory that ends where the user is (`GistMemory.upto`)."""
     book, end = memory.book, len(memory.book.text.rstrip())
     chapters = [book.chapter_index(entry.page.start) for entry in memory.entries]
-    is_behind = bool(chapters) and memory.bound_share < 1 and end - memory.read_until > _BEHIND
+    is_behind = bool(chapters) and end - memory.read_until > _BEHIND
     here = book.chapter_index(max(0, end - 1))
     last = here if is_behind else max(chapters, default=here)
     begins = max(len(memory.entries) - _CHAPTER_PAGES * (not is_behind), sum(index < last for index in chapters))
