@@ -1,5 +1,6 @@
 """The story so far: whole sentences with their places, nothing from behind the place."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 from gistread.book.open import open_book
@@ -98,6 +99,18 @@ def test_a_sentence_that_the_place_cuts_is_not_told() -> None:
     book = make_book([f"{first} {last}"])
     memory = GistMemory(book, PageSize(50, 150), "").upto(book.text.index(" fast"))
     assert [one.text for one in recap(memory).chapter] == [first]
+
+
+def test_what_is_printed_behind_the_story_is_not_told() -> None:
+    licence = "You may copy this book and share it freely with anybody whom you like."
+    book = make_book(["The keeper lit the lamp."], ["The lamp went out and the keeper rowed."], [licence])
+    *story, last = book.chapters
+    book = replace(book, chapters=(*story, replace(last, title="Uncopyright")))
+    told = recap(GistMemory(book, PageSize(50, 150), ""))
+    assert (told.title, [one.text for one in told.chapter]) == (
+        "Chapter 2",
+        ["The lamp went out and the keeper rowed."],
+    )
 
 
 async def test_a_title_page_is_no_part_of_the_story() -> None:

@@ -1,4 +1,4 @@
-"""Finds the front matter of a book: title page, imprint, dedication, contents. No model reads it."""
+"""Finds the front matter of a book (title page, imprint, contents), which no model reads, and the back matter."""
 
 import re
 import tomllib
@@ -28,6 +28,12 @@ def front_matter_end(book: Book) -> int:
         if title not in _TITLES and not (title == _plain(book.title) and not _has_prose(book, chapter)):
             return _heading_after_titles(book, chapter) or chapter.start
     return 0
+
+
+def back_matter_start(book: Book) -> int:
+    """Offset of the imprint or notes behind the last chapter; the length of the text if there are none."""
+    story = [chapter.end for chapter in book.chapters[1:] if _plain(chapter.title) not in _TITLES]
+    return max(story, default=len(book.text))
 
 
 def _heading_after_titles(book: Book, chapter: Chapter) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.sentences import sentence_spans
 from gistread.memory.extractive import choose, shared_terms
-from gistread.memory.front_matter import front_matter_end
+from gistread.memory.front_matter import back_matter_start, front_matter_end
 from gistread.memory.guard import Draft, foreign_names, foreign_numbers, told_before
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Span, sentence_at, sentences_of
@@ -59,6 +59,8 @@ class Recap:
 
 def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Recap:
     """Recap a memory that ends where the user is (`GistMemory.upto`)."""
+    if (story_end := back_matter_start(memory.book)) < len(memory.book.text):
+        memory = memory.upto(story_end)
     book, end = memory.book, len(memory.book.text.rstrip())
     chapters = [book.chapter_index(entry.page.start) for entry in memory.entries]
     is_behind = bool(chapters) and end - memory.read_until > _BEHIND
