@@ -130,3 +130,10 @@ def test_options_may_stand_between_arguments(words: list[str]) -> None:
 
 def test_a_mistyped_option_gets_a_hint(run: Run) -> None:
     assert "Put -- before a name" in run("pages", "a.txt", "--colour").err
+
+
+@pytest.mark.parametrize("command", ["books", "mcp", "search", "models"])
+def test_prose_of_help_wraps_at_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    prose = [line for line in run("help", command).out.splitlines() if not line.startswith((" ", "usage:"))]
+    assert max(map(len, prose)) <= 60

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,6 +18,16 @@ _VERSION = f"gistread {__version__}"
 _SEE_HELP = "`gistread help` lists the commands."
 
 
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Wraps prose; indented lines, such as examples, stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        from textwrap import fill
+
+        groups = groupby(text.splitlines(), lambda line: line[:1] not in ("", " "))
+        return "\n".join(fill(" ".join(lines), width) if is_prose else "\n".join(lines) for is_prose, lines in groups)
+
+
 class Parser(argparse.ArgumentParser):
     """Reports errors as UsageError."""
 
@@ -26,7 +37,7 @@ class Parser(argparse.ArgumentParser):
             prog=prog,
             description=description,
             epilog=epilog,
-            formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=width),
+            formatter_class=partial(_HelpFormatter, width=width),
             allow_abbrev=False,
             **options,
         )
