@@ -76,16 +76,6 @@ def test_without_gists_it_is_told_in_the_sentences_of_the_chapter() -> None:
     assert story.people == ("Mr. Penn",)
 
 
-def test_the_chapter_of_the_place_is_told_where_the_model_has_not_read_as_far() -> None:
-    memory = make_memory(2)
-    chapter = memory.book.chapters[4]
-    story = recap(memory.upto(chapter.end))
-    assert (story.title, story.pages) == (chapter.title, 2)
-    assert all(one.start < memory.read_until for one in story.before)
-    assert story.chapter
-    assert all(chapter.start <= one.start < chapter.end for one in story.chapter)
-
-
 def test_people_met_long_before_are_not_near() -> None:
     early, late = (f"{name} came to the farm, and {name} rang the bell." for name in ("Mr. Penn", "Mrs. Doyle"))
     between = ["It rained on the hills, and the road was empty. " * 10] * 10

@@ -63,9 +63,8 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
         memory = memory.upto(story_end)
     book, end = memory.book, len(memory.book.text.rstrip())
     chapters = [book.chapter_index(entry.page.start) for entry in memory.entries]
-    is_behind = bool(chapters) and end - memory.read_until > _BEHIND
-    here = book.chapter_index(max(0, end - 1))
-    last = here if is_behind else max(chapters, default=here)
+    last = book.chapter_index(max(0, end - 1))
+    is_behind = bool(chapters) and (chapters[-1] < last or end - memory.read_until > _BEHIND)
     begins = max(len(memory.entries) - _CHAPTER_PAGES * (not is_behind), sum(index < last for index in chapters))
     front = front_matter_end(book)
     # A page may be a heading alone, as that of a part.
