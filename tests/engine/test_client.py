@@ -1,6 +1,7 @@
 """The engine through its client: real llama.cpp in a real worker process."""
 
 import asyncio
+import math
 import os
 import shutil
 from collections.abc import AsyncIterator
@@ -90,6 +91,18 @@ async def test_the_stream_is_the_answer(engine: LlamaEngine) -> None:
     assert "".join(d.text for d in deltas if isinstance(d, TextDelta)) == last.text
     assert last.finish == "length"
     assert last.usage.generated == 30
+
+
+async def test_the_log_probability_of_a_text_is_told_where_it_is_wanted(engine: LlamaEngine) -> None:
+    plain, scored, first = [
+        await engine.complete(asked("Say how it ends."), sampling)
+        for sampling in (Sampling(6), Sampling(6, scored=True), Sampling(1, scored=True))
+    ]
+    assert (plain.log_probability, plain.text) == (None, scored.text)
+    assert scored.log_probability is not None
+    assert scored.log_probability < 0
+    assert first.log_probability is not None
+    assert -math.log(1_000) <= first.log_probability < 0  # the likeliest of fewer than a thousand tokens
 
 
 async def test_decoding_ends_at_a_stop_string(engine: LlamaEngine) -> None:

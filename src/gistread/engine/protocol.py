@@ -49,6 +49,7 @@ class Sampling:
     dry_multiplier: float = 0.0  # Above 0, continuing a repeated sequence becomes less likely (the DRY sampler)
     stop: tuple[str, ...] = ()  # Decoding ends before any of these strings; they are left out of the text
     grammar: str = ""  # GBNF grammar with a rule `root` that the text follows. The text may be cut off at `max_tokens`.
+    scored: bool = False  # Whether `Completion.log_probability` is wanted
 
 
 GREEDY = Sampling()
@@ -96,6 +97,7 @@ class Completion:
     # `end`: the model ended its turn or reached a stop string. `length`: `max_tokens` or the window was reached.
     finish: Literal["end", "length"]
     usage: Usage
+    log_probability: float | None = None  # Mean of its tokens', before penalties; None if not wanted, or of a server
 
 
 StreamEvent = TextDelta | StreamRestarted | Completion

@@ -113,9 +113,13 @@ class Asking:
         return (Message("user", filled, cacheable_prefix),)
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> str:
+        return (await self.complete_scored(prompt, sampling)).text
+
+    async def complete_scored(self, prompt: Prompt, sampling: Sampling) -> Completion:
+        """The completion itself, which has the log-probability of its text if `sampling` wants it."""
         said = await self.engine.complete(prompt, sampling)
         self.usage += said.usage
-        return said.text
+        return said
 
     async def choose(self, prompt: Prompt, options: Sequence[str], default: int) -> int:
         """The index of one of these options; `default` if the model names none."""

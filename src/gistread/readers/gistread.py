@@ -43,7 +43,7 @@ from gistread.search.ranked import Relevance
 NAME = "gistread"
 _NEAREST = 3  # Nearest passages that the last prompt must show to be used again (`tests/benchmarks/follow_ups.py`)
 _STORY = "The story so far, in the book's own sentences:"
-_MOST_SOURCES = 2  # Passages that agree on an answer and are searched for its sources
+_MOST_SOURCES = 4  # Of an answer from one passage: its own, then those of what other passages answer
 _SPARE = 6  # Part of the whole text's tokens by which its passages, counted one by one, may exceed it
 _DECISIVE_CHARACTERS = 80  # "Not found" is recognizable within this length
 
@@ -211,8 +211,8 @@ async def _from_each_passage(text: BookText, ranked: Ranked) -> ReaderEvents:
         return
     said = votes[0].answer
     yield events.AnswerDelta(said)
-    sources = tuple(sorted(vote.passage for vote in votes[:_MOST_SOURCES]))
-    cited, rate = cite(said, question, memory, sources), 100.0 * (1 - text.share(shown))
+    nearest = [one for vote in votes for one in cite(vote.answer, question, memory, (vote.passage,))[:1]]
+    cited, rate = tuple(dict.fromkeys(nearest))[:_MOST_SOURCES], 100.0 * (1 - text.share(shown))
     answered = events.Answered(said, True, cited, pages, pages, rate, text.usage, seen=shown)
     yield await asyncio.to_thread(_check_names, answered, text)
 

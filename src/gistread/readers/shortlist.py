@@ -1,9 +1,8 @@
-"""Short answers of an unreliable model: each of the nearest passages is asked alone, and most votes decide.
+"""Short answers of an unreliable model: each of the nearest passages is asked alone, and the surest fitting one counts.
 
 A small model that is shown nine passages together often answers from the wrong one. Asked over each of them, the right
-answer is among its answers twice as often, and several passages tend to agree on it. With the starter, of a hundred
-questions about eight novels 28 were right over all passages together and 39 this way; the weights below were chosen on
-the same questions (`research/training/README.md`).
+answer is among its answers twice as often. The weights below were chosen on the answers to 156 questions about eight
+novels (`research/training/README.md`).
 """
 
 import asyncio
@@ -25,6 +24,7 @@ LONG_BOOK_PASSAGES = 150
 """From about 12,000 words on, most of the passages that share words with a question do not answer it."""
 _ANSWER_TOKENS = 40
 _RANK_WEIGHT = 0.1  # Of each place further down the list of passages
+_SHARE_WEIGHT = 0.1  # Of words that another answer shares
 _LONG_ANSWER_WORDS = 12
 _NAME = re.compile(r"\b[A-Z][a-zà-ÿ’']+")
 _FUNCTION_WORDS = frozenset(("the", "and", "for", "was", "has", "had", "she", "they", "his", "her", "their", "its"))
@@ -36,6 +36,7 @@ class Vote:
 
     passage: Passage
     answer: str
+    log_probability: float = 0.0  # Mean of the answer's tokens
 
 
 def asks_for_a_fact(question: str) -> bool:
@@ -46,19 +47,23 @@ def asks_for_a_fact(question: str) -> bool:
 async def ask_each(asking: Asking, passages: Sequence[Passage]) -> tuple[Vote, ...]:
     """Ask over each of the passages, nearest first: the votes of `choose`. Raises EngineError."""
     question, book = without_options(asking.question), asking.memory.book
-    sampling = Sampling(_ANSWER_TOKENS, repeat_penalty=1.1, stop=("\n",))
+    sampling = Sampling(_ANSWER_TOKENS, repeat_penalty=1.1, stop=("\n",), scored=True)
     texts = [book.text[start:end].strip() for start, end in passages]
     prompts = [asking.answer_prompt("answer_passages", text=text, question=question) for text in texts]
-    said = await asyncio.gather(*(asking.complete(prompt, sampling) for prompt in prompts))
-    votes = [Vote(passage, " ".join(one.split())) for passage, one in zip(passages, said, strict=True)]
+    said = await asyncio.gather(*(asking.complete_scored(prompt, sampling) for prompt in prompts))
+    votes = [
+        Vote(passage, " ".join(one.text.split()), one.log_probability or 0.0)
+        for passage, one in zip(passages, said, strict=True)
+    ]
     told = [vote for vote in votes if vote.answer and not says_not_found(vote.answer)]
     return choose(question, told)
 
 
 def choose(question: str, votes: Sequence[Vote]) -> tuple[Vote, ...]:
-    """The best answer and the votes that share its words; empty if there are no votes.
+    """The votes, best first; those that share words with the best come before the others.
 
-    An answer gains by words that other answers share, by being of the kind asked for, and by the rank of its passage.
+    An answer gains by being of the kind asked for, by its probability, by the rank of its passage, and by words that
+    other answers share.
     """
     asked = _words(question)
     told = [_words(vote.answer) - asked for vote in votes]
@@ -66,13 +71,11 @@ def choose(question: str, votes: Sequence[Vote]) -> tuple[Vote, ...]:
     def score(at: int) -> float:
         own = told[at]
         shared = sum(len(own & other) / max(1, len(own)) for index, other in enumerate(told) if index != at)
-        return shared + _fitness(question, votes[at].answer, own) - _RANK_WEIGHT * at
+        fit = _fitness(question, votes[at].answer, own) + votes[at].log_probability
+        return fit + _SHARE_WEIGHT * shared - _RANK_WEIGHT * at
 
-    if not votes:
-        return ()
-    best = max(range(len(votes)), key=score)
-    others = [vote for index, vote in enumerate(votes) if index != best and told[index] & told[best]]
-    return votes[best], *others
+    ranked = sorted(range(len(votes)), key=score, reverse=True)
+    return tuple(votes[at] for at in sorted(ranked, key=lambda at: not (at == ranked[0] or told[at] & told[ranked[0]])))
 
 
 def _fitness(question: str, answer: str, told: frozenset[str]) -> float:

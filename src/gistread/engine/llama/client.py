@@ -147,7 +147,7 @@ class LlamaEngine(Observable, Engine):
                 left = self.info.context_tokens - await self.measure(prompt) - sampling.max_tokens
                 room = max(0, min(_THINKING_TOKENS, left))
             if not (may_be_cut and room):
-                yield Completion(done.text, done.finish, spent)
+                yield replace(done, usage=spent)
                 return
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:

@@ -27,6 +27,7 @@ class FreeSampler:
     def __init__(self, weights: Weights, sampling: Sampling) -> None:
         """Raises ValueError for an invalid grammar."""
         self._vocabulary = weights.vocabulary
+        self._scores: list[float] | None = [] if sampling.scored else None
         self._grammar: object = None
         if sampling.grammar:
             self._grammar = llama.llama_sampler_init_grammar(weights.vocab, sampling.grammar.encode(), b"root")
@@ -48,6 +49,18 @@ class FreeSampler:
 
     def sample(self, context: Context, output: int) -> int:
         """Sample the token after the `output`-th of the context's last batch."""
+        token = self._sample(context, output)
+        if self._scores is not None:
+            logits = _logits(context, output, self._vocabulary)
+            self._scores.append(float(logits[token] - logits.max() - np.log(np.exp(logits - logits.max()).sum())))
+        return token
+
+    @property
+    def log_probability(self) -> float | None:
+        """Mean of the tokens sampled, before penalties; None unless it was wanted."""
+        return sum(self._scores) / len(self._scores) if self._scores else None
+
+    def _sample(self, context: Context, output: int) -> int:
         if self._grammar is None:
             return int(llama.llama_sampler_sample(self._chain, context.handle, output))
         token = self._choose(context, output)
