@@ -211,29 +211,27 @@ async def test_browsing_the_memory_measures_nothing(tmp_path: Path) -> None:
         assert screen.controllers.context.progress.meter.samples == []
 
 
-async def test_a_narrow_header_moves_its_tabs_for_the_page_and_the_share() -> None:
-    class Header(App[None]):
-        def compose(self) -> ComposeResult:
-            yield HeaderLine()
+TABS = (("Book", True, ""), ("Memory", False, ""), ("Answers", False, ""))
 
-    app = Header()
+
+class HeaderAlone(App[None]):
+    def compose(self) -> ComposeResult:
+        yield HeaderLine()
+
+
+async def test_a_narrow_header_moves_its_tabs_for_the_page_and_the_share() -> None:
+    app = HeaderAlone()
     async with app.run_test(size=(80, 24)) as pilot:
-        tabs = (("Book", True, ""), ("Memory", False, ""), ("Answers", False, ""))
-        app.query_one(HeaderLine).show_place("War and Peace", "Book One", ("p. 1,200 of 2,261", "53%"), tabs)
+        app.query_one(HeaderLine).show_place("War and Peace", "Book One", ("p. 1,200 of 2,261", "53%"), TABS)
         await pilot.pause()
         assert lines(app)[0].rstrip().endswith("p. 1,200 of 2,261 · 53%")
         assert "Memory" in lines(app)[0]
 
 
 async def test_a_narrow_header_shows_the_book_beside_a_chapter_that_is_a_bare_number() -> None:
-    class Header(App[None]):
-        def compose(self) -> ComposeResult:
-            yield HeaderLine()
-
-    app = Header()
+    app = HeaderAlone()
     async with app.run_test(size=(80, 24)) as pilot:
-        tabs = (("Book", True, ""), ("Memory", False, ""), ("Answers", False, ""))
         for chapter, shown in (("XVII", "A Tale of Two… · XVII"), ("Book One", "Book One")):
-            app.query_one(HeaderLine).show_place("A Tale of Two Cities", chapter, ("p. 12 of 261", "5%"), tabs)
+            app.query_one(HeaderLine).show_place("A Tale of Two Cities", chapter, ("p. 12 of 261", "5%"), TABS)
             await pilot.pause()
             assert lines(app)[0].split("  Book  ")[0].strip("≡ ").rstrip() == shown

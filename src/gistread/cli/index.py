@@ -53,5 +53,5 @@ def _summary(memory: GistMemory, resumed: int, seconds: float) -> str:
     if extracts:
         text += f"\n{extracts} of the gists are sentences from the book, because the model's own failed the checks."
     if any(entry.gist.source is GistSource.QUOTED for entry in memory.entries):
-        text += "\nThe gists are the book's sentences that are nearest to what the starter wrote, which is often wrong."
+        text += "\nThe starter's gists are sentences from the book, because what it writes itself is often wrong."
     return text

@@ -20,6 +20,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from gistread.engine.protocol import Trust
 from gistread.memory.model import GistMemory
@@ -211,8 +212,8 @@ async def _from_each_passage(text: BookText, ranked: Ranked) -> ReaderEvents:
         return
     said = votes[0].answer
     yield events.AnswerDelta(said)
-    nearest = [one for vote in votes for one in cite(vote.answer, question, memory, (vote.passage,))[:1]]
-    cited, rate = tuple(dict.fromkeys(nearest))[:_MOST_SOURCES], 100.0 * (1 - text.share(shown))
+    told = (one for vote in votes for one in cite(vote.answer, question, memory, (vote.passage,))[:1])
+    cited, rate = tuple(dict.fromkeys(islice(told, _MOST_SOURCES))), 100.0 * (1 - text.share(shown))
     answered = events.Answered(said, True, cited, pages, pages, rate, text.usage, seen=shown)
     yield await asyncio.to_thread(_check_names, answered, text)
 

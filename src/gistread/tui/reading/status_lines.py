@@ -173,8 +173,8 @@ class StatusLines:
             elif activity.reading is ReadingState.RUNNING:
                 steps.append(("The first section is being read …", ""))
             if is_starter(session.models.reading.spec):
-                better = f"{TRYING_OUT}: its gists are quotations, its answers often wrong. {{choose-model}} has more."
-                steps.append((better, "choose-model"))
+                weak = f"{TRYING_OUT}: its gists are quotations, and its answers are often wrong."
+                steps.append((f"{weak} {{choose-model}} offers better ones.", "choose-model"))
         steps.append(("{ask} asks about the book, also before a section is read.", "ask"))
         return tuple((self._services.with_keys(text), command) for text, command in steps)
 
