@@ -1,6 +1,9 @@
 """The library is searched as a whole: what is indexed and kept, and how far each book may be shown."""
 
+import contextlib
+import sqlite3
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -93,6 +96,20 @@ def test_a_killed_indexer_goes_on_where_it_was(paths: Paths, tmp_path: Path) -> 
     now = index.books()
     assert len(now) == 5
     assert all(now[digest].id == number for digest, number in done.items()), "none is indexed twice"
+
+
+def test_a_new_index_waits_for_another_process(paths: Paths) -> None:
+    paths.index.mkdir(parents=True)
+    index = LibraryIndex(paths)
+    other = sqlite3.connect(paths.index / "passages.db", isolation_level=None)
+    with contextlib.closing(other), ThreadPoolExecutor(1) as pool:
+        other.execute("BEGIN IMMEDIATE")
+        kept = pool.submit(index.keep, set())
+        with pytest.raises(TimeoutError):
+            kept.result(0.2)
+        other.execute("COMMIT")
+        kept.result(10)
+    assert index.books() == {}
 
 
 def test_a_removed_book_is_dropped_and_the_file_shrinks(books: Books, paths: Paths, text: Make) -> None:

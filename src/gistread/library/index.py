@@ -9,6 +9,7 @@ import contextlib
 import json
 import math
 import sqlite3
+import time
 from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -203,7 +204,8 @@ class LibraryIndex:
             name = self._file if write or self._file.exists() else ":memory:"
             with contextlib.closing(sqlite3.connect(name, timeout=_WAIT_S, isolation_level=None)) as connection:
                 connection.row_factory = sqlite3.Row
-                _prepare(connection)
+                if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+                    _create_tables(connection)
                 yield connection
         except (sqlite3.Error, OSError) as error:
             if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
@@ -211,17 +213,28 @@ class LibraryIndex:
             raise StorageError(f"The index of the library cannot be used: {error}.", "Try again.") from error
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
+def _create_tables(connection: sqlite3.Connection) -> None:
     """Create the tables, in place of those of another version."""
-    if connection.execute("PRAGMA user_version").fetchone()[0] == _VERSION:
-        return
-    connection.execute("PRAGMA journal_mode = WAL")
+    _keep_a_journal(connection)
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:  # no other process was faster
         for statement in Path(__file__).with_name("index.sql").read_text("utf-8").split(";"):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {_VERSION}")
     connection.execute("COMMIT")
+
+
+def _keep_a_journal(connection: sqlite3.Connection) -> None:
+    """Let others read while one writes. SQLite does not wait here by itself when another process has the file open."""
+    until = time.monotonic() + _WAIT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
 
 
 def words_of(query: str, languages: Sequence[str]) -> dict[str, set[str]]:
