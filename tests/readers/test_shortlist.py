@@ -8,7 +8,7 @@ from gistread.memory.sizes import unread_memory
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered
 from gistread.readers.gistread import gistread
-from gistread.readers.shortlist import MOST_PASSAGES, Vote, asks_for_a_fact, choose
+from gistread.readers.shortlist import MOST_PASSAGES, Vote, agree, asks_for_a_fact, choose
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 
@@ -37,6 +37,19 @@ def test_of_two_answers_that_fit_the_surer_one_wins_and_the_other_comes_after() 
     ranked = choose("Whom does she marry?", votes("Paul Wilcox.", "Henry.", "Mr. Wilcox."))
     assert [vote.answer for vote in ranked] == ["Paul Wilcox.", "Mr. Wilcox.", "Henry."]
     assert choose("Whom does she marry?", []) == ()
+
+
+@pytest.mark.parametrize(
+    ("answer", "other", "expected"),
+    [
+        ("Hoseason.", "Captain Hoseason commands it.", True),
+        ("Captain Hoseason.", "The captain.", True),
+        ("Captain Hoseason.", "Captain Smollett.", False),
+        ("A coat.", "A hat.", False),
+    ],
+)
+def test_answers_agree_if_one_only_says_more(answer: str, other: str, expected: bool) -> None:
+    assert agree("Who commands the brig?", answer, other) is expected
 
 
 @pytest.mark.parametrize(
@@ -76,9 +89,11 @@ async def test_a_long_book_is_asked_passage_by_passage() -> None:
     answered = events[-1]
     assert isinstance(answered, Answered)
     assert answered.answer == "Hoseason."
-    own, *others = [citation.quote for citation in answered.citations]
-    assert "Hoseason" in own
-    assert others, "what other passages answered from stands below"
+    own, *others = answered.citations
+    assert "Hoseason" in own.quote
+    assert not own.tells
+    told = {one.tells for one in others if "Hoseason" not in one.quote}
+    assert told == {"The wind was in the east."}, "what other passages answer stands below, with their sources"
     assert len(engine.calls) == MOST_PASSAGES
     reliable = FakeEngine(says=says)
     async for _ in gistread(Asking("Who commanded the brig?", memory, reliable, Steering(), ReaderOptions())):

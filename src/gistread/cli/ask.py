@@ -263,8 +263,8 @@ def _document_of_all(named: list[NamedBook], answered: reader_events.Answered, q
     citations = []
     for citation in answered.citations:
         book, (start, end) = question.source(citation)
-        place = {"start": start, "end": end, "quote": citation.quote, "chapter": book.indexed.chapter_title(start)}
-        citations.append({**book.document, **place})
+        place = {"start": start, "end": end, "chapter": book.indexed.chapter_title(start)}
+        citations.append({**book.document, **fields(citation, "quote", "tells"), **place})
     return {
         **fields(answered, "answer", "found", "quoted"),
         "books": [{**one.book.document, "passages": one.passages, "words": list(one.words)} for one in named],
@@ -310,5 +310,6 @@ async def _print_answer(
         for mark in answered.marks:
             write(f"{in_quotes(answered.answer[mark.start : mark.end])}: {mark.message}.")
     for number, citation in enumerate(answered.citations, start=1):
-        write(f"[{number}] {place(citation)}: {in_quotes(' '.join(citation.quote.split()))}")
+        tells = f" · or {in_quotes(citation.tells)}" if citation.tells else ""
+        write(f"[{number}] {place(citation)}{tells}: {in_quotes(' '.join(citation.quote.split()))}")
     return answered

@@ -317,7 +317,7 @@ async def _answer(
     return {
         **fields(answered, "answer", "found", "quoted"),
         "marks": [asdict(mark) for mark in answered.marks],
-        "citations": list(map(cite, answered.citations)),
+        "citations": [{**cite(one), **fields(one, "tells")} for one in answered.citations],
         "steps": steps,
         "model": models.answering.info.name,
     }

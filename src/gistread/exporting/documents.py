@@ -97,7 +97,7 @@ def _question_json(book: Book, asked: SavedQuestion) -> dict[str, Any]:
                 **fields(one, "page", "start", "end"),
                 "percent": percent(book, one.start),
                 "chapter": book.chapter_title(one.start),
-                "quote": one.quote,
+                **fields(one, "quote", "tells"),
             }
             for one in asked.citations
         ],

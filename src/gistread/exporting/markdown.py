@@ -19,7 +19,7 @@ from gistread.exporting.model import Export, ExportFormat, export_file_name, per
 from gistread.marking import Mark, MarkKind
 from gistread.store.journal import append_whole
 from gistread.store.model import SavedQuestion, with_messages
-from gistread.units import counted, iso_time
+from gistread.units import counted, in_quotes, iso_time
 
 _BLOCK_ID = re.compile(r"^\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&])")
@@ -81,7 +81,8 @@ def _question(book: Book, asked: SavedQuestion) -> Iterator[str]:
     yield (_block(with_messages(asked.answer, asked.marks).text) if asked.answer.strip() else "No answer was given.")
     for one in asked.citations:
         section = f"section {one.page} · " if one.page else ""
-        yield f"{_quoted(one.quote)}\n>\n> — *{section}{_place(book, one.start)}*"
+        tells = f"or {in_quotes(one.tells)} · " if one.tells else ""
+        yield f"{_quoted(one.quote)}\n>\n> — *{_inline(tells)}{section}{_place(book, one.start)}*"
     over = f", over the memory of {asked.memory}" if asked.memory not in ("", asked.model) else ""
     method = f"{asked.reader} with {asked.model}{over}" if asked.model else asked.reader
     if facts := " · ".join(filter(None, (method, iso_time(asked.asked_at)[:10]))):

@@ -35,11 +35,20 @@ from gistread.readers.introductions import Introductions, introductions
 from gistread.readers.lookups import answer, begin, start_search
 from gistread.readers.phrases import pattern
 from gistread.readers.recap import recap
-from gistread.readers.shortlist import LONG_BOOK_PASSAGES, MOST_PASSAGES, SHORTLIST_TOKENS, ask_each, asks_for_a_fact
+from gistread.readers.shortlist import (
+    LONG_BOOK_PASSAGES,
+    MOST_PASSAGES,
+    SHORTLIST_TOKENS,
+    Vote,
+    agree,
+    ask_each,
+    asks_for_a_fact,
+)
 from gistread.readers.steering import Steering
 from gistread.readers.support import check
 from gistread.readers.thread import Thread, retrieval_context, without_options
 from gistread.search.ranked import Relevance
+from gistread.store.model import Citation
 
 NAME = "gistread"
 _NEAREST = 3  # Nearest passages that the last prompt must show to be used again (`tests/benchmarks/follow_ups.py`)
@@ -212,10 +221,19 @@ async def _from_each_passage(text: BookText, ranked: Ranked) -> ReaderEvents:
         return
     said = votes[0].answer
     yield events.AnswerDelta(said)
-    told = (one for vote in votes for one in cite(vote.answer, question, memory, (vote.passage,))[:1])
-    cited, rate = tuple(dict.fromkeys(islice(told, _MOST_SOURCES))), 100.0 * (1 - text.share(shown))
+    cited, rate = _sources_of(votes, question, memory), 100.0 * (1 - text.share(shown))
     answered = events.Answered(said, True, cited, pages, pages, rate, text.usage, seen=shown)
     yield await asyncio.to_thread(_check_names, answered, text)
+
+
+def _sources_of(votes: Sequence[Vote], question: str, memory: GistMemory) -> tuple[Citation, ...]:
+    """The source of the first answer, then those of the others, which tell their own where they differ."""
+    found: dict[Passage, Citation] = {}
+    for vote in votes:
+        tells = "" if agree(question, votes[0].answer, vote.answer) else vote.answer
+        for one in cite(vote.answer, question, memory, (vote.passage,))[:1]:
+            found.setdefault((one.start, one.end), replace(one, tells=tells))
+    return tuple(islice(found.values(), _MOST_SOURCES))
 
 
 def reusable_passages(ranked: Ranked, thread: Thread, refused: Sequence[Passage] = ()) -> list[Passage]:

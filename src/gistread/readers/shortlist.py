@@ -78,6 +78,13 @@ def choose(question: str, votes: Sequence[Vote]) -> tuple[Vote, ...]:
     return tuple(votes[at] for at in sorted(ranked, key=lambda at: not (at == ranked[0] or told[at] & told[ranked[0]])))
 
 
+def agree(question: str, answer: str, other: str) -> bool:
+    """Whether one answer only says more than the other, as `Captain Hoseason` does than `Hoseason`."""
+    known = _words(question) | _FUNCTION_WORDS
+    own, others = _words(answer) - known, _words(other) - known
+    return own <= others or others <= own
+
+
 def _fitness(question: str, answer: str, told: frozenset[str]) -> float:
     """How well an answer is of the kind that the question asks for."""
     fit = 0.0 if told - _FUNCTION_WORDS else -2.0

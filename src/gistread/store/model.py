@@ -91,6 +91,7 @@ class Citation:
     start: int
     end: int
     quote: str  # `book.text[start:end]`; empty if another version of the text lacks it
+    tells: str = ""  # Another answer that an unreliable model reads here, where it is not the one given
 
 
 class AnswerMarkKind(StrEnum):

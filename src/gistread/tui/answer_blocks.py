@@ -146,7 +146,7 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
         again = "ask again, with the sections looked up so far" if record.pinned else "ask again"
         drawn.add(_said(again, ("again", number), "link", spans=(Span(0, len(again), "link", AskAgain()),)), AskAgain())
     for index, citation in enumerate(record.citations[:_SOURCES]):
-        place = _place(citation, places)
+        place = _place(citation, places) + (f"  or {in_quotes(citation.tells)}:" if citation.tells else "")
         room = max(_LEAST_QUOTE, min(cells, _WIDTH) - _INDENT - len(place) - _AROUND_QUOTE)
         quote = " ".join(citation.quote.split()) if exchange.ends_in_quotes else short(citation.quote, room)
         text = f"{place}  {in_quotes(quote)}"
