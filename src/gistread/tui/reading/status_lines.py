@@ -229,7 +229,7 @@ def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]
     if context.panes.current is not Pane.BOOK:
         return of_session
     if controllers.search.note:
-        return [*_FOUND, *of_session]
+        return [*_FOUND, *([("open-page", "read on")] if context.position.looking else []), *of_session]
     return [*_READING, *of_session] if of_session in ([], _PAUSE) else [*of_session, *_READING]
 
 
