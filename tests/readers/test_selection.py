@@ -83,9 +83,10 @@ async def test_a_translation_is_of_the_passage_alone_and_is_not_checked() -> Non
     assert "cannot translate" in said.answer
 
 
-async def test_an_answer_that_the_text_does_not_have_is_replaced_by_what_stands_near() -> None:
-    said = await ask(FakeEngine(says=lambda _: "Bonaparte ate marmalade."), "Ferrand drank rum", trust=Trust.FAILED)
-    assert said.quoted
+async def test_an_answer_that_the_text_does_not_have_is_marked_above_what_stands_near() -> None:
+    said = await ask(FakeEngine(says=lambda _: "He ate marmalade."), "Ferrand drank rum", trust=Trust.FAILED)
+    assert said.marks
+    assert said.citations
     assert not any("Ferrand drank rum" in one.quote for one in said.citations)
 
 

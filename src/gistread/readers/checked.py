@@ -25,7 +25,6 @@ from gistread.readers.thread import with_options, with_thread, within_bound
 from gistread.readers.trace import bound_phrase
 from gistread.search.ranked import Relevance
 from gistread.store.model import AnswerMark, AnswerMarkKind, Citation
-from gistread.words import count_words
 
 QUOTED = "The model gave no usable answer. The passages closest to the question:"
 NO_ANSWER = "The model gave no usable answer."
@@ -33,7 +32,6 @@ NOT_SUPPORTED = "not supported by the text"
 _NAME = r"[A-Z][^\W\d_]{2,}\b(?! of\b)"  # "Norway" alone of "the King of Norway"
 _NAMED = re.compile(rf"(?<=[a-z,;] ){_NAME}(?: {_NAME})*")  # Not a first word, which is always capitalised
 _LIKE = 0.7  # Least similarity (`difflib`) of two spellings of a name
-_SHORT_WORDS = 3  # A statement this short, such as "Yes, he did.", needs no quote
 
 
 def with_checks(by_method: Reader) -> Reader:
@@ -79,7 +77,7 @@ async def _check_events(events: ReaderEvents, asking: Asking) -> ReaderEvents:
 def check_answer(answered: Answered, asking: Asking, started: Started) -> Answered:
     """The answer with its marks, and with the sentences of the passages that it cites.
 
-    Only an answer of a weak model may be replaced by quotations.
+    Only what a weak model invents, or says of its task, is replaced by quotations.
     """
     question, memory, options = asking.question, asking.memory, asking.options
     if options.selection and selection.is_translation(question):
@@ -109,7 +107,10 @@ def _places(answered: Answered, asking: Asking) -> list[Passage]:
 
 
 def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answered:
-    """The answer if the text supports a statement of it; else the sentences closest to the question."""
+    """The answer, its unsupported statements marked; the sentences closest to the question if it tells nothing.
+
+    An answer tells nothing, too, if each of its statements has a name, a number or a quotation that the text lacks.
+    """
     question, memory, selected = asking.question, asking.memory, asking.options.selection
     if not selected and (names := missing_names(question, memory.book)):
         text = f"{'text' if memory.bound_share < 1 else 'book'}{bound_phrase(started)}"
@@ -118,14 +119,15 @@ def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answere
         return replace(answered, answer=not_found_text(answered, memory, started), found=False)
     answered, statements = _without_meta(answered, question, memory)
     places = _places(answered, asking)
-    if answered.found and _should_keep(answered.answer, statements):
+    quotes = closest_sentences(question, memory, places, selected)
+    invented = bool(statements) and all(one.foreign for one in statements)
+    if answered.found and answered.answer.strip(" .\n") and not invented:
         compared = tuple(dict.fromkeys(one.quote for one in statements if one.quote))
-        found = answered.citations or cite(answered.answer, question, memory, places, answered.cited)
-        return replace(answered, citations=(found or compared)[:_MOST], marks=_marks_of(statements))
-    if quotes := closest_sentences(question, memory, places, selected):
+        told = cite(answered.answer, question, memory, places, answered.cited) if compared else quotes
+        found = answered.citations or told or compared
+        return replace(answered, citations=found, marks=_marks_of(statements))
+    if quotes:
         return replace(answered, answer=QUOTED, found=False, quoted=True, citations=quotes)
-    if answered.found and answered.answer:
-        return answered  # There is no text to quote from.
     text = not_found_text(answered, memory, started) if answered.answer else NO_ANSWER
     return replace(answered, answer=text, found=False)
 
@@ -185,14 +187,6 @@ def _without_meta(answered: Answered, question: str, memory: GistMemory) -> tupl
         text = f"{text[: one.start]}{text[one.end :].lstrip(' ')}"
     text = text.strip()
     return replace(answered, answer=text), check(text, question, memory, places, answered.gists)
-
-
-def _should_keep(answer: str, statements: Sequence[Statement]) -> bool:
-    if not statements:
-        return bool(answer.strip(" .\n"))
-    said = [(one, answer[one.start : one.end]) for one in statements]
-    # A longer statement without a quote only repeats the question.
-    return any(one.supported and (one.quote or count_words(words) <= _SHORT_WORDS) for one, words in said)
 
 
 _MOST = 3
