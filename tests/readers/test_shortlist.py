@@ -25,6 +25,8 @@ def votes(*answers: str) -> list[Vote]:
         ("How many years does he swear not to drink?", ("Wine.", "A long time.", "Twenty-one."), "Twenty-one."),
         ("What did Helen take?", ("Helen.", "The umbrella."), "The umbrella."),
         ("What did Helen take?", ("A hat.", "A coat."), "A hat."),
+        ("Where does Juley live?", ("At Juley’s.", "At Swanage."), "At Swanage."),
+        ("Who shot Bob?", ("It was dark.", "Finch."), "Finch."),
     ],
 )
 def test_the_answer_that_fits_and_that_others_share_wins(question: str, answers: tuple[str, ...], right: str) -> None:
@@ -46,6 +48,7 @@ def test_of_two_answers_that_fit_the_surer_one_wins_and_the_other_comes_after() 
         ("Captain Hoseason.", "The captain.", True),
         ("Captain Hoseason.", "Captain Smollett.", False),
         ("A coat.", "A hat.", False),
+        ("12", "15", False),
     ],
 )
 def test_answers_agree_if_one_only_says_more(answer: str, other: str, expected: bool) -> None:

@@ -15,6 +15,7 @@ from gistread.memory.passages import Passage
 from gistread.readers.answering import Asking, says_not_found
 from gistread.readers.phrases import pattern
 from gistread.readers.thread import without_options
+from gistread.search.tokens import stop_words
 from gistread.words import WORD
 
 MOST_PASSAGES = 9
@@ -27,7 +28,6 @@ _RANK_WEIGHT = 0.1  # Of each place further down the list of passages
 _SHARE_WEIGHT = 0.1  # Of words that another answer shares
 _LONG_ANSWER_WORDS = 12
 _NAME = re.compile(r"\b[A-Z][a-zà-ÿ’']+")
-_FUNCTION_WORDS = frozenset(("the", "and", "for", "was", "has", "had", "she", "they", "his", "her", "their", "its"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +80,17 @@ def choose(question: str, votes: Sequence[Vote]) -> tuple[Vote, ...]:
 
 def agree(question: str, answer: str, other: str) -> bool:
     """Whether one answer only says more than the other, as `Captain Hoseason` does than `Hoseason`."""
-    known = _words(question) | _FUNCTION_WORDS
+    known = _words(question) | stop_words()["en"]
     own, others = _words(answer) - known, _words(other) - known
     return own <= others or others <= own
 
 
 def _fitness(question: str, answer: str, told: frozenset[str]) -> float:
     """How well an answer is of the kind that the question asks for."""
-    fit = 0.0 if told - _FUNCTION_WORDS else -2.0
+    usual = stop_words()["en"]
+    fit = 0.0 if told - usual else -2.0
     if pattern("asks_for_a_name").match(question):
-        names = {name.casefold() for name in _NAME.findall(answer)} - _FUNCTION_WORDS
+        names = {name.casefold() for name in _NAME.findall(answer)} - usual
         fit += 1.0 if any(name not in question.casefold() for name in names) else -1.0
     elif pattern("asks_for_a_number").match(question):
         fit += 1.0 if pattern("a_number").search(answer) else -1.0
@@ -97,4 +98,6 @@ def _fitness(question: str, answer: str, told: frozenset[str]) -> float:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(word[0].casefold() for word in WORD.finditer(text) if len(word[0]) > 2)
+    """Words of three letters or more and numbers, without the ending of a genitive."""
+    words = (word[0].casefold() for word in WORD.finditer(text))
+    return frozenset(re.sub("['’]s$", "", word) for word in words if len(word) > 2 or word.isdigit())
