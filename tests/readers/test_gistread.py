@@ -5,8 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from gistread.book.builder import BookBuilder
+from gistread.book.model import ParagraphKind
 from gistread.engine.protocol import Trust
 from gistread.memory.model import GistMemory
+from gistread.memory.sizes import unread_memory
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import (
     AnswerDelta,
@@ -265,3 +268,20 @@ async def test_an_unreliable_model_is_not_asked_about_a_name_that_the_text_lacks
     assert engine.calls == []
     assert (end.found, end.quoted, end.citations) == (False, False, ())
     assert end.answer == "The book does not name Napoleon."
+
+
+def test_of_an_imprint_only_what_shares_a_word_with_the_question_is_shown() -> None:
+    builder = BookBuilder()
+    for title, text in (("Imprint", "Set in Garamond by hand."), ("I", "Nora rang the bell."), ("Colophon", "The end.")):
+        builder.add(title, kind=ParagraphKind.HEADING)
+        builder.add(f"{text} {'It rained upon the river. ' * 30}" if title == "I" else text)
+    memory = unread_memory(builder.build(title="The Bell", source_format="text"))
+    text = memory.book.text
+
+    def shown(question: str) -> str:
+        return " ".join(text[start:end] for start, end in rank(question, memory).passages)
+
+    assert "Garamond" not in shown("Who rang the bell?")
+    assert "Nora" in shown("Who rang the bell?")
+    assert "Set in Garamond" in shown("Which hand was it set in?")
+    assert "Garamond" not in shown("What does the colophon say?")

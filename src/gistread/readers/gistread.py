@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from gistread.engine.protocol import Trust
+from gistread.memory.front_matter import back_matter_start, front_matter_end
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, sentence_at, split_into_passages
 from gistread.readers import events
@@ -62,7 +63,7 @@ _DECISIVE_CHARACTERS = 80  # "Not found" is recognizable within this length
 class Ranked:
     """The book's passages, ranked for a question."""
 
-    passages: tuple[Passage, ...]  # All of them, nearest first
+    passages: tuple[Passage, ...]  # Nearest first; all of them, but for unrelated front and back matter
     pages: tuple[int, ...]  # Numbers of the pages that share something with the question, nearest first
     has_terms: bool  # Whether the question has search terms
     introductions: Introductions | None = None  # Of the name that the question asks about, if any
@@ -101,7 +102,10 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = (), thread:
     scores = relevance.scores(question, choices, retrieval_context(thread))
     by_surroundings = sorted(range(len(found)), key=lambda index: -scores.around[index])
     near = [memory.page_at(found[index][0]) for index in by_surroundings if scores.around[index] > 0]
-    ordered = [found[index] for index in scores.order]
+    # Of a title page or an imprint only what shares a word with the question.
+    story = range(front_matter_end(book), back_matter_start(book))
+    fit = [index for index in scores.order if scores.alone[index] or found[index][0] in story] or scores.order
+    ordered = [found[index] for index in fit]
     introduced = None if choices else introductions(question, memory)
     if introduced:
         ordered.sort(key=lambda place: not overlaps(introduced.sentences, place))
