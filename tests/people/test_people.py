@@ -62,6 +62,13 @@ def test_forms_of_one_person_are_joined(index: Index) -> None:
     assert found["Dr. Ames"] == {"Dr. Ames"}, "a title names a person who is mentioned once"
 
 
+@pytest.mark.parametrize("names", [("Fosco Hill", "Captain Fosco Hill"), ("Captain Fosco Hill", "Fosco Hill")])
+def test_a_title_makes_a_person_wherever_it_is_first_used(names: tuple[str, str]) -> None:
+    told = "The papers of {} lay there. The money of {} lay with it.".format(*names)
+    entities = Index.from_book(make_book([told, "The rain fell on the roof of the house and on the road."])).entities
+    assert [(one.name, one.kind) for one in entities] == [("Fosco Hill", Kind.PERSON)]
+
+
 def test_two_who_stand_side_by_side_are_not_one(index: Index) -> None:
     assert forms(index)["Mr. Emery"] == {"Mr. Emery"}
     assert forms(index)["George Emery"] == {"George Emery", "George"}

@@ -85,3 +85,20 @@ def test_a_sentence_tells_if_it_says_what_somebody_or_something_is(name: str, te
     asked = introductions(f"Who is {name}?", memory())
     assert asked is not None
     assert asked.tells == tells
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Madame de Villefort", "Villefort was a magistrate of the town."),
+        ("Vincent van Gogh", "Van Gogh was a painter."),
+        ("Jack the Ripper", "Jack was a sailor."),
+    ],
+)
+def test_a_particle_belongs_to_the_family_name(name: str, told: str) -> None:
+    sentences = "Madame Danglars was the wife of a banker.", "The Ripper was seen.", "Gogh was a town.", told
+    rain = 6 * "the rain fell on the roof of the house and on the road to the sea, as it always did in the spring. "
+    known = GistMemory(make_book([*sentences, rain]), PageSize(50, 150), "fake")
+    asked = introductions(f"Who is {name}?", known)
+    assert asked is not None
+    assert [known.book.text[start:end] for start, end in asked.sentences] == [told]

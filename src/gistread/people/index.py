@@ -42,7 +42,10 @@ class Index:
         return cls(book, tuple(find_names(book)))
 
     def upto(self, end: int, corrections: Sequence[NameCorrection] = ()) -> "Index":
-        """The index of the text before an offset: names, joins and counts come from it alone."""
+        """The index of the text before an offset. Mentions, joins and counts come from it alone.
+
+        Which of its words are names is decided by the whole book.
+        """
         forms = tuple(cut for form in self.forms if (cut := form.upto(end)).starts)
         return Index(self.book.upto(end), forms, corrections)
 

@@ -1,7 +1,7 @@
 """Joins the names of one person: "Mr. Darcy", "Fitzwilliam Darcy", "Darcy".
 
 A shared family name alone joins nobody: a bare "Bennet" is neither the husband nor a daughter. The result depends only
-on the mentions given, so a view up to an offset reveals nothing of the text after it.
+on the mentions given: those of a view end at its offset, though the whole book decides which words are names.
 """
 
 import re
@@ -217,6 +217,7 @@ def _grouped(forms: Iterable[Form]) -> list[_Group]:
         kind = titles()[named[heads - 1]] if heads else ""
         key = ("" if kind == "anyone" and len(rest) > 1 else kind, rest)
         group = groups.setdefault(key, _Group(kind, rest))
+        group.title_kind = group.title_kind or kind
         group.add([form], named[:heads])
     return list(groups.values())
 

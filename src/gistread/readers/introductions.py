@@ -23,7 +23,8 @@ from gistread.people.telling import Told, find_holder, role_in, telling_sentence
 from gistread.readers.phrases import pattern
 from gistread.store.user_data import UserData
 
-_SMALL = frozenset("a an the of to de la le du von van der and".split())  # noqa: SIM905
+_ENDS_NAME = frozenset("a an the of to and".split())  # noqa: SIM905
+_SMALL = _ENDS_NAME | frozenset("de la le du von van der".split())  # noqa: SIM905
 _MOST_NAMES, _LEAST_MENTIONS = 40, 3  # Of `names_to_learn`
 
 
@@ -31,7 +32,7 @@ _MOST_NAMES, _LEAST_MENTIONS = 40, 3  # Of `names_to_learn`
 class Introductions:
     name: str
     sentences: tuple[Passage, ...]  # The most telling one; none if the text lacks the name
-    tells: bool = False  # Whether the sentence says what the user is
+    tells: bool = False  # Whether the sentence says what the person or thing is
 
 
 def introductions(question: str, memory: GistMemory) -> Introductions | None:
@@ -111,10 +112,10 @@ def _is_prose(sentence: str) -> bool:
 
 
 def _forms(name: str) -> Iterator[str]:
-    """The name, then shorter forms: the words before "of", or without title and first names."""
+    """The name, then shorter forms: the words before "of" and the like, or without title and first names."""
     words = re.sub(r"^the\s", "", name, flags=re.IGNORECASE).split()
-    small = [at for at, word in enumerate(words) if word.lower() in _SMALL and at]
-    shorter = [words[: small[0]]] if small else [words[at:] for at in range(1, len(words))]
+    ends = [at for at, word in enumerate(words) if word.lower() in _ENDS_NAME and at]
+    shorter = [words[: ends[0]]] if ends else [words[at:] for at in range(1, len(words))]
     yield from map(" ".join, (words, *shorter))
 
 
