@@ -69,6 +69,7 @@ def test_a_fair_answer_is_not_marked(answer: str) -> None:
         ("Luchesi told him.", ["Luchesi"]),
         ("Sixty.", ["Sixty"]),
         ("He laughed in Springfield, and 27 guests wept.", ["Springfield", "27"]),
+        ("They read Sixty Million Leagues in the evening.", ["Sixty Million Leagues"]),
         ("Seventeen men came, and 99 stayed.", ["Seventeen", "99"]),
         ("Forty-three men came from the house.", ["Forty-three"]),
         ("He said, “I shall never forgive you for this.”", ["“I shall never forgive you for this.”"]),

@@ -2,7 +2,12 @@
 
 import pytest
 
-from gistread.readers.answering import is_looping, says_not_found, without_repetition
+from gistread.engine.protocol import Message
+from gistread.readers.answering import Asking, ReaderOptions, is_looping, says_not_found, without_repetition
+from gistread.readers.events import Answered
+from gistread.readers.steering import Steering
+from tests.fake_engine import FakeEngine
+from tests.readers.memories import make_memory
 
 
 @pytest.mark.parametrize(
@@ -55,3 +60,19 @@ def test_repetition_is_recognised(tail: str) -> None:
 )
 def test_an_answer_is_cut_where_it_begins_to_repeat_itself(text: str, kept: str) -> None:
     assert without_repetition(text) == kept
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("**Answer:** Ferrand.", "Ferrand."),
+        ("Answer: “Nevermore,” said the raven.", "“Nevermore,” said the raven."),
+        ("Answer: -5 degrees.", "-5 degrees."),
+        ("Line A.\n" * 4, "Line A."),
+    ],
+)
+async def test_an_answer_is_cleaned_of_its_label_and_of_repetition_and_nothing_else(said: str, kept: str) -> None:
+    asking = Asking("Who?", make_memory(), FakeEngine(says=[said]), Steering(), ReaderOptions())
+    events = [event async for event in asking.answer_from(Answered(), "", (Message("user", "Who?"),))]
+    assert isinstance(events[-1], Answered)
+    assert events[-1].answer == kept

@@ -69,6 +69,9 @@ def test_unrelated_sentences_are_no_sources(answer: str) -> None:
 def test_a_cited_passage_gives_its_nearest_sentence_in_the_order_of_the_references() -> None:
     found = cite("He confessed the theft [1]. Earlier he gambled away a watch. [2]", "Why?", MEMORY, [], PLACES[7:2:-4])
     assert [one.quote for one in found] == [FACTS[7], FACTS[3]]
+    places = [PLACES[7], (0, len(TEXT)), PLACES[3]]
+    several = cite("He confessed the theft. [1][2] Earlier he gambled away a watch. [3]", "Why?", MEMORY, [], places)
+    assert [one.quote for one in several] == [FACTS[7], FACTS[7], FACTS[3]]
     late = cite("Earlier he gambled away a watch. It was his ruin [1].", "Why?", MEMORY, [], [(0, len(TEXT))])
     assert [one.quote for one in late] == [FACTS[3]]  # the words of the sentence before count too
     strange = cite("Nothing alike [1].", "Why?", MEMORY, [], PLACES[:1])

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from gistread.engine.protocol import GREEDY, NO_USAGE, Completion, Priority, Prompt, Sampling
+from gistread.engine.protocol import GREEDY, NO_USAGE, Completion, Priority, Prompt, Sampling, Trust
 from gistread.memory.model import GistMemory
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import (
@@ -198,6 +198,12 @@ async def test_an_unfinished_memory_answers_and_reports_how_much_was_read() -> N
     assert isinstance(started, Started)
     assert (started.reader, started.pages_read, started.complete) == ("readagent-s", 4, False)
     assert started.pages_total in range(7, 11)  # an estimate; there are 8
+
+
+async def test_a_number_in_brackets_is_no_citation_of_a_model_that_was_not_asked_to_cite() -> None:
+    engine = FakeEngine(says=lambda _: "Ferrand stole the key. [7]", chooses=lambda _, options: len(options) - 1)
+    end = answered(await ask(engine, options=ReaderOptions(trust=Trust.FAILED)))
+    assert (end.answer, end.cited) == ("Ferrand stole the key. [7]", ())
 
 
 async def test_citations_are_verbatim_at_their_offsets() -> None:

@@ -18,6 +18,7 @@ from gistread.book.sentences import sentence_spans
 from gistread.memory.guard import capitals_mark_names
 from gistread.people.joining import first_names
 from gistread.people.mentions import titles, word_set
+from gistread.readers.book_text import overlaps
 from gistread.readers.phrases import pattern
 from gistread.readers.thread import REFERENCE
 from gistread.search.tokens import Terms, code_of, folded, language_of, stop_words
@@ -64,8 +65,10 @@ def find_marks(
     outside = said
     for found in quotations:  # Checked as a whole
         outside = f"{outside[: found.start()]}{' ' * len(found[0])}{outside[found.end() :]}"
-    lacking += [(span, AnswerMarkKind.NUMBER) for span in _foreign_numbers(outside, text)]
-    lacking += [(span, AnswerMarkKind.NAME) for span in _foreign_names(outside, question, text, language)]
+    names = _foreign_names(outside, question, text, language)
+    lacking += [(span, AnswerMarkKind.NAME) for span in names]
+    numbers = _foreign_numbers(outside, text)  # "Twenty Thousand Leagues" is marked once, as a name.
+    lacking += [(span, AnswerMarkKind.NUMBER) for span in numbers if not overlaps(names, span)]
     lacking.sort(key=lambda one: one[0][0])
     return tuple(AnswerMark(*span, kind, NOT_IN_TEXT) for span, kind in lacking)
 

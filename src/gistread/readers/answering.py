@@ -213,12 +213,12 @@ class Asking:
                         text, finish, usage = event.text, event.finish, event.usage
         if rest := references.rest():
             yield AnswerDelta(rest)
-        answer = re.sub(r"\A\W{0,3}answer\W{0,2}:\W{0,3}\s*", "", text.strip(), flags=re.IGNORECASE)
+        answer = re.sub(r"\A\W{0,3}answer\W{0,2}:[\s*_]*", "", text.strip(), flags=re.IGNORECASE)
         if is_weak:
             answer, _ = clean(without_repetition(answer), cut_off=finish == "length")
         else:
             answer = without_control_tokens(answer).strip()
-            answer = without_repetition(answer) if is_looping(answer) else answer
+            answer = without_repetition(answer) if is_looping(text) or is_looping(answer) else answer
             if answer and finish == "length" and not re.search(r"[.!?…。！？][\"'”’»)\]*]*\Z", answer):
                 answer += " …"
         references = References(numbered)

@@ -114,10 +114,10 @@ def citation_of(place: Passage, memory: GistMemory) -> Citation:
 
 
 def _citing(answer: str, number: int) -> str:
-    """The statements that cite this number; a reference after the full stop belongs to the sentence before."""
+    """The statements that cite this number; references after the full stop belong to the sentence before."""
     spans = statement_spans(answer)
     said: list[str] = []
-    for found in re.finditer(rf"\[{number}\]", answer):
+    for found in re.finditer(rf"(?:\[\d+\] ?)*\[{number}\]", answer):
         said += [answer[start:end] for start, end in spans if start <= max(0, found.start() - 2) < end][:1]
     return " ".join(said) or answer
 
@@ -214,7 +214,7 @@ async def with_sources(
     question, memory, answer = asking.question, asking.memory, answered.answer
     ranked = await asyncio.to_thread(nearest_sentences, answer, question, memory, places, closed)
     found, offered = leading(ranked), [one for one, _ in ranked[:MOST_OFFERED]]
-    if min(len(found), len(offered)) < 2:
+    if len(found) < 2:
         return replace(answered, citations=found)
     prompt = user_prompt(
         "source",

@@ -224,6 +224,6 @@ def answer(search: Search, *, must_answer: bool = False) -> events.ReaderEvents:
         lookups=tuple(search.lookups),
         expanded=tuple(sorted(opened)),
     )
-    numbered = sorted(places.items())
+    numbered = sorted(places.items()) if search.is_asked_to_cite else ()
     prompt = search.prompt("answer", must_answer=must_answer)
     return search.answer_from(draft, search.text(), prompt, numbered)
