@@ -9,8 +9,10 @@ from gistread.book.builder import BookBuilder
 from gistread.book.model import ParagraphKind
 from gistread.engine.protocol import Trust
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import join
 from gistread.memory.sizes import unread_memory
 from gistread.readers.answering import Asking, ReaderOptions
+from gistread.readers.book_text import overlaps
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -222,11 +224,22 @@ async def test_an_unreliable_model_whose_not_found_counts_is_shown_the_next_pass
     assert all(NOTHING in text for text in texts(engine))
     assert not answered(events).found
     (last,) = (event.places for event in events if isinstance(event, Shown))
-    assert set(last) < set(answered(events).seen), "the message says how much was looked at"
+    seen = answered(events).seen
+    assert all(overlaps(seen, place) for place in last)
+    assert sum(end - start for start, end in seen) > sum(end - start for start, end in last), "what was looked at"
+    beside = await ask(FakeEngine(says=lambda _: NOTHING), question="What hung on a nail?", options=options)
+    seen = answered(beside).seen
+    assert list(seen) == join(seen, make_memory().book), "the passages of both looks, joined"
     within = FakeEngine(says=lambda _: NOTHING)
     await ask(within, options=replace(options, budget_tokens=150))
     assert len(within.calls) == 1, "a second look would exceed the budget"
     assert answered(await ask(says_once(NOTHING, ANSWER), options=options)).answer == ANSWER
+
+
+async def test_pages_asked_one_by_one_are_reported_in_the_order_of_the_book(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gistread.readers.gistread.LONG_BOOK_PASSAGES", 5)
+    end = answered(await ask(FakeEngine(says=lambda _: ANSWER), options=GUESSING))
+    assert end.expanded == tuple(sorted(end.lookups)) != end.lookups
 
 
 async def test_the_second_answer_of_an_unreliable_model_is_checked() -> None:
@@ -264,8 +277,10 @@ async def test_an_unreliable_model_is_not_asked_who_somebody_is() -> None:
 
 async def test_an_unreliable_model_is_not_asked_about_a_name_that_the_text_lacks() -> None:
     engine = FakeEngine()
-    end = answered(await ask(engine, question="Who is Napoleon?", options=GUESSING))
+    said = await ask(engine, question="Who is Napoleon?", options=GUESSING)
+    end = answered(said)
     assert engine.calls == []
+    assert not any(isinstance(event, AnswerDelta) for event in said), "the check replaces the answer"
     assert (end.found, end.quoted, end.citations) == (False, False, ())
     assert end.answer == "The book does not name Napoleon."
 

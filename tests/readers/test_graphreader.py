@@ -18,6 +18,7 @@ from gistread.readers.events import (
     ReaderEvent,
     Stopped,
     StopReason,
+    Unfit,
     Visited,
 )
 from gistread.readers.steering import Steering
@@ -124,6 +125,14 @@ async def test_after_a_page_the_path_reads_on_or_moves_or_ends(action: str, read
     """At "brass", which pages 2 and 6 tell of; both are put into the queue."""
     fake = FakeEngine(says=says, chooses=choosing(starts=1, pages=2, action=action))
     assert [event.page for event in await ask(fake) if isinstance(event, LookedUp)] == read
+
+
+async def test_a_page_that_does_not_fit_the_window_is_no_page_that_was_opened() -> None:
+    fake = FakeEngine(says=says, chooses=choosing(pages=3), context_tokens=360)
+    asking = Asking(QUESTION, make_memory(), fake, Steering(), ReaderOptions(answer_tokens=20))
+    events = [event async for event in graphreader.graphreader(asking)]
+    assert [event.page for event in events if isinstance(event, Unfit)] == [2]
+    assert (answered(events).lookups, answered(events).expanded) == ((6, 8), (6, 8))
 
 
 async def test_every_call_counts_and_a_path_ends_after_ten() -> None:

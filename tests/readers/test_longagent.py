@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from gistread.engine.protocol import Choice, Priority, Prompt
+from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import split_into_chunks
 from gistread.readers import longagent
@@ -154,6 +155,15 @@ async def test_no_prompt_is_longer_than_the_window_however_many_members_answer()
     events = await ask(fake, make_memory(20, 20))
     assert answered(events).answer
     assert max([await fake.measure(call.prompt) for call in fake.calls]) <= 1100
+
+
+async def test_a_window_that_is_too_small_is_told_how_large_it_must_be() -> None:
+    with pytest.raises(PromptTooLongError) as raised:
+        await ask(FakeEngine(context_tokens=600))
+    needed = raised.value.prompt_tokens + raised.value.answer_tokens
+    assert answered(await ask(FakeEngine(context_tokens=needed))).answer
+    with pytest.raises(PromptTooLongError):
+        await ask(FakeEngine(context_tokens=needed - 2))
 
 
 async def test_stop_ends_the_rounds_with_an_answer() -> None:

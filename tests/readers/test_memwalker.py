@@ -13,6 +13,7 @@ from gistread.readers.events import (
     Expanded,
     Noted,
     Prepared,
+    Proposed,
     ReaderEvent,
     Stopped,
     StopReason,
@@ -20,7 +21,7 @@ from gistread.readers.events import (
     Unfit,
     Walked,
 )
-from gistread.readers.steering import Steering
+from gistread.readers.steering import Decision, Steering, Steps
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
 
@@ -146,6 +147,18 @@ async def test_refused_pages_are_not_entered_and_stop_ends_the_walk() -> None:
     assert 8 not in [event.page for event in events if isinstance(event, Expanded)]
     assert 8 not in answered(events).lookups
     assert stopped(await ask(FakeEngine(says=says), steering=Steering(stop=True))) is StopReason.PERSON
+
+
+async def test_a_page_that_the_user_chooses_in_another_part_is_walked_to() -> None:
+    fake, steering = FakeEngine(says=says, chooses=walking("1", "1")), Steering(steps=Steps.ASK)
+    decisions = [Decision(), Decision(refuses=True, pages=(15,))]
+    events: list[ReaderEvent] = []
+    asking = Asking(QUESTION, make_memory(20, 20), fake, steering, ReaderOptions())
+    async for event in memwalker.memwalker(asking):
+        events.append(event)
+        if isinstance(event, Proposed):
+            steering.decide(decisions.pop(0))
+    assert answered(events).lookups == (15,)
 
 
 async def test_stop_while_the_tree_is_built_keeps_finished_summaries() -> None:

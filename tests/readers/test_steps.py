@@ -7,7 +7,7 @@ import pytest
 
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.fit import LoadOptions
-from gistread.engine.protocol import Engine
+from gistread.engine.protocol import Engine, Trust
 from gistread.memory.model import GistMemory
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import (
@@ -23,7 +23,7 @@ from gistread.readers.events import (
 from gistread.readers.steering import Decision, Steering, Steps, parse_decision
 from tests.fake_engine import FakeEngine
 from tests.readers.all_readers import METHODS
-from tests.readers.memories import make_memory
+from tests.readers.memories import FACTS, make_memory
 
 QUESTION = "Who stole the brass key?"
 NO, YES = Decision(refuses=True), Decision()
@@ -124,6 +124,14 @@ async def test_pages_chosen_at_once_are_proposed_together(reader: str) -> None:
     first, second = proposed(await ask(reader, NO, engine=engine, options=options))[:2]
     assert first
     assert not {*first} & {*second}
+
+
+async def test_a_page_added_to_the_passages_asked_one_by_one_is_asked_too() -> None:
+    engine = FakeEngine(says=lambda _: "Ferrand.")
+    options = ReaderOptions(trust=Trust.FAILED)
+    added = Decision(pages=(3,))
+    await ask("gistread", added, engine=engine, memory=make_memory(200, 200), options=options)
+    assert any(FACTS[2] in call.text for call in engine.calls)
 
 
 def test_a_typed_decision() -> None:

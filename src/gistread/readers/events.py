@@ -197,7 +197,7 @@ class LookedUp(ReaderEvent):
 
 @dataclass(frozen=True, slots=True)
 class Expanded(ReaderEvent):
-    """A page is now shown in full."""
+    """A page is now shown: in full, or by passages of it (`gistread`)."""
 
     page: int
     by: OpenedBy
@@ -246,7 +246,7 @@ class Answered(ReaderEvent):
     found: bool = True  # False: not found in the text that was read
     citations: tuple[Citation, ...] = ()  # The answer refers to the first as [1], or to none
     lookups: tuple[int, ...] = ()  # Pages that the reader asked for, in order
-    # Every page shown in full for the answer, pinned ones included, in the order of the book.
+    # Every page shown for the answer (see `Expanded`), pinned ones included, in the order of the book.
     expanded: tuple[int, ...] = ()
     compression_rate: float = 0.0
     usage: Usage = NO_USAGE

@@ -9,7 +9,7 @@ the order of the book. The differences come from measurements (docs/methods.md, 
   found" is reliable, else over the same ones without offering "not found".
 - A question for a fact is put to an unreliable model over each near passage alone (`shortlist.py`).
 - An unreliable model's answer whose statements all have names that the book lacks counts as not found.
-- A question without search terms ("Summarise it.") is answered from the gists.
+- A question that shares no word with the book ("Summarise it.") is answered from the gists.
 - For "Who is Mr. Bingley?", the passages that introduce the name come first. For an unreliable model these are quoted
   instead of an answer, and so is the story so far.
 
@@ -25,7 +25,7 @@ from itertools import islice
 from gistread.engine.protocol import Trust
 from gistread.memory.front_matter import back_matter_start, front_matter_end
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, sentence_at, split_into_passages
+from gistread.memory.passages import Passage, join, sentence_at, split_into_passages
 from gistread.readers import events
 from gistread.readers.answering import Asking, ReaderOptions, says_not_found
 from gistread.readers.book_text import BookText, opening_event, overlaps, places_of, share_of
@@ -65,7 +65,7 @@ class Ranked:
 
     passages: tuple[Passage, ...]  # Nearest first; all of them, but for unrelated front and back matter
     pages: tuple[int, ...]  # Numbers of the pages that share something with the question, nearest first
-    has_terms: bool  # Whether the question has search terms
+    has_matches: bool  # Whether the book has any of the question's search terms
     introductions: Introductions | None = None  # Of the name that the question asks about, if any
 
 
@@ -83,7 +83,7 @@ async def gistread(asking: Asking) -> ReaderEvents:
         told = _from_each_passage(text, ranked)
     else:
         budget, is_whole = await passage_budget(text)
-        by_gists = memory.entries and (not ranked.has_terms or (not options.choices and asks_for_story(question)))
+        by_gists = memory.entries and (not ranked.has_matches or (not options.choices and asks_for_story(question)))
         told = _from_gists(text) if by_gists and not is_whole else _from_passages(text, ranked, budget, is_whole)
     async with aclosing(told) as stream:
         async for event in stream:
@@ -197,7 +197,7 @@ def _has_shortlist(text: BookText, ranked: Ranked) -> bool:
         and not options.choices
         and not (text.steering.pinned or text.steering.only)
         and (not options.budget_tokens or options.budget_tokens >= SHORTLIST_TOKENS)
-        and ranked.has_terms
+        and ranked.has_matches
         and len(ranked.passages) >= LONG_BOOK_PASSAGES
         and asks_for_a_fact(without_options(text.question))
     )
@@ -215,7 +215,7 @@ async def _from_each_passage(text: BookText, ranked: Ranked) -> ReaderEvents:
         yield events.LookedUp(number, step, "")
         yield events.Expanded(number, events.OpenedBy.AGENT)
     yield events.Shown(shown)
-    near = [place for place in ranked.passages if overlaps(shown, place)][:MOST_PASSAGES]
+    near = [place for place in ranked.passages if overlaps(shown, place)]
     votes = await ask_each(text, near)
     yield events.Stopped(events.StopReason.WINDOW)
     if not votes:
@@ -226,7 +226,8 @@ async def _from_each_passage(text: BookText, ranked: Ranked) -> ReaderEvents:
     said = votes[0].answer
     yield events.AnswerDelta(said)
     cited, rate = _sources_of(votes, question, memory), 100.0 * (1 - text.share(shown))
-    answered = events.Answered(said, True, cited, pages, pages, rate, text.usage, seen=shown)
+    opened = tuple(sorted(pages))
+    answered = events.Answered(said, True, cited, pages, opened, rate, text.usage, seen=shown)
     yield await asyncio.to_thread(_check_names, answered, text)
 
 
@@ -258,7 +259,8 @@ async def _check_answers(
             if isinstance(event, events.Answered):
                 checked = text.options.trust is Trust.FAILED
                 answered = await asyncio.to_thread(_check_names, event, text) if checked else event
-                yield answered if answered.found else replace(answered, seen=(*answered.seen, *before))
+                seen = tuple(join([*answered.seen, *before], text.memory.book))
+                yield answered if answered.found else replace(answered, seen=seen)
             else:
                 yield event
 
@@ -297,12 +299,10 @@ async def story_so_far(question: str, memory: GistMemory) -> tuple[Passage, ...]
 
 
 def quote_introductions(asked: Introductions, text: BookText) -> ReaderEvents:
-    """The sentence that tells who somebody is as the answer; not found without any."""
+    """The sentence that tells who somebody is as the answer; without one, not found, and nothing is streamed."""
     said = " ".join(" ".join(text.memory.book.text[start:end].split()) for start, end in asked.sentences)
     answer = said if asked.tells else f"No sentence says plainly who or what {asked.name} is. The nearest: {said}"
-    if not said:
-        answer = f"The book does not say who or what {asked.name} is."
-    return _quote(answer, asked.sentences, text)
+    return _quote(answer if said else "The book does not say.", asked.sentences, text)
 
 
 async def _quote(answer: str, places: tuple[Passage, ...], text: BookText) -> ReaderEvents:
@@ -315,7 +315,8 @@ async def _quote(answer: str, places: tuple[Passage, ...], text: BookText) -> Re
         yield events.Expanded(number, events.OpenedBy.AGENT)
     yield events.Shown(places)
     yield events.Stopped(events.StopReason.ENOUGH if places else events.StopReason.NOTHING_LEFT)
-    yield events.AnswerDelta(answer)
+    if places:
+        yield events.AnswerDelta(answer)
     found, rate = bool(places), 100.0 * (1 - text.share(places))
     yield events.Answered(answer, found, quotes, pages, pages, rate, seen=places, quoted=found)
 

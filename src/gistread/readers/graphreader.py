@@ -77,6 +77,7 @@ class _Path:
     notes: list[_Note] = field(default_factory=list)
     queue: deque[int] = field(default_factory=deque)  # Pages to read
     pages_read: list[int] = field(default_factory=list)
+    unfit: set[int] = field(default_factory=set)  # Those of `pages_read` that did not fit the window
     visited: set[str] = field(default_factory=set)  # Keys of elements
     known: set[Fact] = field(default_factory=set)  # Facts that it has been shown
     steps: int = 0
@@ -236,7 +237,6 @@ async def _read_facts(search: _Search, path: _Path) -> events.ReaderEvents:
         yield events.Noted(note.text, *note.place, path.number)
     unread = [page for page in pages if page not in path.pages_read]
     asked = await _fit_prompt(search, path, prompt(pages_task), _CHOICE_TOKENS)
-    path.queue = deque()
     if asked and unread:
         options = [f"Page {page}" for page in unread]
         chosen = await search.choose_several(asked, options, _PAGES_QUEUED)
@@ -251,6 +251,7 @@ async def _read_page(search: _Search, path: _Path, page: int) -> events.ReaderEv
     prompt = partial(search.prompt, "node_page", text=memory.text_of(shown), page=page, where=where)
     to_note = await _fit_prompt(search, path, partial(prompt, task=prompts.load("task_note").text), NOTE_TOKENS)
     if to_note is None:
+        path.unfit.add(page)
         yield events.Unfit(page)
         return
     note = await _note(search, path, to_note, page)
@@ -341,13 +342,14 @@ async def _answer(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvent
         filled = [path for path in filled if path.notes]
     notes = [note for path in filled for note in path.shown()]
     places = sorted({note.place for note in notes})
+    read = [page for path in paths for page in path.pages_read if page not in path.unfit]
     draft = events.Answered(
         found=bool(filled),
         compression_rate=search.compression_rate(count_words(text)),
         seen=tuple(join({note.place for note in notes if note.from_text}, search.memory.book)),
         noted=tuple(places),
-        lookups=tuple(dict.fromkeys(page for path in paths for page in path.pages_read)),
-        expanded=tuple(sorted({page for path in paths for page in path.pages_read})),
+        lookups=tuple(dict.fromkeys(read)),
+        expanded=tuple(sorted(set(read))),
     )
     async for event in search.answer_from(draft, text, prompt, numbered):
         yield event

@@ -81,7 +81,7 @@ async def longagent(asking: answering.Asking) -> events.ReaderEvents:
     # Two chunks fit the window with a question.
     room = (window - answer_tokens - _TASK_TOKENS - max(_QUESTION_TOKENS, question_tokens)) // 2
     if room < _TASK_TOKENS:
-        raise PromptTooLongError(window - 2 * room + 2 * _TASK_TOKENS, answer_tokens, window)
+        raise PromptTooLongError(window - answer_tokens - 2 * room + 2 * _TASK_TOKENS, answer_tokens, window)
     team.chunk_tokens = min(MAX_CHUNK_TOKENS, room)
     team.max_reports = max(2, (window - answer_tokens - _TASK_TOKENS - question_tokens) // (ROUNDS * _REPORT_TOKENS))
     team.chunks = await split_into_chunks(memory.book, team.chunk_tokens, engine.count)

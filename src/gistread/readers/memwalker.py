@@ -131,6 +131,8 @@ async def memwalker(asking: Asking) -> events.ReaderEvents:
                     yield said
             decision = steering.decision
             wanted = next(iter(decision.pages), None)
+            if wanted and wanted not in pages_of(walk.path[-1]):
+                del walk.path[1:]  # It lies in another part of the book.
             if wanted in part:  # Walking to a page of this node refuses none of its other pages.
                 steering.refused.intersection_update(refused)
             if steering.stop or decision.refuses or decision.pages:
