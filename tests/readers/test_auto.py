@@ -81,6 +81,8 @@ async def test_the_story_so_far_is_told_from_the_gists(question: str) -> None:
     "question",
     [
         "How many storms are there?",
+        "And in how many storms did he sail?",
+        "Please count the storms.",
         "Which of the fishermen play cards?",
         "List the people on the island.",
         "Compare Martha and Ferrand.",
@@ -91,3 +93,9 @@ async def test_a_question_about_all_of_it_reads_the_whole_book_and_says_so_first
     events = await ask(question)
     assert choice(events) == ("notes", "the whole text, part by part: the question is about all of it")
     assert isinstance(events[-1], Answered)
+
+
+@pytest.mark.usefixtures("long_text")
+@pytest.mark.parametrize("question", ["Who is the journalist?", "Who is Count Ferrand?", "Count Ferrand: who is he?"])
+async def test_a_word_that_only_looks_like_a_request_for_all_of_it_is_none(question: str) -> None:
+    assert choice(await ask(question))[0] != "notes"

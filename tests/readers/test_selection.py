@@ -1,7 +1,10 @@
 """Questions about a selected passage: what the model is shown, and what becomes of its answer."""
 
+import threading
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Engine, Trust
@@ -49,6 +52,18 @@ async def test_a_name_is_explained_by_what_introduces_it() -> None:
     assert FACTS[2] in said.citations[0].quote
     await ask(engine, "Ferrand", WHO)
     assert FACTS[2] in engine.calls[0].text
+    said = await ask(FakeEngine(), "Ferrand", "Who met Ferrand?", trust=Trust.FAILED)
+    assert not said.quoted, "it asks for somebody else"
+
+
+async def test_a_name_is_looked_for_outside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+    monkeypatch.setattr(
+        "gistread.readers.selection.introductions", lambda *_: threads.append(threading.current_thread())
+    )
+    await ask(FakeEngine(), "Ferrand", WHO)
+    assert threads
+    assert threading.main_thread() not in threads
 
 
 async def test_nothing_behind_the_bound_is_shown() -> None:
@@ -81,6 +96,7 @@ async def test_a_translation_is_of_the_passage_alone_and_is_not_checked() -> Non
         FakeEngine(says=["The brass key hung on a nail."]), "The brass key hung on a nail", "Translate this."
     )
     assert "cannot translate" in said.answer
+    assert not said.found
 
 
 async def test_an_answer_that_the_text_does_not_have_is_marked_above_what_stands_near() -> None:

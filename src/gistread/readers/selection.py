@@ -1,6 +1,8 @@
 """Questions about a selection of the text: the model sees it with the text around it, without a memory."""
 
+import asyncio
 import re
+from contextlib import aclosing
 from dataclasses import replace
 
 from gistread.book.model import Book
@@ -62,7 +64,7 @@ def is_translation(question: str) -> bool:
     return bool(pattern("asks_for_translation").match(question))
 
 
-def about_selection(asking: Asking) -> ReaderEvents:
+async def about_selection(asking: Asking) -> ReaderEvents:
     """Answer a question about `options.selection`, within the bound (`extend_bound`)."""
     memory, selection = asking.memory, asking.options.selection
     assert selection is not None
@@ -71,12 +73,17 @@ def about_selection(asking: Asking) -> ReaderEvents:
     about = f"{before}{mark}About {abbreviate(words, _MOST_WORDS)}: {own}"
     text = BookText.of(replace(asking, question=about), NAME)
     asked = without_options(asking.question)
-    who = introductions(f"Who is {words}?", memory) if pattern("asks_who_it_is").match(asked) else None
+    is_who = pattern("asks_who_it_is").match(asked)
+    who = await asyncio.to_thread(introductions, f"Who is {words}?", memory) if is_who else None
     if is_translation(asked):
-        return _translation(asked, selection, text)
-    if who and text.options.trust is Trust.FAILED:
-        return quote_introductions(who, text)
-    return _answer(passages_around(selection, memory.book), who.sentences if who else (), text)
+        told = _translation(asked, selection, text)
+    elif who and who.sentences and text.options.trust is Trust.FAILED:
+        told = quote_introductions(who, text)
+    else:
+        told = _answer(passages_around(selection, memory.book), who.sentences if who else (), text)
+    async with aclosing(told) as stream:
+        async for event in stream:
+            yield event
 
 
 async def _answer(near: list[Passage], introduced: tuple[Passage, ...], text: BookText) -> ReaderEvents:
@@ -121,7 +128,7 @@ async def _translation(question: str, selection: Span, text: BookText) -> Reader
     draft = Answered(compression_rate=100.0 * (1 - text.share(seen)), seen=seen)
     async for event in text.answer_from(draft, words, prompt):
         if isinstance(event, Answered) and _plain(event.answer) == _plain(words):
-            yield replace(event, answer=_UNTRANSLATED)
+            yield replace(event, answer=_UNTRANSLATED, found=False)
         else:
             yield event
 
