@@ -287,7 +287,11 @@ async def test_an_unreliable_model_is_not_asked_about_a_name_that_the_text_lacks
 
 def test_of_an_imprint_only_what_shares_a_word_with_the_question_is_shown() -> None:
     builder = BookBuilder()
-    for title, text in (("Imprint", "Set in Garamond by hand."), ("I", "Nora rang the bell."), ("Colophon", "The end.")):
+    for title, text in (
+        ("Imprint", "Set in Garamond by hand."),
+        ("I", "Nora rang the bell."),
+        ("Colophon", "The end."),
+    ):
         builder.add(title, kind=ParagraphKind.HEADING)
         builder.add(f"{text} {'It rained upon the river. ' * 30}" if title == "I" else text)
     memory = unread_memory(builder.build(title="The Bell", source_format="text"))

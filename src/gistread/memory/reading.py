@@ -149,7 +149,7 @@ class _Reading:
             await self._read_section(*section)
 
     def _is_awaited_elsewhere(self) -> bool:
-        """Whether the chapter at the person's place waits to be read."""
+        """Whether the chapter at the user's place waits to be read."""
         place = self.place()
         return any(start <= place < end and self._known_until(start) < end for start, end in self._waiting)
 

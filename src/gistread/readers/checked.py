@@ -168,11 +168,11 @@ def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> 
             return f"Not found in the text that was looked at{bound}."
         return f"Not found in the passages that were looked at ({max(0.01, share):.0%} of the text{bound})."
     if not started.complete:
-        return f"Not in the pages read so far ({started.pages_read} of about {started.pages_total}{bound})."
+        return f"Not in the sections read so far ({started.pages_read} of about {started.pages_total}{bound})."
     pages = answered.expanded or answered.lookups
     if not pages:
-        return f"Not found in the memory{bound}; no page was opened."
-    return f"Not found in the memory{bound}, nor in the pages that were looked at: {', '.join(map(str, pages))}."
+        return f"Not found in the memory{bound}; no section was opened."
+    return f"Not found in the memory{bound}, nor in the sections that were looked at: {', '.join(map(str, pages))}."
 
 
 def _without_meta(answered: Answered, question: str, memory: GistMemory) -> tuple[Answered, tuple[Statement, ...]]:
