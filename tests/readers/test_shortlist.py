@@ -8,7 +8,7 @@ from gistread.memory.sizes import unread_memory
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered
 from gistread.readers.gistread import gistread
-from gistread.readers.shortlist import MOST_PASSAGES, Vote, agree, asks_for_a_fact, choose
+from gistread.readers.shortlist import MOST_PASSAGES, Vote, agree, asks_for_a_fact, choose, with_surroundings
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 
@@ -69,6 +69,20 @@ def test_answers_agree_if_one_only_says_more(answer: str, other: str, expected: 
 )
 def test_only_questions_for_a_few_words_are_asked_so(question: str, is_fact: bool) -> None:
     assert asks_for_a_fact(question) is is_fact
+
+
+def test_a_passage_is_asked_with_the_sentences_around_it() -> None:
+    builder = BookBuilder()
+    for number in range(100):
+        builder.add(f"This is sentence {number} of a long evening at sea. It is followed by another.")
+    book = builder.build(title="The Brig", source_format="text")
+    start = book.text.index("This is sentence 50 ")
+    passage, beside, far = (start, start + 60), (start + 90, start + 150), (10, 60)
+    (first, last), other = with_surroundings([passage, beside, far], book)
+    assert start - 500 < first < start - 340
+    assert book.text[first:].startswith(("This is sentence", "It is followed"))
+    assert book.text[:last].endswith(("sea.", "another."))
+    assert other[0] == 0, "what lies in an earlier one is left out"
 
 
 async def test_a_long_book_is_asked_passage_by_passage() -> None:

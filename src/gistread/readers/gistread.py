@@ -44,6 +44,7 @@ from gistread.readers.shortlist import (
     agree,
     ask_each,
     asks_for_a_fact,
+    with_surroundings,
 )
 from gistread.readers.steering import Steering
 from gistread.readers.support import check
@@ -206,7 +207,8 @@ def _has_shortlist(text: BookText, ranked: Ranked) -> bool:
 async def _from_each_passage(text: BookText, ranked: Ranked) -> ReaderEvents:
     """Ask an unreliable model over each near passage alone; over the nearest together if none tells an answer."""
     memory, question = text.memory, without_options(text.question)
-    async for proposed in text.select(ranked.passages, SHORTLIST_TOKENS, most=MOST_PASSAGES):
+    wide = with_surroundings(ranked.passages, memory.book)
+    async for proposed in text.select(wide, SHORTLIST_TOKENS, most=MOST_PASSAGES):
         yield proposed
     shown = tuple(text.shown)
     pages = tuple(_pages_in(shown, ranked, memory, set())[: text.options.max_pages])
@@ -215,7 +217,8 @@ async def _from_each_passage(text: BookText, ranked: Ranked) -> ReaderEvents:
         yield events.LookedUp(number, step, "")
         yield events.Expanded(number, events.OpenedBy.AGENT)
     yield events.Shown(shown)
-    near = [place for place in ranked.passages if overlaps(shown, place)]
+    near = [place for place in wide if share_of(place, shown) == 1.0]
+    near += [place for place in ranked.passages if overlaps(shown, place) and not overlaps(near, place)]  # Pinned ones
     votes = await ask_each(text, near)
     yield events.Stopped(events.StopReason.WINDOW)
     if not votes:

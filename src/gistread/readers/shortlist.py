@@ -10,20 +10,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gistread.book.model import Book
 from gistread.engine.protocol import Sampling
-from gistread.memory.passages import Passage
+from gistread.memory.passages import Passage, sentence_at
 from gistread.readers.answering import Asking, says_not_found
 from gistread.readers.phrases import pattern
 from gistread.readers.thread import without_options
 from gistread.search.tokens import stop_words
 from gistread.words import WORD
 
-MOST_PASSAGES = 9
-SHORTLIST_TOKENS = 1_600
-"""Enough for so many passages of about 100 words."""
+MOST_PASSAGES = 5
+SHORTLIST_TOKENS = 1_800
+"""Enough for so many passages of about 220 words."""
 LONG_BOOK_PASSAGES = 150
 """From about 12,000 words on, most of the passages that share words with a question do not answer it."""
 _ANSWER_TOKENS = 40
+_AROUND = 350  # Characters before and after a passage: they tell who "he" is
 _RANK_WEIGHT = 0.1  # Of each place further down the list of passages
 _SHARE_WEIGHT = 0.1  # Of words that another answer shares
 _LONG_ANSWER_WORDS = 12
@@ -42,6 +44,18 @@ class Vote:
 def asks_for_a_fact(question: str) -> bool:
     """Whether a few words answer a question, so that passages can be compared by their answers."""
     return bool(pattern("asks_for_a_fact").match(question.strip()))
+
+
+def with_surroundings(passages: Sequence[Passage], book: Book) -> list[Passage]:
+    """The first passages, each with the sentences around it, without those that lie in an earlier one."""
+    wide: list[Passage] = []
+    for start, end in passages:
+        if len(wide) == 2 * MOST_PASSAGES:  # Some may be refused.
+            break
+        if not any(since <= start and end <= until for since, until in wide):
+            last = min(len(book.text) - 1, end + _AROUND)
+            wide.append((sentence_at(book, max(0, start - _AROUND))[0], sentence_at(book, last)[1]))
+    return wide
 
 
 async def ask_each(asking: Asking, passages: Sequence[Passage]) -> tuple[Vote, ...]:
