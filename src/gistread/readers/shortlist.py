@@ -1,8 +1,8 @@
 """Short answers of an unreliable model: each of the nearest passages is asked alone, and the surest fitting one counts.
 
-A small model that is shown nine passages together often answers from the wrong one. Asked over each of them, the right
-answer is among its answers twice as often. The weights below were chosen on the answers to 156 questions about eight
-novels (`research/training/README.md`).
+A small model that is shown the passages together often answers from the wrong one. Asked over each of them, the right
+answer is among its answers twice as often. Number, size and weights were chosen on questions about eight novels
+(`research/training/README.md`).
 """
 
 import asyncio
