@@ -16,7 +16,7 @@ from tests.terminal import Terminal, terminal
 from tests.tiny_gguf import write_tiny_gguf
 
 _ORPHAN_S = 5.0
-_TRY_AGAIN = "r tries again"
+_TRY_AGAIN = "r try again"
 _SAVING, _SAVED_EVERY = (" B", "aWho counted the stairs?\r"), 4  # A bookmark, a question; kills
 _WHILE_READING = 0.7  # Share of kills after the first new page; the others may come while the model loads
 _PARAGRAPHS = 200
