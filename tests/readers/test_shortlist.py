@@ -49,6 +49,7 @@ def test_of_two_answers_that_fit_the_surer_one_wins_and_the_other_comes_after() 
         ("Captain Hoseason.", "Captain Smollett.", False),
         ("A coat.", "A hat.", False),
         ("12", "15", False),
+        ("Captain Hoseason.", "The brig.", False),
     ],
 )
 def test_answers_agree_if_one_only_says_more(answer: str, other: str, expected: bool) -> None:

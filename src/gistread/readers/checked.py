@@ -119,14 +119,15 @@ def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answere
         return replace(answered, answer=not_found_text(answered, memory, started), found=False)
     answered, statements = _without_meta(answered, question, memory)
     places = _places(answered, asking)
-    quotes = closest_sentences(question, memory, places, selected)
     invented = bool(statements) and all(one.foreign for one in statements)
     if answered.found and answered.answer.strip(" .\n") and not invented:
         compared = tuple(dict.fromkeys(one.quote for one in statements if one.quote))
-        told = cite(answered.answer, question, memory, places, answered.cited) if compared else quotes
-        found = answered.citations or told or compared
-        return replace(answered, citations=found, marks=_marks_of(statements))
-    if quotes:
+        if compared:
+            told = cite(answered.answer, question, memory, places, answered.cited) or compared[:_MOST]
+        else:
+            told = closest_sentences(question, memory, places, selected)
+        return replace(answered, citations=answered.citations or told, marks=_marks_of(statements))
+    if quotes := closest_sentences(question, memory, places, selected):
         return replace(answered, answer=QUOTED, found=False, quoted=True, citations=quotes)
     text = not_found_text(answered, memory, started) if answered.answer else NO_ANSWER
     return replace(answered, answer=text, found=False)

@@ -96,7 +96,7 @@ def agree(question: str, answer: str, other: str) -> bool:
     """Whether one answer only says more than the other, as `Captain Hoseason` does than `Hoseason`."""
     known = _words(question) | stop_words()["en"]
     own, others = _words(answer) - known, _words(other) - known
-    return own <= others or others <= own
+    return bool(own) == bool(others) and (own <= others or others <= own)
 
 
 def _fitness(question: str, answer: str, told: frozenset[str]) -> float:
