@@ -16,7 +16,7 @@ from tests.terminal import Terminal, terminal
 from tests.tiny_gguf import write_tiny_gguf
 
 _ORPHAN_S = 5.0
-_TRY_AGAIN = "r try again"
+_TRY_AGAIN, _CHOOSER = "r try again", "Tab reads or answers"
 _SAVING, _SAVED_EVERY = (" B", "aWho counted the stairs?\r"), 4  # A bookmark, a question; kills
 _WHILE_READING = 0.7  # Share of kills after the first new page; the others may come while the model loads
 _PARAGRAPHS = 200
@@ -92,6 +92,9 @@ class _Kills:
         while len(self._home.pages()) <= before:
             run.look()
             if _TRY_AGAIN in run.text:  # It was killed while it loaded the model, which may have been too large
+                if _CHOOSER in run.text:  # Opened for a question that waits for a model
+                    run.press("\x1b")
+                    run.wait_until_gone(_CHOOSER)
                 run.press("r")
                 run.wait_until_gone(_TRY_AGAIN)
             assert time.monotonic() - began < 60, run.text
