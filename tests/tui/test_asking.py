@@ -1,5 +1,6 @@
 """A question on the screen: the agent's steps, the pages that open, the answer and its sources."""
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -275,6 +276,25 @@ async def test_a_question_without_a_model_offers_the_choice_and_is_asked_then(
         await pilot.press("enter")
         await until(pilot, lambda: reader.questions == ["quit"])
         assert app.settings.config.model == "/models/small-model.gguf"
+
+
+async def test_a_question_while_the_book_is_being_opened_waits_for_its_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+    monkeypatch.setattr("gistread.tui.screens.reading.index_new_books", lambda _: go_on.wait(30))
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, ReadingScreen) and app.screen.session)
+        screen = app.screen
+        assert not screen.session.has_model
+        await pilot.press("r", "a")
+        await type_text(pilot, "Who is the boy?")
+        await pilot.press("enter")
+        await until(pilot, lambda: any("still being opened" in one.message for one in app._notifications))
+        assert app.screen is screen, "no chooser of models opens"
+        go_on.set()
+        await until(pilot, lambda: screen.answers_pane.exchanges and screen.answers_pane.exchanges[-1].record.answer)
 
 
 async def test_a_question_before_the_first_page_waits_for_it(tmp_path: Path, reader: ScriptedReader) -> None:

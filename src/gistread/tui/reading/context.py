@@ -43,6 +43,7 @@ class ReadingContext:
         self.memory_pane = screen.memory_pane
         self.answers_pane = screen.answers_pane
         self.question = screen.question
+        self.opening = True  # Until the memory is shown and the model of the settings, if any, is chosen
         self.input_line = screen.input_line
         self.panes = screen.panes
         self.refresh = screen.redraw_lines  # of the lines around the panes

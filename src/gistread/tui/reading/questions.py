@@ -61,7 +61,7 @@ class QuestionController:
             context.panes.show_question()
             context.question.action_end()
             return
-        if session is None:
+        if session is None or context.opening:
             self._waiting = question
             context.warn("The book is still being opened; your question is asked then.")
             return
@@ -110,6 +110,12 @@ class QuestionController:
             self._waiting = ""
             if " ".join(self._context.question.value.split()) == question:
                 self._start(session, question)
+
+    def opened(self) -> None:
+        """Ask the question that waited for the book; without a model, offer the choice of one."""
+        self.ask_waiting()
+        if self._waiting:
+            self.asked(self._waiting)
 
     async def ask_again(self, number: int | None = None) -> None:
         """Ask an interrupted question again: this one, or the chosen one, or the last interrupted one."""

@@ -125,10 +125,11 @@ class ReadingAlong:
         self._context.notify(f"The book is being read {focus.description}. {key} shows its other memories.")
 
     def _session_with_model(self) -> Session | None:
-        """The session, if a model can read; otherwise offer the choice of one."""
+        """The session, if a model can read; otherwise offer the choice of one, once the book is open."""
         session = self._context.session
         if session is not None and not session.has_model:
-            self._context.screen.app.call_later(self._context.screen.app.run_action, "choose_model")
+            if not self._context.opening:
+                self._context.screen.app.call_later(self._context.screen.app.run_action, "choose_model")
             return None
         return session
 

@@ -203,6 +203,8 @@ class ReadingScreen(BookScreen):
         model, along = await asyncio.to_thread(model_of, book, services)
         if model:
             await session.use_model(model, read=along)
+        context.opening = False
+        controllers.questions.opened()
         self.redraw_lines()
 
     async def close(self) -> None:
