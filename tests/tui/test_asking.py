@@ -284,14 +284,14 @@ async def test_a_question_while_the_book_is_being_opened_waits_for_its_model(
     go_on = threading.Event()
     monkeypatch.setattr("gistread.tui.screens.reading.index_new_books", lambda _: go_on.wait(30))
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
-    async with app.run_test(size=WIDE) as pilot:
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen) and app.screen.session)
         screen = app.screen
         assert not screen.session.has_model
         await pilot.press("r", "a")
         await type_text(pilot, "Who is the boy?")
         await pilot.press("enter")
-        await until(pilot, lambda: any("still being opened" in one.message for one in app._notifications))
+        await until(pilot, lambda: "still being opened" in text_of(app))
         assert app.screen is screen, "no chooser of models opens"
         go_on.set()
         await until(pilot, lambda: screen.answers_pane.exchanges and screen.answers_pane.exchanges[-1].record.answer)
