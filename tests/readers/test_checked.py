@@ -128,6 +128,7 @@ def test_a_weak_model_is_not_believed_about_a_name_that_the_text_lacks() -> None
         "Sir Robert Walpole",
         "Wellington",
     ]
+    assert missing_names("What did Mrs. Ferrand tell Mrs. Walpole?", MEMORY.book) == ["Mrs Walpole"]
     assert missing_names("Who met Mr Hatch?", MEMORY.book) == ["Hatch"]  # a watch begins otherwise
     assert missing_names("What did Ledgar say?", MEMORY.book) == ["Ledgar"]  # a ledger is nobody
     assert missing_names("Who came in January?", MEMORY.book) == []  # a month is none either

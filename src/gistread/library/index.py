@@ -215,7 +215,7 @@ class LibraryIndex:
 
 def _create_tables(connection: sqlite3.Connection) -> None:
     """Create the tables, in place of those of another version."""
-    _keep_a_journal(connection)
+    _use_write_ahead_log(connection)
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:  # no other process was faster
         for statement in Path(__file__).with_name("index.sql").read_text("utf-8").split(";"):
@@ -224,7 +224,7 @@ def _create_tables(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def _keep_a_journal(connection: sqlite3.Connection) -> None:
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
     """Let others read while one writes. SQLite does not wait here by itself when another process has the file open."""
     until = time.monotonic() + _WAIT_S
     while True:

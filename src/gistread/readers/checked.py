@@ -13,7 +13,7 @@ from gistread.engine.protocol import Trust
 from gistread.memory.guard import is_meta
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, sentences_of
-from gistread.people.mentions import supports_names, word_set
+from gistread.people.mentions import supports_names, titles, word_set
 from gistread.readers import selection
 from gistread.readers.answer_marks import find_marks
 from gistread.readers.answering import Asking, Reader, repeats_prompt, says_not_found, says_only_not_found
@@ -30,7 +30,7 @@ QUOTED = "The model gave no usable answer. The passages closest to the question:
 NO_ANSWER = "The model gave no usable answer."
 NOT_SUPPORTED = "not supported by the text"
 _NAME = r"[A-Z][^\W\d_]{2,}\b(?! of\b)"  # "Norway" alone of "the King of Norway"
-_NAMED = re.compile(rf"(?<=[a-z,;] ){_NAME}(?: {_NAME})*")  # Not a first word, which is always capitalised
+_NAMED = re.compile(rf"(?<=[a-z,;] ){_NAME}(?:\.? {_NAME})*")  # Not a first word, which is always capitalised
 _LIKE = 0.7  # Least similarity (`difflib`) of two spellings of a name
 
 
@@ -147,11 +147,12 @@ def missing_names(question: str, book: Book) -> list[str]:
     if not supports_names(book):
         return []
     text = book.text.casefold()
-    named = [name.split() for name in _NAMED.findall(question)]
+    named = [name.replace(".", "").split() for name in _NAMED.findall(question)]
     no_names = word_set("alone")  # "January", "English"
     absent = {word for part in named for word in part if word.casefold() not in text}
     absent = {word for word in absent if word.casefold() not in no_names and not _has_similar(word, book.text)}
-    return [" ".join(lacking) for part in named if (lacking := [word for word in part if word in absent])]
+    lacking = ([word for word in part if word in absent] for part in named)
+    return [" ".join(words) for words in lacking if any(word.casefold() not in titles() for word in words)]
 
 
 def _has_similar(name: str, text: str) -> bool:
