@@ -103,6 +103,21 @@ async def test_which_book_it_is_is_answered_by_the_words_if_the_model_finds_noth
             assert "bandages round his head" in answered.citations[0].quote
 
 
+async def test_which_book_it_is_is_not_guessed_by_a_model_that_failed_its_check(paths: Paths, add: Add) -> None:
+    """Asked which book has a man with bandages round his head, the starter said "Tomorrow." """
+    add("The Inn", f"It was cold. {INN}\n\nNobody came. " * 3)
+    update_index(paths)
+    CheckResults(paths, installed_version()).save("fake-1", None, CheckResult(Trust.FAILED, "guesses"))
+    engine = FakeEngine(says=lambda prompt: "It was cold.")
+    for question in ("Which of my books has a man with bandages?", "Which one has a man with bandages?"):
+        *_, answered, asked = await ask(paths, question, engine)
+        assert answered.answer == "Most words of the question are in The Inn:"
+        assert "bandages round his head" in answered.citations[0].quote
+        assert asked.source(answered.citations[0])[0].entry.title == "The Inn"
+    *_, answered, _ = await ask(paths, "Who has bandages?", engine)
+    assert answered.answer.startswith("It was cold.")
+
+
 async def test_the_model_chooses_among_the_likeliest_unless_it_failed_its_check(paths: Paths, add: Add) -> None:
     add("The Inn", INN * 9)
     add("The Yard", "The dog had bandages round its head. " * 4)

@@ -105,6 +105,9 @@ class LibraryQuestion:
         # An unreliable model mixes books up.
         sources = named[: 1 if trust is Trust.FAILED else MOST_BOOKS]
         text = await asyncio.to_thread(self._passages, sources, matches)
+        if trust is Trust.FAILED and self._asks_which:
+            yield self._by_words(named[0])
+            return
         options = ReaderOptions(
             max_pages=self._config.max_pages,
             first_word_s=QUICK_S,
@@ -123,17 +126,9 @@ class LibraryQuestion:
         return piece.book, (citation.start + shift, min(citation.end, piece.end) + shift)
 
     def _quoting(self, answered: Answered, text: Book, matches: Matches, likeliest: NamedBook) -> Answered:
-        """Cite the sentence nearest to the question where the title of its book is cited.
-
-        If the model does not know which book is asked for, the answer is the one with the words of the question.
-        """
-        if not answered.found and pattern("asks_which_book").match(self.question):
-            best = likeliest.best
-            pieces = [piece for piece in self._pieces if piece.book is best.book and piece.offset <= best.start]
-            start = pieces[-1].start + best.start - pieces[-1].offset
-            answer = f"Most words of the question are in {best.book.entry.title}:"
-            cited = Citation(0, start, start + len(best.text), best.text)
-            return replace(answered, answer=answer, found=True, quoted=True, citations=(cited,))
+        """Cite the sentence nearest to the question where the title of its book is cited."""
+        if not answered.found and self._asks_which:
+            return replace(self._by_words(likeliest), usage=answered.usage)
         citations: dict[Span, Citation] = {}
         for one in answered.citations:
             piece = next(piece for piece in self._pieces if one.start < piece.end)
@@ -145,6 +140,19 @@ class LibraryQuestion:
                 start, end = (piece.start + offset for offset in sentence)
             citations[start, end] = replace(one, page=0, start=start, end=end, quote=text.text[start:end])
         return replace(answered, citations=tuple(citations.values()))
+
+    @property
+    def _asks_which(self) -> bool:
+        return pattern("asks_which_book").match(self.question) is not None
+
+    def _by_words(self, likeliest: NamedBook) -> Answered:
+        """The book with the words of the question, where a model does not know which one it is, or would guess."""
+        best = likeliest.best
+        pieces = [piece for piece in self._pieces if piece.book is best.book and piece.offset <= best.start]
+        start = pieces[-1].start + best.start - pieces[-1].offset
+        cited = Citation(0, start, start + len(best.text), best.text)
+        answer = f"Most words of the question are in {best.book.entry.title}:"
+        return Answered(answer, True, citations=(cited,), quoted=True)
 
     def candidates(self) -> tuple[list[NamedBook], Matches]:
         """The likeliest books, by the words of the question. Raises StorageError."""
