@@ -111,3 +111,22 @@ async def test_a_question_names_its_books_and_a_source_opens(tmp_path: Path, she
         assert questions() == asked, "it is not asked again"
         await pilot.press("escape", "escape", "q")
     assert UserData(paths_in(tmp_path)).position(sha256) < 100
+
+
+async def test_a_book_that_was_only_looked_into_is_not_begun(tmp_path: Path, shelf: list[Path]) -> None:
+    """Else the same search would find nothing in it: it would end at its first screen."""
+
+    async def look(*then: str) -> int:
+        app = app_on(None, tmp_path)
+        async with app.run_test(size=SIZE) as pilot:
+            await begin(pilot, "slash")
+            await type_text(pilot, "bandaged heads")
+            await until(pilot, lambda: "bandages round his" in text_of(app))
+            await pilot.press("enter")
+            reading = await opened(pilot)
+            await until(pilot, lambda: reading.controllers.context.position.looking and SEEN in text_of(app))
+            await pilot.press(*then, "q")
+        return UserData(paths_in(tmp_path)).reading_place(reading.book.sha256).furthest
+
+    assert await look() == 0
+    assert await look("enter") > 1000

@@ -35,6 +35,7 @@ from gistread.tui.reading.pane_switcher import (
     Pane,
     PaneSwitcher,
 )
+from gistread.tui.reading.position import Snapshot
 from gistread.tui.reading.status_lines import StatusLines
 from gistread.tui.services import AppServices, Opening
 from gistread.tui.text import Block, Clicked, OffsetChanged
@@ -60,6 +61,8 @@ class ReadingScreen(BookScreen):
         self._tour = tour
         self._look_at = look_at
         self._looked = False
+        self._is_new = False
+        self._not_begun: Snapshot | None = None  # Of a new book, until the user reads in it and not only looks
         self._left = threading.Event()  # set when the screen is closed, also before the book is open
         self.controllers: Controllers | None = None  # None until the book is open
         self.unsaved = ""  # after `close`: what could not be saved, in words
@@ -156,6 +159,7 @@ class ReadingScreen(BookScreen):
             services.cannot_open(error)
             return
         if not (saved.offset or saved.read):
+            self._is_new = True
             saved = replace(saved, offset=front_matter_end(book))  # a new book opens at its first chapter
         self.book_pane.show_book(book, saved.offset)
         self.answers_pane.places = Places(len(book.text), book=book)
@@ -217,7 +221,7 @@ class ReadingScreen(BookScreen):
         if (view := self.book_pane.visible_range) is not None:
             # The last move may not have been reported yet.
             context.position.moved(*view, turned=self.book_pane.turned)
-        context.user_data.save_place(controllers.navigation.saved_place)
+        self._save_place(controllers)
         await context.user_data.close()
         with contextlib.suppress(GistreadError):  # reported when the place was saved
             await asyncio.to_thread(context.progress.keep)
@@ -226,6 +230,11 @@ class ReadingScreen(BookScreen):
             self.warn(self.unsaved)
         if context.session is not None:
             await context.session.close()
+
+    def _save_place(self, controllers: Controllers) -> None:
+        context = controllers.context
+        if context.position.snapshot != self._not_begun:
+            context.user_data.save_place(controllers.navigation.saved_place)
 
     def warn(self, text: str) -> None:
         self.notify(text, severity="warning", timeout=6)
@@ -331,6 +340,7 @@ class ReadingScreen(BookScreen):
             context.model_place.moved()
             if self._look_at is not None and not self._looked:  # The view is at the reading place first.
                 self._looked = True
+                self._not_begun = context.position.snapshot if self._is_new else None
                 controllers.search.look(self._look_at.words, self._look_at.place or view)
         if context.position.looking is not looked:
             self.lines.show_status()
@@ -341,7 +351,7 @@ class ReadingScreen(BookScreen):
         else:
             context.progress.meter.interrupt()
         self.lines.show_place()
-        context.user_data.save_place(controllers.navigation.saved_place)
+        self._save_place(controllers)
         controllers.pages.book_moved()
         controllers.pictures.update()
         controllers.search.mark_hits()
