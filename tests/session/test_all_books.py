@@ -15,6 +15,8 @@ from gistread.errors import GistreadError, UsageError
 from gistread.library.indexing import update_index
 from gistread.library.shelf import open_shelf
 from gistread.memory.check_results import CheckResult, CheckResults
+from gistread.memory.model import Gist, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.paths import Paths
 from gistread.readers.events import Answered
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
@@ -132,6 +134,24 @@ async def test_the_model_chooses_among_the_likeliest_unless_it_failed_its_check(
     named, *_ = await ask(paths, "bandages round a head", engine)
     assert len(named) == 1
     assert not [call for call in engine.calls if call.options]
+
+
+async def test_gists_before_the_bound_speak_for_their_book(paths: Paths, books: Books, add: Add) -> None:
+    add("The Inn", "A masked man came in. " * 9)
+    path = add("The Yard", "A man hid his face in white cloth. " * 60)
+    book, page = open_book(path), Page(1, 0, 1000, 200)
+    request = MemoryRequest("fake", "fake-1", PageSize(100, 200))
+    with MemoryStore(paths.memories).open(book, request) as memory:
+        memory.add(MemoryEntry(page, Gist("A masked stranger wears bandages.", 5, GistSource.MODEL)))
+    update_index(paths)
+
+    def first() -> str:
+        asked = LibraryQuestion("A masked stranger man with bandages", open_shelf(paths), Config())
+        return titles(tuple(asked.candidates()[0]))[0]
+
+    assert first() == "The Yard"
+    books.user_data.set_position(book.sha256, 900)
+    assert first() == "The Inn", "the gist tells what is behind the bound"
 
 
 async def test_books_not_begun_are_asked_only_if_wanted(paths: Paths, add: Add) -> None:

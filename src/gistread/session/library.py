@@ -7,17 +7,18 @@ the reader, its checks and its citations are those of any question, and no text 
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.config import Config
 from gistread.engine.protocol import Engine, Trust, choose_or
-from gistread.errors import GistreadError, UsageError
+from gistread.errors import GistreadError, StorageError, UsageError
 from gistread.library.index import Matches, places_in
 from gistread.library.shelf import LibraryHit, Shelf, ShelfBook, hit_in
 from gistread.memory.passages import Span, join
 from gistread.memory.sizes import unread_memory
+from gistread.memory.store import MemoryStore
 from gistread.readers.answering import Asking, ReaderOptions, user_prompt
 from gistread.readers.cost import QUICK_S
 from gistread.readers.events import Answered, ReaderEvent
@@ -155,11 +156,15 @@ class LibraryQuestion:
         return Answered(answer, True, citations=(cited,), quoted=True)
 
     def candidates(self) -> tuple[list[NamedBook], Matches]:
-        """The likeliest books, by the words of the question. Raises StorageError."""
+        """The likeliest books, by the words of the question in passages and gists. Raises StorageError."""
         matches = self._shelf.find(pattern("asks_which_book").sub("", self.question, count=1), self.asked)
         by_id = {book.indexed.id: book for book in self.asked}
         scores = matches.book_scores()
-        likely = sorted(scores, key=lambda book: -scores[book])[:_CANDIDATES]
+        likely = sorted(scores, key=lambda book: -scores[book])[: 2 * _CANDIDATES]
+        for book in likely:
+            best_gist = self._gist_score(by_id[book], matches)
+            scores[book] += max(0.0, best_gist - matches.in_book(book)[0].score)
+        likely = sorted(likely, key=lambda book: -scores[book])[:_CANDIDATES]
         named = []
         for book in likely:
             if scores[book] >= _LEAST * scores[likely[0]] and (text := self._shelf.text_of(by_id[book])) is not None:
@@ -170,6 +175,20 @@ class LibraryQuestion:
                 count = sum(hit.score >= _LEAST * hits[0].score for hit in hits)
                 named.append(NamedBook(hit_in(by_id[book], text, hits[0]), count, tuple(words)))
         return named, matches
+
+    def _gist_score(self, book: ShelfBook, matches: Matches) -> float:
+        """The weight of the question's words in the best gist up to the bound; 0 without a memory."""
+        store, text = MemoryStore(self._shelf.paths.memories), self._shelf.text_of(book) or ""
+        whole, found = Book(text, "", (), (Chapter("", 0, len(text)),)), 0.0
+        with suppress(StorageError):
+            for header in store.find(whole)[:1]:
+                for entry in store.load(whole, header).entries:
+                    if book.bound is None or entry.page.end <= book.bound:
+                        words = {
+                            word for *_, word in places_in(entry.gist.text, matches.weights, book.indexed.language)
+                        }
+                        found = max(found, sum(matches.weights[word] for word in words))
+        return found
 
     async def _preferred(self, named: Sequence[NamedBook], engine: Engine) -> int:
         """Index of the book that the model takes the question to be about. Raises EngineError."""
