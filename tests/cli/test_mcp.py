@@ -145,6 +145,7 @@ def test_only_books_of_the_library_are_read(novel: Path, tmp_path: Path) -> None
         assert SENTINEL not in (await call(client, "read", book="keeper", length=16_000))["text"]  # not begun
         assert (await call(client, "search", words=SENTINEL))["hits"] == []
         assert (await call(client, "read", book="keeper", start=4000))["text"] == ""
+        assert (await call(client, "read", book="sample"))["end"] == 500
         UserData(default_paths()).choose_bound(open_book(novel).sha256, BoundChoice(whole=True))
         assert SENTINEL in (await call(client, "read", book="keeper", length=16_000))["text"]
         assert (await call(client, "search", words=SENTINEL))["hits"]

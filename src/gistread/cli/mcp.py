@@ -23,7 +23,7 @@ from gistread.cli.ask import answering_models
 from gistread.cli.contents import card_document, chapter_documents, longest_memory, recap_document
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.memory import memory_store
-from gistread.cli.opening import check_models, library_entries, load_settings
+from gistread.cli.opening import SAMPLE, check_models, library_entries, load_settings
 from gistread.cli.output import Json, say
 from gistread.cli.search import hit_document, indexed_shelf, place_of
 from gistread.config import Config
@@ -38,6 +38,7 @@ from gistread.readers import events as reader_events
 from gistread.readers.recap import recap
 from gistread.readers.steering import Steps
 from gistread.readers.trace import Places, step_of
+from gistread.sample import story_path
 from gistread.search.book_search import BookSearch, SearchMode
 from gistread.session.library import BooksNamed, LibraryQuestion
 from gistread.session.models import ModelPair
@@ -55,7 +56,7 @@ _MOST_HITS = 50
 _FIRST_SCREEN = 500  # Characters that the screen shows of a book at its beginning
 
 _Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-_BookName = Annotated[_Words, Field(description="Its `id` or `number` from `books`, or words of its title")]
+_BookName = Annotated[_Words, Field(description="Its `id` or `number` from `books`, words of its title, or `sample`")]
 _AnyBook = Annotated[_Words | None, Field(description="As `book` elsewhere; left out: every book")]
 _Tag = Annotated[str, Field(description="Without `book`: only the books of this collection")]
 _Offset = Annotated[int, Field(ge=0, description="In characters")]
@@ -271,7 +272,7 @@ class Library:
 
     def _view(self, name: str) -> View:
         """A book of the library by name, up to its bound. Raises GistreadError, OSError."""
-        entry = find_book(library_entries(), name)
+        entry = _sample() if name == SAMPLE else find_book(library_entries(), name)
         path = path_of(entry)
         book = open_cached(path, default_paths().texts)
         if book.sha256 != entry.sha256 if entry.sha256 else file_digest(path) != entry.digest:
@@ -280,6 +281,11 @@ class Library:
         here = max(self._user_data.reading_place(book.sha256).furthest, _FIRST_SCREEN)
         bound = usual_bound(book, here, self._user_data.bound_choice(book.sha256))
         return View(entry, book, bound, self._user_data.name_corrections(book.sha256))
+
+
+def _sample() -> LibraryEntry:
+    book = open_cached(story_path(), default_paths().texts)
+    return LibraryEntry(book.title, book.authors, story_path(), book.sha256)
 
 
 def _search_all(words: str, tag: str, limit: int) -> Json:
