@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from gistread.config import Config
 from gistread.tui.app import GistreadApp
 from gistread.tui.widgets.tour import STEPS, Tour
@@ -25,3 +27,18 @@ async def test_the_tour_has_four_steps_and_leaves_the_book_usable(tmp_path: Path
         await until(pilot, lambda: "1 of 4" in text_of(app))
         await pilot.press("escape")
         await until(pilot, lambda: not screen.query(Tour))
+
+
+@pytest.mark.parametrize("width", [80, 120])
+async def test_each_step_points_at_what_it_names(tmp_path: Path, width: int) -> None:
+    app = GistreadApp(long_book(20), paths=paths_in(tmp_path), config=Config(), tour=True)
+    async with app.run_test(size=(width, 24)) as pilot:
+        screen = await opened(pilot)
+        marked = ("", "#memory-header", "#question-mark", "#status")
+        for number, (tab, widget) in enumerate(zip(("", "→ Memory", "→ Question", ""), marked, strict=True), start=1):
+            await until(pilot, lambda said=f"{number} of 4": said in text_of(app))
+            await until(pilot, lambda id=widget: [f"#{w.id}" for w in screen.query(".-pointed")] == [id] * bool(id))
+            assert ("→" in text_of(app).splitlines()[0]) is (bool(tab) and width == 80)
+            assert width == 120 or tab in text_of(app)
+            await pilot.press("enter")
+        await until(pilot, lambda: not screen.query(".-pointed") and not screen.query(Tour))

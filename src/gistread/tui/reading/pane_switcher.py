@@ -61,6 +61,7 @@ class PaneSwitcher:
         self._services = screen.services
         self.current = Pane.BOOK
         self._memory_wanted: bool | None = None  # as chosen since the book was opened
+        self.pointed_at: Pane | None = None  # by the tour
         self.unseen_answer = False  # whether an answer has not been shown yet, on a narrow screen
 
     @property
@@ -70,7 +71,8 @@ class PaneSwitcher:
     @property
     def tabs(self) -> tuple[tuple[str, bool, str], ...]:
         """(title, whether shown, action) of each pane, if only one fits; otherwise empty."""
-        tabs = ((_TITLES[pane], pane is self.current, run("panes.show", pane.value)) for pane in Pane)
+        names = {pane: "→ " * (pane is self.pointed_at) + title for pane, title in _TITLES.items()}
+        tabs = ((names[pane], pane is self.current, run("panes.show", pane.value)) for pane in Pane)
         return tuple(tabs) if self.narrow else ()
 
     @property

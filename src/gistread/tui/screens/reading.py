@@ -281,6 +281,14 @@ class ReadingScreen(BookScreen):
         self.query_children(Tour).remove()
         self.mount(Tour(self.services), after="#panes")
 
+    @on(Tour.Pointed)
+    def _point(self, event: Tour.Pointed) -> None:
+        """Mark what a step of the tour is about: beside the book, or the tab of a pane that is not shown."""
+        self.panes.pointed_at = {1: Pane.MEMORY, 2: Pane.ANSWERS}.get(event.step)
+        for step, marked in enumerate(("#memory-header", "#question-mark", "#status"), start=1):
+            self.query_one(marked).set_class(step == event.step, "-pointed")
+        self.redraw_lines()
+
     def action_tour(self, on: int) -> None:
         for tour in self.query_children(Tour):
             tour.step(bool(on))

@@ -6,6 +6,7 @@ from pathlib import Path
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.message import Message
 from textual.widgets import Static
 
 from gistread.tui.commands import display_key
@@ -18,6 +19,13 @@ STEPS = tuple(tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8
 class Tour(Vertical):
     """Enter or a click shows the next step, Escape ends the tour; all other keys keep their meaning."""
 
+    class Pointed(Message):
+        """The screen is to point at what this step is about; at nothing after the last one."""
+
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
+
     def __init__(self, services: AppServices) -> None:
         super().__init__(id="tour")
         self._services = services
@@ -25,6 +33,7 @@ class Tour(Vertical):
 
     def compose(self) -> ComposeResult:
         title, text = STEPS[self._at]
+        self.screen.post_message(self.Pointed(self._at))
         keys = (display_key("enter"), "next", "tour(1)"), (display_key("escape"), "end the tour", "tour(0)")
         yield Static(f"{self._at + 1} of {len(STEPS)} · {title}", id="tour-title", markup=False)
         yield Static(self._services.with_keys(text), markup=False)
@@ -42,4 +51,5 @@ class Tour(Vertical):
         if on and self._at < len(STEPS):
             self.refresh(recompose=True)
         else:
+            self.screen.post_message(self.Pointed(len(STEPS)))
             self.remove()
