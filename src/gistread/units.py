@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-_BARS = "▁▂▃▄▅▆▇█"
+_BARS = "▁▂▃▄▅▆▇"  # A full block would join those of the rows above and below
 
 
 def format_size(size_bytes: int) -> str:

@@ -60,5 +60,5 @@ def test_today_the_week_and_each_book(user_data: UserData, monkeypatch: pytest.M
     assert (door.title, door.last_day) == ("The Door", TODAY - timedelta(days=6))
     today, week = describe_figures(found)
     assert today == "Today: 10 min"
-    assert week == "Last 7 days: 30 min  █·····▄"
+    assert week == "Last 7 days: 30 min  ▇·····▄"
     assert describe_book_figures(lamp) == "41 min · 240 words a minute · 25%"
