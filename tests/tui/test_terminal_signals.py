@@ -1,9 +1,12 @@
 """Notifications and progress outside the screen."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from gistread.config import Config
 from gistread.tui.services import TerminalSignals
+from tests.tui.books import small_book
+from tests.tui.scripted import app_on, opened
 
 
 def test_a_notification_comes_only_without_the_focus_and_as_it_is_set() -> None:
@@ -32,3 +35,17 @@ def test_progress_is_written_once_a_percent_where_the_terminal_knows_it() -> Non
     assert written == ["\x1b]9;4;1;50\a", "\x1b]9;4;1;75\a", "\x1b]9;4;0;0\a"]
     TerminalSignals(Config, {"TERM_PROGRAM": "iTerm.app"}, written.append, lambda: True).progress(0.5)
     assert len(written) == 3
+
+
+async def test_the_mouse_pointer_tells_text_from_what_can_be_clicked(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        screen = await opened(pilot)
+        for place, shape in (
+            ("#book", "text"),
+            ("#keys", "pointer"),
+            ("#header", "pointer"),
+            ("#header-rule", "default"),
+        ):
+            await pilot.hover(place)
+            assert screen._pointer_shape == shape
