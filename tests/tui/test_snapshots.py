@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from gistread.config import Config
+from gistread.engine.catalogue import Machine
 from gistread.engine.protocol import NO_USAGE
 from gistread.errors import EngineError
 from gistread.library.metadata import read_book_file
@@ -32,7 +33,9 @@ from tests.tui.scripted import (
     text_of,
     until,
 )
+from tests.tui.test_choosing import model
 from tests.tui.test_inline_pictures import illustrated
+from tests.tui.test_steps import asking_app
 
 WIDE, NARROW, SMALL = (160, 50), (80, 24), (60, 20)
 Compare = Callable[..., bool]
@@ -182,6 +185,59 @@ def test_a_pdf(tmp_path: Path, snap_compare: Compare) -> None:
         await still(pilot)
 
     assert snap_compare(app, terminal_size=NARROW, run_before=show)
+
+
+PANELS = {"@": "mentions", "*": "You stopped at", "m": "Recommended"}
+
+
+@pytest.mark.parametrize(
+    ("key", "size"),
+    [("@", (110, 30)), ("@", SMALL), ("*", NARROW), ("m", NARROW)],
+    ids=["people", "people-small", "story", "models"],
+)
+def test_people_story_and_models(
+    tmp_path: Path, snap_compare: Compare, monkeypatch: pytest.MonkeyPatch, key: str, size: tuple[int, int]
+) -> None:
+    monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter((model("adder-3b"),)))
+    monkeypatch.setattr("gistread.tui.model_downloads.this_machine", lambda: Machine(8 * 10**9, 0, 4))
+    for name in ("available_bytes", "free_for_models"):
+        monkeypatch.setattr(f"gistread.tui.screens.model.{name}", lambda: 8 * 10**9)
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=gists), config("night"))
+
+    async def show(pilot: Pilot[None]) -> None:
+        screen = await read_whole(pilot)
+        screen.controllers.context.position.moved(0, 400 if key == "*" else len(screen.book.text) - 10)
+        await pilot.press(key)
+        await until(pilot, lambda: PANELS[key] in text_of(app))
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=show)
+
+
+@pytest.mark.parametrize("size", [NARROW, (110, 30)])
+def test_a_section_that_the_model_wants(tmp_path: Path, snap_compare: Compare, size: tuple[int, int]) -> None:
+    app = asking_app(tmp_path)
+
+    async def show(pilot: Pilot[None]) -> None:
+        await read_whole(pilot)
+        await pilot.press("a", *"who", "enter")
+        await until(pilot, lambda: "Waiting for your decision" in text_of(app))
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=show)
+
+
+@pytest.mark.parametrize("size", [NARROW, (110, 30)])
+def test_the_tour_at_the_memory(tmp_path: Path, snap_compare: Compare, size: tuple[int, int]) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=gists), config("paper"))
+
+    async def show(pilot: Pilot[None]) -> None:
+        await read_whole(pilot)
+        await pilot.press("f2", "enter")
+        await until(pilot, lambda: "2 of 4" in text_of(app))
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=show)
 
 
 @pytest.mark.parametrize("theme", ["night", "paper"])
