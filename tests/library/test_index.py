@@ -13,11 +13,12 @@ from gistread.book.open import open_book
 from gistread.child_process import python_command
 from gistread.library.adding import add_volumes
 from gistread.library.index import LibraryIndex
-from gistread.library.indexing import update_index
+from gistread.library.indexing import start_indexing, update_index
 from gistread.library.metadata import read_book_file
 from gistread.library.shelf import Shelf, open_shelf
 from gistread.paths import Paths
 from gistread.store.catalogue import Catalogue
+from gistread.store.journal import open_locked
 from gistread.store.model import BoundChoice
 from gistread.store.user_data import UserData
 from tests.folders import paths_in
@@ -96,6 +97,18 @@ def test_a_killed_indexer_goes_on_where_it_was(paths: Paths, tmp_path: Path) -> 
     now = index.books()
     assert len(now) == 5
     assert all(now[digest].id == number for digest, number in done.items()), "none is indexed twice"
+
+
+def test_a_second_indexer_waits_for_the_first(paths: Paths, text: Make) -> None:
+    """A search right after `books --add` waits for its own indexer, and found no book of the one before it."""
+    add(paths, text("one.txt", words="the lantern"))
+    paths.index.mkdir(parents=True)
+    with open_locked(paths.index / "indexing.lock", wait_s=0):
+        second = start_indexing(paths)
+        with pytest.raises(subprocess.TimeoutExpired):
+            second.wait(1.5)
+    assert second.wait(20) == 0
+    assert set(titles(open_shelf(paths), "lantern")) == {"one"}
 
 
 def test_a_new_index_waits_for_another_process(paths: Paths) -> None:

@@ -2,7 +2,7 @@
 
     python -m gistread.library.indexing CONFIG DATA CACHE STATE
 
-A second process ends at once. Whatever ends this one, the books indexed so far stay.
+A second process waits for the first, but not long. Whatever ends this one, the books indexed so far stay.
 """
 
 import contextlib
@@ -25,6 +25,7 @@ from gistread.store.user_data import UserData
 from gistread.system import lower_priority
 
 _NICENESS = 19
+_WAIT_S = 3.0  # For another process, so that a search waits as long for books that are indexed already
 
 
 def start_indexing(paths: Paths, *, outlives_parent: bool = True) -> "subprocess.Popen[bytes]":
@@ -45,13 +46,13 @@ def index_new_books(paths: Paths) -> "subprocess.Popen[bytes] | None":
 
 
 def update_index(paths: Paths) -> None:
-    """Index all new books and drop those that were removed, unless another process does it already.
+    """Index all new books and drop those that were removed, unless another process does it for long.
 
     Raises OSError, StorageError.
     """
     index = LibraryIndex(paths)
     make_folder(index.folder)
-    with contextlib.suppress(InUseError), open_locked(index.folder / "indexing.lock", wait_s=0):
+    with contextlib.suppress(InUseError), open_locked(index.folder / "indexing.lock", wait_s=_WAIT_S):
         while _index_new(paths, index):
             pass  # Books may have been added meanwhile.
 
