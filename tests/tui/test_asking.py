@@ -12,6 +12,7 @@ from textual.widgets import Input
 
 from gistread.config import Config
 from gistread.engine.protocol import NO_USAGE
+from gistread.readers.bound import offset_of
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -239,6 +240,28 @@ async def test_a_mistyped_place_where_answers_stop_is_explained_and_changes_noth
         await until(pilot, lambda: "No such chapter or place." in text_of(app))
         assert "the whole book" not in text_of(app)
         assert screen.controllers.line.bound_words == before
+
+
+@pytest.mark.parametrize("typed", ["40%", "5000", "page:1", "chapter:Chapter 3", "section:2", "here", "all"])
+async def test_where_answers_stop_can_be_set_to_every_value_of_upto(tmp_path: Path, typed: str) -> None:
+    app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=(130, 14)) as pilot:
+        screen = await read_whole(pilot)
+        line = screen.controllers.line
+        line.choose_bound(BoundChoice(at=1))
+        await pilot.press("ctrl+t", *typed)
+        await until(pilot, lambda: typed in text_of(app))
+        await pilot.press("enter")
+        end = offset_of(typed, screen.memory_pane.memory, line.place_read)
+        await until(pilot, lambda: line.bound == (end if end != len(screen.book.text) else None))
+
+
+async def test_a_section_that_has_not_been_read_is_no_place_where_answers_stop(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=(130, 14)) as pilot:
+        await opened(pilot)
+        await pilot.press("ctrl+t", *"section:9")
+        await until(pilot, lambda: "There is no section 9: the model has read 0 sections." in text_of(app))
 
 
 async def test_a_question_up_to_a_place_in_the_front_matter_says_that_nothing_has_been_read(

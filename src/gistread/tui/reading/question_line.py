@@ -4,11 +4,12 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
-from gistread.errors import StorageError
+from gistread.errors import StorageError, UsageError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.memory.sizes import unread_memory
 from gistread.memory.spoilers import has_plot
+from gistread.readers.bound import offset_of
 from gistread.readers.recap import suggestions
 from gistread.readers.selection import CHOICES, extend_bound
 from gistread.readers.thread import QuestionAnswer, Thread, is_follow_up, within_bound
@@ -17,11 +18,12 @@ from gistread.store.model import BoundChoice, SavedThread
 from gistread.tui.commands import THREAD_KEY, display_key, run
 from gistread.tui.marking.caret import whole_words
 from gistread.tui.reading.context import ReadingContext
-from gistread.tui.reading.destination import HINT, destinations_of
+from gistread.tui.reading.destination import destinations_of
 from gistread.tui.widgets.input_line import InputLineClient
 from gistread.tui.widgets.lines import Actions
 from gistread.units import in_quotes, short
 
+_HINT = "40% · page:12 · section:4 · chapter:3 · a title · here · all"
 _QUOTED = 36  # maximum characters quoted
 
 
@@ -154,17 +156,35 @@ class QuestionLine(InputLineClient):
 
     def ask_bound(self) -> None:
         """Set where answers stop: where the user has read to, any place, or the end of the book."""
-        self._context.input_line.ask(self, "answers stop at", HINT)
+        self._context.input_line.ask(self, "answers stop at", _HINT)
         self.typed("")
 
     def typed(self, words: str) -> None:
-        context = self._context
-        found = destinations_of(words, context.book, context.place)
-        places = [(one.words, BoundChoice(at=one.offset)) for one in found.destinations]
-        offered = places if words.strip() else self._usual_bounds()
+        offered, problem = self._bounds(words.strip().lower())
         self._choices = [choice for _, choice in offered]
-        context.input_line.choose_from([label for label, _ in offered])
-        context.input_line.say(found.problem, problem=bool(found.problem))
+        self._context.input_line.choose_from([label for label, _ in offered])
+        self._context.input_line.say(problem, problem=bool(problem))
+
+    def _bounds(self, words: str) -> tuple[list[tuple[str, BoundChoice]], str]:
+        """The bounds that `words` may mean, as a destination or as a value of `--upto`; or why there are none."""
+        book = self._context.book
+        if not words:
+            return self._usual_bounds(), ""
+        found = destinations_of(words, book, self._context.place)
+        places = [(one.words, BoundChoice(at=one.offset)) for one in found.destinations]
+        try:
+            end = offset_of(words, self._memory, self.place_read)
+        except UsageError as error:
+            return places, "" if places else error.message if ":" in words else found.problem
+        if end is None:
+            return [("all: answers use the whole book", BoundChoice(whole=True))], ""
+        name = f"offset {end:,}" if words.isdecimal() else words
+        upto = f"{name}: answers stop at {end / max(1, len(book.text)):.0%}", BoundChoice(at=end)
+        if words == "here":
+            return [(upto[0], BoundChoice())], ""
+        if "%" in words:  # `+5%` is from here
+            return places if words[0] == "+" else [(places[0][0], upto[1])], ""
+        return [upto] if ":" in words else [*places, upto], ""
 
     def _usual_bounds(self) -> list[tuple[str, BoundChoice]]:
         """What is not chosen now comes first, so that the key and Enter switch."""
@@ -188,9 +208,12 @@ class QuestionLine(InputLineClient):
 
     def known(self) -> GistMemory:
         """The memory that a question may use: up to the bound."""
-        memory = self._context.memory_pane.memory or unread_memory(self._context.book)
         bound = self.bound
-        return memory if bound is None else memory.upto(bound)
+        return self._memory if bound is None else self._memory.upto(bound)
+
+    @property
+    def _memory(self) -> GistMemory:
+        return self._context.memory_pane.memory or unread_memory(self._context.book)
 
     # The thread
 
