@@ -10,6 +10,7 @@ from gistread.config import Config, load_config
 from gistread.readers.events import (
     OpenedBy,
 )
+from gistread.store.model import BoundChoice
 from gistread.tui.app import GistreadApp
 from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine, app_on, lines, paths_in, read_whole, text_of, until
@@ -90,3 +91,17 @@ async def test_what_stands_below_the_question_line_does_not_crop_its_placeholder
         await pilot.press("v")
         await until(pilot, lambda: "sections: ask me" in text_of(app))
         await until(pilot, lambda: "? Ask the book" in text_of(app))
+
+
+async def test_the_keys_beside_a_wanted_section_are_in_view_also_at_the_end_of_the_pane(tmp_path: Path) -> None:
+    engine = SteppedEngine(
+        says=lambda _: "The lamp and the boy. " * 30, chooses=lambda _, options: max(0, len(options) - 6)
+    )
+    app = app_on(long_book(20), tmp_path, engine, Config(min_words=40, max_words=90, reader="readagent-s", steps="ask"))
+    async with app.run_test(size=(160, 30)) as pilot:
+        screen = await read_whole(pilot)
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
+        await ask(pilot, "who")
+        await until(pilot, lambda: "Wants section" in text_of(app))
+        await pilot.pause(0.3)
+        await until(pilot, lambda: "wanted: Enter yes, x no, I another" in text_of(app), seconds=5)
