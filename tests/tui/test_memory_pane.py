@@ -261,3 +261,36 @@ async def test_the_pane_follows_the_place_among_pages_read_ahead(tmp_path: Path)
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
         screen.memory_pane.set_here(screen.memory_pane.view.ahead[3].page.start, scroll=True)
         await until(pilot, lambda: screen.memory_pane.scroll_offset.y > 0)
+
+
+def gist_row(screen: ReadingScreen) -> int:
+    """The row of the screen where the gist of the section in view begins."""
+    pane = screen.memory_pane
+    first = pane._index.first_row(pane._index.find_key(("page", pane.view.here)))
+    return pane.content_region.y + first - pane.scroll_offset.y
+
+
+def section_row(screen: ReadingScreen) -> int:
+    """The row of the screen where the section in view begins; the first one of the memory if it begins above."""
+    book, pane = screen.book_pane, screen.memory_pane
+    start = pane.memory.entry(pane.view.here).page.start
+    return max(pane.content_region.y, book.content_region.y + book.row_in_view(start))
+
+
+async def test_the_gist_in_view_is_level_with_its_section_also_where_the_rest_is_ahead(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=lambda _: "The lamp and the boy are spoken of, as they were. " * 8)
+    app = app_on(long_book(), tmp_path, engine)
+    async with app.run_test(size=(130, 44)) as pilot:
+        screen = await read_whole(pilot)
+        for _ in range(4):
+            before = screen.memory_pane.view.here
+            await pilot.press("space")
+            await until(pilot, lambda before=before: screen.memory_pane.view.here != before)
+            assert abs(gist_row(screen) - section_row(screen)) <= 3  # a chapter's title may stand between
+        assert TO_COME.search(text_of(app))
+        await pilot.press("q")
+    again = app_on(long_book(), tmp_path)
+    async with again.run_test(size=(130, 44)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.memory_pane.view.here and TO_COME.search(text_of(again)))
+        await until(pilot, lambda: abs(gist_row(screen) - section_row(screen)) <= 3)

@@ -68,6 +68,7 @@ class Controllers:
         match event:
             case events.MemoryOpened(memory=memory):
                 pane.show_memory(memory)
+                pane.change_view(bound=self.line.bound)  # or what is hidden would move the section in view later
                 context.answers_pane.places = Places(len(memory.book.text), memory, memory.book)
                 self.pages.show_here(scroll=True)
             case events.QuestionAsked(question=question):
@@ -102,8 +103,9 @@ class Controllers:
                 signals.ended(f"The memory of {context.book.title} is complete.")
             self._was_running = running
             begun, draft, ahead = activity.page, session.reading.draft, session.reading.pages_ahead
+            unread = context.memory_pane.view.here is None
             if context.memory_pane.show_reading(begun=begun, draft=draft, reading=running, ahead=ahead):
-                self.pages.show_here(scroll=False)
+                self.pages.show_here(scroll=unread and context.panes.current is not Pane.MEMORY)
             view = context.book_pane.visible_range or (0, 0)
             seen = begun is not None and view[0] <= begun.start < view[1]  # elsewhere it would be drawn for nobody
             marks = (Mark(begun.start, begun.end, _BEING_READ, sign=_SIGN),) if begun is not None and seen else ()

@@ -37,6 +37,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._fitted: tuple[object, ...] = ()  # what the rows were last fitted to
         self._fitted_height = 0  # height of the widget, in rows, at the last fit
         self._settling = False
+        self._rows_below = 0  # Empty rows after the last, so that late blocks can be scrolled up
         self._later: Callable[[], object] | None = None  # scrolling to be done once there is a size
         self._announced: int | None = None
         self.turned = False  # Whether turning screens has moved the view since the last announcement
@@ -147,16 +148,18 @@ class TextView(ScrollView, inherit_bindings=False):
             self._anchor = place
             self.call_after_refresh(self._announce)
 
-    def scroll_to_key(self, key: Hashable, *, top: float | None = None, row: int | None = None) -> bool:
+    def scroll_to_key(
+        self, key: Hashable, *, top: float | None = None, row: int | None = None, past_end: bool = False
+    ) -> bool:
         """Scroll as little as possible to these blocks, to `top` (0 to 1), or to a row of the view.
 
-        Returns whether the key is known.
+        `past_end`: with empty rows below the last one, if the row needs them. Returns whether the key is known.
         """
         found = self._index.find_key(key)
         if found is None:
             return False
         if not self._ready:
-            self._later = lambda: self.scroll_to_key(key, top=top, row=row)
+            self._later = lambda: self.scroll_to_key(key, top=top, row=row, past_end=past_end)
             return True
         start, end = self._index.run_of(found)
         first = self._index.first_row(start) + self._index.layout(start).above
@@ -164,6 +167,9 @@ class TextView(ScrollView, inherit_bindings=False):
         height = self.size.height
         if row is None and top is not None:
             row = int(top * max(0, height - 1))
+        if row is not None:
+            self._rows_below = max(0, first - row + height - self._index.height) if past_end else 0
+            self.virtual_size = Size(self._room, self._index.height + self._rows_below)
         self._scroll_row(min(max(self.scroll_offset.y, last - height + 1), first) if row is None else first - row)
         return True
 
@@ -280,6 +286,7 @@ class TextView(ScrollView, inherit_bindings=False):
             self._settle()
             return
         self._fitted = fitted
+        self._announced = None  # what stands beside the text may have to move with its rows
         selected = self._selected()
         self._left_margin = margin
         self._index.resize(row, self.reorder)
@@ -294,7 +301,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._strips.clear()
         if not self._ready:
             return
-        self.virtual_size = Size(self._room, self._index.height)
+        self.virtual_size = Size(self._room, self._index.height + self._rows_below)
         self._settle()
         self.call_after_refresh(self._announce)
         self.refresh()

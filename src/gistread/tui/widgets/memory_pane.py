@@ -95,7 +95,7 @@ class MemoryPane(LongText):
         if scroll and page is not None and self.memory is not None:
             shown = memory_blocks.shown_count(self.memory, view)
             if page.number <= shown:
-                self.scroll_to_key(("page", page.number), row=level)
+                self.scroll_to_key(("page", page.number), row=level, past_end=view.beside)
             else:
                 self.scroll_to_key(("rest", shown + 1))
 
