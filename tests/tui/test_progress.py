@@ -235,3 +235,6 @@ async def test_a_narrow_header_shows_the_book_beside_a_chapter_that_is_a_bare_nu
             app.query_one(HeaderLine).show_place("A Tale of Two Cities", chapter, ("p. 12 of 261", "5%"), TABS)
             await pilot.pause()
             assert lines(app)[0].split("  Book  ")[0].strip("≡ ").rstrip() == shown
+        app.query_one(HeaderLine).show_place("Emma · Jane Austen", "II", ("p. 20 of 630", "3%"), TABS)
+        await pilot.pause()
+        assert "≡ Emma · II " in lines(app)[0], "the author makes room, not half of the name"

@@ -86,7 +86,9 @@ class HeaderLine(Clickable):
         left_room = max(0, before - _GAP) if middle.plain else room - right.cell_length - _GAP
         named = chapter if panes and chapter else title
         if panes and 0 < cell_len(chapter) <= _BARE_NUMBER:
-            named = f"{crop(title, left_room - cell_len(chapter) - 5)} · {chapter}"
+            most_title = left_room - cell_len(chapter) - 5
+            book = title if cell_len(title) <= most_title else crop(title.rpartition(" · ")[0] or title, most_title)
+            named = f"{book} · {chapter}"
         name = Content.styled(crop(named, left_room - 2), "bold")
         menu = _clickable(Content.styled("≡ ", "$gr-accent"), "app.help")
         left = Content.assemble(menu, _clickable(name, actions[0] if panes else ""))
