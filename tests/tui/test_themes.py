@@ -1,5 +1,6 @@
 """Themes: packaged and own ones, contrast, and the chooser with its preview."""
 
+import colorsys
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,15 @@ def test_highlights_differ_from_the_ground_and_from_each_other(name: str) -> Non
     assert len(set(grounds)) == len(grounds)
     for role in HIGHLIGHTS:
         assert _distance(colors[role], colors["background"]) > 30, role
+
+
+@pytest.mark.parametrize("name", [name for name in COMPUTABLE if name != "ink"])
+def test_hits_and_sources_have_another_hue_than_highlights(name: str) -> None:
+    colors = THEMES[name].colors
+    mark = _hue(colors["mark"])
+    for role in HIGHLIGHTS:
+        apart = abs(mark - _hue(colors[role]))
+        assert min(apart, 1 - apart) > 0.1, role
 
 
 def test_the_theme_without_colours_has_none() -> None:
@@ -244,6 +254,10 @@ def _styles(app: App[None]) -> list[Style]:
     """The styles of everything on the screen, as sent to the terminal."""
     strips = app.screen._compositor.render_strips()
     return [segment.style for strip in strips for segment in strip if segment.style]
+
+
+def _hue(color: str) -> float:
+    return colorsys.rgb_to_hsv(*(int(color[at : at + 2], 16) for at in (1, 3, 5)))[0]
 
 
 def _distance(first: str, second: str) -> float:
