@@ -100,7 +100,7 @@ async def test_which_book_it_is_is_answered_by_the_words_if_the_model_finds_noth
         *_, answered, asked = await ask(paths, question, FakeEngine(says=lambda prompt: "The book does not say."))
         assert answered.found is found, question
         if found:
-            assert answered.answer == "Most words of the question are in The Inn:"
+            assert answered.answer == "By its words, the question is about The Inn:"
             assert asked.source(answered.citations[0])[0].entry.title == "The Inn"
             assert "bandages round his head" in answered.citations[0].quote
 
@@ -113,11 +113,18 @@ async def test_which_book_it_is_is_not_guessed_by_a_model_that_failed_its_check(
     engine = FakeEngine(says=lambda prompt: "It was cold.")
     for question in ("Which of my books has a man with bandages?", "Which one has a man with bandages?"):
         *_, answered, asked = await ask(paths, question, engine)
-        assert answered.answer == "Most words of the question are in The Inn:"
+        assert answered.answer == "By its words, the question is about The Inn:"
         assert "bandages round his head" in answered.citations[0].quote
         assert asked.source(answered.citations[0])[0].entry.title == "The Inn"
     *_, answered, _ = await ask(paths, "Who has bandages?", engine)
     assert answered.answer.startswith("It was cold.")
+
+
+def test_no_heading_is_quoted_where_a_sentence_has_a_word_of_the_question(paths: Paths, add: Add) -> None:
+    chapter = "CHAPTER {}. The Man With Bandages Round His Head\n\nIt was cold. He had bandages. Nobody came.\n\n"
+    add("The Inn", "\n" + "".join(chapter.format(number) for number in ("I", "II", "III")))
+    update_index(paths)
+    assert open_shelf(paths).search("bandages round head").hits[0].text == "He had bandages."
 
 
 async def test_the_model_chooses_among_the_likeliest_unless_it_failed_its_check(paths: Paths, add: Add) -> None:

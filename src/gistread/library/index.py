@@ -57,6 +57,10 @@ class IndexedBook:
         """How many passages end at or before the bound."""
         return len(self.spans) // 2 if bound is None else bisect_right(self.spans[1::2], bound)
 
+    @property
+    def chapter_starts(self) -> list[int]:
+        return [start for start, _ in json.loads(self.chapters)]
+
     def chapter_title(self, offset: int) -> str:
         return next((title for start, title in reversed(json.loads(self.chapters)) if start <= offset), "")
 

@@ -151,10 +151,12 @@ def searchable(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:
 
 
 def hit_in(book: ShelfBook, text: str, found: PassageHit) -> LibraryHit:
-    """The sentence of a passage with most words of the query. `text`: of the whole book."""
+    """The sentence of a passage with most words of the query; a heading only if nothing else has any. `text`: whole."""
     first, last = book.indexed.span(found.number)
     passage = text[first:last]
     places = places_in(passage, found.words, book.indexed.language)
-    start, end = best_sentence(passage, places, found.words.__getitem__)
+    headings = [(at - first, text.find("\n", at) - first) for at in book.indexed.chapter_starts if first <= at < last]
+    below = [one for one in places if not any(at <= one[0] < end for at, end in headings)]
+    start, end = best_sentence(passage, below or places, found.words.__getitem__)
     marked = tuple((first + one, first + other) for one, other, _ in places)
     return LibraryHit(book, first + start, first + end, passage[:start], passage[start:end], passage[end:], marked)

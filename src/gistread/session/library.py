@@ -152,7 +152,7 @@ class LibraryQuestion:
         pieces = [piece for piece in self._pieces if piece.book is best.book and piece.offset <= best.start]
         start = pieces[-1].start + best.start - pieces[-1].offset
         cited = Citation(0, start, start + len(best.text), best.text)
-        answer = f"Most words of the question are in {best.book.entry.title}:"
+        answer = f"By its words, the question is about {best.book.entry.title}:"
         return Answered(answer, True, citations=(cited,), quoted=True)
 
     def candidates(self) -> tuple[list[NamedBook], Matches]:
