@@ -192,8 +192,8 @@ PANELS = {"@": "mentions", "*": "You stopped at", "m": "Recommended"}
 
 @pytest.mark.parametrize(
     ("key", "size"),
-    [("@", (110, 30)), ("@", SMALL), ("*", NARROW), ("m", NARROW)],
-    ids=["people", "people-small", "story", "models"],
+    [("@", (110, 30)), ("*", NARROW), ("m", NARROW)],
+    ids=["people", "story", "models"],
 )
 def test_people_story_and_models(
     tmp_path: Path, snap_compare: Compare, monkeypatch: pytest.MonkeyPatch, key: str, size: tuple[int, int]
