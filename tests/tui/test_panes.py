@@ -7,7 +7,7 @@ import pytest
 from gistread.config import load_config
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered, Started
-from gistread.tui.reading.pane_switcher import Pane
+from gistread.tui.reading.pane_switcher import Pane, PaneSwitcher
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import (
     ScriptedReader,
@@ -94,3 +94,21 @@ async def test_the_newest_answer_is_in_view_at_its_beginning_after_a_resize(
             if size[0] < 100:
                 app.reading.panes.show(Pane.ANSWERS)
             await until(pilot, lambda: "Ferrand did it 0 times." in text_of(app))
+
+
+async def test_the_text_does_not_move_while_a_book_and_its_model_are_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hidden, fit = [], PaneSwitcher.fit_memory
+
+    def recorded(panes: PaneSwitcher, *, can_grow: bool) -> None:
+        fit(panes, can_grow=can_grow)
+        hidden.append(panes.memory_hidden)
+
+    monkeypatch.setattr(PaneSwitcher, "fit_memory", recorded)
+    app = app_on(long_book(20), tmp_path, SteppedEngine())
+    async with app.run_test(size=(130, 44)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.session.has_model)
+        assert hidden
+        assert not any(hidden)

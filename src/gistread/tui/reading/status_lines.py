@@ -65,14 +65,17 @@ class StatusLines:
 
     def show(self) -> None:
         """Redraw every line that is out of date. Before the book is open there are no controllers."""
+        controllers = self._controllers()
+        if controllers is not None:
+            context, session = controllers.context, controllers.context.session
+            # While the book opens, its model may still come: closing and opening the pane would move the text.
+            self._panes.fit_memory(can_grow=context.opening or session is None or session.has_model)
         self.show_place()
         self.show_status()
-        if (controllers := self._controllers()) is not None:
-            session = controllers.context.session
-            self._panes.fit_memory(can_grow=session is None or session.has_model)
-            controllers.context.memory_pane.change_view(guide=self._guide(session))
-            self._show_memory_header(controllers.context)
-            self._show_strip(controllers.context)
+        if controllers is not None:
+            context.memory_pane.change_view(guide=self._guide(session))
+            self._show_memory_header(context)
+            self._show_strip(context)
             controllers.steps.show()
 
     def show_place(self) -> None:
