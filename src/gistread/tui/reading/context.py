@@ -86,7 +86,7 @@ class Navigation(InputLineClient):
         self._return_to: Pane | None = None
         self._destinations: tuple[Destination, ...] = ()
         self.jumps = JumpList()
-        self._before: dict[int, Snapshot] = {}  # The reading place before the first jump from each offset
+        self._before: dict[int, Snapshot] = {}  # The reading place before the last jump from each offset
 
     @property
     def saved_place(self) -> ReadingPlace:
@@ -102,12 +102,16 @@ class Navigation(InputLineClient):
         The reading place stays until the user reads on there, and returns with `back`.
         """
         pane = self._context.book_pane
-        self.jumps.leave(pane.place, offset, series)
-        self._before.setdefault(pane.place, self._context.position.snapshot)
+        self.leave(pane.place, offset, series)
         self.show(offset, top)
         if series:
             pane.call_after_refresh(lambda: self.jumps.arrived(pane.place))
         self._return_to = return_to or self._return_to
+
+    def leave(self, here: int, there: int, series: str = "") -> None:
+        """Record a jump, and the reading place before it, for `back`."""
+        if self.jumps.leave(here, there, series):
+            self._before[here] = self._context.position.snapshot
 
     def show(self, offset: int, top: float = 0.0) -> None:
         """Show a place without adding to the history."""

@@ -12,16 +12,20 @@ class JumpList:
         self._series = ""
         self._came_to: int | None = None
 
-    def leave(self, here: int, there: int, series: str = "") -> None:
-        """The user jumps from `here` to `there`. Jumps of one `series` at once (`]]]`, `nnn`) count as one."""
+    def leave(self, here: int, there: int, series: str = "") -> bool:
+        """The user jumps from `here` to `there`. Jumps of one `series` at once (`]]]`, `nnn`) count as one.
+
+        Returns whether the jump began a new entry.
+        """
         goes_on = bool(series) and series == self._series and here == self._came_to
         self._series, self._came_to = series, there
         if goes_on or here == there:
-            return
+            return False
         self._ahead.clear()
         if self.behind[-1:] != [here]:
             self.behind.append(here)
             del self.behind[:-LONGEST]
+        return True
 
     def arrived(self, here: int) -> None:
         """Record where a jump ended; near the end of a book that may differ from its target."""

@@ -62,7 +62,7 @@ class MemoryPages:
             return
         if not self.walking:
             self.walking = True
-            self._context.navigation.jumps.leave(self._context.place, event.page.start)
+            self._context.navigation.leave(self._context.place, event.page.start)
         self._context.navigation.show(event.page.start)
 
     def clicked(self, event: Clicked) -> None:
