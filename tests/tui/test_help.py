@@ -44,7 +44,12 @@ def test_help_lists_the_keys_of_a_panel_first() -> None:
 
 @pytest.mark.parametrize(
     ("search", "found"),
-    [("half screen", "Half a screen down"), ("R", "Read aloud, or stop"), ("memory section", "Go to the section")],
+    [
+        ("half screen", "Half a screen down"),
+        ("R", "Read aloud, or stop"),
+        ("memory section", "Go to the section"),
+        ("quoted", "Show or hide the memory"),
+    ],
 )
 def test_a_search_finds_by_words_of_the_command_of_its_place_and_by_its_key(search: str, found: str) -> None:
     assert any(line.matches(search.split()) and line.title.startswith(found) for line in sorted_help({}, ()))
