@@ -18,6 +18,11 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
     return {**os.environ, **{name: str(home / name.lower()) for name in places}, **variables}
 
 
+class _Screen(pyte.Screen):
+    def report_device_status(self, mode: int, private: bool = False) -> None:
+        """Pyte does not expect the query for light and dark."""
+
+
 class Terminal:
     """One run of `gistread` with these arguments."""
 
@@ -33,7 +38,7 @@ class Terminal:
     ) -> None:
         """`before`: a command that runs it, with its arguments."""
         settings = {"TERM": "xterm-256color", "COLORTERM": "truecolor", **variables}
-        self._screen = pyte.Screen(columns, rows)
+        self._screen = _Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self.started_at = time.monotonic()
         command = [*before, sys.executable, "-m", "gistread", *arguments]
@@ -44,6 +49,7 @@ class Terminal:
             dimensions=(rows, columns),
             timeout=None,
         )
+        self._screen.write_process_input = self.process.send  # it says what it is, as every terminal does
 
     @property
     def title(self) -> str:

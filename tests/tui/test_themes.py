@@ -9,6 +9,7 @@ from rich.style import Style
 from textual.app import App
 
 from gistread.config import Config, load_config
+from gistread.tui.appearance import Appearance
 from gistread.tui.screens.choosing import ThemeScreen
 from gistread.tui.themes import (
     GROUND_ROLES,
@@ -108,6 +109,24 @@ async def test_without_colours_the_terminals_theme_has_none(tmp_path: Path, monk
         assert {color.type for style in _styles(app) for color in (style.color, style.bgcolor) if color} == {
             ColorType.DEFAULT
         }
+
+
+@pytest.mark.parametrize(
+    ("theme", "no_color", "shown"), [("", False, "paper"), ("ember", False, "ember"), ("", True, "terminal")]
+)
+async def test_a_light_terminal_is_followed_unless_a_theme_or_no_colour_is_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theme: str, no_color: bool, shown: str
+) -> None:
+    if no_color:
+        monkeypatch.setenv("NO_COLOR", "1")
+    app = app_on(small_book(), tmp_path, config=Config(theme=theme))
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        app.post_message(Appearance(light=True))
+        await pilot.pause()
+        assert app.theme == shown
+        await pilot.press("T", "down", "escape")
+        await until(pilot, lambda: not isinstance(app.screen, ThemeScreen) and app.theme == shown)
 
 
 def test_contrast_is_that_of_wcag() -> None:
@@ -214,7 +233,7 @@ async def test_a_theme_is_chosen_by_mouse(tmp_path: Path) -> None:
 
 
 async def test_themes_of_the_person_are_read_anew_when_the_chooser_opens(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path)
+    app = app_on(small_book(), tmp_path, config=Config(theme="night"))
     async with app.run_test(size=(110, 40)) as pilot:
         await opened(pilot)
         folder = paths_in(tmp_path).themes

@@ -30,6 +30,7 @@ from gistread.session.session import Session
 from gistread.store.user_data import UserData
 from gistread.system import return_freed_memory
 from gistread.tui import commands, themes
+from gistread.tui.appearance import FOLLOW, Appearance, FollowingDriver, ask
 from gistread.tui.commands import Scope
 from gistread.tui.defects import DefectError, log, log_to
 from gistread.tui.drawing import KITTY_TERMS, Drawer, choose_mode
@@ -65,8 +66,9 @@ class GistreadApp(App[None]):
         model: str = "",
         make_engine: Callable[[str], Engine] | None = None,
         tour: bool = False,
+        light: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=None if os.environ.get("TEXTUAL_DRIVER") else FollowingDriver)
         self.paths = paths
         self.settings = Settings(config, paths.config_file, self._warn)
         self._downloads: ModelDownloads | None = None  # None until the user looks at models
@@ -75,6 +77,7 @@ class GistreadApp(App[None]):
         self._tour = tour  # whether the first book is shown with the tour
         keymap, key_problems = commands.check_keys(config.keys)
         self._problems = self._read_themes() + key_problems
+        self._light = light  # whether the terminal is, as far as it tells
         self._set_first_theme()
         colors = None if self.no_color else self.console.color_system or "standard"
         self.services = AppServices(
@@ -103,6 +106,8 @@ class GistreadApp(App[None]):
 
     def on_mount(self) -> None:
         self._end_by_signal()
+        self._follow_terminal()
+        self.app_resume_signal.subscribe(self, self._follow_terminal)
         self.set_keymap(self.services.keymap)
         if self._first is None:
             self.action_library()
@@ -161,16 +166,31 @@ class GistreadApp(App[None]):
     def action_choose_theme(self) -> None:
         """Read the themes again first, so that one can be edited while it is shown."""
         problems = self._read_themes()
-        before = self.theme if self.theme in self._palettes else themes.DEFAULT
-        self.theme = before
+        self.theme = before = self._theme_for(self.theme)
         self.mutate_reactive(GistreadApp.theme)  # its file may have changed
 
         def chosen(name: str | None) -> None:
-            self.theme = before if name is None else name
             if name is not None:
                 self.settings.set("theme", name)
+                self._follow_terminal()
+            self.theme = before if name is None and self.settings.config.theme else self._theme_for(name or "")
 
-        self.push_screen(ThemeScreen(list(self._palettes.values()), before, problems), chosen)
+        palettes, current = list(self._palettes.values()), self.settings.config.theme and before
+        self.push_screen(ThemeScreen(palettes, current, problems, self._theme_for("")), chosen)
+
+    def _theme_for(self, name: str) -> str:
+        """This theme; without it, the one for the terminal."""
+        usual = "terminal" if self.no_color else themes.LIGHT if self._light else themes.DEFAULT
+        return next(one for one in (name, usual, *self._palettes) if one in self._palettes)
+
+    def _follow_terminal(self, _: object = None) -> None:
+        if isinstance(self._driver, FollowingDriver) and not self.settings.config.theme and not self.no_color:
+            self._driver.write(FOLLOW)
+
+    def on_appearance(self, told: Appearance) -> None:
+        self._light = told.light
+        if not self.settings.config.theme:
+            self.theme = self._theme_for("")
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Without colours, remove the terminal's own too: Textual would draw them black."""
@@ -208,12 +228,11 @@ class GistreadApp(App[None]):
 
     def _set_first_theme(self) -> None:
         """Set the theme before the app runs: a later change would parse every style sheet again."""
-        name = "terminal" if self.no_color else self.settings.config.theme  # Textual would make other themes grey.
-        if name and name not in self._palettes:
+        wanted = "" if self.no_color else self.settings.config.theme  # Textual would make other themes grey.
+        name = self._theme_for(wanted)
+        if wanted not in ("", name):
             key = commands.key_hint("theme", {})
-            self._problems.append(f"There is no theme {name!r}; {themes.DEFAULT} is shown. {key} chooses another.")
-        if name not in self._palettes:
-            name = themes.DEFAULT if themes.DEFAULT in self._palettes else next(iter(self._palettes))
+            self._problems.append(f"There is no theme {wanted!r}; {name} is shown. {key} chooses another.")
         self.set_reactive(GistreadApp.theme, name)
         dark = self.current_theme.dark
         self.update_classes({f"-theme-{name}": True, "-dark-mode": dark, "-light-mode": not dark}, update=False)
@@ -369,7 +388,9 @@ def run(book: Opened | None, *, paths: Paths, config: Config, model: str) -> int
     return_freed_memory()
     if os.environ.get("TERM") in KITTY_TERMS:
         os.environ.setdefault("COLORTERM", "truecolor")  # ssh does not pass it on
-    app = GistreadApp(book, paths=paths, config=config, model=model, tour=not UserData(paths).recent())
+    tour = not UserData(paths).recent()
+    unasked = config.theme or "NO_COLOR" in os.environ or "TEXTUAL_DRIVER" in os.environ
+    app = GistreadApp(book, paths=paths, config=config, model=model, tour=tour, light=not unasked and ask())
     with terminal_order_off(config.bidi, os.environ):
         app.run()
     if app.failure is not None:

@@ -169,7 +169,7 @@ def _luminance(color: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-DEFAULT = "night"
+DEFAULT, LIGHT = "night", "paper"
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")

@@ -201,17 +201,18 @@ class TypographyScreen(ListScreen[Setting]):
 class ThemeScreen(ListScreen[str]):
     """Dismissed with the name of a theme. The screen behind shows each as the cursor moves."""
 
-    def __init__(self, palettes: Sequence[Palette], current: str, problems: Sequence[str]) -> None:
-        """`problems`: one line for each invalid theme file."""
+    def __init__(self, palettes: Sequence[Palette], current: str, problems: Sequence[str], usual: str) -> None:
+        """`current`: empty if none is chosen: `usual` is shown. `problems`: one line for each invalid theme file."""
         grounds = ("own" if one.terminal else "dark" if one.dark else "light" for one in palettes)
         rows = [Row(one.name, one.title, tail=ground) for one, ground in zip(palettes, grounds, strict=True)]
         note = "\n".join((*problems, "Enter keeps it, Esc keeps the one before."))
-        super().__init__("Choose a theme", note, rows, current)
+        super().__init__("Choose a theme", note, [Row("", "Follow the terminal", tail="dark or light"), *rows], current)
+        self._usual = usual
 
     @on(RowList.Moved)
     def _preview(self) -> None:
         if self.chosen is not None:
-            self.app.theme = self.chosen
+            self.app.theme = self.chosen or self._usual
 
 
 async def figures_panel(services: AppServices) -> ListScreen[str]:
