@@ -13,14 +13,7 @@ from gistread.engine.llama.machine import file_bytes
 from gistread.errors import StorageError
 from gistread.memory import gisting, pagination, single_pass
 from gistread.memory.derived import SUFFIX, DerivedRecords
-from gistread.memory.model import (
-    DEFAULT_FOCUS,
-    GistFocus,
-    GistMemory,
-    MemoryEntry,
-    PageSize,
-    ReadingMode,
-)
+from gistread.memory.model import DEFAULT_FOCUS, GistFocus, GistMemory, MemoryEntry, PageSize, ReadingMode
 from gistread.memory.writer import MemoryWriter, chain, entries_of, not_saved_notice, page_record
 from gistread.presets import FICTION
 from gistread.store import journal

@@ -10,13 +10,7 @@ from gistread.memory.artifacts import ARTIFACTS
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import RemainingWork
 from gistread.readers.registry import METHODS
-from gistread.session.events import (
-    ActivityChanged,
-    ArtifactBuilding,
-    Notice,
-    ReadingState,
-    SessionEvent,
-)
+from gistread.session.events import ActivityChanged, ArtifactBuilding, Notice, ReadingState, SessionEvent
 from gistread.session.reading import Reading
 
 

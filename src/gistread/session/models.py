@@ -7,14 +7,7 @@ from pathlib import Path
 
 from gistread.config import Config
 from gistread.engine.llama.library import installed_version
-from gistread.engine.models import (
-    default_spec,
-    find_source,
-    fits_in_memory,
-    naming_setting,
-    new_engine,
-    same_model,
-)
+from gistread.engine.models import default_spec, find_source, fits_in_memory, naming_setting, new_engine, same_model
 from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase
 from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, GistreadError

@@ -22,13 +22,7 @@ from gistread.book.formats.elements.inline_elements import (
 from gistread.book.formats.elements.linking import LinkedDocuments, assemble
 from gistread.book.formats.elements.markup import Tree, is_too_dense, parse
 from gistread.book.formats.elements.xhtml import XhtmlDocument, in_head, read_document
-from gistread.book.formats.epub_package import (
-    ContentsEntry,
-    Package,
-    encrypted_paths,
-    read_package,
-    resolve_reference,
-)
+from gistread.book.formats.epub_package import ContentsEntry, Package, encrypted_paths, read_package, resolve_reference
 from gistread.book.inline import InlineMark
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import one_line

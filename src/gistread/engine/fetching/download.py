@@ -9,14 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gistread.engine.fetching.network import (
-    Network,
-    describe,
-    new_client,
-    open_response,
-    refusal_error,
-    retry_after_s,
-)
+from gistread.engine.fetching.network import Network, describe, new_client, open_response, refusal_error, retry_after_s
 from gistread.engine.fetching.partial_file import PartialFile, check_room
 from gistread.errors import FetchError
 

@@ -12,16 +12,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import orjson
 
 from gistread.engine.llama.fit import LoadOptions
-from gistread.engine.protocol import (
-    Choice,
-    Completion,
-    EngineInfo,
-    EngineState,
-    Message,
-    Priority,
-    Sampling,
-    TextDelta,
-)
+from gistread.engine.protocol import Choice, Completion, EngineInfo, EngineState, Message, Priority, Sampling, TextDelta
 
 # To the worker. The first message is `Load`.
 
