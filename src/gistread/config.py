@@ -61,6 +61,7 @@ class Config:
     # Whether the terminal tells, or its bell, that an answer or a book is done while its window has no focus
     notify: Literal["on", "bell", "off"] = "on"
     terminal_progress: bool = True  # Whether the terminal's tab shows progress, where it can
+    pointer_shapes: bool = True  # Whether the mouse pointer tells words from what can be clicked, where it can
     text_width: Annotated[int, range(20, 401)] = 72  # Longest line of a book, in columns
     highlight: Literal["yellow", "green", "blue", "red"] = "yellow"  # Colour of the next highlight
     lookup_command: str = ""  # A dictionary command such as `dict {word}`. Empty: one found on this machine.

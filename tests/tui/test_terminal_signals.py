@@ -45,10 +45,16 @@ def test_progress_is_written_once_a_percent_where_the_terminal_knows_it() -> Non
     assert len(written) == 3
 
 
-async def test_the_mouse_pointer_tells_text_from_what_can_be_clicked(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path)
+@pytest.mark.parametrize("shapes", [True, False])
+async def test_the_mouse_pointer_tells_text_from_what_can_be_clicked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shapes: bool
+) -> None:
+    app = app_on(small_book(), tmp_path, config=Config(pointer_shapes=shapes))
     async with app.run_test(size=(120, 30)) as pilot:
         screen = await opened(pilot)
+        written: list[str] = []
+        assert app._driver is not None
+        monkeypatch.setattr(app._driver, "write", written.append)
         for place, shape in (
             ("#book", "text"),
             ("#keys", "pointer"),
@@ -57,6 +63,7 @@ async def test_the_mouse_pointer_tells_text_from_what_can_be_clicked(tmp_path: P
         ):
             await pilot.hover(place)
             assert screen._pointer_shape == shape
+            assert (f"\x1b]22;{shape}\x07" in written) is shapes
 
 
 _NIGHT, _PAPER = "15171a", "fbfaf7"

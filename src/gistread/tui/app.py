@@ -100,6 +100,10 @@ class GistreadApp(App[None]):
         if self._driver is not None:
             self._driver.write(data)
 
+    def _set_pointer_shape(self, shape: str) -> None:
+        if self.settings.config.pointer_shapes:
+            super()._set_pointer_shape(shape)
+
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """For parsing the style sheet before a theme is set."""
         return {f"gr-{role}": "#808080" for role in themes.ROLES} | {"gr-cursor-style": "none"}
