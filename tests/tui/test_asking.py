@@ -133,6 +133,7 @@ async def test_a_source_leads_to_its_words_in_the_book_and_to_its_page_in_the_me
             start, end = pane.visible_range
             assert start <= source.start < end
         assert _marks(screen) == [(source.start, source.end)]
+        assert screen.memory_pane.chosen == source.page > 1, "Enter there shows the whole section"
         await pilot.press("2")
         await until(pilot, lambda: "has no source 2" in text_of(app))
 

@@ -88,7 +88,7 @@ class AnswerController:
         if memory is None or not 1 <= number <= len(memory.entries):
             self._context.warn(f"Section {number} has not been read.")
             return
-        self._context.memory_pane.scroll_to_key(("page", number))
+        self._context.memory_pane.set_cursor(("page", number))
         self._jump(memory.entry(number).page.start)
 
     def _go_to_place(self, start: int, end: int) -> None:
@@ -101,6 +101,7 @@ class AnswerController:
         if pane.memory is not None and 1 <= citation.page <= len(pane.memory.entries):
             if citation.page not in pane.view.opened:
                 pane.open_page(citation.page, OpenedBy.PERSON, "a source of the answer")
+            pane.set_cursor(("page", citation.page), scroll=False)
             pane.scroll_to_offset(citation.start, top=0.3)
             self._pages.memory_stays = True
         self._go_to_place(citation.start, citation.end)
