@@ -93,15 +93,35 @@ async def test_what_stands_below_the_question_line_does_not_crop_its_placeholder
         await until(pilot, lambda: "? Ask the book" in text_of(app))
 
 
-async def test_the_keys_beside_a_wanted_section_are_in_view_also_at_the_end_of_the_pane(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [(100, 30), (110, 30), (160, 30)])
+async def test_a_wanted_section_stays_in_view_with_its_keys_until_it_is_decided(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
     engine = SteppedEngine(
         says=lambda _: "The lamp and the boy. " * 30, chooses=lambda _, options: max(0, len(options) - 6)
     )
     app = app_on(long_book(20), tmp_path, engine, Config(min_words=40, max_words=90, reader="readagent-s", steps="ask"))
-    async with app.run_test(size=(160, 30)) as pilot:
+
+    def keys_in_view() -> bool:
+        x, y, width, height = screen.memory_pane.content_region
+        rows = (line[x : x + width] for line in lines(app)[y : y + height])
+        return "wanted: Enter yes, x no, I another" in " ".join(" ".join(rows).split())
+
+    async with app.run_test(size=size) as pilot:
         screen = await read_whole(pilot)
+        pane = screen.memory_pane
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
         await ask(pilot, "who")
-        await until(pilot, lambda: "Wants section" in text_of(app))
-        await pilot.pause(0.3)
-        await until(pilot, lambda: "wanted: Enter yes, x no, I another" in text_of(app), seconds=5)
+        await until(pilot, lambda: "Wants section" in text_of(app) and keys_in_view())
+        here = pane.view.here
+        await pilot.press("space", "space")
+        await until(pilot, lambda: pane.view.here != here)
+        await pilot.pause()
+        assert keys_in_view(), "the book has moved"
+        await pilot.resize_terminal(size[0], size[1] - 4)
+        await until(pilot, lambda: screen.size.height == size[1] - 4)
+        await pilot.pause()
+        assert keys_in_view(), "the pane has lost rows"
+        await pilot.press("s")
+        await until(pilot, lambda: not screen.session.answering and pane.view.wanted is None)
+        await until(pilot, lambda: pane._in_view(pane._index.find_key(("page", pane.view.here)), pane.size.height))

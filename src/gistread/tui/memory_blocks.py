@@ -99,16 +99,17 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
         return []
     here = number == view.here
     blocks: list[Block] = []
+    asked, keys = view.wanted or (None, "")
+    keys_block = Block(keys, key=("page", number), style="tail", indent=_gutter(memory) - 1, blank_before=0)
+    wanted = [keys_block] if asked == number else []
     if title := _chapter_that_begins(memory, number):
         blocks.append(Block(title, style="heading", level=4, indent=1, rule=True))
     if opening is None or stays_gist(memory.book, page, view):
         style = "gist" if not _SOURCES[entry.gist.source] else "own-words"
         tail = _tail(entry, view, _opened_by(opening) if opening else "")
-        block = _page_block(memory, number, " ".join(entry.gist.text.split()), style, tail)
-        if view.wanted and view.wanted[0] == number and not here:
-            block = replace(block, ground="current")
-        return [*blocks, _railed(block) if here else block]
-    blocks.append(_page_block(memory, number, _opened_by(opening), "step", _tail(entry, view), "▾"))
+        gist = [_page_block(memory, number, " ".join(entry.gist.text.split()), style, tail), *wanted]
+        return [*blocks, *(_railed(one) if here else replace(one, ground="current" if wanted else "") for one in gist)]
+    blocks += [_page_block(memory, number, _opened_by(opening), "step", _tail(entry, view), "▾"), *wanted]
     above, excerpt = len(blocks), excerpt_of(memory.book, page, view)
     rail = "╎ ".rjust(_gutter(memory))
     paragraphs = (
@@ -257,7 +258,6 @@ def _tail(entry: MemoryEntry, view: View, opened: str = "") -> str:
         opened,
         "◆ pinned" if number in view.pinned else "",
         "refused" if number in view.refused else "",
-        view.wanted[1] if view.wanted and view.wanted[0] == number else "",
         "← you" if number == view.here else "",
     ]
     return " · ".join(filter(None, words))

@@ -24,7 +24,7 @@ from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import OpenThread, QuestionLine
 from gistread.tui.screens.choosing import cost_panel, cost_words
 
-_WANTED = "wanted: {open-page} yes, {refuse} no, {other-page} another"
+_WANTED = "wanted: {open-page}\u00a0yes, {refuse}\u00a0no, {other-page}\u00a0another"
 _NO_MODEL = (Obstacle.NO_MODEL, Obstacle.NO_READING_MODEL)
 
 
@@ -230,7 +230,6 @@ class QuestionController:
                 self._opens_pages = share is None
             case events.Proposed(pages=(page, *_)):
                 memory.want(page, self._context.services.with_keys(_WANTED))
-                memory.scroll_to_key(("page", page))
             case events.Refused(pages=pages):
                 for page in pages:
                     memory.refuse(page)

@@ -39,15 +39,9 @@ class StepController(InputLineClient):
     def show(self) -> None:
         """Show the proposal that waits for a decision."""
         line, proposal = self._context.screen.query_one("#step", Actions), self.proposal
-        shown = line.has_class("-some")
         line.set_class(proposal is not None, "-some")
         if proposal is None:
             return
-        if (
-            proposal.pages and not shown
-        ):  # The line takes its row from the memory, where the section ends with the keys.
-            pane = self._context.memory_pane
-            pane.call_after_refresh(pane.scroll_to_key, ("page", proposal.pages[0]))
         hint, opens = self._context.key_hint, bool(proposal.pages)
         actions = [
             (hint("open-page"), "open" if opens else "answer", run("steps.accept")),

@@ -149,11 +149,12 @@ class TextView(ScrollView, inherit_bindings=False):
             self.call_after_refresh(self._announce)
 
     def scroll_to_key(
-        self, key: Hashable, *, top: float | None = None, row: int | None = None, past_end: bool = False
+        self, key: Hashable, *, top: float | None = None, row: int | None = None, past_end: bool | None = None
     ) -> bool:
         """Scroll as little as possible to these blocks, to `top` (0 to 1), or to a row of the view.
 
-        `past_end`: with empty rows below the last one, if the row needs them. Returns whether the key is known.
+        `past_end`: with empty rows below the last one, if the row needs them; False: with none. Returns whether the
+        key is known.
         """
         found = self._index.find_key(key)
         if found is None:
@@ -167,10 +168,11 @@ class TextView(ScrollView, inherit_bindings=False):
         height = self.size.height
         if row is None and top is not None:
             row = int(top * max(0, height - 1))
-        if row is not None:
-            self._rows_below = max(0, first - row + height - self._index.height) if past_end else 0
+        to = min(max(self.scroll_offset.y, last - height + 1), first) if row is None else first - row
+        if past_end is not None:
+            self._rows_below = max(0, to + height - self._index.height) if past_end else 0
             self.virtual_size = Size(self._room, self._index.height + self._rows_below)
-        self._scroll_row(min(max(self.scroll_offset.y, last - height + 1), first) if row is None else first - row)
+        self._scroll_row(to)
         return True
 
     def bring_into_view(self, offset: int) -> None:

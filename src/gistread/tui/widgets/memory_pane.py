@@ -5,6 +5,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from textual.geometry import Size
 from textual.message import Message
 
 from gistread.memory.front_matter import front_matter_end
@@ -53,7 +54,7 @@ class MemoryPane(LongText):
         self.cursor = memory is not None
         self.show(self._all_blocks(), keep_position=False)
         if self.view.here is not None and self.set_cursor(("page", self.view.here), scroll=False):
-            self.scroll_to_key(("page", self.view.here), top=0.3)
+            self.scroll_to_key(("page", self.view.here), top=0.3, past_end=False)
 
     def _keep_height(self, block: Block) -> Block:
         """Keep the height of the page under way, so that nothing jumps when an attempt at its gist is rejected."""
@@ -82,7 +83,8 @@ class MemoryPane(LongText):
         return changed
 
     def set_here(self, offset: int, *, scroll: bool, level: int = 0) -> None:
-        """Mark the page the user is reading; with `scroll`, scroll it to `level`, a row of the pane."""
+        """Mark the page the user is reading; with `scroll`, unless one is wanted, scroll it to row `level`."""
+        scroll = scroll and not self.view.wanted
         view, page = self.view, self.memory.page_at(offset) if self.memory else None
         before = view.here, self._ahead_at(view.unread_at)
         view.here, view.unread_at = (page.number, None) if page else (None, offset)
@@ -116,9 +118,19 @@ class MemoryPane(LongText):
         self._change()
 
     def want(self, number: int | None, hint: str = "") -> None:
-        """Mark the page that the agent asks for, with what can be done; None: it asks for none."""
+        """Mark the page that the agent asks for, with what can be done, and keep it in view; None: it asks for none."""
         if self.change_view(wanted=None if number is None else (number, hint)):
+            self._show_wanted()
             self.post_message(self.Changed())
+
+    def _show_wanted(self) -> None:
+        if self.view.wanted:
+            self.scroll_to_key(("page", self.view.wanted[0]), past_end=False)
+
+    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        changed = super()._size_updated(size, virtual_size, container_size, layout)
+        self._show_wanted()  # The line of a proposal takes its row from the memory.
+        return changed
 
     def cite(self, places: Iterable[tuple[int, int]]) -> None:
         """Show what answers cite of opened pages, while the book stands beside them."""
