@@ -27,12 +27,12 @@ async def test_people_are_listed_up_to_the_place_and_lead_to_their_mentions(tmp_
         assert screen.controllers.context.position.looking
 
 
-async def test_without_names_the_list_says_that_there_are_none(tmp_path: Path) -> None:
+async def test_where_each_name_was_mentioned_once_the_list_says_so(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=(110, 36)) as pilot:
+    async with app.run_test(size=(60, 20)) as pilot:
         await opened(pilot)
-        app.push_screen(PeopleScreen((), 1, "up to here"))
-        await until(pilot, lambda: "no names up to here" in text_of(app))
+        await pilot.press("@")  # Only Ada Brennan and Tomas are in view, once each
+        await until(pilot, lambda: "no name mentioned twice up to here" in text_of(app))
         await pilot.press("x")
         await until(pilot, lambda: "no such name up to here" in text_of(app))
 

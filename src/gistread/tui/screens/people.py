@@ -40,7 +40,7 @@ class PeopleScreen(ListScreen[Choice]):
 
     def show_rows(self, at: Choice | None) -> None:
         found = len(self.rows_for(self.typed))
-        said = counted(found, "name") if found else "no such name" if self.typed else "no names"
+        said = counted(found, "name") if found else "no such name" if self.typed else "no name mentioned twice"
         self.note = " ".join(filter(None, (said, self._covered)))
         super().show_rows(at)
 
