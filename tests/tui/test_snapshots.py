@@ -48,6 +48,8 @@ async def still(pilot: Pilot[None]) -> None:
         for field in pilot.app.screen.query(Input):
             field.cursor_blink = True
             field.cursor_blink = False  # Hides the cursor, which comes back with the focus.
+        # What is behind a panel is kept as it was drawn last, and `text_of` draws nothing there.
+        pilot.app.screen.refresh()
         await pilot.pause(0.2)
 
 
@@ -192,8 +194,8 @@ PANELS = {"@": "mentions", "*": "You stopped at", "m": "Recommended"}
 
 @pytest.mark.parametrize(
     ("key", "size"),
-    [("@", (110, 30)), ("*", NARROW), ("m", NARROW)],
-    ids=["people", "story", "models"],
+    [("@", (110, 30)), ("@", SMALL), ("*", NARROW), ("m", NARROW)],
+    ids=["people", "people-small", "story", "models"],
 )
 def test_people_story_and_models(
     tmp_path: Path, snap_compare: Compare, monkeypatch: pytest.MonkeyPatch, key: str, size: tuple[int, int]
@@ -207,6 +209,7 @@ def test_people_story_and_models(
     async def show(pilot: Pilot[None]) -> None:
         screen = await read_whole(pilot)
         screen.controllers.context.position.moved(0, 400 if key == "*" else len(screen.book.text) - 10)
+        screen.redraw_lines()
         await pilot.press(key)
         await until(pilot, lambda: PANELS[key] in text_of(app))
         await still(pilot)
@@ -214,7 +217,8 @@ def test_people_story_and_models(
     assert snap_compare(app, terminal_size=size, run_before=show)
 
 
-def test_a_section_that_the_model_wants(tmp_path: Path, snap_compare: Compare) -> None:
+@pytest.mark.parametrize("size", [NARROW, (110, 30)])
+def test_a_section_that_the_model_wants(tmp_path: Path, snap_compare: Compare, size: tuple[int, int]) -> None:
     app = asking_app(tmp_path)
 
     async def show(pilot: Pilot[None]) -> None:
@@ -223,7 +227,7 @@ def test_a_section_that_the_model_wants(tmp_path: Path, snap_compare: Compare) -
         await until(pilot, lambda: "Waiting for your decision" in text_of(app))
         await still(pilot)
 
-    assert snap_compare(app, terminal_size=NARROW, run_before=show)
+    assert snap_compare(app, terminal_size=size, run_before=show)
 
 
 @pytest.mark.parametrize("size", [NARROW, (110, 30)])
