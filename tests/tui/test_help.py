@@ -1,5 +1,6 @@
 """Help: the current pane first, searchable, on every screen."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ from gistread.config import Config
 from gistread.tui.commands import COMMANDS, Scope, key_names
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.help import HelpLine, HelpScreen, nearest_scopes, sorted_help
-from tests.tui.books import small_book
+from gistread.tui.status import Status
+from gistread.tui.widgets.lines import StatusLine
+from tests.tui.books import long_book, small_book
 from tests.tui.scripted import (
     app_on,
     lines,
@@ -154,3 +157,26 @@ async def test_the_keys_of_the_help_and_of_leaving_are_always_in_the_key_line(tm
             await pilot.resize_terminal(columns, 24)
             await until(pilot, lambda columns=columns: len(lines(app)[-1]) == columns)
             assert "F1 help  q quit" in lines(app)[-1]
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (60, 13)])
+async def test_a_look_says_how_to_go_back_and_read_on_whatever_the_model_is_doing(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    def words() -> str:
+        return "\n".join(lines(app)[-2:]).replace(":", "")
+
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(pilot)
+        screen.controllers.navigation.jump(len(screen.book.text) // 2)
+        await until(pilot, lambda: "Backspace back" in words() and "Enter read on" in words())
+        note = "Looking" if size[1] > 13 else "Looking · Backspace: back · Enter: read on"
+        for said in ("Answering", "The memory is complete", "The model ended twice while it was reading the book"):
+            for tone in ("accent", "error") if size[1] > 13 else ("accent",):
+                screen.query_one("#status", StatusLine).show_status(Status((said,), tone=tone), note)
+                screen.lines.show_keys()
+                await until(pilot, lambda said=said: said[:9] in words() or "Looking" in words())
+                assert "Backspace back" in words()
+                assert "Enter read on" in words()
+                assert not re.search(r"\w…", words()), "cut within a word"

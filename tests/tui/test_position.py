@@ -134,7 +134,7 @@ async def test_after_a_restart_the_reading_place_is_restored(tmp_path: Path) -> 
         place = screen.book_pane.place
         await pilot.press("G")
         await until(pilot, lambda: screen.book_pane.place > 2 * place)
-        await until(pilot, lambda: "Backspace: back" in text_of(app))
+        await until(pilot, lambda: "Backspace back" in text_of(app))
         await pilot.press("t")
         await until(pilot, lambda: "Chapter 20" in text_of(app))
         assert "read" not in text_of(app).split("Enter")[1]

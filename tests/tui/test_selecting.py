@@ -15,6 +15,7 @@ async def test_caret_and_selection_move_by_words_lines_sentences_and_paragraphs(
         screen = await marking(pilot)
         await pilot.press("V")
         assert selected(screen) == "Ada"
+        await until(pilot, lambda: "V begin here" in lines(app)[-1])
         await pilot.press("right", "right")
         assert selected(screen) == "kept"
         await pilot.press("left", "shift+right")
@@ -32,6 +33,7 @@ async def test_caret_and_selection_move_by_words_lines_sentences_and_paragraphs(
         await pilot.press("}")
         assert selected(screen).endswith("never stayed for tea.")
         await pilot.press("V", "}")
+        await until(pilot, lambda: "→ move" in lines(app)[-1] and "V " not in lines(app)[-1])
         chosen = selected(screen)
         assert chosen.startswith("She trimmed")
         assert chosen.endswith("say his name.")

@@ -39,6 +39,7 @@ _PAUSE = [("resume", "pause")]
 _ABOUT_MEMORY = "A model reads along and writes here what each section of the book says. {open-page} opens its text."
 _HEADER_ACTIONS = run("navigation.contents"), run("navigation.ask")  # of the chapter and the progress
 TRYING_OUT = "Small model, for trying out"
+_LOOK = [("back", "back"), ("open-page", "read on")]
 _CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
 _SELECTED = (
     ("ask", "ask"),
@@ -141,7 +142,8 @@ class StatusLines:
             if controllers.search.note and not context.input_line.is_open:
                 note = controllers.search.note
             elif not note and context.position.looking:
-                note = f"Looking · {key('back')}: back · {key('open-page')}: read on"
+                keys = f" · {key('back')}: back · {key('open-page')}: read on"
+                note = f"Looking{keys if self._screen.has_class('-short') else ''}"  # or the key line has them
                 action = run("navigation.back")
             elif not note and (note := controllers.recap.offer):
                 action = run("recap.show")
@@ -221,19 +223,20 @@ def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]
         )
     if speech.running:
         return [("read-aloud", "stop reading")]
-    if context.book_pane.selecting:
-        return [*_CARET, *_SELECTED]
+    if context.book_pane.selecting and (caret := context.book_pane.caret):
+        return [*_CARET[: 1 if caret.extending else 2], *_SELECTED]
     if context.book_pane.selected_range is not None:
         return list(_SELECTED)
     if controllers.answers.offers_note:
         return [("keep-answer", "keep as a note")]
     session = context.session
     of_session = _of_session(session.activity, bool(controllers.questions.opened_pages)) if session else []
-    if context.panes.current is not Pane.BOOK:
-        return of_session
+    in_book, look = context.panes.current is Pane.BOOK, _LOOK if context.position.looking else []
+    if not in_book or controllers.steps.proposal:  # Enter does something else there.
+        return [*look[:1], *of_session, *(_READING if in_book else ())]
     if controllers.search.note:
-        return [*_FOUND, *([("open-page", "read on")] if context.position.looking else []), *of_session]
-    return [*_READING, *of_session] if of_session in ([], _PAUSE) else [*of_session, *_READING]
+        return [*_FOUND, *look[1:], *of_session]
+    return [*look, *_READING, *of_session] if of_session in ([], _PAUSE) else [*look, *of_session, *_READING]
 
 
 def _of_session(activity: Activity, opened_pages: bool) -> list[tuple[str, str]]:

@@ -20,10 +20,12 @@ _GAP = 2  # minimum columns between the parts of the header
 _LEAST_NAME = 20  # Cells of the title that make room for progress
 _BARE_NUMBER = 5  # Cells of a chapter's title that needs the book's beside it, such as "XVII"
 
-_LAST = ("help", "quit", "library-close")  # Commands always in the key line
+_LAST = ("help", "quit", "library-close")  # Commands that keep their room in the key line
+_FIRST = ("back", "read on")  # Words of the commands that come before those
 _WHOLE_KEY = 9  # Columns of a key that is never shortened
 _LEAST_REASON = 24  # Minimum columns of an error
 _LEAST_KEYS = 84  # Columns that more than the first words of the status leave for the keys
+_LEAST_BESIDE = 34  # Columns that a note leaves for them, enough for `_FIRST`
 _STATUS_SHARE, _STATUS_STEP, _STATUS_GAP = 0.6, 4, 3  # Most of the line for the status; its width grows in such steps
 
 
@@ -108,9 +110,10 @@ class StatusLine(Clickable):
         assert isinstance(line, Widget)
         whole, noted = line.size.width, cell_len(note) + _STATUS_GAP if note else 0
         alone = not self.screen.query_one(KeyLine).display
-        most, error = int(_STATUS_SHARE * whole), status.tone == "error"
+        most = min(int(_STATUS_SHARE * whole), whole - (_LEAST_BESIDE if note else 0))
+        most, error = whole if alone else most, status.tone == "error"
         least = 4 + cell_len(status.parts[0])
-        if whole and note and least + noted > most and not (alone or error):
+        if whole and note and least + noted > (whole if least > most else most) and not error:
             status, least, noted = Status(("",), " "), 4, cell_len(note)
         parted = not alone and whole > 0 and (error or least > most)
         wide = alone or parted
@@ -119,11 +122,11 @@ class StatusLine(Clickable):
         room -= 2 + noted
         said, *others = map(clean, status.parts)
         if error:  # shorten the error rather than drop what helps
-            said = crop(said, max(_LEAST_REASON, room - 2 - sum(cell_len(part) + 3 for part in others)))
+            said = _cut(said, max(_LEAST_REASON, room - 2 - sum(cell_len(part) + 3 for part in others)))
         for part in others:
             if cell_len(said) + cell_len(part) + 5 <= room:
                 said += f" · {part}"
-        said = crop(said, room - 2)
+        said = _cut(said, room - 2)
         line.set_class(parted, "-parted")
         tone = f"$gr-{status.tone}"
         right = _key("", note, action) if action else Content.styled(note, "$gr-faint")
@@ -195,24 +198,32 @@ class KeyLine(Clickable):
         self._state = state
         wanted = [(BY_ID[identifier], word) for identifier, word in leading]
         taken = {command.id for command, _ in wanted}
+        taken |= {"select"} if "caret-next-word" in taken else set()  # Its key does something else there.
         offered = (c for c in COMMANDS if c.short and pane in c.panes.split() and c.id not in taken)
         wanted += [(c, c.short) for c in offered if not typing or c.id == "help"]
         rows: list[list[Content]] = [[]]
         used = 0
-        # The keys of the help and of leaving are always shown.
+        # The keys of the help and of leaving are shown, unless those of a look leave no room.
         last = sum(_width(command, word, keymap) for command, word in wanted if command.id in _LAST)
         for command, word in wanted:
             width = _width(command, word, keymap)
-            if command.id in _LAST:
+            if is_last := command.id in _LAST:
                 last -= width
             if used + width > self.room + 2 and len(rows) < self.size.height:
                 rows.append([])
                 used = 0
-            if used + width + (last if len(rows) >= self.size.height else 0) > self.room + 2:
+            after = 0 if is_last or word in _FIRST or len(rows) < self.size.height else last
+            if used + width + after > self.room + 2:
                 continue
             used += width
             rows[-1].append(_key(keys_of(command, keymap)[0], f" {word}", command.action))
         self.show(Content("\n").join(Content("  ").join(row) for row in rows))
+
+
+def _cut(text: str, cells: int) -> str:
+    """The words that fit."""
+    cropped = crop(text, cells)
+    return text if cropped == text else f"{cropped.rpartition(' ')[0]} …".lstrip()
 
 
 def _key(key: str, word: str, action: str) -> Content:
