@@ -92,9 +92,7 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
     if not all(map(str.strip, volumes)):
         raise BookError(f"A volume in {name} has no path.", _EXAMPLE)
     return SeriesFile(
-        clean_line(title) or clean_line(Path(name).stem),
-        tuple(filter(None, map(clean_line, authors))),
-        tuple(volumes),
+        clean_line(title) or clean_line(Path(name).stem), tuple(filter(None, map(clean_line, authors))), tuple(volumes)
     )
 
 

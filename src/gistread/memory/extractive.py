@@ -65,10 +65,7 @@ def _terms(sentences: Sequence[str]) -> tuple[list[Counter[str]], Counter[str]]:
 
 
 def _choose(
-    sentences: Sequence[str],
-    terms: Sequence[Counter[str]],
-    budget_words: int,
-    score: Callable[[int, set[str]], float],
+    sentences: Sequence[str], terms: Sequence[Counter[str]], budget_words: int, score: Callable[[int, set[str]], float]
 ) -> list[int]:
     """Choose one sentence after the other by its score, given the terms of those chosen before."""
     sizes = list(map(length, sentences))

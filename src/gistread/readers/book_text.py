@@ -119,10 +119,7 @@ class BookText(Asking):
         yield events.Shown(seen)
         words = sum(count_words(book.text[start:end]) for start, end in seen)
         draft = events.Answered(
-            compression_rate=self.compression_rate(words),
-            seen=seen,
-            lookups=lookups,
-            expanded=tuple(sorted(opened)),
+            compression_rate=self.compression_rate(words), seen=seen, lookups=lookups, expanded=tuple(sorted(opened))
         )
         numbered = numbered_passages(seen, book) if self.is_asked_to_cite else ()
         text = self._text(shown)

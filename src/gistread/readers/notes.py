@@ -76,9 +76,7 @@ async def notes(asking: Asking) -> ReaderEvents:
 
     places = [place for _, place in notebook.notes]
     draft = Answered(
-        found=bool(places),
-        compression_rate=asking.compression_rate(count_words(text)),
-        seen=tuple(join(places, book)),
+        found=bool(places), compression_rate=asking.compression_rate(count_words(text)), seen=tuple(join(places, book))
     )
     prompt = asking.answer_prompt("notes_answer", notes=text or _NONE)
     numbered = tuple(enumerate(places, start=1)) if asking.is_asked_to_cite else ()

@@ -132,12 +132,7 @@ class Question:
 
 
 def question_of(
-    text: str,
-    options: AskOptions,
-    memory: GistMemory,
-    reader: str,
-    user_data: UserData,
-    config: Config,
+    text: str, options: AskOptions, memory: GistMemory, reader: str, user_data: UserData, config: Config
 ) -> Question:
     """The question with these options about the book of `memory`. Raises UsageError for what cannot be asked.
 

@@ -117,8 +117,5 @@ _WITHOUT = {
         "Without a model",
         ModelRow(Entry.NONE, "Read without a model", "Nothing is summarised; questions need a model of their own."),
     ),
-    Role.ASKING: (
-        "Without another model",
-        ModelRow(Entry.NONE, "The model that reads", "It answers questions, too."),
-    ),
+    Role.ASKING: ("Without another model", ModelRow(Entry.NONE, "The model that reads", "It answers questions, too.")),
 }

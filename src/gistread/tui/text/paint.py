@@ -81,11 +81,7 @@ def paint_row(layout: Layout, row: int, look: RowLook) -> list[Segment]:
         used = cell_len(rail)
     if block.figure is not None and 0 <= (inner := row - block.blank_before) < (size := layout.figure_cells)[1]:
         gap = max(0, layout.left + (layout.room - size[0]) // 2 - used)
-        return [
-            *segments,
-            before_text(" " * gap, bare, at),
-            *Segment.apply_style(block.figure.row(inner, *size), bare),
-        ]
+        return [*segments, before_text(" " * gap, bare, at), *Segment.apply_style(block.figure.row(inner, *size), bare)]
     span = layout.span(row)
     if span is not None:
         if row == layout.above and (label := layout.label):

@@ -180,12 +180,7 @@ class KeyLine(Clickable):
     _state: tuple[object, ...] = ()  # What is shown
 
     def show_keys(
-        self,
-        pane: str,
-        keymap: Mapping[str, str],
-        leading: Sequence[tuple[str, str]] = (),
-        *,
-        typing: bool = False,
+        self, pane: str, keymap: Mapping[str, str], leading: Sequence[tuple[str, str]] = (), *, typing: bool = False
     ) -> None:
         """`leading`: (command id, word) of what matters most now.
 

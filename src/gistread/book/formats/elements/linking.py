@@ -63,10 +63,7 @@ class LinkedDocuments:
     """A book's documents with links and pictures resolved: a mark's `href` is a key of `targets` or an external URL."""
 
     def __init__(
-        self,
-        documents: Mapping[str, XhtmlDocument],
-        locate: Locate,
-        find: FindPicture = lambda path, source: source,
+        self, documents: Mapping[str, XhtmlDocument], locate: Locate, find: FindPicture = lambda path, source: source
     ) -> None:
         """`documents`: by path, in reading order."""
         self._documents, self._locate, self._find = documents, locate, find
