@@ -25,7 +25,7 @@ PROGRESS_PARTS = ("title", "chapter", "chapter-left", "book-left", "page", "perc
 class Config:
     """Every setting with its default. None and an empty text mean: chosen by the program."""
 
-    theme: str = ""  # Name of a theme
+    theme: str = ""  # Name of a theme. Empty: `night` or `paper`, as the terminal is dark or light.
     model: str = ""
     """The model that reads, and answers unless `asking_model` is set; as `--model` takes it. Empty: the
     starter, else the only one installed."""
