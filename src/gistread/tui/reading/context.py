@@ -141,10 +141,10 @@ class Navigation(InputLineClient):
         place = self.jumps.move(self._context.place, back=back)
         if place is None:
             self._context.warn("No earlier place to go back to." if back else "No later place: you have not gone back.")
-        else:
-            if (before := self._before.pop(place, None)) is not None and back:
-                self._context.position.restore(before)
-            self.show(place)
+            return
+        if (before := self._before.pop(place, None)) is not None and back:
+            self._context.position.restore(before)
+        self.show(place)
 
     def step_chapter(self, step: int) -> None:
         starts = [chapter.start for chapter in self._book.chapters]

@@ -1,11 +1,9 @@
-"""The history of jumps in the book."""
+"""The history of jumps in the book, to go back and forward as in a browser."""
 
 LONGEST = 200
 
 
 class JumpList:
-    """The history of jumps, to go back and forward as in a browser."""
-
     def __init__(self) -> None:
         self.behind: list[int] = []  # The places to go back to, the last one last
         self._ahead: list[int] = []
@@ -13,10 +11,7 @@ class JumpList:
         self._came_to: int | None = None
 
     def leave(self, here: int, there: int, series: str = "") -> bool:
-        """The user jumps from `here` to `there`. Jumps of one `series` at once (`]]]`, `nnn`) count as one.
-
-        Returns whether the jump began a new entry.
-        """
+        """Record a jump; returns whether it is a new entry. Those of one `series` at once (`]]]`, `nnn`) are one."""
         goes_on = bool(series) and series == self._series and here == self._came_to
         self._series, self._came_to = series, there
         if goes_on or here == there:
