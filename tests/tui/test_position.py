@@ -113,7 +113,10 @@ async def test_a_reader_who_peeks_at_ten_places_and_quits_finds_their_place(
             await pilot.press(*peek, *(["enter"] if peek[0] == ":" else []))
             await until(pilot, lambda before=before: screen.book_pane.place != before)
         assert screen.controllers.line.bound == bound
-        await pilot.press("q")
+        await pilot.press(":", "enter")
+        await until(pilot, lambda: screen.book_pane.place == place)
+        assert not screen.controllers.context.position.looking
+        await pilot.press("backspace", "q")
     again = app_on(book, tmp_path)
     async with again.run_test(size=size) as pilot:
         screen = await opened(pilot)

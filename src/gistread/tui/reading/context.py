@@ -184,3 +184,5 @@ class Navigation(InputLineClient):
             self.jump(self._destinations[choice].offset)
         elif not words.strip():
             self._context.input_line.close()
+            if self._context.position.looking:
+                self.jump(self._context.position.place)
