@@ -56,9 +56,7 @@ class AnswerController:
         panes, answers = self._context.panes, self._context.answers_pane
         number = self._context.chosen_exchange
         if number < 0 or not answers.unfold(number):
-            self._context.warn(
-                "No steps to show: this reader only opened sections, or the question is from another day."
-            )
+            self._context.warn("No steps to show: the reader only opened sections, or the question is older.")
             return
         panes.show_answers()
         panes.fit_answers()
