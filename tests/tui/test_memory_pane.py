@@ -294,3 +294,23 @@ async def test_the_gist_in_view_is_level_with_its_section_also_where_the_rest_is
         screen = await opened(pilot)
         await until(pilot, lambda: screen.memory_pane.view.here and TO_COME.search(text_of(again)))
         await until(pilot, lambda: abs(gist_row(screen) - section_row(screen)) <= 3)
+
+
+async def test_a_gist_keeps_clear_of_the_header_and_of_the_edge_of_its_tint(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=lambda _: "The lamp and the boy are spoken of, as they were. " * 8)
+    app = app_on(long_book(), tmp_path, engine)
+    async with app.run_test(size=(120, 36)) as pilot:
+        screen = await read_whole(pilot)
+        pane = screen.memory_pane
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
+        await pilot.press("space", "space")
+        await until(pilot, lambda: pane.scroll_offset.y > 0)
+        pane.action_line_down(2)  # The gist in view is cut at the top.
+        await pilot.pause()
+        x, y, width, _ = pane.content_region
+        header, above = (lines(app)[row][x : x + width] for row in (y - 2, y - 1))
+        assert "Memory" in header
+        assert not above.strip()
+        cells = [segment.style.bgcolor for segment in pane.render_line(0) for _ in segment.text]
+        edge = pane._left_margin + pane.gutter_cells + pane.row_width
+        assert cells[edge] == cells[edge - 1] != cells[edge + 1 if edge + 1 < len(cells) else 0]

@@ -155,8 +155,8 @@ def guide_blocks(view: View) -> list[Block]:
     if not view.guide:
         return []
     (about, _), *following = view.guide
-    head = [Block("The memory of this book", style="heading", level=4, indent=1, rule=True), Block(about, indent=1)]
-    return head + [
+    head = [Block("The memory of this book", style="heading", level=4, indent=1, rule=True, blank_before=0)]
+    return [*head, Block(about, indent=1)] + [
         Block(text, style="strong", indent=3, hanging=" ▸", spans=(Span(0, len(text), "strong", command or None),))
         for text, command in following
     ]

@@ -200,7 +200,8 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if self.gutter_cells:
             line.append(before_text(_CURSOR if marked else " ", look.on_ground("cursor"), row))
         line += paint_row(layout, inner, look)
-        width = self._left_margin + self.gutter_cells + self._index.width
+        edge = min(1, self._left_margin) if block.ground else 0  # Its tint ends a cell after the text.
+        width = self._left_margin + self.gutter_cells + self._index.width + edge
         if (rest := width - sum(segment.cell_length for segment in line)) > 0:
             span = layout.span(inner) or (0, 0)
             line.append(located(" " * rest, look.bare, span[1] - span[0], row))

@@ -183,10 +183,9 @@ class MemoryPane(LongText):
         if memory is None:
             return memory_blocks.guide_blocks(view)
         digits, shown = len(str(memory.estimated_pages)), memory_blocks.shown_count(memory, view)
-        return [
-            *(block for one in memory.entries[:shown] for block in self._entry_blocks(memory, one, digits)),
-            *map(self._keep_height, memory_blocks.rest_blocks(memory, view, shown)),
-        ]
+        blocks = [block for one in memory.entries[:shown] for block in self._entry_blocks(memory, one, digits)]
+        blocks += map(self._keep_height, memory_blocks.rest_blocks(memory, view, shown))
+        return [replace(block, blank_before=0) for block in blocks[:1]] + blocks[1:]  # The pane has an empty row there.
 
     def _entry_blocks(self, memory: GistMemory, entry: MemoryEntry, digits: int) -> list[Block]:
         """The blocks of a page, made anew when what they show has changed: a novel has hundreds."""
