@@ -210,6 +210,8 @@ def test_people_story_and_models(
         screen = await read_whole(pilot)
         screen.controllers.context.position.moved(0, 400 if key == "*" else len(screen.book.text) - 10)
         screen.redraw_lines()
+        await still(pilot)
+        screen.controllers.pages.show_here(scroll=True)  # The memory is behind the panel.
         await pilot.press(key)
         await until(pilot, lambda: PANELS[key] in text_of(app))
         await still(pilot)
