@@ -238,3 +238,6 @@ async def test_a_narrow_header_shows_the_book_beside_a_chapter_that_is_a_bare_nu
         app.query_one(HeaderLine).show_place("Emma · Jane Austen", "II", ("p. 20 of 630", "3%"), TABS)
         await pilot.pause()
         assert "≡ Emma · II " in lines(app)[0], "the author makes room, not half of the name"
+        app.query_one(HeaderLine).show_place("Emma · The Author of Two Others", "I. A Chapter", ("p. 20 of 630", "3%"))
+        await pilot.pause()
+        assert "≡ Emma  " in lines(app)[0], "nor half of the author"

@@ -86,11 +86,10 @@ class HeaderLine(Clickable):
         right = Content.styled(fitting(progress, most - _GAP), "$gr-faint")
         before = max(0, min(beside // 2, beside - right.cell_length - _GAP))  # In the middle, if both sides have room
         left_room = max(0, before - _GAP) if middle.plain else room - right.cell_length - _GAP
-        named = chapter if panes and chapter else title
-        if panes and 0 < cell_len(chapter) <= _BARE_NUMBER:
-            most_title = left_room - cell_len(chapter) - 5
-            book = title if cell_len(title) <= most_title else crop(title.rpartition(" · ")[0] or title, most_title)
-            named = f"{book} · {chapter}"
+        bare = f" · {chapter}" if panes and 0 < cell_len(chapter) <= _BARE_NUMBER else ""
+        if (most_title := left_room - 2 - cell_len(bare)) < cell_len(title):
+            title = title.rpartition(" · ")[0] or title  # Rather no author than half of one
+        named = chapter if panes and chapter and not bare else crop(title, most_title) + bare
         name = Content.styled(crop(named, left_room - 2), "bold")
         menu = _clickable(Content.styled("≡ ", "$gr-accent"), "app.help")
         left = Content.assemble(menu, _clickable(name, actions[0] if panes else ""))
