@@ -8,6 +8,8 @@ from gistread.config import load_config
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered, Started
 from gistread.tui.reading.pane_switcher import Pane, PaneSwitcher
+from gistread.tui.status import Status
+from gistread.tui.widgets.lines import StatusLine
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import (
     ScriptedReader,
@@ -94,6 +96,23 @@ async def test_the_newest_answer_is_in_view_at_its_beginning_after_a_resize(
             if size[0] < 100:
                 app.reading.panes.show(Pane.ANSWERS)
             await until(pilot, lambda: "Ferrand did it 0 times." in text_of(app))
+
+
+async def test_no_line_says_that_there_is_no_model_while_the_chosen_one_may_still_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said, show = [], StatusLine.show_status
+
+    def recorded(line: StatusLine, status: Status, note: str = "", action: str = "") -> None:
+        show(line, status, note, action)
+        said.append(status.parts[0])
+
+    monkeypatch.setattr(StatusLine, "show_status", recorded)
+    app = app_on(long_book(20), tmp_path, SteppedEngine())
+    async with app.run_test(size=(130, 44)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.session.has_model and len(said) > 1)
+        assert not [one for one in said if "No model" in one]
 
 
 async def test_the_text_does_not_move_while_a_book_and_its_model_are_opened(

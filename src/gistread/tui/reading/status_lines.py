@@ -68,9 +68,8 @@ class StatusLines:
         """Redraw every line that is out of date. Before the book is open there are no controllers."""
         controllers = self._controllers()
         if controllers is not None:
-            context, session = controllers.context, controllers.context.session
-            # While the book opens, its model may still come: closing and opening the pane would move the text.
-            self._panes.fit_memory(can_grow=context.opening or session is None or session.has_model)
+            context, session = controllers.context, _settled(controllers.context)
+            self._panes.fit_memory(can_grow=session is None or session.has_model)
         self.show_place()
         self.show_status()
         if controllers is not None:
@@ -130,13 +129,13 @@ class StatusLines:
         if (controllers := self._controllers()) is not None:
             context = controllers.context
             status = Status(("Opening the memory …",), " ")
-            if context.session is not None:
-                status = status_of(context.session.activity, key("resume"), key("choose-model"))
-                if is_starter(context.session.models.reading.spec):
+            if (session := _settled(context)) is not None:
+                status = status_of(session.activity, key("resume"), key("choose-model"))
+                if is_starter(session.models.reading.spec):
                     status = replace(
                         status, parts=(*status.parts, f"a small model: {key('choose-model')} has better ones")
                     )
-                if self._panes.memory_hidden and not context.session.has_model:
+                if self._panes.memory_hidden and not session.has_model:
                     first, *others = status.parts  # in one part, which is never dropped
                     status = replace(status, parts=(f"{first} · {key('memory')} shows the memory", *others))
             if controllers.search.note and not context.input_line.is_open:
@@ -214,6 +213,11 @@ class StatusLines:
         self._screen.query_one("#strip", Static).update(text, layout=False)  # its size is fixed
 
 
+def _settled(context: ReadingContext) -> Session | None:
+    """The session; none while the book opens and its model may still come, so that no line says that there is none."""
+    return None if context.opening and not (context.session and context.session.has_model) else context.session
+
+
 def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]:
     """(command id, word) of the keys that matter most now."""
     context, speech = controllers.context, controllers.speech
@@ -229,7 +233,7 @@ def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]
         return list(_SELECTED)
     if controllers.answers.offers_note:
         return [("keep-answer", "keep as a note")]
-    session = context.session
+    session = _settled(context)
     of_session = _of_session(session.activity, bool(controllers.questions.opened_pages)) if session else []
     in_book, look = context.panes.current is Pane.BOOK, _LOOK if context.position.looking else []
     if not in_book or controllers.steps.proposal:  # Enter does something else there.
