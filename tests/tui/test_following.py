@@ -118,9 +118,12 @@ async def test_back_returns_to_the_answer_on_a_narrow_screen(tmp_path: Path, rea
         await on_line(pilot, screen, 1)
         await pilot.press("enter")
         await until(pilot, lambda: screen.panes.current is Pane.BOOK)
+        await until(pilot, lambda: "Backspace back" in text_of(app))
         await pilot.press("backspace")
         await until(pilot, lambda: screen.panes.current is Pane.ANSWERS)
         assert "section 12: Gist 12." in text_of(app)
+        assert not screen.controllers.context.position.looking
+        await until(pilot, lambda: "Looking" not in text_of(app))
 
 
 async def test_the_steps_fold_to_a_line_and_unfold(tmp_path: Path, reader: ScriptedReader) -> None:

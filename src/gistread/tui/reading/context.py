@@ -131,6 +131,8 @@ class Navigation(InputLineClient):
             self.jumps.leave(position.place, self._context.place)
         self._return(back=True)
         if self._return_to is not None:
+            if (view := self._context.book_pane.visible_range) is not None:
+                position.moved(*view)  # A pane that is hidden now will not report it.
             self._context.panes.show(self._return_to)
             self._return_to = None
 
