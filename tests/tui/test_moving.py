@@ -18,11 +18,11 @@ async def test_paragraphs_are_stepped_through(tmp_path: Path) -> None:
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
         starts = [paragraph.start for paragraph in screen.book.paragraphs]
-        await pilot.press(*")))")
+        await pilot.press(*"}}}")
         await until(pilot, lambda: screen.book_pane.place == starts[3])
-        await pilot.press("j", "j", "(")
+        await pilot.press("j", "j", "{")
         await until(pilot, lambda: screen.book_pane.place == starts[3])
-        await pilot.press("(")
+        await pilot.press("{")
         await until(pilot, lambda: screen.book_pane.place == starts[2])
 
 
@@ -97,7 +97,7 @@ async def test_there_is_no_next_chapter_after_the_last(tmp_path: Path) -> None:
         await pilot.press("G")
         await until(pilot, lambda: screen.book_pane.place > screen.book.chapters[-1].start)
         end = screen.book_pane.place
-        await pilot.press("]", ")", "]")
+        await pilot.press("]", "}", "]")
         await pilot.pause()
         assert screen.book_pane.place == end
 
