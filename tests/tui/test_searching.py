@@ -55,6 +55,7 @@ async def test_hits_appear_while_typing_escape_returns_and_enter_stays(tmp_path:
         await until(pilot, lambda: not screen.query_one(InputLine).is_open)
         assert screen.focused is screen.book_pane
         assert "/paragraph 77  1 of 1" in lines(app)[-1]
+        await until(pilot, lambda: "Backspace back" in lines(app)[-1])
         await pilot.press("backspace")
         await until(pilot, lambda: screen.book_pane.scroll_offset.y == 17)
 

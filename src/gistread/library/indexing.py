@@ -2,7 +2,7 @@
 
     python -m gistread.library.indexing CONFIG DATA CACHE STATE
 
-A second process waits for the first, but not long. Whatever ends this one, the books indexed so far stay.
+A second process waits for the first for some seconds, then ends. Whatever ends this one, the books indexed so far stay.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from gistread.store.user_data import UserData
 from gistread.system import lower_priority
 
 _NICENESS = 19
-_WAIT_S = 3.0  # For another process, so that a search waits as long for books that are indexed already
+_WAIT_S = 3.0  # For another process. A search waits as long, then searches what is indexed
 
 
 def start_indexing(paths: Paths, *, outlives_parent: bool = True) -> "subprocess.Popen[bytes]":
@@ -46,7 +46,7 @@ def index_new_books(paths: Paths) -> "subprocess.Popen[bytes] | None":
 
 
 def update_index(paths: Paths) -> None:
-    """Index all new books and drop those that were removed, unless another process does it for long.
+    """Index all new books and drop those that were removed, unless another process is still at it after `_WAIT_S`.
 
     Raises OSError, StorageError.
     """

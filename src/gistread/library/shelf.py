@@ -151,7 +151,7 @@ def searchable(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:
 
 
 def hit_in(book: ShelfBook, text: str, found: PassageHit) -> LibraryHit:
-    """The sentence of a passage with most words of the query; a heading only if nothing else has any. `text`: whole."""
+    """The sentence of a passage with most words of the query; a heading only if no other has any. `text`: the book's"""
     first, last = book.indexed.span(found.number)
     passage = text[first:last]
     places = places_in(passage, found.words, book.indexed.language)

@@ -147,7 +147,7 @@ class LibraryQuestion:
         return pattern("asks_which_book").match(self.question) is not None
 
     def _by_words(self, likeliest: NamedBook) -> Answered:
-        """The book with the words of the question, where a model does not know which one it is, or would guess."""
+        """The answer without a model: the book that has the words of the question, and its nearest sentence."""
         best = likeliest.best
         pieces = [piece for piece in self._pieces if piece.book is best.book and piece.offset <= best.start]
         start = pieces[-1].start + best.start - pieces[-1].offset

@@ -77,7 +77,7 @@ class GistreadApp(App[None]):
         self._tour = tour  # whether the first book is shown with the tour
         keymap, key_problems = commands.check_keys(config.keys)
         self._problems = self._read_themes() + key_problems
-        self._light = light  # whether the terminal is, as far as it tells
+        self._light = light  # whether the terminal said that its background is light
         self._set_first_theme()
         colors = None if self.no_color else self.console.color_system or "standard"
         self.services = AppServices(

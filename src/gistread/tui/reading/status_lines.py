@@ -214,7 +214,7 @@ class StatusLines:
 
 
 def _settled(context: ReadingContext) -> Session | None:
-    """The session; none while the book opens and its model may still come, so that no line says that there is none."""
+    """The session; None while the book opens and its model has not been chosen yet."""
     return None if context.opening and not (context.session and context.session.has_model) else context.session
 
 
@@ -239,7 +239,7 @@ def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]
     if not in_book or controllers.steps.proposal:  # Enter does something else there.
         return [*look[:1], *of_session, *(_READING if in_book else ())]
     if controllers.search.note:
-        return [*_FOUND, *look[1:], *of_session]
+        return [*_FOUND, *look, *of_session]
     return [*look, *_READING, *of_session] if of_session in ([], _PAUSE) else [*look, *of_session, *_READING]
 
 
