@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from gistread.memory.passages import Passage, join, render, split_into_passages
+from gistread.readers.shortlist import with_surroundings
 from gistread.search.ranked import Relevance
 from gistread.words import count_words
 from research.evaluation.model import Document
@@ -15,6 +16,9 @@ from research.training.tales import MOST_BRANCHES, NOT_SAID, Question, fill, sen
 
 NEAREST = 6
 """Passages that a question is asked over one by one."""
+
+MISSES = 0.15
+"""Share of examples of `NearestAlone` whose passage does not answer."""
 
 WORDS = (150, 220, 300, 440)
 """Words of passages: about 200 to 600 tokens."""
@@ -80,7 +84,7 @@ class Retrieved:
 
 
 class NearestAlone(Retrieved):
-    """One of the passages nearest to a question: the answer in it, and whether it helps.
+    """One of the passages nearest to a question, with the sentences around it, as the program asks about novels.
 
     The other nearest passages share words with the question and do not answer it.
     """
@@ -88,33 +92,30 @@ class NearestAlone(Retrieved):
     def examples(self, number: int) -> list[Example]:
         """The examples of one passage."""
         chance = random.Random(f"{self._seed} alone {number}")
-        while True:
-            (at,) = chance.choices(range(len(self._documents)), self._questions)
-            document, asked = self._documents[at], self._answered(at, chance)
-            passages, relevance = self._relevance(at)
-            nearest = [passages[index] for index in relevance.scores(asked.text).order[:NEAREST]]
-            gold = [one for one in nearest if _covered(asked.gold_places, [one]) > 0.98]
-            misses = [
-                one
-                for one in nearest
-                if _covered(asked.gold_places, [one]) == 0 and not _tells(asked, document.book.text[one[0] : one[1]])
-            ]
-            found = bool(gold) and chance.random() < 0.6
-            if gold or misses:
-                break
-        start, end = chance.choice(gold if found or not misses else misses)
-        found = (start, end) in gold
-        text = document.book.text[start:end].strip()
+        (at,) = chance.choices(range(len(self._documents)), self._questions)
+        document, asked = self._documents[at], self._answered(at, chance)
+        book = document.book
+        passages, relevance = self._relevance(at)
+        order = relevance.scores(asked.text).order[:NEAREST]
+        nearest = with_surroundings([passages[index] for index in order], book)
+        gold = [one for one in nearest if _covered(asked.gold_places, [one]) > 0.98]
+        gold = gold or with_surroundings(asked.gold_places[:1], book)
+        misses = [
+            one
+            for one in nearest
+            if _covered(asked.gold_places, [one]) == 0 and not _tells(asked, book.text[one[0] : one[1]])
+        ]
+        is_miss = bool(misses) and chance.random() < MISSES
+        start, end = chance.choice(misses if is_miss else gold)
+        text = book.text[start:end].strip()
         others = [
             one for one in document.questions if one != asked and _covered(one.gold_places, [(start, end)]) > 0.98
         ]
         made = []
-        for one, told in [(asked, found), *((one, True) for one in others[:MOST_BRANCHES])]:
+        for one, told in [(asked, not is_miss), *((one, True) for one in others[:MOST_BRANCHES])]:
             question = _question(one)
             reply = question.answer if told else NOT_SAID
             made.append(Example(fill("answer_passages", "task_answer", text=text, question=question.text), reply))
-            mention = "yes" if told else "no"
-            made.append(Example(fill("member_mention", text=text, question=question.text), mention))
         return made
 
 
