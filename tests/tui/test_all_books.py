@@ -98,8 +98,8 @@ async def test_a_question_names_its_books_and_a_source_opens(tmp_path: Path, she
         await until(pilot, lambda: "asks all 2 books" in text_of(app))
         await pilot.press("enter")
         await until(pilot, lambda: len(screen.shown) > 3 and "The Inn · 66%" in text_of(app))
+        await until(pilot, lambda: "1 passage, “bandages”" in text_of(app))
         assert screen.shown[0].text == SEEN
-        assert "1 passage, “bandages”" in text_of(app)
         await pilot.press("enter")
         reading = await opened(pilot)
         await until(pilot, lambda: reading.controllers.context.position.looking and SEEN in text_of(app))
