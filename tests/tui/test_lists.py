@@ -55,6 +55,20 @@ async def test_letters_filter_a_list_and_escape_clears_before_it_closes(tmp_path
         assert chosen == [1]
 
 
+async def test_a_list_drawn_anew_begins_with_its_heading_before_its_scroll_bar_is_there(tmp_path: Path) -> None:
+    """Textual ignores a scroll of a widget without scroll bar unless it is forced."""
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        app.push_screen(panel := ListScreen("Fruit", rows=FRUIT))
+        await until(pilot, lambda: panel.is_mounted and panel.chosen == 0 and panel.list.show_vertical_scrollbar)
+        panel.list.scroll_to(y=1, animate=False, immediate=True)
+        await until(pilot, lambda: panel.list.scroll_offset.y == 1)
+        panel.list.show_vertical_scrollbar = False
+        panel.show_rows(None)
+        assert panel.list.scroll_offset.y == 0
+
+
 @pytest.mark.parametrize("size", [(80, 24), pytest.param((20, 6), marks=pytest.mark.slow)])
 async def test_letters_of_a_list_with_keys_act_and_a_first_click_only_moves(
     tmp_path: Path, size: tuple[int, int]

@@ -200,7 +200,7 @@ class ListScreen(Panel[T | None]):
         self.list.show(blocks or [Block(self.nothing, style="muted", blank_before=0)])
         number = next((number for number, row in enumerate(self.shown) if row.key is not None and row.key == at), None)
         if number in (None, self._first_key):
-            self.list.scroll_to(y=0, animate=False)  # with its heading, if both fit
+            self.list.scroll_to(y=0, animate=False, force=True)  # with its heading, if both fit
         self.list.set_cursor(self._first_key if number is None else number)
         self.say(self.note)
         keys = [(display_key(keys.split(",")[0]), word, action) for keys, action, word in self.KEYS]
@@ -226,7 +226,7 @@ class ListScreen(Panel[T | None]):
         if before is None or before.value != height:  # a list squeezed to one row tells too little: measure again
             self.call_after_refresh(self._fit)
         elif self.list.cursor_key == self._first_key:
-            self.list.scroll_to(y=0, animate=False)  # now its heading may fit
+            self.list.scroll_to(y=0, animate=False, force=True)  # now its heading may fit
             self.list.scroll_to_key(self.list.cursor_key)
 
     def say(self, note: str) -> None:
