@@ -37,6 +37,21 @@ async def test_a_list_can_be_closed_while_it_opens(tmp_path: Path) -> None:
             await until(pilot, lambda: app.screen is screen)
 
 
+async def test_a_tall_list_can_be_resized_while_it_opens_and_closes(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        for turns in (0, 1, 2, 3, 5, 10, 20, 40):  # of the event loop before each resize
+            app.push_screen(panel := WithKeys("Fruit", rows=FRUIT))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            panel.on_resize()
+            await until(pilot, lambda: isinstance(app.screen, WithKeys) and app.screen.shown)
+            panel.dismiss(None)
+            panel.on_resize()
+            await until(pilot, lambda: app.screen is screen)
+
+
 async def test_letters_filter_a_list_and_escape_clears_before_it_closes(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:

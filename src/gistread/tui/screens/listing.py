@@ -217,7 +217,8 @@ class ListScreen(Panel[T | None]):
 
     def _fit(self) -> None:
         """Give a tall panel the height that its rows need; filtered, it keeps what it has."""
-        if not self.TALL or not self.list.size.height:
+        rows = self.query_one_optional("#rows", RowList)  # None before it is mounted, and once it is closed
+        if not self.TALL or rows is None or not rows.size.height:
             return
         panel = self.query_one(".panel")
         self._most_rows = max(self._most_rows, self.list.row_count)
