@@ -18,7 +18,7 @@ NEAREST = 6
 """Passages that a question is asked over one by one."""
 
 MISSES = 0.15
-"""Share of examples of `NearestAlone` whose passage does not answer."""
+"""Share of questions that `NearestAlone` asks over a passage without the answer."""
 
 WORDS = (150, 220, 300, 440)
 """Words of passages: about 200 to 600 tokens."""
