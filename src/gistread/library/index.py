@@ -9,7 +9,6 @@ import contextlib
 import json
 import math
 import sqlite3
-import time
 from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -25,6 +24,7 @@ from gistread.memory.passages import Span, split_into_passages
 from gistread.memory.spoilers import has_plot
 from gistread.paths import Paths
 from gistread.search.tokens import Terms, code_of, language_of
+from gistread.store.database import use_write_ahead_log
 from gistread.store.files import make_folder
 
 _VERSION = 1000 + EXTRACTION_VERSION  # Raise the thousands when passages or stems change
@@ -219,26 +219,13 @@ class LibraryIndex:
 
 def _create_tables(connection: sqlite3.Connection) -> None:
     """Create the tables, in place of those of another version."""
-    _use_write_ahead_log(connection)
+    use_write_ahead_log(connection)
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:  # no other process was faster
         for statement in Path(__file__).with_name("index.sql").read_text("utf-8").split(";"):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {_VERSION}")
     connection.execute("COMMIT")
-
-
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Let others read while one writes. SQLite does not wait here by itself when another process has the file open."""
-    until = time.monotonic() + _WAIT_S
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(0.02)
 
 
 def words_of(query: str, languages: Sequence[str]) -> dict[str, set[str]]:

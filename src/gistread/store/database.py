@@ -10,6 +10,7 @@ import os
 import shutil
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -112,7 +113,7 @@ class Database:
             if version == VERSION and (status.st_dev, status.st_ino) in _checked:
                 return connection
             if version == 0:
-                connection.execute("PRAGMA journal_mode = WAL")  # stays off where the file system lacks shared memory
+                use_write_ahead_log(connection)  # stays off where the file system lacks shared memory
                 notice = _create(connection, self._paths)
             else:
                 if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
@@ -183,6 +184,19 @@ def _connect(uri: str) -> Connection:
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = FULL")  # NORMAL loses the last transactions in a power cut
     return connection
+
+
+def use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Let others read while one writes. SQLite does not wait here by itself when another process has the file open."""
+    until = time.monotonic() + _WAIT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
 
 
 def _in_memory(paths: Paths | None = None) -> Connection:
