@@ -14,31 +14,38 @@ from gistread import errors
 from gistread.store import database
 from tests.tiny_gguf import write_tiny_gguf
 
-# llama.cpp's threads must not spin while they wait for each other: tests run side by side on all cores, and with the
-# tiny models that would be most of the work. GNU OpenMP reads this when it is loaded, here or in a worker process.
+# llama.cpp's threads must not spin while they wait for each other: tests run side by side on all
+# cores, and with the tiny models that would be most of the work. GNU OpenMP reads this when it is
+# loaded, here or in a worker process.
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
-# Draw the screen at most so often a second: half of what a test of the screen does is to draw it. Read by Textual.
+# Draw the screen at most so often a second: half of what a test of the screen does is to draw it.
+# Read by Textual.
 os.environ.setdefault("TEXTUAL_FPS", "20")
-# What runs tests side by side tells its processes the size of a terminal that they do not have, and what is run in
-# them would believe it rather than the terminal that it is given.
+# What runs tests side by side tells its processes the size of a terminal that they do not have, and
+# what is run in them would believe it rather than the terminal that it is given.
 for _size in ("COLUMNS", "LINES"):
     os.environ.pop(_size, None)
 
 if sys.dont_write_bytecode:
-    # Hundreds of tests start Python. Compile each module once, outside the tree that is to stay free of bytecode.
+    # Hundreds of tests start Python. Compile each module once, outside the tree that is to stay
+    # free of bytecode.
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
-# Five thousand tests and what they import are never garbage: looking through them took a sixth of the processor time.
+# Five thousand tests and what they import are never garbage: looking through them took a sixth of
+# the processor time.
 gc.disable()
 
 _LONGEST_NAME = 40
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes more than cores: tests of the screen and of worker processes wait much of their time."""
+    """Two processes more than cores.
+
+    Tests of the screen and of worker processes wait much of their time.
+    """
     return (os.cpu_count() or 1) + 2
 
 
@@ -58,7 +65,8 @@ def pytest_collection_modifyitems() -> None:
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Files that tests are given are named by what they are for: their bytes, dates in them too, are no name.
+    """Files that tests are given are named by what they are for: their bytes, dates in them too,
+    are no name.
 
     Tests run side by side only where every process gives them the same names.
     """
@@ -93,7 +101,10 @@ def _nothing_waits_for_the_disk() -> None:
 
 @pytest.fixture(autouse=True)
 def _no_concealed_keys() -> Iterator[None]:
-    """Keys of servers stay out of messages while a process lives; those of one test are no secret in another."""
+    """Keys of servers stay out of messages while a process lives.
+
+    Those of one test are no secret in another.
+    """
     yield
     errors._secrets.clear()
 

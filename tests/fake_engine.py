@@ -1,8 +1,8 @@
 """An engine for tests that need the model to say a given thing.
 
-Answers are scripted (a sequence, used up in order) or computed (a function of the prompt's text). It counts
-tokens in its own simple way, holds to its window as a real engine does, and keeps account of the prefix that
-each prompt shares with the ones before it.
+Answers are scripted (a sequence, used up in order) or computed (a function of the prompt's text).
+It counts tokens in its own simple way, holds to its window as a real engine does, and keeps account
+of the prefix that each prompt shares with the ones before it.
 """
 
 import asyncio
@@ -37,11 +37,16 @@ _TEMPLATE_TOKENS = 4
 _SOURCE = "Which of the sentences above tells this answer?"
 
 Say = str | Completion | Exception
-"""What the model is to say: a text that ends by itself, a whole completion, or an error to raise."""
+"""What the model is to say.
+
+A text that ends by itself, a whole completion, or an error to raise.
+"""
 
 
 def tokens_in(text: str) -> int:
-    """A run of ASCII letters and digits is a token, and so is every other character that is not white space."""
+    """A run of ASCII letters and digits is a token, and so is every other character that is not
+    white space.
+    """
     return len(_TOKEN.findall(text))
 
 
@@ -151,17 +156,27 @@ class FakeEngine:
     ) -> Completion:
         return await first_of(self.stream(prompt, sampling, priority), Completion)
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
+    async def choose(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+    ) -> Choice:
         return await self._chosen("choose", prompt, options, priority)
 
-    async def _chosen(self, kind: str, prompt: Prompt, options: Sequence[str], priority: Priority) -> Choice:
+    async def _chosen(
+        self, kind: str, prompt: Prompt, options: Sequence[str], priority: Priority
+    ) -> Choice:
         assert options, "nothing to choose from"
         assert len(set(options)) == len(options), "options are not distinct"
         if _SOURCE in _text(prompt):  # Asked after any answer without sources; no test scripts it
             return Choice(self.source, None, NO_USAGE)
         longest = max(map(self._count, options))
-        usage = await self._take(kind, prompt, tuple(options), Sampling(max_tokens=longest), priority)
-        chosen = self._chooses(_text(prompt), options) if callable(self._chooses) else self._chooses.pop(0)
+        usage = await self._take(
+            kind, prompt, tuple(options), Sampling(max_tokens=longest), priority
+        )
+        chosen = (
+            self._chooses(_text(prompt), options)
+            if callable(self._chooses)
+            else self._chooses.pop(0)
+        )
         index = options.index(chosen) if isinstance(chosen, str) else range(len(options))[chosen]
         return Choice(index, None, Usage(usage.prefilled, usage.reused, 1, 0.01))
 
@@ -173,7 +188,9 @@ class FakeEngine:
         named: list[str] = []
         while len(named) < min(most, len(options)):
             left = [*(option for option in options if option not in named), "STOP"]
-            text = _text((*prompt, Message("assistant", ", ".join([*named, ""]))) if named else prompt)
+            text = _text(
+                (*prompt, Message("assistant", ", ".join([*named, ""]))) if named else prompt
+            )
             chosen = self._chooses(text, left) if callable(self._chooses) else self._chooses.pop(0)
             named.append(chosen if isinstance(chosen, str) else left[chosen])
             if named[-1] == "STOP":
@@ -181,7 +198,12 @@ class FakeEngine:
         return [*named, "STOP"]
 
     async def _take(
-        self, kind: str, prompt: Prompt, options: tuple[str, ...], sampling: Sampling, priority: Priority
+        self,
+        kind: str,
+        prompt: Prompt,
+        options: tuple[str, ...],
+        sampling: Sampling,
+        priority: Priority,
     ) -> Usage:
         await asyncio.sleep(0)
         text = _text(prompt)

@@ -1,4 +1,7 @@
-"""What a model that reads well says to a prompt: prepared answers to known questions, or the nearest recorded reply."""
+"""What a model that reads well says to a prompt.
+
+Prepared answers to known questions, or the nearest recorded reply.
+"""
 
 import json
 import re
@@ -20,7 +23,8 @@ def folded(text: str) -> str:
 
 @dataclass
 class Prepared:
-    """Gives known questions their answers. It knows the words that tell each, and names the sentence that has them.
+    """Gives known questions their answers. It knows the words that tell each, and names the
+    sentence that has them.
 
     `cites`: its answers end with the number of the passage.
     """
@@ -43,7 +47,9 @@ class Prepared:
     def _number(form: re.Pattern[str], text: str, tell: Sequence[str]) -> str:
         """The number of the first text with the first words found."""
         texts = {number: folded(said) for number, said in form.findall(text)}
-        return next((number for words in tell for number, said in texts.items() if words in said), "")
+        return next(
+            (number for words in tell for number, said in texts.items() if words in said), ""
+        )
 
 
 class Recorded:
@@ -52,7 +58,8 @@ class Recorded:
     def __init__(self) -> None:
         lines = RECORDED.read_text("utf-8").splitlines()
         self._replies = [
-            (set(self._words(one["messages"][-1]["content"])), one["reply"]) for one in map(json.loads, lines)
+            (set(self._words(one["messages"][-1]["content"])), one["reply"])
+            for one in map(json.loads, lines)
         ]
 
     def __call__(self, asked: Asked) -> str:

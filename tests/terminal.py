@@ -49,7 +49,9 @@ class Terminal:
             dimensions=(rows, columns),
             timeout=None,
         )
-        self._screen.write_process_input = self.process.send  # it says what it is, as every terminal does
+        self._screen.write_process_input = (
+            self.process.send
+        )  # it says what it is, as every terminal does
 
     @property
     def title(self) -> str:
@@ -64,7 +66,10 @@ class Terminal:
     def cells(self) -> list[list[tuple[object, ...]]]:
         """What stands in each cell, colours and all."""
         screen = self._screen
-        return [[tuple(screen.buffer[row][column]) for column in range(screen.columns)] for row in range(screen.lines)]
+        return [
+            [tuple(screen.buffer[row][column]) for column in range(screen.columns)]
+            for row in range(screen.lines)
+        ]
 
     @property
     def text(self) -> str:
@@ -82,7 +87,10 @@ class Terminal:
         self._stream.feed(data)
 
     def wait_for(self, *texts: str, seconds: float = 60.0) -> float:
-        """Look until all these texts are on the screen; seconds since the start. Fails with what is there instead."""
+        """Look until all these texts are on the screen; seconds since the start.
+
+        Fails with what is there instead.
+        """
         end = time.monotonic() + seconds
         shown = self.text
         while not all(text in shown for text in texts):
@@ -113,7 +121,9 @@ class Terminal:
     @property
     def worker(self) -> psutil.Process | None:
         """The process that owns the model, if one runs."""
-        loaded = (child for child in self.app.children() if "llama.worker" in " ".join(child.cmdline()))
+        loaded = (
+            child for child in self.app.children() if "llama.worker" in " ".join(child.cmdline())
+        )
         return next(loaded, None)
 
     def wait_for_end(self, seconds: float = 60.0) -> int:
@@ -123,7 +133,11 @@ class Terminal:
             self.look()
             if time.monotonic() > end:
                 raise AssertionError(f"still running after {seconds} s:\n{self.text}")
-        return int(self.process.exitstatus if self.process.exitstatus is not None else -self.process.signalstatus)
+        return int(
+            self.process.exitstatus
+            if self.process.exitstatus is not None
+            else -self.process.signalstatus
+        )
 
     def close(self) -> None:
         self.process.close(force=True)

@@ -1,4 +1,7 @@
-"""Who may know whom, and what may be imported when (design, section 3). Each in a fresh interpreter."""
+"""Who may know whom, and what may be imported when (design, section 3).
+
+Each in a fresh interpreter.
+"""
 
 import json
 import re
@@ -25,7 +28,9 @@ def modules_after(statement: str) -> set[str]:
 def all_modules_after(statement: str) -> set[str]:
     """All of them, by their whole names."""
     script = f"import json, sys\n{statement}\nprint(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -47,14 +52,22 @@ def test_help_and_version_import_nothing_heavy(words: list[str]) -> None:
 
 def test_what_can_be_typed_is_known_without_books_and_engines() -> None:
     known = all_modules_after("import gistread.cli.parser")
-    assert not {name for name in known if name.startswith(("gistread.book", "gistread.engine", "gistread.memory"))}
+    assert not {
+        name
+        for name in known
+        if name.startswith(("gistread.book", "gistread.engine", "gistread.memory"))
+    }
 
 
 @pytest.mark.slow
 def test_the_core_and_the_command_line_never_import_the_screen_or_llama_cpp() -> None:
     names = core_modules()
     assert len(names) > 15
-    assert not modules_after("\n".join(f"import {name}" for name in names)) & {"textual", "rich", "llama_cpp"}
+    assert not modules_after("\n".join(f"import {name}" for name in names)) & {
+        "textual",
+        "rich",
+        "llama_cpp",
+    }
 
 
 def test_the_screen_does_not_import_llama_cpp() -> None:
@@ -65,10 +78,14 @@ def test_the_screen_does_not_import_llama_cpp() -> None:
 
 
 def test_the_import_contracts_hold() -> None:
-    command = shutil.which("lint-imports", path=str(Path(sys.executable).parent)) or shutil.which("lint-imports")
+    command = shutil.which("lint-imports", path=str(Path(sys.executable).parent)) or shutil.which(
+        "lint-imports"
+    )
     if command is None:
         pytest.skip("import-linter is not installed")
-    done = subprocess.run([command, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [command, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -76,14 +93,20 @@ ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
 def test_the_architecture_page_has_the_layers_of_the_contract() -> None:
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+        "contracts"
+    ]
     layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
     assert re.findall(r"```\n(.*?)```", ARCHITECTURE, re.DOTALL) == ["\n".join([*layers, ""])]
 
 
 def test_the_architecture_page_names_every_room() -> None:
     rooms = set(re.findall(r"^\| `([a-z_]+)(?:/|\.py)` \|", ARCHITECTURE, re.MULTILINE))
-    there = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    there = {
+        path.stem
+        for path in PACKAGE.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
     assert rooms == there - {"__init__", "__main__"}
 
 
@@ -100,7 +123,10 @@ def test_the_worked_path_names_functions_in_the_order_of_their_files() -> None:
     for file, told in steps:
         text = (PACKAGE / file).read_text("utf-8")
         named = re.findall(r"`(?:(\w+)\.)?(\w+)`", told) if file.endswith(".py") else []
-        places = [text.find(f"def {name}(", text.index(f"class {owner}") if owner else 0) for owner, name in named]
+        places = [
+            text.find(f"def {name}(", text.index(f"class {owner}") if owner else 0)
+            for owner, name in named
+        ]
         assert -1 not in places, f"{file}: {named}"
         assert places == sorted(places), f"{file}: {named}"
         assert file.endswith(".toml") or places, file

@@ -1,4 +1,7 @@
-"""The commands of `tests/benchmarks` run, on a tiny model, and say what they measured. How fast it was, nobody asks."""
+"""The commands of `tests/benchmarks` run, on a tiny model, and say what they measured.
+
+How fast it was, nobody asks.
+"""
 
 import json
 import os
@@ -32,7 +35,8 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def _on_one_core() -> None:
-    # ggml's threads spin: with one of them, other tests beside this one cannot make them wait for each other.
+    # ggml's threads spin: with one of them, other tests beside this one cannot make them wait for
+    # each other.
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
@@ -55,14 +59,19 @@ DATA_PARTS = {
     "library": ["3 books indexed in the background", "the right book first"],
     "recaps": ["gists, of the pages' sentences"],
     "names": ["Names of people in LitBank", "main people of 2 novels"],
-    "recall": ["gold pages among the first pages, qmsum", "gold text shown at an equal budget, qmsum"],
+    "recall": [
+        "gold pages among the first pages, qmsum",
+        "gold text shown at an equal budget, qmsum",
+    ],
 }
 """Those that need questions whose gold places are known."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS | SLOW_PARTS)
-def test_a_part_prints_tables_and_writes_the_same_as_json(part: str, tiny: Path, tmp_path: Path) -> None:
+def test_a_part_prints_tables_and_writes_the_same_as_json(
+    part: str, tiny: Path, tmp_path: Path
+) -> None:
     check(part, tiny, tmp_path)
 
 

@@ -1,4 +1,6 @@
-"""Children of gistread import nothing from the working directory or from beside a book, and end with their parent."""
+"""Children of gistread import nothing from the working directory or from beside a book, and end
+with their parent.
+"""
 
 import os
 import shutil
@@ -15,10 +17,23 @@ import gistread
 from gistread.child_process import run_python
 from tests.book.test_pdf import Sheet, pdf, prose
 
-LOOK_ALIKES = ("json", "llama_cpp", "numpy", "orjson", "pypdfium2", "random", "resvg_py", "textual", "jinja2", "lxml")
+LOOK_ALIKES = (
+    "json",
+    "llama_cpp",
+    "numpy",
+    "orjson",
+    "pypdfium2",
+    "random",
+    "resvg_py",
+    "textual",
+    "jinja2",
+    "lxml",
+)
 PACKAGE = Path(gistread.__file__).parent
 STORY = "The mill stood by the river. Nobody had lived there for twenty years.\n\n" * 8
-DRAWING = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9"/></svg>'
+DRAWING = (
+    b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9"/></svg>'
+)
 
 
 @pytest.fixture
@@ -27,7 +42,9 @@ def hostile(tmp_path: Path) -> Path:
     folder = tmp_path / "books"
     folder.mkdir()
     for name in LOOK_ALIKES:
-        (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write({name!r})\n")
+        (folder / f"{name}.py").write_text(
+            f"open({str(tmp_path / 'ran')!r}, 'a').write({name!r})\n"
+        )
     (folder / "story.txt").write_text(STORY)
     (folder / "letter.pdf").write_bytes(pdf([Sheet(prose(STORY))]))
     return folder
@@ -35,22 +52,39 @@ def hostile(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment that gistread is installed in as from a wheel, with a talkative `sitecustomize`."""
+    """The Python of an environment that gistread is installed in as from a wheel, with a talkative
+    `sitecustomize`.
+    """
     folder = tmp_path_factory.mktemp("installed")
     venv.create(folder, symlinks=True)
     packages = next(folder.glob("lib/python*/site-packages"))
     shutil.copytree(PACKAGE, packages / "gistread")
     theirs = [path for path in sys.path if path.endswith("site-packages")] + site.getsitepackages()
     (packages / "dependencies.pth").write_text("\n".join(dict.fromkeys(theirs)))
-    (packages / "sitecustomize.py").write_text("print('{\"kind\": \"Loaded\"}')\nprint('half a line', end='')\n")
+    (packages / "sitecustomize.py").write_text(
+        "print('{\"kind\": \"Loaded\"}')\nprint('half a line', end='')\n"
+    )
     return folder / "bin" / "python"
 
 
-def run(python: Path | str, folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    python: Path | str, folder: Path, *words: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     home = str(folder.parent / "home")
-    own = {**os.environ, "HOME": home, "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": "", "XDG_DATA_HOME": ""}
+    own = {
+        **os.environ,
+        "HOME": home,
+        "XDG_CACHE_HOME": "",
+        "XDG_CONFIG_HOME": "",
+        "XDG_DATA_HOME": "",
+    }
     return subprocess.run(
-        [str(python), *words], cwd=folder, env={**own, **environment}, capture_output=True, text=True, timeout=120
+        [str(python), *words],
+        cwd=folder,
+        env={**own, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
 
 
@@ -58,7 +92,10 @@ def commands(tiny: Path) -> dict[str, list[str]]:
     """What starts each child: the command line of Python, by the child's name."""
     drawing = f"from gistread.tui.drawing import unpack; print(unpack({DRAWING!r}).width)"
     page = "import subprocess; from gistread.child_process import python_command; "
-    page += "subprocess.run([*python_command('gistread', outlives_parent=True), '--version'], check=True)"
+    page += (
+        "subprocess.run([*python_command('gistread', outlives_parent=True), '--version'], "
+        "check=True)"
+    )
     return {
         "worker": ["-m", "gistread", "index", "story.txt", "--model", str(tiny)],
         "probe": ["-m", "gistread", "doctor", "--model", str(tiny)],
@@ -72,15 +109,21 @@ CHILDREN = ["worker", "probe", "PDF", "drawing", "page in a browser"]
 
 
 @pytest.mark.parametrize("child", CHILDREN)
-def test_nothing_is_imported_from_the_working_directory(child: str, hostile: Path, tiny: Path) -> None:
-    """In this checkout, with an empty entry in PYTHONPATH, which Python takes for the working directory."""
+def test_nothing_is_imported_from_the_working_directory(
+    child: str, hostile: Path, tiny: Path
+) -> None:
+    """In this checkout, with an empty entry in PYTHONPATH, which Python takes for the working
+    directory.
+    """
     words = commands(tiny)[child]
     done = run(sys.executable, hostile, *words, PYTHONPATH="" if "-P" in words else os.pathsep)
     assert not done.returncode, done.stderr
     assert not (hostile.parent / "ran").exists()
 
 
-@pytest.mark.parametrize("child", [CHILDREN[0], *(pytest.param(one, marks=pytest.mark.slow) for one in CHILDREN[1:])])
+@pytest.mark.parametrize(
+    "child", [CHILDREN[0], *(pytest.param(one, marks=pytest.mark.slow) for one in CHILDREN[1:])]
+)
 def test_an_installation_imports_nothing_from_there_and_survives_what_is_printed(
     child: str, hostile: Path, tiny: Path, installed: Path
 ) -> None:
@@ -89,7 +132,9 @@ def test_an_installation_imports_nothing_from_there_and_survives_what_is_printed
     assert not (hostile.parent / "ran").exists()
 
 
-def test_a_child_imports_from_the_users_own_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_imports_from_the_users_own_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "mine.py").write_text("import sys; print(sys.argv[1:], sys.flags.isolated)")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert run_python("mine", "a b", timeout_s=60).stdout == b"['a b'] 1\n"
@@ -102,7 +147,9 @@ def test_a_child_ends_after_its_parent(tmp_path: Path) -> None:
         f"sys.path.append({str(tmp_path)!r}); "
         "print(subprocess.Popen(python_command('busy')).pid, flush=True); time.sleep(60)"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    ) as parent:
         assert parent.stdout is not None
         child = psutil.Process(int(parent.stdout.readline()))
         parent.kill()

@@ -37,8 +37,10 @@ def write(file: Path, text: str) -> None:
 def test_reads_every_setting(file: Path) -> None:
     write(
         file,
-        'theme = "dark"\nmodel = "~/m.gguf"\ncontext_tokens = 4096\nmin_words = 280\nmax_words = 600\n'
-        'max_pages = 0\njustify = true\ntext_width = 60\nkeys = { ask = "a", "next-page" = "space,j" }\n',
+        'theme = "dark"\nmodel = "~/m.gguf"\ncontext_tokens = 4096\nmin_words = 280\nmax_words = '
+        "600\n"
+        'max_pages = 0\njustify = true\ntext_width = 60\nkeys = { ask = "a", "next-page" = '
+        '"space,j" }\n',
     )
     assert load_config(file) == Config(
         theme="dark",
@@ -57,13 +59,23 @@ def test_reads_every_setting(file: Path) -> None:
     ("text", "said"),
     [
         ("\n\nthem = 'dark'", ["line 3", "unknown setting 'them'", "Did you mean theme?"]),
-        ("zzz = 1", ["line 1", "unknown setting 'zzz'", "theme, model, read_along, asking_model, context_tokens"]),
+        (
+            "zzz = 1",
+            [
+                "line 1",
+                "unknown setting 'zzz'",
+                "theme, model, read_along, asking_model, context_tokens",
+            ],
+        ),
         ("theme = 7", ["line 1: theme must be a text in quotes, not 7"]),
         ("\njustify = 'yes'", ["line 2: justify must be true or false, not 'yes'"]),
         ("max_pages = true", ["max_pages must be a whole number from 0 to 100, not true"]),
         ("max_pages = 101", ["from 0 to 100, not 101"]),
         ("text_width = 72.5", ["from 20 to 400, not 72.5"]),
-        ("min_words = 600\nmax_words = 280", ["min_words (600) must be smaller than max_words (280)"]),
+        (
+            "min_words = 600\nmax_words = 280",
+            ["min_words (600) must be smaller than max_words (280)"],
+        ),
         ("keys = 'q'", ["line 1: keys must be a table"]),
         ("theme = ''\n[keys]\nquit = 1", ["line 2: keys.quit must name a key"]),
         ("[keys]\nquit = ''", ["keys.quit must name a key"]),
@@ -73,7 +85,9 @@ def test_reads_every_setting(file: Path) -> None:
         ("[display]\nwidth = 3", ["line 1: unknown setting 'display'"]),
     ],
 )
-def test_says_which_file_line_and_key_are_wrong_and_what_is_allowed(file: Path, text: str, said: list[str]) -> None:
+def test_says_which_file_line_and_key_are_wrong_and_what_is_allowed(
+    file: Path, text: str, said: list[str]
+) -> None:
     write(file, text)
     with pytest.raises(UsageError) as caught:
         load_config(file)
@@ -83,10 +97,16 @@ def test_says_which_file_line_and_key_are_wrong_and_what_is_allowed(file: Path, 
 
 
 def test_settings_saved_at_once_are_all_kept(file: Path) -> None:
-    """Each is read, changed and written under the lock of the file, whether by threads or processes."""
+    """Each is read, changed and written under the lock of the file, whether by threads or
+    processes.
+    """
     numbers = range(12)
     with ThreadPoolExecutor(len(numbers)) as pool:
-        list(pool.map(lambda number: save_setting(file, f"keys.command{number}", f"f{number}"), numbers))
+        list(
+            pool.map(
+                lambda number: save_setting(file, f"keys.command{number}", f"f{number}"), numbers
+            )
+        )
     assert load_config(file).keys == {f"command{number}": f"f{number}" for number in numbers}
 
 
@@ -97,7 +117,9 @@ def test_saving_leaves_every_other_byte(file: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["/models/two\nlines.gguf", "/models/no \udcff UTF-8.gguf"])
-def test_what_cannot_be_written_is_refused_and_the_file_is_as_it_was(file: Path, value: str) -> None:
+def test_what_cannot_be_written_is_refused_and_the_file_is_as_it_was(
+    file: Path, value: str
+) -> None:
     write(file, WRITTEN)
     with pytest.raises(UsageError, match="model must be a text"):
         save_setting(file, "model", value)
@@ -112,7 +134,9 @@ def test_saving_never_touches_a_file_that_it_does_not_understand(file: Path, tex
     assert file.read_text() == text
 
 
-@pytest.mark.parametrize(("key", "value"), [("max_pages", -1), ("colour", "red"), ("keys.quit", ""), ("keys", "q")])
+@pytest.mark.parametrize(
+    ("key", "value"), [("max_pages", -1), ("colour", "red"), ("keys.quit", ""), ("keys", "q")]
+)
 def test_what_could_not_be_read_back_is_not_written(file: Path, key: str, value: str | int) -> None:
     with pytest.raises(UsageError):
         save_setting(file, key, value)
@@ -137,7 +161,8 @@ def test_a_read_only_folder_is_said_and_changes_nothing(file: Path) -> None:
     script = (
         "import sys\nfrom pathlib import Path\nfrom gistread.config import save_setting\n"
         "from gistread.errors import StorageError\n"
-        "try: save_setting(Path(sys.argv[1]), 'theme', 'dark')\nexcept StorageError as error: print(error)"
+        "try: save_setting(Path(sys.argv[1]), 'theme', 'dark')\nexcept StorageError as error: "
+        "print(error)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(file)],

@@ -27,7 +27,9 @@ from gistread.errors import UsageError
         ("word " * 40, ""),
     ],
 )
-def test_a_selection_becomes_a_word_that_no_program_takes_for_an_option(selected: str, word: str) -> None:
+def test_a_selection_becomes_a_word_that_no_program_takes_for_an_option(
+    selected: str, word: str
+) -> None:
     assert extract_word(selected) == word
 
 
@@ -36,7 +38,9 @@ def installed(*names: str) -> object:
 
 
 def test_the_command_of_the_settings_is_split_as_a_shell_would_and_never_given_to_one() -> None:
-    lookup = choose_lookup("rm; $(reboot) `x`", "dict --database 'web 1913' define:{word} {word}", installed("dict"))
+    lookup = choose_lookup(
+        "rm; $(reboot) `x`", "dict --database 'web 1913' define:{word} {word}", installed("dict")
+    )
     word = "rm; $(reboot) `x`"
     assert lookup.argv == ("/usr/bin/dict", "--database", "web 1913", f"define:{word}", word)
     assert choose_lookup("lamp", "dict", installed("dict")).argv == ("/usr/bin/dict", "lamp")
@@ -49,8 +53,17 @@ def test_a_command_that_cannot_be_run_is_said(command: str) -> None:
 
 
 def test_without_a_command_a_known_dictionary_is_taken_that_asks_nobody_on_the_network() -> None:
-    assert choose_lookup("lamp", "", installed("wn", "dict")).argv == ("/usr/bin/wn", "lamp", "-over")
-    assert choose_lookup("lamp", "", installed("dict")).argv == ("/usr/bin/dict", "--host", "localhost", "lamp")
+    assert choose_lookup("lamp", "", installed("wn", "dict")).argv == (
+        "/usr/bin/wn",
+        "lamp",
+        "-over",
+    )
+    assert choose_lookup("lamp", "", installed("dict")).argv == (
+        "/usr/bin/dict",
+        "--host",
+        "localhost",
+        "lamp",
+    )
     assert choose_lookup("lamp", "", installed("evil")).argv == ()
 
 

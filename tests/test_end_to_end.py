@@ -23,7 +23,8 @@ def write_book(path: Path, count: int) -> Path:
     for number in range(1, count + 1):
         thing = "the brass key under the oar" if number == 4 else f"a letter from sister {number}"
         paragraphs = [
-            f"On day {number} of the passage, at bell {n}, Marta found {thing} and put it back, since the ferryman "
+            f"On day {number} of the passage, at bell {n}, Marta found {thing} and put it back, "
+            "since the ferryman "
             f"was looking and the river had risen by {n} inches in the night."
             for n in range(1, 5)
         ]
@@ -55,13 +56,18 @@ def test_a_book_is_read_asked_about_and_reopened_at_the_same_place(tmp_path: Pat
         run.press("q")
         assert run.wait_for_end() == 0
     with terminal([str(book)], tmp_path) as run:
-        run.wait_for("On day 4 of the passage, at bell 4", "sections")  # the same place, and the memory without a model
+        run.wait_for(
+            "On day 4 of the passage, at bell 4", "sections"
+        )  # the same place, and the memory without a model
         run.press("q")
         assert run.wait_for_end() == 0
 
 
 def wait_for_page(run: Terminal, number: int) -> int:
-    """Wait until the model reads this page or a later one; its number. Which numbers are drawn is chance."""
+    """Wait until the model reads this page or a later one; its number.
+
+    Which numbers are drawn is chance.
+    """
     deadline = time.monotonic() + 60
     while not (found := re.search(r"Reading along · (\d+) of", run.text)) or int(found[1]) < number:
         assert time.monotonic() < deadline, run.text
@@ -109,7 +115,9 @@ def test_every_size_of_terminal_works(book: Path, tmp_path: Path) -> None:
 def test_terminal_escapes_in_a_book_are_shown_as_text(tmp_path: Path) -> None:
     book = tmp_path / "escapes.txt"
     book.write_text(
-        "A title\n\nBefore \x1b[2J\x1b]0;owned\x07 after, and \x9b31m more.\n\n" + "Words go on. " * 40 + "\n"
+        "A title\n\nBefore \x1b[2J\x1b]0;owned\x07 after, and \x9b31m more.\n\n"
+        + "Words go on. " * 40
+        + "\n"
     )
     with terminal([str(book)], tmp_path) as run:
         run.wait_for("Before", "after, and", "Words go on.")

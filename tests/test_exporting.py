@@ -26,19 +26,34 @@ NOON = 1_700_000_000.0
 
 def mark(kind: MarkKind, words: str, **fields: object) -> Mark:
     start = BOOK.text.index(words)
-    return Mark(f"id-{start}", kind, quote_at(BOOK.text, start, start + len(words)), made_at=NOON, **fields)
+    return Mark(
+        f"id-{start}", kind, quote_at(BOOK.text, start, start + len(words)), made_at=NOON, **fields
+    )
 
 
 MARKS = [
-    mark(MarkKind.HIGHLIGHT, "She trimmed it at dusk", color=Color.GREEN, note="Every day?\n\nTwice."),
+    mark(
+        MarkKind.HIGHLIGHT, "She trimmed it at dusk", color=Color.GREEN, note="Every day?\n\nTwice."
+    ),
     mark(MarkKind.LETTER, "The boy ate like a dog", letter="a"),
     mark(MarkKind.BOOKMARK, "Nobody ever asked"),
     mark(MarkKind.NOTE, "Finch relit it", note="*bold* [link](x) <b> # head"),
-    Mark("lost", MarkKind.NOTE, quote_at("Words of another edition", 0, 24), note="Where is it?", lost=True),
+    Mark(
+        "lost",
+        MarkKind.NOTE,
+        quote_at("Words of another edition", 0, 24),
+        note="Where is it?",
+        lost=True,
+    ),
 ]
 START = BOOK.text.index("Finch relit it")
 QUESTIONS = [
-    SavedQuestion("Who lit the lamp?", "Finch did [2].", True, (Citation(2, START, START + 14, "Finch relit it"),)),
+    SavedQuestion(
+        "Who lit the lamp?",
+        "Finch did [2].",
+        True,
+        (Citation(2, START, START + 14, "Finch relit it"),),
+    ),
     SavedQuestion("And the cat?", "", False, asked_at=NOON, reader="readagent-s", model="SmolLM2"),
 ]
 MEMORY = GistMemory(
@@ -53,21 +68,35 @@ EVERYTHING = Export(BOOK, MARKS, QUESTIONS, MEMORY)
 def test_markdown_has_marks_by_chapter_with_place_and_note() -> None:
     text = as_markdown(EVERYTHING)
     share = f"{100 * MARKS[0].start / len(BOOK.text):.1f}".removesuffix(".0")
-    assert text.startswith("# The Lamp at Skerry Point\n\nA. Writer\n\n## Marks\n\n### I. The Lamp\n\n")
+    assert text.startswith(
+        "# The Lamp at Skerry Point\n\nA. Writer\n\n## Marks\n\n### I. The Lamp\n\n"
+    )
     assert (
         f"> She trimmed it at dusk\n\nEvery day?\n\nTwice.\n\n— *green highlight · {share}% · "
         f"offset {MARKS[0].start} · 2023-11-14*" in text
     )
-    assert text.index("### II. The Boy") < text.index("— *mark a · ") < text.index("### III. The Dark Night")
+    assert (
+        text.index("### II. The Boy")
+        < text.index("— *mark a · ")
+        < text.index("### III. The Dark Night")
+    )
     assert "## Marks that lost their place" in text
     assert "> Words of another edition\n\nWhere is it?\n\n— *note" in text
 
 
 def test_markdown_has_questions_with_sources_and_gists() -> None:
     text = as_markdown(EVERYTHING)
-    assert "### Who lit the lamp?\n\nFinch did \\[2\\].\n\n> Finch relit it\n>\n> — *section 2 · " in text
-    assert "### And the cat?\n\nNo answer was given.\n\n*readagent-s with SmolLM2 · 2023-11-14*" in text
-    assert text.endswith("## Gists\n\nRead by SmolLM2.\n\n### I. The Lamp\n\n**1** Ada keeps the lamp.\n")
+    assert (
+        "### Who lit the lamp?\n\nFinch did \\[2\\].\n\n> Finch relit it\n>\n> — *section 2 · "
+        in text
+    )
+    assert (
+        "### And the cat?\n\nNo answer was given.\n\n*readagent-s with SmolLM2 · 2023-11-14*"
+        in text
+    )
+    assert text.endswith(
+        "## Gists\n\nRead by SmolLM2.\n\n### I. The Lamp\n\n**1** Ada keeps the lamp.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,12 +130,23 @@ def test_json_has_every_field_and_offsets_into_the_text() -> None:
     assert table["book"]["sha256"] == BOOK.sha256
     first, *_, lost = table["marks"]
     assert BOOK.text[first["start"] : first["end"]] == first["text"] == "She trimmed it at dusk"
-    assert (first["kind"], first["color"], first["chapter"]) == ("highlight", "green", "I. The Lamp")
+    assert (first["kind"], first["color"], first["chapter"]) == (
+        "highlight",
+        "green",
+        "I. The Lamp",
+    )
     assert first["before"] + first["text"] in BOOK.text
     assert (lost["lost"], lost["chapter"]) == (True, "")
     assert table["questions"][0]["citations"][0]["chapter"] == "III. The Dark Night"
     assert table["gists"] == [
-        {"page": 1, "start": 0, "end": 400, "chapter": "I. The Lamp", "gist": "Ada keeps\nthe lamp.", "source": "model"}
+        {
+            "page": 1,
+            "start": 0,
+            "end": 400,
+            "chapter": "I. The Lamp",
+            "gist": "Ada keeps\nthe lamp.",
+            "source": "model",
+        }
     ]
     assert as_json(Export(BOOK))["marks"] == []
 
@@ -132,14 +172,26 @@ def test_a_note_for_obsidian_grows_and_keeps_what_was_edited(tmp_path: Path) -> 
     assert "Wrote 3 items" in said
     first = path.read_text()
     front = yaml.safe_load(first.split("---")[1])
-    assert (front["title"], front["author"], front["gistread"]) == (BOOK.title, list(BOOK.authors), BOOK.sha256)
-    assert first.index("> She trimmed it") < first.index("Every day?") < first.index("### Who lit the lamp?")
-    assert "everything" in write_export(Export(BOOK, MARKS[:1], QUESTIONS), ExportFormat.OBSIDIAN, path)
+    assert (front["title"], front["author"], front["gistread"]) == (
+        BOOK.title,
+        list(BOOK.authors),
+        BOOK.sha256,
+    )
+    assert (
+        first.index("> She trimmed it")
+        < first.index("Every day?")
+        < first.index("### Who lit the lamp?")
+    )
+    assert "everything" in write_export(
+        Export(BOOK, MARKS[:1], QUESTIONS), ExportFormat.OBSIDIAN, path
+    )
     assert path.read_text() == first
     edited = first.replace("She trimmed it at dusk", "My own words").removesuffix("\n")
     path.write_text(edited)
     later = [replace(MARKS[0], note="Thrice."), *MARKS]
-    assert "Added 5 items" in write_export(Export(BOOK, later, QUESTIONS), ExportFormat.OBSIDIAN, path)
+    assert "Added 5 items" in write_export(
+        Export(BOOK, later, QUESTIONS), ExportFormat.OBSIDIAN, path
+    )
     grown = path.read_text()
     assert grown.startswith(edited)
     added = grown.removeprefix(edited)
@@ -161,11 +213,17 @@ def test_cards_for_anki_have_headers_and_one_gap_each() -> None:
     assert headers["notetype"] == "Cloze"
     assert headers["deck column"] == "3"
     columns = headers["columns"].split("\t")
-    rows = list(csv.reader((line for line in text.splitlines() if not line.startswith("#")), delimiter="\t"))
+    rows = list(
+        csv.reader((line for line in text.splitlines() if not line.startswith("#")), delimiter="\t")
+    )
     assert all(len(row) == len(columns) for row in rows)
     assert all(len(re.findall(r"\{\{c1::.+?\}\}", row[0])) == 1 for row in rows)
     assert {row[2] for row in rows} == {"gistread::The Lamp at Skerry Point"}
-    assert [row[3].split()[1] for row in rows] == [*["highlight"] * 3, *["question"] * 2, *["name"] * 2]
+    assert [row[3].split()[1] for row in rows] == [
+        *["highlight"] * 3,
+        *["question"] * 2,
+        *["name"] * 2,
+    ]
     question = "&#35; Who&#58;&#58; &#123;&#123;lit&#125;&#125;<br>the &lt;lamp&gt;?<br>"
     assert rows[3][0] == question + "{{c1::Finch did.}}"
     assert rows[0][1].startswith("Every day?<br><br>Twice.<br>—")
@@ -180,7 +238,11 @@ def test_readwise_gets_its_columns() -> None:
         "Words of another edition",
     ]
     assert (rows[0]["Note"], rows[0]["Location"]) == ("Every day?\n\nTwice.", str(MARKS[0].start))
-    assert (rows[0]["Title"], rows[0]["Author"], rows[0]["Date"][:10]) == (BOOK.title, "A. Writer", "2023-11-14")
+    assert (rows[0]["Title"], rows[0]["Author"], rows[0]["Date"][:10]) == (
+        BOOK.title,
+        "A. Writer",
+        "2023-11-14",
+    )
 
 
 def test_text_is_the_books_own_to_the_byte() -> None:

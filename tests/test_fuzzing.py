@@ -1,4 +1,7 @@
-"""Broken files of every format are read or refused: no traceback, no hang, no memory without end."""
+"""Broken files of every format are read or refused.
+
+No traceback, no hang, no memory without end.
+"""
 
 import os
 import signal
@@ -74,7 +77,9 @@ def test_what_raises_hangs_or_dies_is_a_failure(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(Cases, "open", lambda cases, index: broken(cases, index))
     monkeypatch.setattr(harness, "assert_keeps_promises", lambda book: None)
-    failures = {failure.index: failure.what for failure in run(Cases("txt", seed=1), 0, 10, Tally())}
+    failures = {
+        failure.index: failure.what for failure in run(Cases("txt", seed=1), 0, 10, Tally())
+    }
     assert set(failures) == {3, 5, 7}
     assert "ZeroDivisionError" in failures[3]
     assert "hung" in failures[5]

@@ -1,4 +1,7 @@
-"""No circle of imports, whether at run time, for types or inside functions; no pile of base classes."""
+"""No circle of imports, whether at run time, for types or inside functions.
+
+No pile of base classes.
+"""
 
 import ast
 import functools
@@ -66,9 +69,16 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 def test_no_class_has_more_than_two_bases_of_our_own() -> None:
     known = modules()
-    ours = {node.name for tree in known.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    ours = {
+        node.name
+        for tree in known.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
     for name, tree in known.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
-                bases = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id in ours]
+                bases = [
+                    base.id for base in node.bases if isinstance(base, ast.Name) and base.id in ours
+                ]
                 assert len(bases) <= 2, f"{name}.{node.name}"

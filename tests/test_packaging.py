@@ -1,4 +1,6 @@
-"""The recipes of other package managers name what `pyproject.toml` requires, and `stamp` fills them in."""
+"""The recipes of other package managers name what `pyproject.toml` requires, and `stamp` fills them
+in.
+"""
 
 import hashlib
 import re

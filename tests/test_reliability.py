@@ -7,16 +7,28 @@ from pathlib import Path
 import pytest
 
 from tests.book.data import needs_epubs
-from tests.reliability import epub_words, faults, full_disks, hostile_models, pdf_words, records, screens
+from tests.reliability import (
+    epub_words,
+    faults,
+    full_disks,
+    hostile_models,
+    pdf_words,
+    records,
+    screens,
+)
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.skipif(not (shutil.which("pdflatex") or shutil.which("gropdf")), reason="needs TeX Live or Groff")
+@pytest.mark.skipif(
+    not (shutil.which("pdflatex") or shutil.which("gropdf")), reason="needs TeX Live or Groff"
+)
 def test_no_word_of_a_typeset_story_is_lost_moved_or_misspelt(tmp_path: Path) -> None:
     readable = [row for row in pdf_words.rows(tmp_path) if row[3]]
     assert {(row[2], row[4]) for row in readable} == {("100.00%", "none")}, readable
-    assert all(float(row[3].removesuffix("%")) >= 99.6 for row in readable), readable  # a drop capital may come late
+    assert all(float(row[3].removesuffix("%")) >= 99.6 for row in readable), (
+        readable
+    )  # a drop capital may come late
 
 
 @needs_epubs
@@ -45,7 +57,9 @@ def test_kills_clocks_and_full_disks_lose_and_double_no_page(tmp_path: Path) -> 
 
 @pytest.mark.usefixtures("folders")
 @pytest.mark.timeout(1800)
-def test_a_kill_of_the_screen_index_or_model_loses_nothing_and_leaves_no_process(tmp_path: Path) -> None:
+def test_a_kill_of_the_screen_index_or_model_loses_nothing_and_leaves_no_process(
+    tmp_path: Path,
+) -> None:
     rows = list(screens.rows(tmp_path, kills=3))
     assert {field for row in rows for field in row[2:5]} == {"0"}, rows
 

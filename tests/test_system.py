@@ -7,7 +7,10 @@ from gistread import system
 
 def test_a_process_ends_with_what_it_started() -> None:
     process = subprocess.Popen(
-        ["sh", "-c", "sleep 60 & echo; wait"], bufsize=0, stdout=subprocess.PIPE, start_new_session=True
+        ["sh", "-c", "sleep 60 & echo; wait"],
+        bufsize=0,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
     )
     assert process.stdout is not None
     assert system.wait_for_data(process.stdout, 30)  # type: ignore[arg-type]

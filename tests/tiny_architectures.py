@@ -1,8 +1,10 @@
-"""Writes tiny models of the kinds of memory that a language model can have, siblings of the one in `tiny_gguf.py`.
+"""Writes tiny models of the kinds of memory that a language model can have, siblings of the one in
+`tiny_gguf.py`.
 
-Attention over everything, attention of which every other layer sees the last few tokens alone, a recurrent state
-instead of attention, and both side by side. Their weights are random, of scales at which what they write depends
-on all that they have read, and they write nothing but printable ASCII.
+Attention over everything, attention of which every other layer sees the last few tokens alone, a
+recurrent state instead of attention, and both side by side. Their weights are random, of scales at
+which what they write depends on all that they have read, and they write nothing but printable
+ASCII.
 """
 
 import random
@@ -10,13 +12,25 @@ from array import array
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.tiny_gguf import EMBEDDING, FEED_FORWARD, HEADS, Tensor, metadata, ones, random_matrix, write_gguf
+from tests.tiny_gguf import (
+    EMBEDDING,
+    FEED_FORWARD,
+    HEADS,
+    Tensor,
+    metadata,
+    ones,
+    random_matrix,
+    write_gguf,
+)
 
 SLIDING_WINDOW = 64
 """Tokens that a layer of the sliding-window model sees."""
 
 _WRITTEN = range(ord(" "), ord("~") + 1)
-"""Tokens that an answer can have: no answer ends by itself, and each is text that can be read back exactly."""
+"""Tokens that an answer can have.
+
+No answer ends by itself, and each is text that can be read back exactly.
+"""
 _SHARPNESS = 2.0
 """Of attention. A sharper one magnifies the differences of half precision from batch to batch."""
 _INNER, _STATE, _KERNEL, _STEP_RANK = 2 * EMBEDDING, 16, 4, 8
@@ -34,15 +48,22 @@ def write_attention(path: Path, seed: int = 1) -> Path:
 
 
 def write_sliding_window(path: Path, seed: int = 1) -> Path:
-    """Gemma 2's architecture: a layer that sees a window of 64 tokens, and one that sees everything."""
+    """Gemma 2's architecture.
+
+    A layer that sees a window of 64 tokens, and one that sees everything.
+    """
     layers = 2
     values = _metadata("gemma2", layers, **{"gemma2.attention.sliding_window": SLIDING_WINDOW})
     source = random.Random(seed)
     tensors = _frame(source, values, tied=True)
     for layer in range(layers):
         tensors |= _named(layer, _attention(source) | _feed_forward(source))
-        # The output matrix is the embedding: unless the layers outweigh it, each token is followed by itself.
-        tensors |= _named(layer, {"post_attention_norm": ones(EMBEDDING, 10.0), "post_ffw_norm": ones(EMBEDDING, 10.0)})
+        # The output matrix is the embedding: unless the layers outweigh it, each token is followed
+        # by itself.
+        tensors |= _named(
+            layer,
+            {"post_attention_norm": ones(EMBEDDING, 10.0), "post_ffw_norm": ones(EMBEDDING, 10.0)},
+        )
     return write_gguf(path, values, tensors)
 
 
@@ -60,7 +81,9 @@ def write_recurrent(path: Path, seed: int = 1) -> Path:
 def write_hybrid(path: Path, seed: int = 1) -> Path:
     """Jamba: Mamba's state in two layers, attention in the one between them."""
     heads = [0, HEADS, 0]
-    values = _metadata("jamba", len(heads), **_state_space("jamba"), **{"jamba.attention.head_count_kv": heads})
+    values = _metadata(
+        "jamba", len(heads), **_state_space("jamba"), **{"jamba.attention.head_count_kv": heads}
+    )
     source = random.Random(seed)
     tensors = _frame(source, values)
     for layer, attends in enumerate(heads):
@@ -74,7 +97,9 @@ def _metadata(architecture: str, layers: int, **own: object) -> dict[str, object
         key.replace("llama.", f"{architecture}.", 1) if key.startswith("llama.") else key: value
         for key, value in metadata().items()
     }
-    return plain | {"general.architecture": architecture, f"{architecture}.block_count": layers} | own
+    return (
+        plain | {"general.architecture": architecture, f"{architecture}.block_count": layers} | own
+    )
 
 
 def _state_space(architecture: str) -> dict[str, object]:
@@ -86,8 +111,13 @@ def _state_space(architecture: str) -> dict[str, object]:
     }
 
 
-def _frame(source: random.Random, values: dict[str, object], *, tied: bool = False) -> dict[str, Tensor]:
-    """What stands before the first layer and after the last. `tied`: the embedding is the output matrix too."""
+def _frame(
+    source: random.Random, values: dict[str, object], *, tied: bool = False
+) -> dict[str, Tensor]:
+    """What stands before the first layer and after the last.
+
+    `tied`: the embedding is the output matrix too.
+    """
     tokens = values["tokenizer.ggml.tokens"]
     assert isinstance(tokens, list)
     embedding = random_matrix(source, EMBEDDING, len(tokens))
@@ -127,7 +157,8 @@ def _feed_forward(source: random.Random) -> dict[str, Tensor]:
 
 def _mamba(source: random.Random) -> dict[str, Tensor]:
     decay = [-(1 + index) / 8 for _ in range(_INNER) for index in range(_STATE)]
-    # The softplus of the step's bias is how fast a channel forgets: from within a few tokens to within hundreds.
+    # The softplus of the step's bias is how fast a channel forgets: from within a few tokens to
+    # within hundreds.
     step = [source.uniform(-5.0, -1.0) for _ in range(_INNER)]
     return {
         "attn_norm": ones(EMBEDDING),

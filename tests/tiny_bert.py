@@ -1,7 +1,8 @@
-"""Writes a tiny embedding model: BERT's architecture with random weights and a vocabulary of words and letters.
+"""Writes a tiny embedding model: BERT's architecture with random weights and a vocabulary of words
+and letters.
 
-What its vectors mean nobody knows, but they are a function of the text, other for other texts, and llama.cpp makes them
-as it makes those of any encoder.
+What its vectors mean nobody knows, but they are a function of the text, other for other texts, and
+llama.cpp makes them as it makes those of any encoder.
 """
 
 import random
@@ -21,7 +22,9 @@ _WORD_BEGINS = "▁"
 MEAN, CLS = 1, 2
 
 
-def write_tiny_bert(path: Path, seed: int = 1, *, name: str = "Tiny BERT", pooling: int = MEAN) -> Path:
+def write_tiny_bert(
+    path: Path, seed: int = 1, *, name: str = "Tiny BERT", pooling: int = MEAN
+) -> Path:
     """Write the model (about 100 kB) and return its path. `pooling`: as GGUF numbers it."""
     source = random.Random(seed)
     pieces = [*string.ascii_lowercase, *string.digits, *string.punctuation]
@@ -42,7 +45,9 @@ def write_tiny_bert(path: Path, seed: int = 1, *, name: str = "Tiny BERT", pooli
         "tokenizer.ggml.pre": "default",
         "tokenizer.ggml.token_type_count": 2,
         "tokenizer.ggml.tokens": tokens,
-        "tokenizer.ggml.token_type": [_CONTROL if token in _SPECIAL else _NORMAL for token in tokens],
+        "tokenizer.ggml.token_type": [
+            _CONTROL if token in _SPECIAL else _NORMAL for token in tokens
+        ],
         "tokenizer.ggml.padding_token_id": 0,
         "tokenizer.ggml.unknown_token_id": 1,
         "tokenizer.ggml.cls_token_id": 2,
@@ -72,7 +77,10 @@ def _tensors(vocabulary: int, source: random.Random) -> dict[str, Tensor]:
 
 
 def _linear(source: random.Random, name: str, columns: int, rows: int) -> dict[str, Tensor]:
-    return {f"{name}.weight": random_matrix(source, columns, rows, scale=1.0), f"{name}.bias": _zeros(rows)}
+    return {
+        f"{name}.weight": random_matrix(source, columns, rows, scale=1.0),
+        f"{name}.bias": _zeros(rows),
+    }
 
 
 def _norm(name: str) -> dict[str, Tensor]:

@@ -1,7 +1,8 @@
-"""Writes a tiny model file: a real llama architecture with random weights, a second's work for llama.cpp.
+"""Writes a tiny model file: a real llama architecture with random weights, a second's work for
+llama.cpp.
 
-It says nothing sensible, but it loads, tokenises, evaluates and samples like any other. Bytes are its tokens, so
-counts can be known by hand. Variants are made by changing the metadata.
+It says nothing sensible, but it loads, tokenises, evaluates and samples like any other. Bytes are
+its tokens, so counts can be known by hand. Variants are made by changing the metadata.
 """
 
 import random
@@ -15,7 +16,8 @@ CONTEXT_LENGTH = 4096
 CONTROL_TOKENS = ("<|end|>", "<|system|>", "<|user|>", "<|assistant|>")
 
 CHAT_TEMPLATE = (
-    "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>{% endfor %}"
+    "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>{% "
+    "endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
 
@@ -31,7 +33,9 @@ _NORMAL, _CONTROL = 1, 3
 
 
 def byte_tokens() -> list[str]:
-    """The printable stand-ins of the 256 bytes that byte-level BPE vocabularies use, in the order of the bytes."""
+    """The printable stand-ins of the 256 bytes that byte-level BPE vocabularies use, in the order
+    of the bytes.
+    """
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     stand_ins, extra = {}, 0
     for byte in range(256):
@@ -44,7 +48,10 @@ def byte_tokens() -> list[str]:
 
 
 def metadata(**changes: object) -> dict[str, object]:
-    """Of the tiny model; a change to None leaves a key out. Dots in keys are written as two underscores."""
+    """Of the tiny model; a change to None leaves a key out.
+
+    Dots in keys are written as two underscores.
+    """
     tokens = [*byte_tokens(), *CONTROL_TOKENS, "th"]
     values: dict[str, object] = {
         "general.architecture": "llama",
@@ -62,7 +69,9 @@ def metadata(**changes: object) -> dict[str, object]:
         "tokenizer.ggml.model": "gpt2",
         "tokenizer.ggml.pre": "gpt-2",
         "tokenizer.ggml.tokens": tokens,
-        "tokenizer.ggml.token_type": [_CONTROL if token in CONTROL_TOKENS else _NORMAL for token in tokens],
+        "tokenizer.ggml.token_type": [
+            _CONTROL if token in CONTROL_TOKENS else _NORMAL for token in tokens
+        ],
         "tokenizer.ggml.merges": ["t h"],
         "tokenizer.ggml.eos_token_id": _END,
         "tokenizer.ggml.bos_token_id": _END,
@@ -73,10 +82,14 @@ def metadata(**changes: object) -> dict[str, object]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def write_tiny_gguf(path: Path, seed: int = 1, layers: int = LAYERS, *, brief: bool = False, **changes: object) -> Path:
-    """Write the model (about 400 kB) and return its path. Layers beyond the first two are the same as these.
+def write_tiny_gguf(
+    path: Path, seed: int = 1, layers: int = LAYERS, *, brief: bool = False, **changes: object
+) -> Path:
+    """Write the model (about 400 kB) and return its path. Layers beyond the first two are the same
+    as these.
 
-    A `brief` one soon comes to an end of what it says: half of the time its end is likelier than anything else.
+    A `brief` one soon comes to an end of what it says: half of the time its end is likelier than
+    anything else.
     """
     values = metadata(**{"llama__block_count": layers, **changes})
     vocabulary = values["tokenizer.ggml.tokens"]
@@ -93,7 +106,10 @@ def write_tiny_adapter(path: Path, architecture: str = "llama") -> Path:
     """A LoRA adapter of rank 4 for two layers of the tiny model."""
     source = random.Random(5)
     tensors = {}
-    for name, into, out in (("blk.0.attn_q", EMBEDDING, EMBEDDING), ("blk.1.ffn_down", FEED_FORWARD, EMBEDDING)):
+    for name, into, out in (
+        ("blk.0.attn_q", EMBEDDING, EMBEDDING),
+        ("blk.1.ffn_down", FEED_FORWARD, EMBEDDING),
+    ):
         tensors[f"{name}.weight.lora_a"] = random_matrix(source, into, _RANK)
         tensors[f"{name}.weight.lora_b"] = random_matrix(source, _RANK, out)
     values = {
@@ -106,15 +122,23 @@ def write_tiny_adapter(path: Path, architecture: str = "llama") -> Path:
 
 
 def write_gguf(path: Path, values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> Path:
-    """Write a GGUF file (version 3, all tensors F32) of these metadata and tensors and return its path."""
+    """Write a GGUF file (version 3, all tensors F32) of these metadata and tensors and return its
+    path.
+    """
     data = {name: floats.tobytes() for name, (_, floats) in tensors.items()}
-    head = write_header(values, {name: (shape, 0, len(data[name])) for name, (shape, _) in tensors.items()})
+    head = write_header(
+        values, {name: (shape, 0, len(data[name])) for name, (shape, _) in tensors.items()}
+    )
     path.write_bytes(head + b"".join(map(_aligned, data.values())))
     return path
 
 
-def write_header(values: Mapping[str, object], tensors: Mapping[str, tuple[tuple[int, ...], int, int]]) -> bytes:
-    """What stands before the data of tensors of these shapes, types and sizes in bytes, which follow aligned."""
+def write_header(
+    values: Mapping[str, object], tensors: Mapping[str, tuple[tuple[int, ...], int, int]]
+) -> bytes:
+    """What stands before the data of tensors of these shapes, types and sizes in bytes, which
+    follow aligned.
+    """
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(values))
     head += b"".join(_string(key) + _value(value) for key, value in values.items())
     offset = 0
@@ -159,7 +183,9 @@ def _tensors(vocabulary: int, source: random.Random, layers: int) -> dict[str, T
     for layer in range(LAYERS, layers):
         alike = f"blk.{layer % LAYERS}."
         tensors |= {
-            name.replace(alike, f"blk.{layer}."): tensors[name] for name in list(tensors) if name.startswith(alike)
+            name.replace(alike, f"blk.{layer}."): tensors[name]
+            for name in list(tensors)
+            if name.startswith(alike)
         }
     return tensors
 
@@ -180,7 +206,9 @@ def _value(value: object) -> bytes:
         case str():
             return struct.pack("<I", 8) + _string(value)
         case [str(), *_]:
-            return struct.pack("<IIQ", 9, 8, len(value)) + b"".join(_string(str(item)) for item in value)
+            return struct.pack("<IIQ", 9, 8, len(value)) + b"".join(
+                _string(str(item)) for item in value
+            )
         case [int(), *_]:
             return struct.pack(f"<IIQ{len(value)}i", 9, 5, len(value), *value)
     raise TypeError(value)

@@ -1,4 +1,6 @@
-"""Vocabularies of byte-level BPE for tests, as small files that llama.cpp loads without weights, and its tokens."""
+"""Vocabularies of byte-level BPE for tests, as small files that llama.cpp loads without weights,
+and its tokens.
+"""
 
 import ctypes
 import functools
@@ -16,19 +18,81 @@ from tests.tiny_gguf import byte_tokens, metadata, write_gguf
 NORMAL, CONTROL, USER_DEFINED = 1, 3, 4
 PIECES = [
     *"abcdstremvlSTLDM019'’_!?.,<>-—“”",
-    *(" ", "  ", "\n", "\n\n", "\r\n", "\t", "\x00", "\x0b", "\x1c", "\x7f", "\x85", "\xa0", "\u2003", "\u2028"),
-    *("'s", "'LL", "'Re", " the", "The", "and", " ab", "12", "3.14", "...", "---", "<tool>", "<pad>", "<|end|>"),
-    *("é", "e\u0301", "\u0301", "ſ", "ß", "ǅ", "中", "文", "こ", "한", "ע", "हि", "½", "²", "Ⅷ", "٣", "१"),
-    *("🙂", "👩‍👩‍👧", "\u200b", "\ufeff", "\u180e", "\uffff", "\ue000", "\ud800", "\udc00", "\u1c89", "\U00010d40"),
+    *(
+        " ",
+        "  ",
+        "\n",
+        "\n\n",
+        "\r\n",
+        "\t",
+        "\x00",
+        "\x0b",
+        "\x1c",
+        "\x7f",
+        "\x85",
+        "\xa0",
+        "\u2003",
+        "\u2028",
+    ),
+    *(
+        "'s",
+        "'LL",
+        "'Re",
+        " the",
+        "The",
+        "and",
+        " ab",
+        "12",
+        "3.14",
+        "...",
+        "---",
+        "<tool>",
+        "<pad>",
+        "<|end|>",
+    ),
+    *(
+        "é",
+        "e\u0301",
+        "\u0301",
+        "ſ",
+        "ß",
+        "ǅ",
+        "中",
+        "文",
+        "こ",
+        "한",
+        "ע",
+        "हि",
+        "½",
+        "²",
+        "Ⅷ",
+        "٣",
+        "१",
+    ),
+    *(
+        "🙂",
+        "👩‍👩‍👧",
+        "\u200b",
+        "\ufeff",
+        "\u180e",
+        "\uffff",
+        "\ue000",
+        "\ud800",
+        "\udc00",
+        "\u1c89",
+        "\U00010d40",
+    ),
 ]
 """What texts are made of that rules differ on."""
 
 
 @functools.cache
 def trained(seed: int, merges: int = 400, *, skipped: float = 0.0) -> tuple[str, ...]:
-    """Merges as training finds them, the commonest pair first; in texts of the pieces, which the seed draws.
+    """Merges as training finds them, the commonest pair first; in texts of the pieces, which the
+    seed draws.
 
-    `skipped`: so large a share of the texts does not notice a merge: then some pairs can never come about.
+    `skipped`: so large a share of the texts does not notice a merge: then some pairs can never come
+    about.
     """
     source = random.Random(seed)
     bytes_as = byte_tokens()
@@ -47,10 +111,20 @@ def trained(seed: int, merges: int = 400, *, skipped: float = 0.0) -> tuple[str,
 
 
 def write_vocabulary(
-    path: Path, pre: str, merges: Sequence[str], *, more: Mapping[str, int] | None = None, lacking: Iterable[str] = ()
+    path: Path,
+    pre: str,
+    merges: Sequence[str],
+    *,
+    more: Mapping[str, int] | None = None,
+    lacking: Iterable[str] = (),
 ) -> Path:
-    """A file with a vocabulary and no weights. `more`: further tokens and their kinds. `lacking`: tokens left out."""
-    kinds = dict.fromkeys([*byte_tokens(), *(merge.replace(" ", "") for merge in merges)], NORMAL) | dict(more or {})
+    """A file with a vocabulary and no weights.
+
+    `more`: further tokens and their kinds. `lacking`: tokens left out.
+    """
+    kinds = dict.fromkeys(
+        [*byte_tokens(), *(merge.replace(" ", "") for merge in merges)], NORMAL
+    ) | dict(more or {})
     for token in lacking:
         del kinds[token]
     tokens = list(kinds)
@@ -72,7 +146,10 @@ class LlamaVocabulary:
         self._vocabulary = llama.llama_model_get_vocab(self._handle)
 
     def tokens(self, text: str) -> list[int]:
-        """As the worker asks for them: no token is put before, control tokens in the text are text."""
+        """As the worker asks for them.
+
+        No token is put before, control tokens in the text are text.
+        """
         data = text.encode("utf-8", "replace")
         room = len(data) + 8
         buffer = (ctypes.c_int32 * room)()

@@ -1,7 +1,8 @@
-"""Record the pictures of the README on the sample story, with the starter: `python docs/pictures/record.py [NAME …]`.
+"""Record the pictures of the README on the sample story, with the starter: `python
+docs/pictures/record.py [NAME …]`.
 
-Needs the extras `starter` and `test`, and the font DejaVu Sans Mono. Before you commit a picture, look whether its
-answer is right.
+Needs the extras `starter` and `test`, and the font DejaVu Sans Mono. Before you commit a picture,
+look whether its answer is right.
 """
 
 import argparse
@@ -40,7 +41,9 @@ class Recording:
 
     @property
     def screen(self) -> ReadingScreen:
-        return next(screen for screen in self.pilot.app.screen_stack if isinstance(screen, ReadingScreen))
+        return next(
+            screen for screen in self.pilot.app.screen_stack if isinstance(screen, ReadingScreen)
+        )
 
     def look(self, ms: int) -> None:
         shown = self.pilot.app.export_screenshot()
@@ -95,14 +98,20 @@ class Recording:
             images[-1].quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
             return
         palette = stacked(images[:: max(1, len(images) // 8)]).quantize(COLOURS)
-        first, *others = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+        first, *others = [
+            image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images
+        ]
         durations = [ms for _, ms in self.frames]
-        first.save(path, save_all=True, append_images=others, duration=durations, loop=0, optimize=True)
+        first.save(
+            path, save_all=True, append_images=others, duration=durations, loop=0, optimize=True
+        )
 
 
 def drawn(svg: str) -> Image.Image:
     named = svg.replace("Fira Code", "DejaVu Sans Mono")
-    return Image.open(io.BytesIO(bytes(resvg_py.svg_to_bytes(svg_string=named, width=WIDTH)))).convert("RGB")
+    return Image.open(
+        io.BytesIO(bytes(resvg_py.svg_to_bytes(svg_string=named, width=WIDTH)))
+    ).convert("RGB")
 
 
 def stacked(images: list[Image.Image]) -> Image.Image:
@@ -129,7 +138,9 @@ async def recording(cache: Path, **settings: Any) -> AsyncIterator[Recording]:
 async def after_reading(cache: Path, **settings: Any) -> AsyncIterator[Recording]:
     """The same with the whole memory; reads what is missing."""
     async with recording(cache, **settings) as show:
-        while not (show.screen.session and show.screen.session.activity.reading is ReadingState.DONE):
+        while not (
+            show.screen.session and show.screen.session.activity.reading is ReadingState.DONE
+        ):
             await show.pilot.pause(0.5)
         await show.pilot.pause(1)
         yield show
@@ -193,14 +204,23 @@ async def recap(cache: Path, path: Path) -> None:
         show.save(path)
 
 
-SCENES = {"reading.gif": reading, "asking.gif": asking, "refusing.gif": refusing, "card.png": card, "recap.png": recap}
+SCENES = {
+    "reading.gif": reading,
+    "asking.gif": asking,
+    "refusing.gif": refusing,
+    "card.png": card,
+    "recap.png": recap,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these pictures")
     parser.add_argument(
-        "--cache", type=Path, default=Path("recordings"), help="folder of the story's memory, kept for the next time"
+        "--cache",
+        type=Path,
+        default=Path("recordings"),
+        help="folder of the story's memory, kept for the next time",
     )
     arguments = parser.parse_args()
     for name, record in SCENES.items():

@@ -1,1 +1,4 @@
-"""Measures readers on questions with known answers: tasks, runs, metrics, tables (design, section 3)."""
+"""Measures readers on questions with known answers.
+
+Tasks, runs, metrics, tables (design, section 3).
+"""

@@ -1,4 +1,7 @@
-"""`python -m research.evaluation`: evaluates readers on questions with known answers, lists tasks, reports runs."""
+"""`python -m research.evaluation`.
+
+Evaluates readers on questions with known answers, lists tasks, reports runs.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -17,12 +20,21 @@ from research.evaluation.options import parse
 from research.evaluation.outcomes import FILE_NAME, AnsweredQuestion, by_reader, read_outcomes
 from research.evaluation.readers import METHODS
 from research.evaluation.settings import RunSettings, read_settings
-from research.evaluation.table import FEWEST, Table, differences, figures, markdown, tabulate, to_json
+from research.evaluation.table import (
+    FEWEST,
+    Table,
+    differences,
+    figures,
+    markdown,
+    tabulate,
+    to_json,
+)
 from research.evaluation.tasks.registry import TASKS
 
 _TABLE = "table.md"
 _LEGEND = (
-    "Differences are paired by question. ▲ better, ▼ worse: outside the 95% interval, over at least "
+    "Differences are paired by question. ▲ better, ▼ worse: outside the 95% interval, over at "
+    "least "
     f"{FEWEST} questions."
 )
 _REPORTED_SETTINGS = (
@@ -32,7 +44,10 @@ _REPORTED_SETTINGS = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line (without the program's name) and return its exit status. Never raises."""
+    """Run one command line (without the program's name) and return its exit status.
+
+    Never raises.
+    """
     return report_errors(list(sys.argv[1:] if argv is None else argv), _run)
 
 
@@ -40,14 +55,17 @@ def _run(words: list[str]) -> ExitStatus:
     arguments = prepare(parse(words))
     task, folders, json = arguments.task, arguments.dirs, arguments.json
     if folders and task != "report":
-        raise UsageError(f"{task} does not take {folders[0]}.", "Give the data file of a task with --data FILE.")
+        raise UsageError(
+            f"{task} does not take {folders[0]}.", "Give the data file of a task with --data FILE."
+        )
     if task == "list":
         _list_tasks(json=json)
         return ExitStatus.DONE
     if task == "report":
         if not folders:
             raise UsageError(
-                "report needs a run folder.", "Example: python -m research.evaluation report eval-fairytaleqa"
+                "report needs a run folder.",
+                "Example: python -m research.evaluation report eval-fairytaleqa",
             )
     else:
         folders = [run_task(arguments)]
@@ -60,13 +78,18 @@ def _list_tasks(*, json: bool) -> None:
         metrics = [{"name": metric.name, **metric.facts} for metric in METRICS.values()]
         names = ("name", "summary", "source", "licence", "metrics")
         tasks = [
-            {**{name: getattr(task, name) for name in names}, "format": task.file_format} for task in TASKS.values()
+            {**{name: getattr(task, name) for name in names}, "format": task.file_format}
+            for task in TASKS.values()
         ]
         write_json({"tasks": tasks, "metrics": metrics})
         return
     for task in TASKS.values():
         write(f"{task.name}: {task.summary}")
-        facts = (f"from {task.source} ({task.licence})", task.file_format, f"metrics: {', '.join(task.metrics)}")
+        facts = (
+            f"from {task.source} ({task.licence})",
+            task.file_format,
+            f"metrics: {', '.join(task.metrics)}",
+        )
         write("\n".join(f"    {fact}" for fact in facts), end="\n\n")
     write("metrics")
     for metric in METRICS.values():
@@ -84,13 +107,18 @@ class _Run:
 
 def _read_run(folder: Path) -> _Run:
     settings = read_settings(folder)
-    asked = list(read_outcomes(folder / FILE_NAME).values()) if (folder / FILE_NAME).exists() else []
+    asked = (
+        list(read_outcomes(folder / FILE_NAME).values()) if (folder / FILE_NAME).exists() else []
+    )
     if not asked:
         raise UsageError(
-            f"No answers in {folder} yet.", f"`python -m research.evaluation {settings.task} --out {folder}`"
+            f"No answers in {folder} yet.",
+            f"`python -m research.evaluation {settings.task} --out {folder}`",
         )
     rated, judge = with_ratings(folder, asked)
-    return _Run(folder, settings, tuple(rated), judge, memory_figures.summary(memory_figures.read(folder)))
+    return _Run(
+        folder, settings, tuple(rated), judge, memory_figures.summary(memory_figures.read(folder))
+    )
 
 
 def _report(runs: Sequence[_Run], baseline: str, *, json: bool) -> None:
@@ -99,7 +127,12 @@ def _report(runs: Sequence[_Run], baseline: str, *, json: bool) -> None:
     table = tabulate(rows, metrics, baselines, seed=runs[0].settings.seed)
     if json:
         documents = [
-            {"folder": str(run.folder), "judge": run.judge, "memories": run.memories, **asdict(run.settings)}
+            {
+                "folder": str(run.folder),
+                "judge": run.judge,
+                "memories": run.memories,
+                **asdict(run.settings),
+            }
             for run in runs
         ]
         write_json({"runs": documents, **to_json(table)})
@@ -126,7 +159,10 @@ def _of_one(run: _Run, baseline: str) -> tuple[Rows, dict[str, str]]:
 
 def _side_by_side(runs: Sequence[_Run]) -> tuple[Rows, dict[str, str]]:
     if len(tasks := {run.settings.task for run in runs}) > 1:
-        raise UsageError(f"The runs are of different tasks: {', '.join(sorted(tasks))}.", "Report them separately.")
+        raise UsageError(
+            f"The runs are of different tasks: {', '.join(sorted(tasks))}.",
+            "Report them separately.",
+        )
     rows: Rows = {}
     baselines: dict[str, str] = {}
     names = _names(runs)
@@ -153,7 +189,9 @@ def _markdown(runs: Sequence[_Run], table: Table) -> str:
     if compared:
         parts.append(_LEGEND)
     parts += [line for run in runs for line in _notes(run)]
-    parts.append("\n".join(f"- {name}: {METRICS[name].summary}" for name in (*table.metrics, *table.costs)))
+    parts.append(
+        "\n".join(f"- {name}: {METRICS[name].summary}" for name in (*table.metrics, *table.costs))
+    )
     return "\n\n".join(parts) + "\n"
 
 
@@ -165,14 +203,18 @@ def _about(run: _Run) -> str:
     others = [
         f"{one.name.replace('_', ' ')} {getattr(settings, one.name)}"
         for one in fields(RunSettings)
-        if one.name in _REPORTED_SETTINGS and getattr(settings, one.name) != getattr(default, one.name)
+        if one.name in _REPORTED_SETTINGS
+        and getattr(settings, one.name) != getattr(default, one.name)
     ]
     if not settings.weighs:
         others.append("model check: chooses at random")
     return " · ".join(
         [
             f"{run.folder.resolve().name}: {settings.task}, {_models(settings)}",
-            f"{counted(questions, 'question')} about {counted(documents, 'text')}, seed {settings.seed}",
+            (
+                f"{counted(questions, 'question')} about {counted(documents, 'text')}, seed "
+                f"{settings.seed}"
+            ),
             *others,
         ]
     )
@@ -182,16 +224,25 @@ def _models(settings: RunSettings) -> str:
     reading = f"{settings.model}, window {settings.context_tokens}"
     if not settings.asking_model:
         return reading
-    return f"{settings.asking_model}, window {settings.asking_context_tokens}, over memories of {reading}"
+    return (
+        f"{settings.asking_model}, window {settings.asking_context_tokens}, over memories of "
+        f"{reading}"
+    )
 
 
 def _notes(run: _Run) -> list[str]:
     judged = f"LR-1 and LR-2 by {run.judge}." if run.judge else ""
-    ratings = {score for one in run.asked for score in one.outcome.scores if score[0] in ("lr-1", "lr-2")}
+    ratings = {
+        score for one in run.asked for score in one.outcome.scores if score[0] in ("lr-1", "lr-2")
+    }
     if judged and len(ratings) == 2 and len(run.asked) > 1:
         judged += " It rates all answers alike, right or wrong: choose another judge."
     failed = [one.outcome for one in run.asked if not one.outcome.ended]
-    failures = f"{len(failed)} of {len(run.asked)} failed, for example: {failed[0].error}" if failed else ""
+    failures = (
+        f"{len(failed)} of {len(run.asked)} failed, for example: {failed[0].error}"
+        if failed
+        else ""
+    )
     counts = {len(each) for each in by_reader(run.asked).values()}
     unfinished = "" if len(counts) == 1 else "Unfinished: the rows are over different questions."
     return [line for line in (run.memories, judged, failures, unfinished) if line]

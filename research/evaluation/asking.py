@@ -24,7 +24,10 @@ async def ask(
     options: ReaderOptions,
     timeout_s: float = 0.0,
 ) -> tuple[Outcome, EngineError | None]:
-    """Ask the question and fill `blank`; also returns an error of the engine. `timeout_s` 0: no limit."""
+    """Ask the question and fill `blank`; also returns an error of the engine.
+
+    `timeout_s` 0: no limit.
+    """
     events: list[str] = []
     places = Places(len(memory.book.text), memory)
     lookups: list[int] = []
@@ -65,14 +68,20 @@ async def ask(
     quotes, text = answered.citations, memory.book.text
     return replace(
         blank,
-        answer=" ".join(one.quote for one in answered.citations) if answered.quoted else answered.answer,
+        answer=" ".join(one.quote for one in answered.citations)
+        if answered.quoted
+        else answered.answer,
         found=answered.found or answered.quoted,
         choice=answered.choice,
         lookups=answered.lookups,
         seen=answered.seen,
         citations=tuple((citation.start, citation.end) for citation in answered.citations),
-        quotes_hold=all(one.quote and text[one.start : one.end] == one.quote for one in quotes) if quotes else None,
-        unsupported=answered.quoted or bool(answered.marks) if answered.quoted or answered.found else None,
+        quotes_hold=all(one.quote and text[one.start : one.end] == one.quote for one in quotes)
+        if quotes
+        else None,
+        unsupported=answered.quoted or bool(answered.marks)
+        if answered.quoted or answered.found
+        else None,
         context_tokens=answered.context_tokens,
         compression_rate=answered.compression_rate,
         usage=answered.usage,

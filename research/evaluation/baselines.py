@@ -1,8 +1,9 @@
 """Baselines that every other reader is compared with.
 
-`gists`: the gist memory alone. `bm25` and `dense`: the pages nearest to the question by words or by meaning, as in
-ReadAgent's tables (section 4). `dos`: passages by relevance up to the budget, in the order of the book (DOS RAG,
-arXiv 2506.03989). `full`: as much of the book as fits. `closed-book`: no text, to measure what the model already knows.
+`gists`: the gist memory alone. `bm25` and `dense`: the pages nearest to the question by words or by
+meaning, as in ReadAgent's tables (section 4). `dos`: passages by relevance up to the budget, in the
+order of the book (DOS RAG, arXiv 2506.03989). `full`: as much of the book as fits. `closed-book`:
+no text, to measure what the model already knows.
 """
 
 import asyncio
@@ -15,7 +16,16 @@ from gistread.memory.passages import Passage, split_into_passages
 from gistread.prompts import load
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.book_text import BookText, opening_event, overlaps, share_of
-from gistread.readers.events import Answered, LookedUp, OpenedBy, ReaderEvent, Shown, Started, Stopped, StopReason
+from gistread.readers.events import (
+    Answered,
+    LookedUp,
+    OpenedBy,
+    ReaderEvent,
+    Shown,
+    Started,
+    Stopped,
+    StopReason,
+)
 from gistread.readers.lookups import answer, begin, start_search
 from gistread.readers.thread import without_options
 from gistread.search.ranked import Ranker
@@ -32,7 +42,9 @@ class EvaluationOptions(ReaderOptions):
 
 async def bm25(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     """The `max_pages` pages nearest to the question, in full."""
-    pages = {(entry.page.start, entry.page.end): entry.page.number for entry in asking.memory.entries}
+    pages = {
+        (entry.page.start, entry.page.end): entry.page.number for entry in asking.memory.entries
+    }
     order = [pages[place] for place in await _rank_passages(asking, list(pages))]
     async for event in _pages_in_full(BookText.of(asking, "bm25"), order):
         yield event
@@ -42,7 +54,9 @@ async def dense(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     """The `max_pages` pages nearest in meaning, in full, by their nearest passage."""
     embedder = asking.options.embedder if isinstance(asking.options, EvaluationOptions) else None
     if embedder is None:
-        raise UsageError("The reader dense needs an embedding model.", "Give one with --embedding-model FILE.")
+        raise UsageError(
+            "The reader dense needs an embedding model.", "Give one with --embedding-model FILE."
+        )
     scores = await asyncio.to_thread(embedder.page_scores, asking.question, asking.memory)
     order = sorted(scores, key=lambda number: -scores[number])
     async for event in _pages_in_full(BookText.of(asking, "dense"), order):
@@ -64,7 +78,9 @@ async def _pages_in_full(text: BookText, order: Sequence[int]) -> AsyncGenerator
         yield opening_event(number, places[number], shown, OpenedBy.AGENT)
     yield Stopped(StopReason.LIMIT if len(opened) == options.max_pages else StopReason.NOTHING_LEFT)
     async for event in text.answer(
-        shown, tuple(opened), {number for number in opened if share_of(places[number], shown) == 1.0}
+        shown,
+        tuple(opened),
+        {number for number in opened if share_of(places[number], shown) == 1.0},
     ):
         yield event
 
@@ -97,14 +113,18 @@ async def full(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
 async def closed_book(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     """Answer without text, from what the model already knows."""
     question, memory, options = asking.question, asking.memory, asking.options
-    yield Started("closed-book", len(memory.entries), memory.estimated_pages, memory.complete, share_shown=0.0)
+    yield Started(
+        "closed-book", len(memory.entries), memory.estimated_pages, memory.complete, share_shown=0.0
+    )
     yield Stopped(StopReason.NOTHING_LEFT)
     yield Shown(())
     by_letter = bool(options.choices) and options.trust is not Trust.FAILED
     task = load("task_choice", options.wording) if by_letter else prompts.load("task_answer_closed")
     asked = question if by_letter or not options.choices else without_options(question)
     prompt = (Message("user", prompts.load("answer_closed").fill(question=asked, task=task.text)),)
-    async for event in asking.answer_from(Answered(compression_rate=asking.compression_rate(0)), "", prompt):
+    async for event in asking.answer_from(
+        Answered(compression_rate=asking.compression_rate(0)), "", prompt
+    ):
         yield event
 
 
@@ -124,6 +144,9 @@ async def _rank_passages(asking: Asking, passages: Sequence[Passage]) -> list[Pa
     def rank() -> list[Passage]:
         book = asking.memory.book
         texts = [book.text[start:end] for start, end in passages]
-        return [passages[index] for index in Ranker(texts, book.language).top(asking.question, len(texts))]
+        return [
+            passages[index]
+            for index in Ranker(texts, book.language).top(asking.question, len(texts))
+        ]
 
     return await asyncio.to_thread(rank)

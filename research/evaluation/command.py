@@ -54,7 +54,9 @@ def run_task(arguments: argparse.Namespace) -> Path:
     task = TASKS[arguments.task]
     if arguments.data is None or not arguments.data.exists():
         problem = "needs a data file" if arguments.data is None else f"cannot find {arguments.data}"
-        raise UsageError(f"{task.name} {problem}.", f"Get it from {task.source} and give it with --data FILE.")
+        raise UsageError(
+            f"{task.name} {problem}.", f"Get it from {task.source} and give it with --data FILE."
+        )
     if any(name.startswith("rouge") for name in task.metrics):
         rouge("a", "a")  # If its library is missing, raises before the first answer.
     reading = find_chosen(arguments.model, config)
@@ -64,7 +66,9 @@ def run_task(arguments: argparse.Namespace) -> Path:
         say("Note: dense is left out: it needs --embedding-model.")
         readers = tuple(name for name in METHODS if name != "dense")
     elif embedder is None and "dense" in readers:
-        raise UsageError("The reader dense needs an embedding model.", "Give one with --embedding-model FILE.")
+        raise UsageError(
+            "The reader dense needs an embedding model.", "Give one with --embedding-model FILE."
+        )
     models = _Models(
         reading,
         find_source(config.asking_model) if config.asking_model else reading,
@@ -91,16 +95,24 @@ async def _run(
         plan = await asyncio.to_thread(_plan, arguments, config, task, readers, embedder)
         try:
             async with AsyncExitStack() as stack:
-                engine = asking = await stack.enter_async_context(open_engine(models.reading, config, line))
+                engine = asking = await stack.enter_async_context(
+                    open_engine(models.reading, config, line)
+                )
                 if models.asking != models.reading:
-                    asking = await stack.enter_async_context(open_engine(models.asking, config, line))
+                    asking = await stack.enter_async_context(
+                        open_engine(models.asking, config, line)
+                    )
                 if result := await _checked(asking, models.asking, line):
-                    told = replace(plan.options, trust=result.trust, abstains_reliably=result.abstains_reliably)
+                    told = replace(
+                        plan.options, trust=result.trust, abstains_reliably=result.abstains_reliably
+                    )
                     plan = replace(plan, options=told)
                 embedding = embedder.fingerprint if embedder else ""
                 data = await asyncio.to_thread(_data, arguments)
                 other = asking.info if asking is not engine else None
-                save_or_compare(folder, _settings(arguments, plan, engine.info, other, data, embedding))
+                save_or_compare(
+                    folder, _settings(arguments, plan, engine.info, other, data, embedding)
+                )
                 store = MemoryStore(arguments.memories or folder / _MEMORIES)
                 with OutcomeFile(folder / FILE_NAME) as outcomes:
                     await _follow(plan, engine, asking, store, outcomes, line)
@@ -113,28 +125,40 @@ async def _run(
             raise InterruptError(
                 f"Stopped; every answer so far is kept in {folder}.",
                 "Run the same command again to resume. "
-                f"`python -m research.evaluation report {shlex.quote(str(folder))}` shows the figures so far.",
+                f"`python -m research.evaluation report {shlex.quote(str(folder))}` shows the "
+                "figures so far.",
             ) from None
 
 
 def _plan(
-    arguments: argparse.Namespace, config: Config, task: Task, readers: tuple[str, ...], embedder: Embedder | None
+    arguments: argparse.Namespace,
+    config: Config,
+    task: Task,
+    readers: tuple[str, ...],
+    embedder: Embedder | None,
 ) -> running.Plan:
     options = TaskOptions(arguments.seed, arguments.split)
-    documents = sample(task.load(arguments.data, options), arguments.limit, arguments.seed, arguments.documents)
+    documents = sample(
+        task.load(arguments.data, options), arguments.limit, arguments.seed, arguments.documents
+    )
     if not documents:
         raise UsageError(
-            f"No questions in {arguments.data}.", "`python -m research.evaluation list` describes the format."
+            f"No questions in {arguments.data}.",
+            "`python -m research.evaluation list` describes the format.",
         )
     return running.Plan(
         task=task,
         documents=documents,
         readers=readers,
-        options=EvaluationOptions(max_pages=config.max_pages, budget_tokens=arguments.budget_tokens, embedder=embedder),
+        options=EvaluationOptions(
+            max_pages=config.max_pages, budget_tokens=arguments.budget_tokens, embedder=embedder
+        ),
         config=running.RunConfig(
             ReadingMode(config.reading or DEFAULT_READING_MODE),
             size=_page_size(arguments.page_size),
-            preset=find_preset(arguments.preset, default_paths().presets) if arguments.preset else None,
+            preset=find_preset(arguments.preset, default_paths().presets)
+            if arguments.preset
+            else None,
             task=parse_task(arguments.gist_task) if arguments.gist_task else "",
         ),
         timeout_s=arguments.timeout,
@@ -144,7 +168,10 @@ def _plan(
 
 
 def _page_size(text: str) -> PageSize | None:
-    """The value of `--page-size`: a named size, a maximum, or a range in words. Raises UsageError."""
+    """The value of `--page-size`: a named size, a maximum, or a range in words.
+
+    Raises UsageError.
+    """
     if not text:
         return None
     if text in PAGE_SIZES:
@@ -152,11 +179,15 @@ def _page_size(text: str) -> PageSize | None:
     words = [int(part) if part.isdecimal() else 0 for part in text.split("-")]
     match words:
         case [most] if most >= 2:  # ReadAgent, table 6: the fewest in proportion.
-            return PageSize(max(1, most * PAGE_SIZES["quality"].min_words // PAGE_SIZES["quality"].max_words), most)
+            return PageSize(
+                max(1, most * PAGE_SIZES["quality"].min_words // PAGE_SIZES["quality"].max_words),
+                most,
+            )
         case [fewest, most] if 1 <= fewest <= most >= 2:
             return PageSize(fewest, most)
     raise UsageError(
-        f"Invalid page size: {text}", f"Use {', '.join(PAGE_SIZES)}, a maximum such as 600, or a range such as 280-600."
+        f"Invalid page size: {text}",
+        f"Use {', '.join(PAGE_SIZES)}, a maximum such as 600, or a range such as 280-600.",
     )
 
 
@@ -195,7 +226,9 @@ def _settings(
         page_size=f"{size.min_words}-{size.max_words}" if size else "",
         preset=plan.config.preset.name if plan.config.preset else "",
         gist_task=plan.config.task,
-        prompts=prompts.version(*sorted(path.stem for path in Path(prompts.__file__).parent.glob("*.txt"))),
+        prompts=prompts.version(
+            *sorted(path.stem for path in Path(prompts.__file__).parent.glob("*.txt"))
+        ),
     )
 
 
@@ -203,17 +236,26 @@ async def _rate(folder: Path, judge: Engine, line: ProgressLine) -> None:
     answers = list(read_outcomes(folder / FILE_NAME).values())
     async with aclosing(rate_all(folder, answers, judge)) as rating:
         async for done, total in rating:
-            line.show(f"{progress_bar(done / max(1, total))}  {judge.info.name} has rated {done} of {total} answers")
+            line.show(
+                f"{progress_bar(done / max(1, total))}  {judge.info.name} has rated {done} of "
+                f"{total} answers"
+            )
 
 
 async def _follow(
-    plan: running.Plan, engine: Engine, asking: Engine, store: MemoryStore, outcomes: OutcomeFile, line: ProgressLine
+    plan: running.Plan,
+    engine: Engine,
+    asking: Engine,
+    store: MemoryStore,
+    outcomes: OutcomeFile,
+    line: ProgressLine,
 ) -> None:
     """Run the plan with its progress on the line; failed questions and notices become messages."""
     questions = sum(len(document.questions) for document in plan.documents)
     done = plan.questions - sum(len(todo.questions) for todo in plan.todo(outcomes.known))
     line.say(
-        f"{plan.task.name}: {counted(questions, 'question')} about {counted(len(plan.documents), 'text')}, "
+        f"{plan.task.name}: {counted(questions, 'question')} about "
+        f"{counted(len(plan.documents), 'text')}, "
         f"answered by {', '.join(plan.readers)}"
         + (f"; {done} of {plan.questions} answers exist already." if done else ".")
     )
@@ -223,26 +265,38 @@ async def _follow(
             match event:
                 case running.MemoryProgress(document=document, memory=memory, notice=notice):
                     if memory.complete:
-                        memory_figures.save(outcomes.path.parent, memory_figures.figures_of(document, memory))
+                        memory_figures.save(
+                            outcomes.path.parent, memory_figures.figures_of(document, memory)
+                        )
                     if notice:
                         line.say(f"Note: {notice}")
                     line.show(f"{document.id} · {reading_line(memory, engine.state, None)}")
-                case running.ArtifactBuilt(reader=reader, artifact=artifact, done=built, total=total):
+                case running.ArtifactBuilt(
+                    reader=reader, artifact=artifact, done=built, total=total
+                ):
                     line.show(f"{bar} · {reader}: {artifact}, {built} of {total}")
                 case running.QuestionStarted(reader=reader, question=question):
                     line.show(f"{bar} · {reader} · {question.text}")
                 case running.QuestionMeasured(asked=asked):
                     done += 1
                     if not asked.outcome.ended:
-                        line.say(f"{asked.outcome.reader}, {asked.outcome.question}: failed. {asked.outcome.error}")
+                        line.say(
+                            f"{asked.outcome.reader}, {asked.outcome.question}: failed. "
+                            f"{asked.outcome.error}"
+                        )
     line.clear()
 
 
 async def _checked(engine: Engine, model: ModelSource, line: ProgressLine) -> CheckResult | None:
-    """The result of a loaded model's check, run if needed; None on a server or if too slow. Raises EngineError."""
+    """The result of a loaded model's check, run if needed; None on a server or if too slow.
+
+    Raises EngineError.
+    """
     results = check_results()
     if engine.info.placement is not None and results.get(engine.info.fingerprint) is None:
         line.show(f"checking {engine.info.name} …")
         with suppress(TooSlowError):
-            results.save(engine.info.fingerprint, model.path, await check_model(engine, Priority.INTERACTIVE))
+            results.save(
+                engine.info.fingerprint, model.path, await check_model(engine, Priority.INTERACTIVE)
+            )
     return results.get(engine.info.fingerprint)

@@ -17,7 +17,8 @@ Matrix = npt.NDArray[np.float32]
 
 _INSTRUCTION = "Instruct: Given a question about a book, retrieve passages that answer it\nQuery: "
 _SEARCHING = "Represent this sentence for searching relevant passages: "
-# What models expect before a question and before a passage; the first pattern in the model's name decides.
+# What models expect before a question and before a passage; the first pattern in the model's name
+# decides.
 _PREFIXES = (
     (r"nomic-?(embed|bert)", "search_query: ", "search_document: "),
     (r"e5-mistral|e5.*-instruct|sfr-embedding|linq-embed|qwen3-embed|gte-qwen", _INSTRUCTION, ""),
@@ -37,7 +38,9 @@ class Embedder:
         self.fingerprint = header.fingerprint
         self._path = path
         name = re.sub(r"[\s_]+", "-", f"{header.name} {header.title} {header.architecture}".lower())
-        found = next((prefixes for pattern, *prefixes in _PREFIXES if re.search(pattern, name)), ["", ""])
+        found = next(
+            (prefixes for pattern, *prefixes in _PREFIXES if re.search(pattern, name)), ["", ""]
+        )
         self._query_prefix, self._document_prefix = found
         self._known: dict[str, Matrix] = {}
 
@@ -48,12 +51,17 @@ class Embedder:
         return Llama(str(self._path), embedding=True, n_ctx=0, verbose=False)
 
     def page_scores(self, question: str, memory: GistMemory) -> dict[int, float]:
-        """The cosine of the question and the nearest passage of each page, by page number. Run it in a thread."""
+        """The cosine of the question and the nearest passage of each page, by page number.
+
+        Run it in a thread.
+        """
         query = self._vectors([self._query_prefix + " ".join(question.split())])[0]
         scores = {}
         for entry in memory.entries:
             page, text = entry.page, memory.book.text
-            places = split_into_passages(memory.book, page.start, page.end) or [(page.start, page.end)]
+            places = split_into_passages(memory.book, page.start, page.end) or [
+                (page.start, page.end)
+            ]
             passages = [self._document_prefix + text[start:end] for start, end in places]
             if missing := [passage for passage in passages if passage not in self._known]:
                 self._known.update(zip(missing, self._vectors(missing), strict=True))
@@ -61,4 +69,7 @@ class Embedder:
         return scores
 
     def _vectors(self, texts: Sequence[str]) -> list[Matrix]:
-        return [np.asarray(row, np.float32) for row in self._model.embed(list(texts), normalize=True, truncate=True)]
+        return [
+            np.asarray(row, np.float32)
+            for row in self._model.embed(list(texts), normalize=True, truncate=True)
+        ]

@@ -1,8 +1,10 @@
-"""A judge model compares answers with references: LR-1 and LR-2 (ReadAgent, section 4.1, Figures 6 and 7).
+"""A judge model compares answers with references: LR-1 and LR-2 (ReadAgent, section 4.1, Figures 6
+and 7).
 
-A strict rater says whether they agree; a permissive one whether they agree, partly agree, or disagree. Either may
-decide for full agreement, and the best of several references counts. LR-1 is the share of answers that agree, LR-2 the
-share that agree at least partly. Each judge has its own file of ratings, so a run can be judged later, and by several.
+A strict rater says whether they agree; a permissive one whether they agree, partly agree, or
+disagree. Either may decide for full agreement, and the best of several references counts. LR-1 is
+the share of answers that agree, LR-2 the share that agree at least partly. Each judge has its own
+file of ratings, so a run can be judged later, and by several.
 """
 
 import asyncio
@@ -26,7 +28,9 @@ _SUFFIX = ".ratings"
 _METRICS = ("lr-1", "lr-2")
 
 
-async def rate(question: str, answer: str, references: Iterable[str], engine: Engine) -> tuple[Rating, Usage]:
+async def rate(
+    question: str, answer: str, references: Iterable[str], engine: Engine
+) -> tuple[Rating, Usage]:
     """The rating by `engine` and its cost. Raises EngineError, PromptTooLongError."""
     usage = NO_USAGE
     best = Rating.NONE
@@ -35,8 +39,12 @@ async def rate(question: str, answer: str, references: Iterable[str], engine: En
     for reference in references:
         # The permissive rater cannot change a strict yes.
         for name, options in (("judge_strict", _STRICT), ("judge_permissive", _PERMISSIVE)):
-            text = prompts.load(name).fill(question=question, answer=answer.strip(), reference=reference)
-            choice = await engine.choose((Message("user", text),), tuple(options), Priority.BACKGROUND)
+            text = prompts.load(name).fill(
+                question=question, answer=answer.strip(), reference=reference
+            )
+            choice = await engine.choose(
+                (Message("user", text),), tuple(options), Priority.BACKGROUND
+            )
             usage += choice.usage
             best = max(best, tuple(options.values())[choice.index])
             if best is Rating.EXACT:
@@ -57,7 +65,9 @@ async def rate_all(
                 continue
             rating = Rating.NONE
             with contextlib.suppress(PromptTooLongError):
-                rating, _ = await rate(one.question.text, one.outcome.answer, one.question.references, engine)
+                rating, _ = await rate(
+                    one.question.text, one.outcome.answer, one.question.references, engine
+                )
             document, question, reader = one.key
             record = {
                 "document": document,
@@ -72,8 +82,13 @@ async def rate_all(
             yield len(known), len(answers)
 
 
-def with_ratings(folder: Path, asked: Iterable[AnsweredQuestion]) -> tuple[list[AnsweredQuestion], str]:
-    """The outcomes with LR-1 and LR-2 by the latest judge, and its name; empty if there was none."""
+def with_ratings(
+    folder: Path, asked: Iterable[AnsweredQuestion]
+) -> tuple[list[AnsweredQuestion], str]:
+    """The outcomes with LR-1 and LR-2 by the latest judge, and its name.
+
+    Empty if there was none.
+    """
     files = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda file: file.stat().st_mtime)
     if not files:
         return list(asked), ""
@@ -82,7 +97,9 @@ def with_ratings(folder: Path, asked: Iterable[AnsweredQuestion]) -> tuple[list[
     return [_add_rating(one, known) for one in asked], str(records[-1]["judge"]) if records else ""
 
 
-def _add_rating(asked: AnsweredQuestion, known: Mapping[Key, tuple[Rating, str]]) -> AnsweredQuestion:
+def _add_rating(
+    asked: AnsweredQuestion, known: Mapping[Key, tuple[Rating, str]]
+) -> AnsweredQuestion:
     rating, answer = known.get(asked.key, (None, ""))
     if rating is None or answer != asked.outcome.answer:
         return asked

@@ -1,4 +1,7 @@
-"""Figures of each memory of a run: pages, compression and cost, kept in `texts.jsonl` when memories are deleted."""
+"""Figures of each memory of a run.
+
+Pages, compression and cost, kept in `texts.jsonl` when memories are deleted.
+"""
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields
@@ -35,7 +38,9 @@ def figures_of(document: Document, memory: GistMemory) -> TextFigures:
         words=sum(entry.page.words for entry in memory.entries),
         pages=len(memory.entries),
         gist_words=memory.gist_words,
-        extractive_gists=sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries),
+        extractive_gists=sum(
+            entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries
+        ),
         prefilled=usage.prefilled,
         generated=usage.generated,
         seconds=round(usage.seconds, 3),
@@ -47,7 +52,9 @@ def save(folder: Path, figures: TextFigures) -> None:
     known = read(folder)
     if figures in known:
         return
-    lines = [orjson.dumps(asdict(one), option=orjson.OPT_APPEND_NEWLINE) for one in (*known, figures)]
+    lines = [
+        orjson.dumps(asdict(one), option=orjson.OPT_APPEND_NEWLINE) for one in (*known, figures)
+    ]
     try:
         replace_file(folder / FILE_NAME, b"".join(lines), mode=0o644)
     except OSError as error:
@@ -81,8 +88,10 @@ def summary(texts: Collection[TextFigures]) -> str:
     rate = 100 * (1 - sum(one.gist_words for one in texts) / words)
     extractive = sum(one.extractive_gists for one in texts) / pages
     return (
-        f"Memories: {counted(len(texts), 'text')} of {words / len(texts):,.0f} words on average, {pages} pages of "
-        f"{words / pages:.0f}; compression rate {rate:.1f}; {extractive:.0%} of the gists extractive; "
+        f"Memories: {counted(len(texts), 'text')} of {words / len(texts):,.0f} words on average, "
+        f"{pages} pages of "
+        f"{words / pages:.0f}; compression rate {rate:.1f}; {extractive:.0%} of the gists "
+        "extractive; "
         f"{sum(one.prefilled for one in texts) / words:.2f} tokens prefilled per word, "
         f"{sum(one.seconds for one in texts):,.0f} s."
     )

@@ -1,8 +1,10 @@
-"""The metrics: name, summary, unit, whether more is better, and the function that computes each for one question.
+"""The metrics: name, summary, unit, whether more is better, and the function that computes each for
+one question.
 
-A metric that does not apply to a question returns None and leaves it out of its mean. A failed question counts as
-answered wrongly: leaving it out would reward failure. F1 and exact match are SQuAD's (Rajpurkar et al., 2016), without
-case, ASCII punctuation and English articles; ROUGE (Lin, 2004) is that of the package `rouge-score`, with stems.
+A metric that does not apply to a question returns None and leaves it out of its mean. A failed
+question counts as answered wrongly: leaving it out would reward failure. F1 and exact match are
+SQuAD's (Rajpurkar et al., 2016), without case, ASCII punctuation and English articles; ROUGE (Lin,
+2004) is that of the package `rouge-score`, with stems.
 """
 
 import re
@@ -43,7 +45,10 @@ def _words(text: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def rouge(answer: str, reference: str) -> Mapping[str, float]:
-    """The F measure of each of `ROUGE_KINDS`, over ASCII words only. Raises GistreadError without the package."""
+    """The F measure of each of `ROUGE_KINDS`, over ASCII words only.
+
+    Raises GistreadError without the package.
+    """
     found = _scorer().score(reference, answer)
     return {kind: float(found[kind].fmeasure) for kind in ROUGE_KINDS}
 
@@ -67,7 +72,9 @@ _ALL = 100.0
 class Case:
     question: Question
     outcome: Outcome
-    pages: tuple[Place, ...] = ()  # Bounds of the memory's pages in order; empty for readers without a memory
+    pages: tuple[
+        Place, ...
+    ] = ()  # Bounds of the memory's pages in order; empty for readers without a memory
     rating: Rating | None = None  # The judge's rating of the answer, if any
 
 
@@ -85,7 +92,10 @@ class Metric:
 
 
 def scores(case: Case, names: Iterable[str] | None = None) -> tuple[tuple[str, float], ...]:
-    """The applicable metrics among these names (None: all). Raises GistreadError for ROUGE without its package."""
+    """The applicable metrics among these names (None: all).
+
+    Raises GistreadError for ROUGE without its package.
+    """
     wanted = METRICS if names is None else set(names)
     found = ((metric.name, metric.of(case)) for metric in METRICS.values() if metric.name in wanted)
     return tuple((name, value) for name, value in found if value is not None)
@@ -161,29 +171,106 @@ _AGREES_PARTLY = _rated(Rating.PARTIAL)
 _QUOTES_HOLD = _if_known(lambda outcome: outcome.quotes_hold)
 _UNSUPPORTED = _if_known(lambda outcome: outcome.unsupported)
 _COMPRESSION_RATE = _if_ended(lambda outcome: outcome.compression_rate)
-_PREFILLED, _PROMPT = _used(lambda usage: usage.prefilled), _used(lambda usage: usage.prefilled + usage.reused)
+_PREFILLED, _PROMPT = (
+    _used(lambda usage: usage.prefilled),
+    _used(lambda usage: usage.prefilled + usage.reused),
+)
 _CONTEXT = _if_ended(lambda outcome: float(outcome.context_tokens))
 
 _METRICS = (
     Metric("accuracy", "the right option was chosen", "%", True, _accuracy),
-    Metric("lr-1", "agrees with a reference, by the judge (LLM rating 1)", "%", True, _rated(Rating.EXACT)),
-    Metric("lr-2", "agrees with a reference at least partly, by the judge (LLM rating 2)", "%", True, _AGREES_PARTLY),
+    Metric(
+        "lr-1",
+        "agrees with a reference, by the judge (LLM rating 1)",
+        "%",
+        True,
+        _rated(Rating.EXACT),
+    ),
+    Metric(
+        "lr-2",
+        "agrees with a reference at least partly, by the judge (LLM rating 2)",
+        "%",
+        True,
+        _AGREES_PARTLY,
+    ),
     Metric("rouge-1", "words shared with a reference, F measure", "%", True, _rouge("rouge1")),
-    Metric("rouge-2", "pairs of words shared with a reference, F measure", "%", True, _rouge("rouge2")),
-    Metric("rouge-l", "longest common subsequence of words with a reference, F measure", "%", True, _rouge("rougeL")),
-    Metric("f1", "words shared with a reference, as SQuAD counts them", "%", True, _matched(token_f1)),
-    Metric("exact-match", "the same words as a reference, as SQuAD compares them", "%", True, _matched(exact_match)),
-    Metric("page-recall", "share of the pages with the answer that were looked up", "%", True, _page_recall),
-    Metric("gold-coverage", "share of the text with the answer that the model saw", "%", True, _gold_coverage),
+    Metric(
+        "rouge-2", "pairs of words shared with a reference, F measure", "%", True, _rouge("rouge2")
+    ),
+    Metric(
+        "rouge-l",
+        "longest common subsequence of words with a reference, F measure",
+        "%",
+        True,
+        _rouge("rougeL"),
+    ),
+    Metric(
+        "f1", "words shared with a reference, as SQuAD counts them", "%", True, _matched(token_f1)
+    ),
+    Metric(
+        "exact-match",
+        "the same words as a reference, as SQuAD compares them",
+        "%",
+        True,
+        _matched(exact_match),
+    ),
+    Metric(
+        "page-recall",
+        "share of the pages with the answer that were looked up",
+        "%",
+        True,
+        _page_recall,
+    ),
+    Metric(
+        "gold-coverage",
+        "share of the text with the answer that the model saw",
+        "%",
+        True,
+        _gold_coverage,
+    ),
     Metric("not-found", "said that the book does not say, though it does", "%", False, _not_found),
     Metric("quotes", "every quote shown is in the book word for word", "%", True, _QUOTES_HOLD),
-    Metric("unsupported", "marked as not supported by the text, or replaced by a quotation", "%", None, _UNSUPPORTED),
-    Metric("ended", "questions that got an answer", "%", True, lambda case: _share(case.outcome.ended)),
-    Metric("compression-rate", "100·(1 − words in the prompt ÷ words of the book)", "%", True, _COMPRESSION_RATE),
-    Metric("lookups", "pages looked up", "pages", None, lambda case: float(len(case.outcome.lookups))),
-    Metric("context-tokens", "tokens of book and gists in the prompt of the answer", "tokens", False, _CONTEXT),
-    Metric("prefilled-tokens", "prompt tokens evaluated, without reused ones", "tokens", False, _PREFILLED),
-    Metric("prompt-tokens", "prompt tokens of all steps, reused ones included", "tokens", False, _PROMPT),
+    Metric(
+        "unsupported",
+        "marked as not supported by the text, or replaced by a quotation",
+        "%",
+        None,
+        _UNSUPPORTED,
+    ),
+    Metric(
+        "ended", "questions that got an answer", "%", True, lambda case: _share(case.outcome.ended)
+    ),
+    Metric(
+        "compression-rate",
+        "100·(1 − words in the prompt ÷ words of the book)",
+        "%",
+        True,
+        _COMPRESSION_RATE,
+    ),
+    Metric(
+        "lookups", "pages looked up", "pages", None, lambda case: float(len(case.outcome.lookups))
+    ),
+    Metric(
+        "context-tokens",
+        "tokens of book and gists in the prompt of the answer",
+        "tokens",
+        False,
+        _CONTEXT,
+    ),
+    Metric(
+        "prefilled-tokens",
+        "prompt tokens evaluated, without reused ones",
+        "tokens",
+        False,
+        _PREFILLED,
+    ),
+    Metric(
+        "prompt-tokens",
+        "prompt tokens of all steps, reused ones included",
+        "tokens",
+        False,
+        _PROMPT,
+    ),
     Metric("seconds", "time to the whole answer", "s", False, lambda case: case.outcome.seconds),
 )
 # Every metric by name: of the answer, of its sources, of its cost.

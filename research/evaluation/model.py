@@ -1,4 +1,7 @@
-"""Data of an evaluation: documents with questions whose answers are known, and the outcome of a question."""
+"""Data of an evaluation.
+
+Documents with questions whose answers are known, and the outcome of a question.
+"""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -52,10 +55,15 @@ class Outcome:
     found: bool = False
     choice: int | None = None  # Index of the chosen option
     lookups: tuple[int, ...] = ()  # Pages the reader asked for, in order
-    seen: tuple[tuple[int, int], ...] = ()  # The book's text in the prompt of the answer: start and end, in order
+    seen: tuple[
+        tuple[int, int], ...
+    ] = ()  # The book's text in the prompt of the answer: start and end, in order
     citations: tuple[tuple[int, int], ...] = ()
-    quotes_hold: bool | None = None  # Whether every quote shown is in the book word for word; None without quotes
-    # Whether a statement was marked as not supported, or a quotation replaced the answer; None if not checked.
+    quotes_hold: bool | None = (
+        None  # Whether every quote shown is in the book word for word; None without quotes
+    )
+    # Whether a statement was marked as not supported, or a quotation replaced the answer; None if
+    # not checked.
     unsupported: bool | None = None
     context_tokens: int = 0  # Tokens of book and gists in the prompt of the answer
     compression_rate: float = 0.0

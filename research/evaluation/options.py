@@ -22,21 +22,41 @@ Run the same command again to resume a stopped run."""
 
 def parse(words: list[str]) -> argparse.Namespace:
     """Raises UsageError; SystemExit after `--help`."""
-    parser = Parser("python -m research.evaluation", "Evaluate readers on questions with known answers.", _EXAMPLES)
+    parser = Parser(
+        "python -m research.evaluation",
+        "Evaluate readers on questions with known answers.",
+        _EXAMPLES,
+    )
     option = parser.add_argument
     option(
         "task",
         metavar="TASK",
         choices=[*TASKS, "list", "report"],
-        help=f"{', '.join(TASKS)}; `list`: all tasks and where to get their data; `report`: the results table of runs",
+        help=(
+            f"{', '.join(TASKS)}; `list`: all tasks and where to get their data; `report`: the "
+            "results table of runs"
+        ),
     )
     option("dirs", metavar="DIR", nargs="*", type=Path, help="run folders for `report`")
     option("--data", metavar="FILE", type=Path, help="the task's data file or folder")
-    option("--readers", type=readers, default=DEFAULT_READERS, metavar="A,B", help="readers, or `all`")
+    option(
+        "--readers", type=readers, default=DEFAULT_READERS, metavar="A,B", help="readers, or `all`"
+    )
     add_model(parser)
-    option("--asking-model", metavar="MODEL", help="the model that answers (default: the one that reads)")
-    option("--embedding-model", metavar="FILE", type=Path, help="GGUF embedding model for the reader dense")
-    option("-o", "--out", metavar="DIR", type=Path, help="run folder, also for resuming (eval-TASK)")
+    option(
+        "--asking-model",
+        metavar="MODEL",
+        help="the model that answers (default: the one that reads)",
+    )
+    option(
+        "--embedding-model",
+        metavar="FILE",
+        type=Path,
+        help="GGUF embedding model for the reader dense",
+    )
+    option(
+        "-o", "--out", metavar="DIR", type=Path, help="run folder, also for resuming (eval-TASK)"
+    )
     option(
         "--limit",
         type=count(0),
@@ -54,7 +74,13 @@ def parse(words: list[str]) -> argparse.Namespace:
         help="tokens of passages for an answer, equal for readers of passages (0: no limit)",
     )
     option("--max-pages", type=count(0), metavar="N", help="most look-ups (5)")
-    option("--timeout", type=count(0), default=1800, metavar="S", help="seconds per question (1800; 0: no limit)")
+    option(
+        "--timeout",
+        type=count(0),
+        default=1800,
+        metavar="S",
+        help="seconds per question (1800; 0: no limit)",
+    )
     option(
         "--at-once",
         type=count(1),
@@ -65,11 +91,22 @@ def parse(words: list[str]) -> argparse.Namespace:
     option("--retry", action="store_true", help="ask failed questions again")
     option("--no-closed-book", action="store_true", help="leave out the closed-book row")
     option(
-        "--baseline", choices=list(METHODS), default="bm25", metavar="READER", help="the reader to compare with (bm25)"
+        "--baseline",
+        choices=list(METHODS),
+        default="bm25",
+        metavar="READER",
+        help="the reader to compare with (bm25)",
     )
     option("--judge", metavar="MODEL", help="a model that rates answers (LR-1 and LR-2)")
-    option("--memories", metavar="DIR", type=Path, help="memory folder shared between runs (DIR/memories)")
-    option("--reading", choices=["single-pass", "careful"], help="how memories are built (single-pass)")
+    option(
+        "--memories",
+        metavar="DIR",
+        type=Path,
+        help="memory folder shared between runs (DIR/memories)",
+    )
+    option(
+        "--reading", choices=["single-pass", "careful"], help="how memories are built (single-pass)"
+    )
     option(
         "--page-size",
         default="",

@@ -51,16 +51,23 @@ def from_json(line: Json) -> AnsweredQuestion:
     """Parse an object from `to_json`. Raises KeyError, TypeError or ValueError."""
     values = {"quotes_hold": None, "unsupported": None, **line}  # Older files lack these.
     values["id"] = values["question"]
-    usage = Usage(*(values[name] for name in ("prefilled", "reused", "generated", "engine_seconds")))
+    usage = Usage(
+        *(values[name] for name in ("prefilled", "reused", "generated", "engine_seconds"))
+    )
     scores = tuple((str(name), float(score)) for name, score in values["scores"].items())
-    return AnsweredQuestion(_build(Question, values), _build(Outcome, {**values, "usage": usage, "scores": scores}))
+    return AnsweredQuestion(
+        _build(Question, values), _build(Outcome, {**values, "usage": usage, "scores": scores})
+    )
 
 
 class OutcomeFile:
     """The file of a run, open for appending in one process at a time. Use as a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the file and drop half a line at its end. Raises StorageError, also if another run writes."""
+        """Open or create the file and drop half a line at its end.
+
+        Raises StorageError, also if another run writes.
+        """
         self.path = path
         try:
             self._file = path.open("ab", buffering=0)
@@ -68,7 +75,9 @@ class OutcomeFile:
             raise _storage_error(path, error) from error
         try:
             if not try_lock(self._file):
-                raise StorageError(f"Another run is writing {path}.", "Wait for it, or choose another --out.")
+                raise StorageError(
+                    f"Another run is writing {path}.", "Wait for it, or choose another --out."
+                )
             self.known, self._length = _read(path)
             os.ftruncate(self._file.fileno(), self._length)
         except OSError as error:
@@ -115,7 +124,8 @@ def _read(path: Path) -> tuple[dict[Key, AnsweredQuestion], int]:
                 asked = from_json(orjson.loads(line))
             except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
                 raise StorageError(
-                    f"{path}, line {number}: invalid outcome.", "Remove the line to ask its question again."
+                    f"{path}, line {number}: invalid outcome.",
+                    "Remove the line to ask its question again.",
                 ) from None
             known[asked.key] = asked
     return known, length
@@ -130,7 +140,10 @@ def _to_tuples(value: Any) -> Any:
 
 
 def _storage_error(path: Path, error: OSError) -> StorageError:
-    return StorageError(f"{path}: {error.strerror or error}.", "Free some space, then run the command again to resume.")
+    return StorageError(
+        f"{path}: {error.strerror or error}.",
+        "Free some space, then run the command again to resume.",
+    )
 
 
 def by_reader(asked: Iterable[AnsweredQuestion]) -> dict[str, list[AnsweredQuestion]]:

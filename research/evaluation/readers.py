@@ -8,14 +8,31 @@ from gistread.readers.registry import Method
 
 _MODULE = "research.evaluation.baselines"
 _BASELINES = (
-    Method("gists", "the gist memory alone", f"{_MODULE}:gists", artifacts=("summaries of a long memory",)),
+    Method(
+        "gists",
+        "the gist memory alone",
+        f"{_MODULE}:gists",
+        artifacts=("summaries of a long memory",),
+    ),
     Method("bm25", "the pages that share most words with the question", f"{_MODULE}:bm25"),
     Method("dense", "the pages nearest in meaning, by an embedding model", f"{_MODULE}:dense"),
-    Method("dos", "passages by relevance, in the order of the book", f"{_MODULE}:dos", needs_memory=False),
-    Method("full", "the whole text, or as much of its start as fits", f"{_MODULE}:full", needs_memory=False),
+    Method(
+        "dos",
+        "passages by relevance, in the order of the book",
+        f"{_MODULE}:dos",
+        needs_memory=False,
+    ),
+    Method(
+        "full",
+        "the whole text, or as much of its start as fits",
+        f"{_MODULE}:full",
+        needs_memory=False,
+    ),
     Method("closed-book", "no text at all", f"{_MODULE}:closed_book", needs_memory=False),
 )
-METHODS: Mapping[str, Method] = MappingProxyType({**registry.METHODS, **{one.name: one for one in _BASELINES}})
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {**registry.METHODS, **{one.name: one for one in _BASELINES}}
+)
 
 
 def uses_memory(name: str) -> bool:

@@ -2,7 +2,15 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -74,7 +82,11 @@ class Plan:
         readers = sorted(self.readers, key=lambda name: uses_memory(name))
         done = {key for key, asked in known.items() if asked.outcome.ended or not self.retry}
         found = [
-            Todo(document, reader, tuple(q for q in document.questions if (document.id, q.id, reader) not in done))
+            Todo(
+                document,
+                reader,
+                tuple(q for q in document.questions if (document.id, q.id, reader) not in done),
+            )
             for document in self.documents
             for reader in readers
         ]
@@ -113,16 +125,27 @@ RunEvent = MemoryProgress | ArtifactBuilt | QuestionStarted | QuestionMeasured
 
 
 async def run(
-    plan: Plan, engine: Engine, store: MemoryStore, outcomes: OutcomeFile, asking: Engine | None = None
+    plan: Plan,
+    engine: Engine,
+    store: MemoryStore,
+    outcomes: OutcomeFile,
+    asking: Engine | None = None,
 ) -> AsyncGenerator[RunEvent, None]:
-    """Ask all questions without an outcome; may be killed at any time. Raises EngineError, StorageError."""
-    async with aclosing(stream_events(_Run(plan, engine, asking or engine, store, outcomes).work)) as events:
+    """Ask all questions without an outcome; may be killed at any time.
+
+    Raises EngineError, StorageError.
+    """
+    async with aclosing(
+        stream_events(_Run(plan, engine, asking or engine, store, outcomes).work)
+    ) as events:
         async for event in events:
             yield event
 
 
 class _Run:
-    def __init__(self, plan: Plan, engine: Engine, asking: Engine, store: MemoryStore, outcomes: OutcomeFile) -> None:
+    def __init__(
+        self, plan: Plan, engine: Engine, asking: Engine, store: MemoryStore, outcomes: OutcomeFile
+    ) -> None:
         self._plan = plan
         self._engine = engine
         self._asking = asking
@@ -130,7 +153,9 @@ class _Run:
         self._outcomes = outcomes
         # By default one question at a time on this machine, since their time is measured.
         parallel = asking.info.parallel
-        self._at_once = max(1, min(plan.at_once or (parallel if asking.info.is_remote else 1), parallel))
+        self._at_once = max(
+            1, min(plan.at_once or (parallel if asking.info.is_remote else 1), parallel)
+        )
         self._limit = asyncio.Semaphore(self._at_once)
         self._texts = 0
         self._failures = 0  # Engine failures in a row
@@ -141,12 +166,16 @@ class _Run:
         async with asyncio.TaskGroup() as tasks:
             self._begin_texts(waiting, emit, tasks)
 
-    def _begin_texts(self, waiting: Iterator[list[Todo]], emit: Emit[RunEvent], tasks: asyncio.TaskGroup) -> None:
+    def _begin_texts(
+        self, waiting: Iterator[list[Todo]], emit: Emit[RunEvent], tasks: asyncio.TaskGroup
+    ) -> None:
         while self._texts < self._at_once:
             self._texts += 1
             tasks.create_task(self._ask_texts(waiting, emit, tasks))
 
-    async def _ask_texts(self, waiting: Iterator[list[Todo]], emit: Emit[RunEvent], tasks: asyncio.TaskGroup) -> None:
+    async def _ask_texts(
+        self, waiting: Iterator[list[Todo]], emit: Emit[RunEvent], tasks: asyncio.TaskGroup
+    ) -> None:
         for todos in waiting:
             text = _Text(todos[0].document, self._plan, self._engine, self._asking, self._store)
             for todo in todos:
@@ -162,7 +191,9 @@ class _Run:
                     raise text.unready[todo.reader]
                 self._begin_texts(waiting, emit, tasks)
 
-    async def _ask(self, text: "_Text", todo: Todo, question: Question, emit: Emit[RunEvent]) -> None:
+    async def _ask(
+        self, text: "_Text", todo: Todo, question: Question, emit: Emit[RunEvent]
+    ) -> None:
         try:
             await emit(QuestionStarted(todo.document, todo.reader, question))
             outcome, lost = await text.ask(question, todo.reader)
@@ -177,7 +208,9 @@ class _Run:
 
 
 class _Text:
-    def __init__(self, document: Document, plan: Plan, engine: Engine, asking: Engine, store: MemoryStore) -> None:
+    def __init__(
+        self, document: Document, plan: Plan, engine: Engine, asking: Engine, store: MemoryStore
+    ) -> None:
         """`engine` builds memory and artifacts, `asking` answers."""
         self._document = document
         self._plan = plan
@@ -188,7 +221,9 @@ class _Text:
         self._unread: EngineError | None = None  # Why the memory could not be built
         self.unready: dict[str, EngineError] = {}  # Why a reader cannot be asked, by reader
 
-    async def prepare_for(self, reader: str) -> AsyncGenerator[MemoryProgress | ArtifactBuilt, None]:
+    async def prepare_for(
+        self, reader: str
+    ) -> AsyncGenerator[MemoryProgress | ArtifactBuilt, None]:
         if not uses_memory(reader):
             return
         try:
@@ -208,7 +243,9 @@ class _Text:
             for name in names:
                 async with aclosing(ARTIFACTS[name].build(self._memory, self._engine)) as making:
                     async for progress in making:
-                        yield ArtifactBuilt(self._document, reader, name, progress.done, progress.total)
+                        yield ArtifactBuilt(
+                            self._document, reader, name, progress.done, progress.total
+                        )
         except EngineError as error:
             self.unready[reader] = error
 
@@ -219,11 +256,17 @@ class _Text:
         if reader in self.unready:
             outcome = replace(outcome, ended=False, error=self.unready[reader].message)
         else:
-            outcome, lost = await ask(question, outcome, self._memory, self._asking, plan.options, plan.timeout_s)
+            outcome, lost = await ask(
+                question, outcome, self._memory, self._asking, plan.options, plan.timeout_s
+            )
         return _add_scores(plan.task, question, outcome, self._memory), lost
 
     async def _outgrows(self) -> bool:
-        entries, options, window = self._memory.entries, self._plan.options, self._asking.info.context_tokens
+        entries, options, window = (
+            self._memory.entries,
+            self._plan.options,
+            self._asking.info.context_tokens,
+        )
         if not entries:
             return False
         gists = await self._asking.count("\n\n".join(entry.gist.text for entry in entries))
@@ -255,20 +298,30 @@ def _add_scores(task: Task, question: Question, outcome: Outcome, memory: GistMe
     return replace(outcome, scores=scores(Case(question, outcome, pages), (*task.metrics, *COSTS)))
 
 
-def sample(documents: Iterable[Document], limit: int, seed: int, most_documents: int = 0) -> list[Document]:
-    """At most `limit` questions, taken from documents in turn, of at most `most_documents` (0: all)."""
+def sample(
+    documents: Iterable[Document], limit: int, seed: int, most_documents: int = 0
+) -> list[Document]:
+    """At most `limit` questions, taken from documents in turn, of at most `most_documents` (0:
+    all).
+    """
     found = [document for document in documents if document.questions]
-    drawn = sorted(found, key=lambda document: _draw_key(seed, document.id))[: most_documents or None]
+    drawn = sorted(found, key=lambda document: _draw_key(seed, document.id))[
+        : most_documents or None
+    ]
     turns = [
         (turn, place, question.id)
         for place, document in enumerate(drawn)
-        for turn, question in enumerate(sorted(document.questions, key=lambda q: _draw_key(seed, document.id, q.id)))
+        for turn, question in enumerate(
+            sorted(document.questions, key=lambda q: _draw_key(seed, document.id, q.id))
+        )
     ]
     chosen: dict[str, set[str]] = {}
     for _, place, question_id in sorted(turns)[: limit or None]:
         chosen.setdefault(drawn[place].id, set()).add(question_id)
     return [
-        replace(document, questions=tuple(q for q in document.questions if q.id in chosen[document.id]))
+        replace(
+            document, questions=tuple(q for q in document.questions if q.id in chosen[document.id])
+        )
         for document in found
         if document.id in chosen
     ]
@@ -279,7 +332,10 @@ def _draw_key(seed: int, *names: str) -> str:
 
 
 async def stream_events(work: Callable[[Emit[Event]], Awaitable[None]]) -> AsyncGenerator[Event]:
-    """Yield the events that `work` emits. Raises its first error; closing the stream cancels `work`."""
+    """Yield the events that `work` emits.
+
+    Raises its first error; closing the stream cancels `work`.
+    """
     told: asyncio.Queue[tuple[Event, asyncio.Future[None]] | None] = asyncio.Queue()
 
     async def emit(event: Event) -> None:

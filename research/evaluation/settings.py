@@ -23,7 +23,9 @@ class RunSettings:
     model: str
     fingerprint: str  # Hash of the model's weights
     context_tokens: int
-    asking_model: str = ""  # The model that answers, if another; empty or 0 otherwise, also in the next two
+    asking_model: str = (
+        ""  # The model that answers, if another; empty or 0 otherwise, also in the next two
+    )
     asking_fingerprint: str = ""
     asking_context_tokens: int = 0
     embedding: str = ""  # Fingerprint of the embedding model; empty without one
@@ -43,33 +45,48 @@ class RunSettings:
 
 
 def save_or_compare(folder: Path, settings: RunSettings) -> None:
-    """Write the settings of a new run or compare those of an existing one. Raises UsageError, StorageError."""
+    """Write the settings of a new run or compare those of an existing one.
+
+    Raises UsageError, StorageError.
+    """
     path = folder / FILE_NAME
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if path.exists():
             _refuse_others(folder, read_settings(folder), settings)
             return
-        document = orjson.dumps(asdict(settings), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        document = orjson.dumps(
+            asdict(settings), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        )
         replace_file(path, document, mode=0o644)
     except OSError as error:
-        raise StorageError(f"{error.filename or path}: {error.strerror or error}.", "Choose another --out.") from error
+        raise StorageError(
+            f"{error.filename or path}: {error.strerror or error}.", "Choose another --out."
+        ) from error
 
 
 def read_settings(folder: Path) -> RunSettings:
-    """The settings of the run in this folder. Raises UsageError without a run, StorageError if unreadable."""
+    """The settings of the run in this folder.
+
+    Raises UsageError without a run, StorageError if unreadable.
+    """
     path = folder / FILE_NAME
     try:
         found: dict[str, Any] = orjson.loads(path.read_bytes())
-        return RunSettings(**{one.name: found[one.name] for one in fields(RunSettings) if one.name in found})
+        return RunSettings(
+            **{one.name: found[one.name] for one in fields(RunSettings) if one.name in found}
+        )
     except FileNotFoundError:
         raise UsageError(
-            f"{folder} has no run: {FILE_NAME} is missing.", "`python -m research.evaluation TASK --out DIR` makes one."
+            f"{folder} has no run: {FILE_NAME} is missing.",
+            "`python -m research.evaluation TASK --out DIR` makes one.",
         ) from None
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}.") from error
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise StorageError(f"{path} was not written by this version.", "Choose another --out.") from None
+        raise StorageError(
+            f"{path} was not written by this version.", "Choose another --out."
+        ) from None
 
 
 def _refuse_others(folder: Path, found: RunSettings, wanted: RunSettings) -> None:
@@ -77,7 +94,10 @@ def _refuse_others(folder: Path, found: RunSettings, wanted: RunSettings) -> Non
     differing = [name for name in names if getattr(found, name) != getattr(wanted, name)]
     if not differing:
         return
-    said = ", ".join(f"{name} ({getattr(found, name)!r} there, {getattr(wanted, name)!r} here)" for name in differing)
+    said = ", ".join(
+        f"{name} ({getattr(found, name)!r} there, {getattr(wanted, name)!r} here)"
+        for name in differing
+    )
     raise UsageError(
         f"{folder} holds a run with other settings: {said}.",
         "Choose another --out, or resume with the settings of that run.",
@@ -87,11 +107,15 @@ def _refuse_others(folder: Path, found: RunSettings, wanted: RunSettings) -> Non
 def data_hash(path: Path) -> str:
     """SHA-256 of a file, or of all names and files in a folder. Raises UsageError if unreadable."""
     digest = hashlib.sha256()
-    files = [path] if not path.is_dir() else sorted(file for file in path.rglob("*") if file.is_file())
+    files = (
+        [path] if not path.is_dir() else sorted(file for file in path.rglob("*") if file.is_file())
+    )
     try:
         for file in files:
             if path.is_dir():
-                digest.update(f"{file.relative_to(path).as_posix()}\0{file.stat().st_size}\0".encode())
+                digest.update(
+                    f"{file.relative_to(path).as_posix()}\0{file.stat().st_size}\0".encode()
+                )
             with file.open("rb") as opened:
                 while piece := opened.read(1 << 20):
                     digest.update(piece)

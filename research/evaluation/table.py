@@ -1,7 +1,8 @@
-"""The outcomes of a run as a table of readers and metrics, with intervals and paired differences from a baseline.
+"""The outcomes of a run as a table of readers and metrics, with intervals and paired differences
+from a baseline.
 
-Questions about one document are not independent, so documents are resampled: the percentile bootstrap over clusters
-(Efron and Tibshirani, 1993, chapters 13 and 8).
+Questions about one document are not independent, so documents are resampled: the percentile
+bootstrap over clusters (Efron and Tibshirani, 1993, chapters 13 and 8).
 """
 
 import math
@@ -31,12 +32,19 @@ class Estimate:
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
-def estimate(values: Mapping[Key, float], *, seed: int = 0, draws: int = 2000, level: float = 0.95) -> Estimate | None:
-    """The mean and its interval, by drawing documents, or the questions of a single one. None without values."""
+def estimate(
+    values: Mapping[Key, float], *, seed: int = 0, draws: int = 2000, level: float = 0.95
+) -> Estimate | None:
+    """The mean and its interval, by drawing documents, or the questions of a single one.
+
+    None without values.
+    """
     if not values:
         return None
     of_document: dict[str, list[float]] = defaultdict(list)
-    for (document, _), value in sorted(values.items()):  # independent of the order in which a run was resumed
+    for (document, _), value in sorted(
+        values.items()
+    ):  # independent of the order in which a run was resumed
         of_document[document].append(value)
     clusters = list(of_document.values())
     documents = len(clusters)
@@ -57,7 +65,9 @@ def estimate(values: Mapping[Key, float], *, seed: int = 0, draws: int = 2000, l
     return Estimate(mean, float(low), float(high), len(values), documents)
 
 
-def difference(one: Mapping[Key, float], other: Mapping[Key, float], *, seed: int = 0) -> Estimate | None:
+def difference(
+    one: Mapping[Key, float], other: Mapping[Key, float], *, seed: int = 0
+) -> Estimate | None:
     """The mean of `one` − `other` over their common questions, and its interval; as `estimate`."""
     shared = {key: value - other[key] for key, value in one.items() if key in other}
     return estimate(shared, seed=seed)
@@ -93,7 +103,11 @@ def tabulate(
 ) -> Table:
     """The table of these outcomes by row. `baselines` names the row that each is compared with."""
     values = {name: _values(each) for name, each in asked.items()}
-    wanted = [name for name in dict.fromkeys((*metrics, *COSTS)) if any(name in own for own in values.values())]
+    wanted = [
+        name
+        for name in dict.fromkeys((*metrics, *COSTS))
+        if any(name in own for own in values.values())
+    ]
     rows = []
     for name, each in asked.items():
         own, base = values[name], values.get(baselines.get(name, ""), {})
@@ -102,8 +116,16 @@ def tabulate(
                 name,
                 len(each),
                 len({one.outcome.document for one in each}),
-                _known({metric: estimate(own[metric], seed=seed) for metric in wanted if metric in own}),
-                _known({m: difference(own[m], base[m], seed=seed) for m in wanted if m in own and m in base}),
+                _known(
+                    {metric: estimate(own[metric], seed=seed) for metric in wanted if metric in own}
+                ),
+                _known(
+                    {
+                        m: difference(own[m], base[m], seed=seed)
+                        for m in wanted
+                        if m in own and m in base
+                    }
+                ),
                 baselines.get(name, "") if base else "",
             )
         )
@@ -125,7 +147,10 @@ def _known(estimates: Mapping[str, Estimate | None]) -> dict[str, Estimate]:
 
 def to_json(table: Table) -> dict[str, Any]:
     names = (*table.metrics, *table.costs)
-    return {"metrics": {name: METRICS[name].facts for name in names}, "rows": [asdict(row) for row in table.rows]}
+    return {
+        "metrics": {name: METRICS[name].facts for name in names},
+        "rows": [asdict(row) for row in table.rows],
+    }
 
 
 Cells = list[list[str]]  # Rows of equal length; the first holds the column heads
@@ -133,7 +158,8 @@ Cells = list[list[str]]  # Rows of equal length; the first holds the column head
 
 def figures(table: Table, names: Sequence[str]) -> Cells:
     rows = [
-        [row.name, str(row.questions), *(_cell(row.figures.get(name), name) for name in names)] for row in table.rows
+        [row.name, str(row.questions), *(_cell(row.figures.get(name), name) for name in names)]
+        for row in table.rows
     ]
     return [["reader", "n", *map(_head, names)], *rows]
 
@@ -146,7 +172,8 @@ def differences(table: Table) -> Cells:
     one = baselines.pop() if len(baselines) == 1 else ""
     first = [f"− {one}"] if one else ["reader", "against"]
     rows = [
-        [row.name, row.baseline][: len(first)] + [_difference(row.against_baseline.get(name), name) for name in names]
+        [row.name, row.baseline][: len(first)]
+        + [_difference(row.against_baseline.get(name), name) for name in names]
         for row in held
     ]
     return [[*first, *map(_head, names)], *rows]
@@ -163,7 +190,11 @@ def _cell(one: Estimate | None, name: str) -> str:
     mean = f"{one.mean:.{places}f}"
     if name in COSTS and name != "ended":
         return mean
-    return mean if one.low is None or one.high is None else f"{mean} [{one.low:.{places}f}, {one.high:.{places}f}]"
+    return (
+        mean
+        if one.low is None or one.high is None
+        else f"{mean} [{one.low:.{places}f}, {one.high:.{places}f}]"
+    )
 
 
 def _difference(one: Estimate | None, name: str) -> str:
@@ -195,6 +226,10 @@ def markdown(cells: Cells) -> str:
     widths = [max(3, *(len(row[index]) for row in rows)) for index in range(len(rows[0]))]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
     padded = [
-        [row[0].ljust(widths[0]), *(row[index].rjust(widths[index]) for index in range(1, len(row)))] for row in rows
+        [
+            row[0].ljust(widths[0]),
+            *(row[index].rjust(widths[index]) for index in range(1, len(row))),
+        ]
+        for row in rows
     ]
     return "\n".join(f"| {' | '.join(row)} |" for row in (padded[0], rule, *padded[1:]))

@@ -9,7 +9,9 @@ from gistread.prompts import PromptTemplate
 
 @cache
 def load(name: str) -> PromptTemplate:
-    return PromptTemplate(name, Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8").strip())
+    return PromptTemplate(
+        name, Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8").strip()
+    )
 
 
 def version(*names: str) -> str:

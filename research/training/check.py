@@ -1,4 +1,7 @@
-"""Check the starter with its adapter and ship the result with gistread: python -m research.training.check."""
+"""Check the starter with its adapter and ship the result with gistread.
+
+Python -m research.training.check.
+"""
 
 import asyncio
 from dataclasses import asdict
@@ -18,7 +21,9 @@ async def main() -> None:
     result = await check_model(engine)
     await engine.close()
     SHIPPED.write_bytes(
-        orjson.dumps({"fingerprint": fingerprint, "verdict": asdict(result)}, option=orjson.OPT_INDENT_2)
+        orjson.dumps(
+            {"fingerprint": fingerprint, "verdict": asdict(result)}, option=orjson.OPT_INDENT_2
+        )
     )
     print(result.line)
 

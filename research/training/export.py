@@ -1,4 +1,7 @@
-"""Write a checkpoint as a GGUF adapter for llama.cpp: python -m research.training.export CHECKPOINT ADAPTER.gguf."""
+"""Write a checkpoint as a GGUF adapter for llama.cpp.
+
+Python -m research.training.export CHECKPOINT ADAPTER.gguf.
+"""
 
 import argparse
 from pathlib import Path
@@ -24,8 +27,8 @@ def restored(path: Path, model: Starter) -> Adapter:
 def export(adapter: Adapter, path: Path) -> None:
     """Write the matrices as F16 under the names that llama.cpp expects.
 
-    llama.cpp permutes the rows of Q and K when it converts a model; training follows the rows as they lie in the GGUF,
-    so nothing is permuted here.
+    llama.cpp permutes the rows of Q and K when it converts a model; training follows the rows as
+    they lie in the GGUF, so nothing is permuted here.
     """
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_type(gguf.GGUFType.ADAPTER)

@@ -18,14 +18,19 @@ MALLOPT_TRIM_THRESHOLD, MALLOPT_MMAP_THRESHOLD = -1, -3
 
 
 def reuse_memory() -> None:
-    """Keep glibc from returning large buffers to the system after each operation: page faults cost time."""
+    """Keep glibc from returning large buffers to the system after each operation.
+
+    Page faults cost time.
+    """
     libc = ctypes.CDLL("libc.so.6")
     libc.mallopt(MALLOPT_MMAP_THRESHOLD, 32 * 1024 * 1024 - 1)
     libc.mallopt(MALLOPT_TRIM_THRESHOLD, 2**31 - 1)
 
 
 def fast_dtype() -> torch.dtype:
-    """bfloat16 where the processor multiplies it in hardware (3 to 8 times as fast as float32), else float32."""
+    """bfloat16 where the processor multiplies it in hardware (3 to 8 times as fast as float32),
+    else float32.
+    """
     return torch.bfloat16 if torch.cpu._is_avx512_bf16_supported() else torch.float32
 
 
@@ -41,7 +46,9 @@ class LoraShape:
 class Adapter(torch.nn.Module):
     """Low-rank updates of every linear layer from `shape.first_layer` on: W + B·A·alpha/rank."""
 
-    def __init__(self, shape: LoraShape, sizes: dict[str, tuple[int, int]], layers: int, seed: int = 0) -> None:
+    def __init__(
+        self, shape: LoraShape, sizes: dict[str, tuple[int, int]], layers: int, seed: int = 0
+    ) -> None:
         super().__init__()
         self.shape = shape
         random = torch.Generator().manual_seed(seed)
@@ -61,16 +68,24 @@ class Adapter(torch.nn.Module):
                 yield f"blk.{layer}.{name}.weight.{suffix}", matrix.detach().numpy()
 
     def load(self, path: Path) -> None:
-        """Take the matrices of a GGUF adapter of the same rank; layers that it leaves alone begin with no change."""
-        found = {tensor.name: np.asarray(tensor.data, np.float32) for tensor in GGUFReader(path).tensors}
+        """Take the matrices of a GGUF adapter of the same rank.
+
+        Layers that it leaves alone begin with no change.
+        """
+        found = {
+            tensor.name: np.asarray(tensor.data, np.float32) for tensor in GGUFReader(path).tensors
+        }
         with torch.no_grad():
             for name, matrix in self.tensors():
                 if name in found:
-                    torch.from_numpy(matrix).copy_(torch.from_numpy(found[name].reshape(matrix.shape)))
+                    torch.from_numpy(matrix).copy_(
+                        torch.from_numpy(found[name].reshape(matrix.shape))
+                    )
 
 
 class Starter:
-    """The frozen model. `forward` gives the logits at the positions of a pack whose next token is a target.
+    """The frozen model. `forward` gives the logits at the positions of a pack whose next token is a
+    target.
 
     Weights and activations have the type `dtype`; the adapter, rotations and logits are float32.
     """
@@ -78,8 +93,15 @@ class Starter:
     def __init__(self, path: Path, dtype: torch.dtype = torch.float32) -> None:
         self.dtype = dtype
         reader = GGUFReader(path)
-        meta = {key: field.contents() for key, field in reader.fields.items() if key.startswith("llama.")}
-        self.heads, self.kv_heads = meta["llama.attention.head_count"], meta["llama.attention.head_count_kv"]
+        meta = {
+            key: field.contents()
+            for key, field in reader.fields.items()
+            if key.startswith("llama.")
+        }
+        self.heads, self.kv_heads = (
+            meta["llama.attention.head_count"],
+            meta["llama.attention.head_count_kv"],
+        )
         self.width, self.layers = meta["llama.embedding_length"], meta["llama.block_count"]
         self.head = self.width // self.heads
         self.epsilon = meta["llama.attention.layer_norm_rms_epsilon"]
@@ -92,7 +114,9 @@ class Starter:
             for tensor in reader.tensors
         }
         self.sizes = {name: tuple(self.weights[f"blk.0.{name}"].shape) for name in LINEAR}
-        self.frequencies = 1.0 / meta["llama.rope.freq_base"] ** (torch.arange(0, self.head, 2) / self.head)
+        self.frequencies = 1.0 / meta["llama.rope.freq_base"] ** (
+            torch.arange(0, self.head, 2) / self.head
+        )
 
     def forward(self, pack: Packed, adapter: Adapter | None) -> torch.Tensor:
         """Logits of shape (targets, vocabulary)."""
@@ -105,7 +129,9 @@ class Starter:
                 x = self._layer(x, layer, pack, turn, None)
         for layer in range(first, self.layers):
             x = self._layer(x, layer, pack, turn, adapter)
-        return (self._norm(x[pack.predicting], "output_norm") @ self.weights["token_embd"].T).float()
+        return (
+            self._norm(x[pack.predicting], "output_norm") @ self.weights["token_embd"].T
+        ).float()
 
     def _norm(self, x: torch.Tensor, name: str) -> torch.Tensor:
         return F.rms_norm(x, (self.width,), self.weights[name], self.epsilon)
@@ -141,7 +167,9 @@ class Starter:
         gate, up = self._linear(normed, layer, ("ffn_gate", "ffn_up"), adapter)
         return x + self._linear(F.silu(gate) * up, layer, ("ffn_down",), adapter)[0]
 
-    def _attend(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pack: Packed) -> torch.Tensor:
+    def _attend(
+        self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pack: Packed
+    ) -> torch.Tensor:
         """The trunk attends to itself; each branch to its part of the trunk and to itself."""
         trunk, group = pack.trunk, self.heads // self.kv_heads
         k_trunk, v_trunk = k[:trunk].transpose(0, 1), v[:trunk].transpose(0, 1)
@@ -155,14 +183,20 @@ class Starter:
         if not count:
             return seen.reshape(trunk, self.width)
         # The queries that share a key head stand side by side, so that keys need not be repeated.
-        q_branch = q[pack.places].view(count, longest, self.kv_heads, group, self.head).permute(0, 2, 3, 1, 4)
+        q_branch = (
+            q[pack.places]
+            .view(count, longest, self.kv_heads, group, self.head)
+            .permute(0, 2, 3, 1, 4)
+        )
         branches = F.scaled_dot_product_attention(
             q_branch.reshape(count, self.kv_heads, group * longest, self.head),
             torch.cat([k_trunk.expand(count, -1, -1, -1), k[pack.places].transpose(1, 2)], 2),
             torch.cat([v_trunk.expand(count, -1, -1, -1), v[pack.places].transpose(1, 2)], 2),
             attn_mask=pack.mask.repeat(1, 1, group, 1).to(self.dtype),
         )
-        branches = branches.view(count, self.kv_heads, group, longest, self.head).permute(0, 3, 1, 2, 4)
+        branches = branches.view(count, self.kv_heads, group, longest, self.head).permute(
+            0, 3, 1, 2, 4
+        )
         own = branches.reshape(count * longest, self.width)[pack.filled]
         return torch.cat([seen.reshape(trunk, self.width), own])
 

@@ -1,4 +1,7 @@
-"""Packs many prompts over one text into one sequence: the text once (the trunk), each prompt's own rest as a branch."""
+"""Packs many prompts over one text into one sequence.
+
+The text once (the trunk), each prompt's own rest as a branch.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +11,10 @@ from pathlib import Path
 
 import torch
 
-SYSTEM = "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+SYSTEM = (
+    "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging "
+    "Face<|im_end|>\n"
+)
 """What the starter's chat template puts first."""
 END = "<|im_end|>"
 
@@ -35,11 +41,17 @@ class Packed:
     positions: torch.Tensor
     trunk: int
     places: torch.Tensor
-    """(branches, longest): where each token of each branch stands in `tokens`; 0 where the branch is shorter."""
+    """(branches, longest): where each token of each branch stands in `tokens`.
+
+    0 where the branch is shorter.
+    """
     filled: torch.Tensor
     """Indices into the flattened `places` that hold a token."""
     mask: torch.Tensor
-    """(branches, 1, longest, trunk + longest): 0 where a branch may look, minus infinity elsewhere."""
+    """(branches, 1, longest, trunk + longest).
+
+    0 where a branch may look, minus infinity elsewhere.
+    """
     predicting: torch.Tensor
     """Positions in `tokens` whose next token is a target."""
     targets: torch.Tensor
@@ -64,10 +76,14 @@ class Packer:
 
     def prompt(self, example: Example) -> list[int]:
         """Tokens of the whole prompt, up to where the model begins to write."""
-        return self.encode(f"{SYSTEM}<|im_start|>user\n{example.prompt}{END}\n<|im_start|>assistant\n")
+        return self.encode(
+            f"{SYSTEM}<|im_start|>user\n{example.prompt}{END}\n<|im_start|>assistant\n"
+        )
 
     def pack(self, examples: Sequence[Example]) -> Packed:
-        """Pack examples; the trunk is the longest beginning that two of them share (or the prompt of a single one)."""
+        """Pack examples; the trunk is the longest beginning that two of them share (or the prompt
+        of a single one).
+        """
         asked = [self.prompt(example) for example in examples]
         replies = [self.encode(example.reply + END) for example in examples]
         shared = (one[: common(one, other)] for one, other in pairwise(sorted(asked)))

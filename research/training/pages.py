@@ -1,8 +1,10 @@
-"""Written pages (research/training/data): gists, questions, answers and reasons for pages of books in `../shared/data`.
+"""Written pages (research/training/data): gists, questions, answers and reasons for pages of books
+in `../shared/data`.
 
-A line of a file is one page. Where its text comes from another file, only the place is kept: `at` is its first word in
-the file, `paragraphs` the words of each paragraph. Lines of one source that follow one another are consecutive pages.
-`question`, `answer` and `quote` are of the question that has a `reason` to look the page up, `more` of the others.
+A line of a file is one page. Where its text comes from another file, only the place is kept: `at`
+is its first word in the file, `paragraphs` the words of each paragraph. Lines of one source that
+follow one another are consecutive pages. `question`, `answer` and `quote` are of the question that
+has a `reason` to look the page up, `more` of the others.
 """
 
 import json
@@ -43,7 +45,11 @@ class WrittenPage:
 
 def read_pages(folder: Path = WRITTEN) -> list[list[WrittenPage]]:
     """The pages of each source, in order."""
-    lines = [line for path in sorted(folder.glob("*.jsonl")) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = [
+        line
+        for path in sorted(folder.glob("*.jsonl"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
     pages = [_page(json.loads(line)) for line in lines]
     return [list(group) for _, group in groupby(pages, key=lambda page: page.source)]
 
@@ -55,7 +61,9 @@ def as_documents(pages: list[list[WrittenPage]]) -> Iterator[Document]:
         for page in run:
             for paragraph in page.text.split("\n\n"):
                 builder.add(paragraph)
-        yield from _with_questions(builder.build(title=run[0].source, source_format="txt", language="en"), run)
+        yield from _with_questions(
+            builder.build(title=run[0].source, source_format="txt", language="en"), run
+        )
 
 
 def whole_books(pages: list[list[WrittenPage]]) -> Iterator[Document]:
@@ -73,7 +81,9 @@ def _with_questions(book: Book, pages: Sequence[WrittenPage]) -> Iterator[Docume
     asked = []
     for one in chain.from_iterable(page.questions for page in pages):
         words = one.quote.replace("_", "").split()
-        places = [found.span() for found in re.finditer(r"[\s_*]+".join(map(re.escape, words)), book.text)]
+        places = [
+            found.span() for found in re.finditer(r"[\s_*]+".join(map(re.escape, words)), book.text)
+        ]
         if len(places) == 1:
             asked.append(Question(one.text, one.text, (one.answer,), gold_places=(places[0],)))
     if asked:
@@ -85,11 +95,15 @@ def _page(kept: dict[str, Any]) -> WrittenPage:
     asked = [kept] if kept.get("question") else []
     questions = tuple(_question(one) for one in [*asked, *kept.get("more", [])])
     file = kept.get("file", "")
-    return WrittenPage(kept["source"], "" if ":" in file else file, text, " ".join(kept["gist"].split()), questions)
+    return WrittenPage(
+        kept["source"], "" if ":" in file else file, text, " ".join(kept["gist"].split()), questions
+    )
 
 
 def _question(kept: dict[str, Any]) -> WrittenQuestion:
-    return WrittenQuestion(*(" ".join(kept.get(key, "").split()) for key in ("question", "answer", "quote", "reason")))
+    return WrittenQuestion(
+        *(" ".join(kept.get(key, "").split()) for key in ("question", "answer", "quote", "reason"))
+    )
 
 
 def _text(file: str, at: int, paragraphs: list[int]) -> str:
@@ -109,5 +123,9 @@ def _words(file: str) -> list[str]:
         record = json.loads(path.read_text(encoding="utf-8").splitlines()[int(number)])
         text = record["document"] if "document" in record else " ".join(record["sections"])
     else:
-        text = open_book(path).text if path.suffix == ".epub" else path.read_text(encoding="utf-8", errors="replace")
+        text = (
+            open_book(path).text
+            if path.suffix == ".epub"
+            else path.read_text(encoding="utf-8", errors="replace")
+        )
     return str(text).split()

@@ -1,10 +1,14 @@
-"""Written questions about whole novels (research/training/data/questions), one JSON object a line, one file a book.
+"""Written questions about whole novels (research/training/data/questions), one JSON object a line,
+one file a book.
 
-`question`, `answer` and `kind` are as written; `quote` is the sentence or clause of the book that tells the answer,
-word for word, and stands in the book once. A question without `quote` is not answered by the book.
+`question`, `answer` and `kind` are as written; `quote` is the sentence or clause of the book that
+tells the answer, word for word, and stands in the book once. A question without `quote` is not
+answered by the book.
 
-    python -m research.training.questions places novels/austen_emma.epub   prints numbered places to ask about
-    python -m research.training.questions check FILE.jsonl [--repair]      names or drops lines that break a rule
+    python -m research.training.questions places novels/austen_emma.epub   prints numbered places to
+    ask about
+    python -m research.training.questions check FILE.jsonl [--repair]      names or drops lines that
+    break a rule
 """
 
 import argparse
@@ -56,12 +60,19 @@ def read_questions(path: Path) -> list[NovelQuestion]:
     """The questions of a file, as written."""
     lines = path.read_text(encoding="utf-8").splitlines()
     fields = ("question", "answer", "quote", "kind")
-    return [NovelQuestion(*(" ".join(str(json.loads(line).get(key, "")).split()) for key in fields)) for line in lines]
+    return [
+        NovelQuestion(*(" ".join(str(json.loads(line).get(key, "")).split()) for key in fields))
+        for line in lines
+    ]
 
 
 def places(book: Book, count: int) -> list[tuple[int, int]]:
     """Spans of about 280 words of whole paragraphs, spread evenly over the body of a book."""
-    body = [one for one in book.paragraphs if one.kind is not ParagraphKind.HEADING and one.end - one.start > 1]
+    body = [
+        one
+        for one in book.paragraphs
+        if one.kind is not ParagraphKind.HEADING and one.end - one.start > 1
+    ]
     body = body[len(body) // 100 : -max(1, len(body) // 200)]
     starts = [body[round(at * (len(body) - 1) / count)] for at in range(count)]
     found: list[tuple[int, int]] = []
@@ -80,7 +91,9 @@ def find_quote(quote: str, text: str) -> list[tuple[int, int]]:
     words = _fold(quote).split()
     if not words:
         return []
-    return [found.span() for found in re.finditer(r"\s+".join(map(re.escape, words)), _folded(text))]
+    return [
+        found.span() for found in re.finditer(r"\s+".join(map(re.escape, words)), _folded(text))
+    ]
 
 
 def faults(one: NovelQuestion, book: Book) -> list[str]:
@@ -108,7 +121,12 @@ def documents(paths: Sequence[Path]) -> Iterator[Document]:
     for path in paths:
         book = open_book(_book_path(path.stem))
         asked = [
-            Question(one.question, one.question, (one.answer,) if one.answer else (), gold_places=tuple(spans))
+            Question(
+                one.question,
+                one.question,
+                (one.answer,) if one.answer else (),
+                gold_places=tuple(spans),
+            )
             for one in read_questions(path)
             for spans in [find_quote(one.quote, book.text)]
             if len(spans) == bool(one.quote)
@@ -121,7 +139,10 @@ def training_files() -> list[Path]:
 
 
 def _book_path(name: str) -> Path:
-    found = [*(SHARED / "novels").glob(f"{name}.epub"), *(SHARED / "litbank" / "novels").glob(f"{name}.txt")]
+    found = [
+        *(SHARED / "novels").glob(f"{name}.epub"),
+        *(SHARED / "litbank" / "novels").glob(f"{name}.txt"),
+    ]
     if not found:
         raise FileNotFoundError(f"No novel {name!r} in {SHARED}")
     return found[0]
@@ -151,7 +172,9 @@ def _check(path: Path, *, repair: bool) -> int:
     for number, line in enumerate(lines, 1):
         try:
             kept = json.loads(line)
-            one = NovelQuestion(*(" ".join(str(kept.get(key, "")).split()) for key in NovelQuestion.__slots__))
+            one = NovelQuestion(
+                *(" ".join(str(kept.get(key, "")).split()) for key in NovelQuestion.__slots__)
+            )
             wrong = faults(one, book)
         except (json.JSONDecodeError, AttributeError) as error:
             wrong = [str(error)]
@@ -162,7 +185,11 @@ def _check(path: Path, *, repair: bool) -> int:
         if wrong:
             print(f"{number}: {'; '.join(wrong)}: {line[:160]}")
         else:
-            good.append(json.dumps({key: getattr(one, key) for key in NovelQuestion.__slots__}, ensure_ascii=False))
+            good.append(
+                json.dumps(
+                    {key: getattr(one, key) for key in NovelQuestion.__slots__}, ensure_ascii=False
+                )
+            )
     if repair:
         path.write_text("".join(f"{line}\n" for line in good), encoding="utf-8")
     print(f"{path.name}: {len(good)} of {len(lines)} questions hold; by kind:", end=" ")
@@ -171,7 +198,9 @@ def _check(path: Path, *, repair: bool) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     show = commands.add_parser("places")
     show.add_argument("file", help="a book in the data folder")

@@ -1,4 +1,7 @@
-"""Examples over what the program itself finds for a question: passages of a text, with marks where some is left out."""
+"""Examples over what the program itself finds for a question.
+
+Passages of a text, with marks where some is left out.
+"""
 
 import random
 import re
@@ -25,14 +28,17 @@ WORDS = (150, 220, 300, 440)
 
 
 class Retrieved:
-    """Passages found for one question about a text, with every question about the text that they answer.
+    """Passages found for one question about a text, with every question about the text that they
+    answer.
 
     A text is drawn as often as it has questions.
     """
 
     def __init__(self, documents: Iterable[Document], seed: int) -> None:
         self._documents = list(documents)
-        self._questions = [sum(bool(one.gold_places) for one in document.questions) for document in self._documents]
+        self._questions = [
+            sum(bool(one.gold_places) for one in document.questions) for document in self._documents
+        ]
         self._seed = seed
         self._relevance = cache(self._indexed)
 
@@ -45,7 +51,11 @@ class Retrieved:
             document = self._documents[at]
             shown = self._found(at, self._answered(at, chance).text, chance.choice(WORDS))
             text = render(shown, document.book)
-            covered = [(one, _covered(one.gold_places, shown)) for one in document.questions if one.gold_places]
+            covered = [
+                (one, _covered(one.gold_places, shown))
+                for one in document.questions
+                if one.gold_places
+            ]
             asked = [(_question(one), True) for one, share in covered if share > 0.98]
             asked = chance.sample(asked, min(len(asked), MOST_BRANCHES))
             missing = [one for one, share in covered if share == 0 and not _tells(one, text)]
@@ -53,7 +63,9 @@ class Retrieved:
             if unanswerable and chance.random() < 0.15:
                 asked.append((_question(chance.choice(unanswerable)), False))
             if asked and missing and chance.random() < 0.2:
-                others = missing if chance.random() < 0.3 else chance.choice(self._documents).questions
+                others = (
+                    missing if chance.random() < 0.3 else chance.choice(self._documents).questions
+                )
                 asked.append((_question(chance.choice(others)), False))
             for one, found in asked:
                 task = "task_answer_always" if found and chance.random() < 0.15 else "task_answer"
@@ -84,7 +96,8 @@ class Retrieved:
 
 
 class NearestAlone(Retrieved):
-    """One of the passages nearest to a question, with the sentences around it, as the program asks about novels.
+    """One of the passages nearest to a question, with the sentences around it, as the program asks
+    about novels.
 
     The other nearest passages share words with the question and do not answer it.
     """
@@ -103,19 +116,26 @@ class NearestAlone(Retrieved):
         misses = [
             one
             for one in nearest
-            if _covered(asked.gold_places, [one]) == 0 and not _tells(asked, book.text[one[0] : one[1]])
+            if _covered(asked.gold_places, [one]) == 0
+            and not _tells(asked, book.text[one[0] : one[1]])
         ]
         is_miss = bool(misses) and chance.random() < MISSES
         start, end = chance.choice(misses if is_miss else gold)
         text = book.text[start:end].strip()
         others = [
-            one for one in document.questions if one != asked and _covered(one.gold_places, [(start, end)]) > 0.98
+            one
+            for one in document.questions
+            if one != asked and _covered(one.gold_places, [(start, end)]) > 0.98
         ]
         made = []
         for one, told in [(asked, not is_miss), *((one, True) for one in others[:MOST_BRANCHES])]:
             question = _question(one)
             reply = question.answer if told else NOT_SAID
-            made.append(Example(fill("answer_passages", "task_answer", text=text, question=question.text), reply))
+            made.append(
+                Example(
+                    fill("answer_passages", "task_answer", text=text, question=question.text), reply
+                )
+            )
         return made
 
 
@@ -132,4 +152,11 @@ def _tells(asked: Asked, text: str) -> bool:
 def _covered(places: tuple[Passage, ...], shown: list[Passage]) -> float:
     """Share of these places that is shown."""
     length = max(1, sum(end - start for start, end in places))
-    return sum(max(0, min(end, until) - max(start, since)) for start, end in places for since, until in shown) / length
+    return (
+        sum(
+            max(0, min(end, until) - max(start, since))
+            for start, end in places
+            for since, until in shown
+        )
+        / length
+    )

@@ -1,4 +1,7 @@
-"""Examples from FairytaleQA: the questions of a tale over windows of its sections, in the program's own prompts."""
+"""Examples from FairytaleQA.
+
+The questions of a tale over windows of its sections, in the program's own prompts.
+"""
 
 import json
 import random
@@ -34,7 +37,9 @@ class Question:
         words = [Counter(answer.lower().split()) for answer in self.answers]
         return max(
             zip(self.answers, words, strict=True),
-            key=lambda pair: sum((pair[1] & other).total() / (pair[1] | other).total() for other in words),
+            key=lambda pair: sum(
+                (pair[1] & other).total() / (pair[1] | other).total() for other in words
+            ),
         )[0]
 
 
@@ -57,7 +62,11 @@ def read_tales(path: Path) -> list[Tale]:
         questions = []
         for asked in record["questions"]:
             gold = frozenset(int(float(number)) - 1 for number in asked["cor_section"].split(","))
-            answers = [sentence(value) for key, value in asked.items() if key.startswith("answer") and value.strip()]
+            answers = [
+                sentence(value)
+                for key, value in asked.items()
+                if key.startswith("answer") and value.strip()
+            ]
             if answers and max(gold) < len(sections):
                 questions.append(Question(tidy_question(asked["question"]), tuple(answers), gold))
         tales.append(Tale(record["story"], sections, tuple(questions)))
@@ -86,15 +95,23 @@ def fill(name: str, task: str = "", **values: object) -> str:
 NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 
 
-def _choice(text: str, question: str, options: list[str], right: str, chance: random.Random) -> Example:
+def _choice(
+    text: str, question: str, options: list[str], right: str, chance: random.Random
+) -> Example:
     """A choice among options whose order says nothing."""
     chance.shuffle(options)
     reply = LETTERS[options.index(right)]
-    return Example(fill("answer_passages", "task_choice", text=text, question=with_options(question, options)), reply)
+    return Example(
+        fill("answer_passages", "task_choice", text=text, question=with_options(question, options)),
+        reply,
+    )
 
 
 class FairyTales:
-    """Windows of sections with the questions that they answer. Each question is asked once before any is repeated."""
+    """Windows of sections with the questions that they answer.
+
+    Each question is asked once before any is repeated.
+    """
 
     def __init__(self, path: Path, seed: int) -> None:
         self._tales = read_tales(path)
@@ -112,12 +129,17 @@ class FairyTales:
         tale_index, shown, asked = windows[index % len(windows)]
         tale = self._tales[tale_index]
         questions = [tale.questions[at] for at in asked]
-        missing = [self._other(tale_index, shown, chance) for _ in questions if chance.random() < 0.035]
+        missing = [
+            self._other(tale_index, shown, chance) for _ in questions if chance.random() < 0.035
+        ]
         as_memory = chance.random() < 0.2
         text = self._pages(tale, shown) if as_memory else self._passages(tale, shown, chance)
         opened = ", ".join(str(at + 1) for at in shown)
         made = []
-        for question, found in [*((one, True) for one in questions), *((one, False) for one in missing)]:
+        for question, found in [
+            *((one, True) for one in questions),
+            *((one, False) for one in missing),
+        ]:
             reply = question.answer if found else NOT_SAID
             if as_memory:
                 values = {"memory": text, "opened": opened, "question": question.text}
@@ -131,17 +153,35 @@ class FairyTales:
                 made.append(_choice(text, question.text, lines, question.answer, chance))
             elif kind < 0.1 and found:
                 made.append(
-                    Example(fill("answer_passages", "task_answer_always", text=text, question=question.text), reply)
+                    Example(
+                        fill(
+                            "answer_passages",
+                            "task_answer_always",
+                            text=text,
+                            question=question.text,
+                        ),
+                        reply,
+                    )
                 )
             elif kind < 0.15:
                 short = reply if not found else reply[:1].lower() + reply[1:].rstrip(".")
-                made.append(Example(fill("member_answer", text=text, question=question.text), short))
+                made.append(
+                    Example(fill("member_answer", text=text, question=question.text), short)
+                )
             elif kind < 0.22 or (not found and kind < 0.5):
                 made.append(
-                    Example(fill("member_mention", text=text, question=question.text), "yes" if found else "no")
+                    Example(
+                        fill("member_mention", text=text, question=question.text),
+                        "yes" if found else "no",
+                    )
                 )
             else:
-                made.append(Example(fill("answer_passages", "task_answer", text=text, question=question.text), reply))
+                made.append(
+                    Example(
+                        fill("answer_passages", "task_answer", text=text, question=question.text),
+                        reply,
+                    )
+                )
         chance.shuffle(made)
         return made
 
@@ -166,32 +206,51 @@ class FairyTales:
                 shown = tuple(range(first - before, min(first + length, len(tale.sections))))
                 if sum(len(tale.sections[at].split()) for at in shown) > 1000:
                     shown = tuple(sorted(tale.questions[left[0]].sections))
-                asked = [at for at in left if tale.questions[at].sections <= set(shown)][:MOST_BRANCHES]
+                asked = [at for at in left if tale.questions[at].sections <= set(shown)][
+                    :MOST_BRANCHES
+                ]
                 if sum(len(tale.sections[at].split()) for at in shown) <= 1000:
                     yield index, shown, asked
                 left = [at for at in left if at not in asked]
 
     def _other(self, tale_index: int, shown: Sequence[int], chance: random.Random) -> Question:
-        """A question that the window does not answer: of the same tale where it has one, or of another."""
+        """A question that the window does not answer.
+
+        Of the same tale where it has one, or of another.
+        """
         tale = self._tales[tale_index]
-        near = [one for one in tale.questions if all(abs(at - seen) > 1 for at in one.sections for seen in shown)]
+        near = [
+            one
+            for one in tale.questions
+            if all(abs(at - seen) > 1 for at in one.sections for seen in shown)
+        ]
         if near and chance.random() < 0.4:
             return chance.choice(near)
-        other = self._tales[(tale_index + 1 + chance.randrange(len(self._tales) - 1)) % len(self._tales)]
+        other = self._tales[
+            (tale_index + 1 + chance.randrange(len(self._tales) - 1)) % len(self._tales)
+        ]
         return chance.choice(other.questions)
 
     @staticmethod
     def _options(tale: Tale, question: Question, chance: random.Random) -> list[str]:
-        """Right and wrong answers in some order: the wrong ones answer like questions of the tale."""
+        """Right and wrong answers in some order.
+
+        The wrong ones answer like questions of the tale.
+        """
         word = question.text.split()[0]
-        wrong = {one.answer for one in tale.questions if one.text.startswith(word)} - set(question.answers)
+        wrong = {one.answer for one in tale.questions if one.text.startswith(word)} - set(
+            question.answers
+        )
         if len(wrong) < 3:
             return []
         return [question.answer, *chance.sample(sorted(wrong), chance.choice((1, 2, 2, 3)))]
 
     @staticmethod
     def _passages(tale: Tale, shown: Sequence[int], chance: random.Random) -> str:
-        """The sections as `memory.passages.render` shows them: a mark where something is left out."""
+        """The sections as `memory.passages.render` shows them.
+
+        A mark where something is left out.
+        """
         pieces = [GAP] if shown[0] > 0 else []
         pieces += [tale.sections[at] for at in shown]
         if shown[-1] + 1 < len(tale.sections):
@@ -207,7 +266,10 @@ class FairyTales:
 
 
 class Choices(FairyTales):
-    """The same windows, and choices alone: each question in two orders, and whom the text is about."""
+    """The same windows, and choices alone.
+
+    Each question in two orders, and whom the text is about.
+    """
 
     def examples(self, number: int) -> list[Example]:
         """The examples of window `number`; of another where it leaves nothing to choose from."""
@@ -219,7 +281,10 @@ class Choices(FairyTales):
             text = self._passages(tale, shown, chance)
             for question in (tale.questions[at] for at in asked[: MOST_BRANCHES // 2]):
                 if options := self._options(tale, question, chance):
-                    made += [_choice(text, question.text, options, question.answer, chance) for _ in range(2)]
+                    made += [
+                        _choice(text, question.text, options, question.answer, chance)
+                        for _ in range(2)
+                    ]
             names = Counter(NAME.findall(text)).most_common(1)
             if names and names[0][1] > 2:
                 made.append(Example(fill("check_turn", text=text), f"It is about {names[0][0]}."))
@@ -227,7 +292,10 @@ class Choices(FairyTales):
 
 
 class Mentions(FairyTales):
-    """One or two sections, and whether they help to answer a question: half of the questions are of other sections."""
+    """One or two sections, and whether they help to answer a question.
+
+    Half of the questions are of other sections.
+    """
 
     def examples(self, number: int) -> list[Example]:
         """The examples of one passage."""
@@ -238,7 +306,9 @@ class Mentions(FairyTales):
             shown = range(first, min(first + chance.choice((1, 1, 2)), len(tale.sections)))
             inside = [one for one in tale.questions if one.sections <= set(shown)]
             outside = [
-                one for one in tale.questions if not any(abs(at - part) < 2 for at in one.sections for part in shown)
+                one
+                for one in tale.questions
+                if not any(abs(at - part) < 2 for at in one.sections for part in shown)
             ]
             count = min(len(inside), len(outside), MOST_BRANCHES // 2)
             if count:
@@ -247,11 +317,17 @@ class Mentions(FairyTales):
         asked = [(one, "yes") for one in chance.sample(inside, count)]
         asked += [(one, "no") for one in chance.sample(outside, count)]
         chance.shuffle(asked)
-        return [Example(fill("member_mention", text=text, question=one.text), reply) for one, reply in asked]
+        return [
+            Example(fill("member_mention", text=text, question=one.text), reply)
+            for one, reply in asked
+        ]
 
 
 class TaleLookups(FairyTales):
-    """A memory of a tale whose gists are sentences of its sections, a page of it perhaps open: the page to look up."""
+    """A memory of a tale whose gists are sentences of its sections, a page of it perhaps open.
+
+    The page to look up.
+    """
 
     def examples(self, number: int) -> list[Example]:
         """The examples of one memory."""
@@ -270,13 +346,18 @@ class TaleLookups(FairyTales):
         texts = ["\n\n".join(tale.sections[at] for at in page) for page in pages]
         opened = chance.randrange(len(pages)) if chance.random() < 0.35 else None
         memory = "\n\n".join(
-            f"(Page {first + at}, in full)\n{text}" if at == opened else f"(Page {first + at})\n{_gist(text)}"
+            f"(Page {first + at}, in full)\n{text}"
+            if at == opened
+            else f"(Page {first + at})\n{_gist(text)}"
             for at, text in enumerate(texts)
         )
         values = {"memory": memory, "opened": "none" if opened is None else str(first + opened)}
         chosen = chance.sample(asked, min(len(asked), MOST_BRANCHES))
         return [
-            Example(fill("lookup", question=one.text, **values), "STOP" if gold == opened else f"Page {first + gold}")
+            Example(
+                fill("lookup", question=one.text, **values),
+                "STOP" if gold == opened else f"Page {first + gold}",
+            )
             for one, gold in chosen
         ]
 

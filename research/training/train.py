@@ -1,8 +1,10 @@
-"""Train the adapter: python -m research.training.train RUN_FOLDER. Started again, it resumes from the checkpoint.
+"""Train the adapter: python -m research.training.train RUN_FOLDER. Started again, it resumes from
+the checkpoint.
 
-The rate is constant after a short warm-up, so a run can be ended at any checkpoint: `--decay STEPS` lowers the rate to
-nothing over so many more steps and ends there. Each worker process trains on packs of its own with one thread: on a
-busy machine two threads of one process would wait for each other at every operation.
+The rate is constant after a short warm-up, so a run can be ended at any checkpoint: `--decay STEPS`
+lowers the rate to nothing over so many more steps and ends there. Each worker process trains on
+packs of its own with one thread: on a busy machine two threads of one process would wait for each
+other at every operation.
 """
 
 import argparse
@@ -26,9 +28,14 @@ BLOCK = 8
 
 
 class Stream:
-    """The packs of each step, from sources mixed by weight. The same seed and mix give the same stream."""
+    """The packs of each step, from sources mixed by weight.
 
-    def __init__(self, found: dict[str, Source], mix: dict[str, float], seed: int, drawn: dict[str, int]) -> None:
+    The same seed and mix give the same stream.
+    """
+
+    def __init__(
+        self, found: dict[str, Source], mix: dict[str, float], seed: int, drawn: dict[str, int]
+    ) -> None:
         self._sources, self._mix, self._seed = found, mix, seed
         self.drawn = dict(drawn)
         """Packs taken from each source before the current block."""
@@ -52,7 +59,9 @@ def cost(examples: list[Example]) -> int:
     return max(len(one.prompt) for one in examples) + 300 * len(examples)
 
 
-def work(model: Starter, adapter: Adapter, gradients: torch.Tensor, tasks: mp.Queue, done: mp.Queue) -> None:
+def work(
+    model: Starter, adapter: Adapter, gradients: torch.Tensor, tasks: mp.Queue, done: mp.Queue
+) -> None:
     """Compute the gradient of one pack after the other. Runs in a process of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -62,16 +71,32 @@ def work(model: Starter, adapter: Adapter, gradients: torch.Tensor, tasks: mp.Qu
     parameters = list(adapter.parameters())
     for slot, examples in iter(tasks.get, None):
         pack = packer.pack(examples)
-        losses = F.cross_entropy(model.forward(pack, adapter), pack.targets, reduction="none") * pack.weights
+        losses = (
+            F.cross_entropy(model.forward(pack, adapter), pack.targets, reduction="none")
+            * pack.weights
+        )
         found = torch.autograd.grad(losses.sum(), parameters)
         gradients[slot] = torch.cat([gradient.flatten() for gradient in found])
-        done.put((slot, float(losses.sum().detach()), float(pack.weights.sum()), pack.examples, len(pack.tokens)))
+        done.put(
+            (
+                slot,
+                float(losses.sum().detach()),
+                float(pack.weights.sum()),
+                pack.examples,
+                len(pack.tokens),
+            )
+        )
 
 
 def rate_at(step: int, warmup: int, decay_from: int | None, decay: int) -> float:
-    """The share of the full rate at a step: warm-up, constant, and a linear decay once it has begun."""
+    """The share of the full rate at a step.
+
+    Warm-up, constant, and a linear decay once it has begun.
+    """
     share = min(1.0, (step + 1) / warmup)
-    return share if decay_from is None else share * max(0.0, 1 - (step - decay_from + 1) / (decay + 1))
+    return (
+        share if decay_from is None else share * max(0.0, 1 - (step - decay_from + 1) / (decay + 1))
+    )
 
 
 class Run:
@@ -90,7 +115,10 @@ class Run:
         self.optimiser = torch.optim.AdamW(
             [
                 {"params": list(self.adapter.a.parameters()), "rate": arguments.rate},
-                {"params": list(self.adapter.b.parameters()), "rate": arguments.rate * arguments.b_factor},
+                {
+                    "params": list(self.adapter.b.parameters()),
+                    "rate": arguments.rate * arguments.b_factor,
+                },
             ],
             betas=(0.9, 0.98),
             weight_decay=0.0,
@@ -118,7 +146,11 @@ class Run:
         state = {
             "adapter": [parameter.detach() for parameter in self.adapter.parameters()],
             "optimiser": self.optimiser.state_dict(),
-            "shape": [self.adapter.shape.first_layer, self.adapter.shape.rank, self.adapter.shape.alpha],
+            "shape": [
+                self.adapter.shape.first_layer,
+                self.adapter.shape.rank,
+                self.adapter.shape.alpha,
+            ],
             "step": self.step,
             "seen": self.seen,
             "drawn": self.drawn,
@@ -128,7 +160,10 @@ class Run:
         (self.folder / "new.pt").replace(self.folder / name)
 
     def train(self) -> None:
-        """Train until the run's end, or until it is told to stop (SIGTERM, Ctrl-C): the step is finished and kept."""
+        """Train until the run's end, or until it is told to stop (SIGTERM, Ctrl-C).
+
+        The step is finished and kept.
+        """
         arguments, stopping = self.arguments, []
         for signum in (signal.SIGTERM, signal.SIGINT):
             signal.signal(signum, lambda *_: stopping.append(True))
@@ -137,7 +172,9 @@ class Run:
         context = mp.get_context("fork")
         tasks, done = context.Queue(), context.Queue()
         workers = [
-            context.Process(target=work, args=(self.model, self.adapter, gradients, tasks, done), daemon=True)
+            context.Process(
+                target=work, args=(self.model, self.adapter, gradients, tasks, done), daemon=True
+            )
             for _ in range(arguments.workers)
         ]
         for worker in workers:
@@ -157,12 +194,20 @@ class Run:
     def _blocks(self) -> Iterator[list[list[list[Example]]]]:
         """The steps that are left, block by block; of a block that was interrupted its rest."""
         mix = json.loads(self.arguments.mix)
-        self._stream = Stream(sources(self.arguments.seed, mix), mix, self.arguments.seed, self.drawn)
+        self._stream = Stream(
+            sources(self.arguments.seed, mix), mix, self.arguments.seed, self.drawn
+        )
         while True:
             number, done = divmod(self.step, BLOCK)
             yield self._stream.block(number, self.arguments.packs)[done:]
 
-    def _step(self, examples: list[list[Example]], gradients: torch.Tensor, tasks: mp.Queue, done: mp.Queue) -> None:
+    def _step(
+        self,
+        examples: list[list[Example]],
+        gradients: torch.Tensor,
+        tasks: mp.Queue,
+        done: mp.Queue,
+    ) -> None:
         began = time.monotonic()
         for slot, one in enumerate(examples):
             tasks.put((slot, one))
@@ -187,7 +232,8 @@ class Run:
         mean = sum(self.history[-20:]) / len(self.history[-20:])
         with (self.folder / "log.txt").open("a") as log:
             log.write(
-                f"{time.strftime('%H:%M:%S')} step {self.step} seen {self.seen} loss {loss:.3f} mean {mean:.3f} "
+                f"{time.strftime('%H:%M:%S')} step {self.step} seen {self.seen} loss {loss:.3f} "
+                f"mean {mean:.3f} "
                 f"norm {norm:.2f} rate {share:.2f} {tokens / seconds:.0f} tokens/s\n"
             )
 
@@ -196,11 +242,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--steps", type=int, default=2000)
-    parser.add_argument("--decay", type=int, default=0, help="lower the rate to nothing over so many steps, and end")
+    parser.add_argument(
+        "--decay", type=int, default=0, help="lower the rate to nothing over so many steps, and end"
+    )
     parser.add_argument("--mix", default='{"tales": 1}', help="weight of each source, as JSON")
-    parser.add_argument("--from-adapter", type=Path, help="begin with the matrices of this GGUF adapter")
+    parser.add_argument(
+        "--from-adapter", type=Path, help="begin with the matrices of this GGUF adapter"
+    )
     parser.add_argument("--rate", type=float, default=5e-4)
-    parser.add_argument("--b-factor", type=float, default=2.0, help="rate of the B matrices over that of the A ones")
+    parser.add_argument(
+        "--b-factor", type=float, default=2.0, help="rate of the B matrices over that of the A ones"
+    )
     parser.add_argument("--warmup", type=int, default=20)
     parser.add_argument("--packs", type=int, default=2, help="packs a step")
     parser.add_argument("--workers", type=int, default=2)
@@ -208,7 +260,9 @@ def main() -> None:
     parser.add_argument("--rank", type=int, default=16)
     parser.add_argument("--alpha", type=float, default=32.0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep-every", type=int, default=80, help="steps after which a checkpoint is kept for good")
+    parser.add_argument(
+        "--keep-every", type=int, default=80, help="steps after which a checkpoint is kept for good"
+    )
     torch.set_num_threads(1)
     Run(parser.parse_args()).train()
 

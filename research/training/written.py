@@ -61,18 +61,30 @@ class Gists(Written):
         (page,) = run
         words = wanted_words(count_words(page.text))
         if chance.random() < 0.15:
-            return [Example(fill("gist_again", passage=page.text, words=words, **AGAIN), fitted(page.gist, words))]
-        return [Example(fill("gist", passage=page.text, words=words, **AIM), fitted(page.gist, words))]
+            return [
+                Example(
+                    fill("gist_again", passage=page.text, words=words, **AGAIN),
+                    fitted(page.gist, words),
+                )
+            ]
+        return [
+            Example(fill("gist", passage=page.text, words=words, **AIM), fitted(page.gist, words))
+        ]
 
 
 def fitted(gist: str, words: int) -> str:
-    """The sentences that say most of a gist, at least as many words as were asked for and little more."""
+    """The sentences that say most of a gist, at least as many words as were asked for and little
+    more.
+    """
     shorter = extract(gist, round(1.6 * words))
     return shorter if count_words(shorter) >= words else gist
 
 
 class SinglePassGists(Written):
-    """Pages in one growing text, as single-pass reading shows them: where to pause, and each page's gist."""
+    """Pages in one growing text, as single-pass reading shows them.
+
+    Where to pause, and each page's gist.
+    """
 
     length = 3
 
@@ -96,7 +108,9 @@ class SinglePassGists(Written):
                 break
             if len(reader.labels) > 1:
                 made.append(Example(reader.asked, reader.chosen))
-            made.append(Example(attempts[0].prompt[0].content, fitted(page.gist, wanted_words(found.words))))
+            made.append(
+                Example(attempts[0].prompt[0].content, fitted(page.gist, wanted_words(found.words)))
+            )
             start = found.end
         return made or Gists.ask(None, run[:1], random.Random(start))  # type: ignore[arg-type]
 
@@ -130,7 +144,10 @@ class _Recorder:
 
 
 class Memories(Written):
-    """A memory of neighbouring pages, one of them perhaps open: which page to look up, why, and the answer."""
+    """A memory of neighbouring pages, one of them perhaps open.
+
+    Which page to look up, why, and the answer.
+    """
 
     length = 8
 
@@ -139,7 +156,9 @@ class Memories(Written):
         asked = [at for at, page in enumerate(run) if page.questions]
         opened = chance.choice(asked) if asked and chance.random() < 0.6 else None
         memory = "\n\n".join(
-            f"(Page {first + at}, in full)\n{page.text}" if at == opened else f"(Page {first + at})\n{page.gist}"
+            f"(Page {first + at}, in full)\n{page.text}"
+            if at == opened
+            else f"(Page {first + at})\n{page.gist}"
             for at, page in enumerate(run)
         )
         values = {"memory": memory, "opened": "none" if opened is None else str(first + opened)}
@@ -148,12 +167,22 @@ class Memories(Written):
             one = chance.choice(run[at].questions)
             if at == opened:
                 made.append(Example(fill("lookup", question=one.text, **values), "STOP"))
-                made.append(Example(fill("answer", "task_answer", question=one.text, **values), sentence(one.answer)))
+                made.append(
+                    Example(
+                        fill("answer", "task_answer", question=one.text, **values),
+                        sentence(one.answer),
+                    )
+                )
             else:
                 because = f", because {one.reason.rstrip('.')}." if one.reason else ""
                 reply = f"Page {first + at}{because}"
                 made.append(Example(fill("lookup", question=one.text, **values), reply))
-        made.append(Example(fill("answer", "task_answer", question=self.foreign(run, chance), **values), NOT_SAID))
+        made.append(
+            Example(
+                fill("answer", "task_answer", question=self.foreign(run, chance), **values),
+                NOT_SAID,
+            )
+        )
         return made
 
 
@@ -165,11 +194,18 @@ class Answers(Written):
     def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
         text = "\n\n".join(page.text for page in run)
         made = [
-            Example(fill("answer_passages", "task_answer", text=text, question=one.text), sentence(one.answer))
+            Example(
+                fill("answer_passages", "task_answer", text=text, question=one.text),
+                sentence(one.answer),
+            )
             for page in run
             for one in page.questions
         ]
         if not made or chance.random() < 0.3:
             question = self.foreign(run, chance)
-            made.append(Example(fill("answer_passages", "task_answer", text=text, question=question), NOT_SAID))
+            made.append(
+                Example(
+                    fill("answer_passages", "task_answer", text=text, question=question), NOT_SAID
+                )
+            )
         return made

@@ -1,1 +1,3 @@
-"""Chooses the next action on a saved web page by snippets, gists and look-ups (ReadAgent, appendix D)."""
+"""Chooses the next action on a saved web page by snippets, gists and look-ups (ReadAgent, appendix
+D).
+"""

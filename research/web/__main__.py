@@ -1,4 +1,7 @@
-"""`python -m research.web FILE TASK`: chooses the next step of a task on a saved web page (ReadAgent, appendix D)."""
+"""`python -m research.web FILE TASK`.
+
+Chooses the next step of a task on a saved web page (ReadAgent, appendix D).
+"""
 
 import argparse
 import sys
@@ -31,16 +34,32 @@ Prints the element, the action and the text to type. Performs nothing and downlo
 
 
 def _parse(words: list[str]) -> argparse.Namespace:
-    parser = Parser("python -m research.web", "Choose the next step of a task on a saved web page.", _EXAMPLES)
+    parser = Parser(
+        "python -m research.web", "Choose the next step of a task on a saved web page.", _EXAMPLES
+    )
     parser.add_argument("page", metavar="FILE", type=Path, help="a web page saved as HTML")
     parser.add_argument("task", metavar="TASK", help="what to do on the page or site")
     parser.add_argument(
-        "--done", metavar="STEP", action="append", default=[], help='a step already taken, such as "click Log in"'
+        "--done",
+        metavar="STEP",
+        action="append",
+        default=[],
+        help='a step already taken, such as "click Log in"',
     )
     parser.add_argument(
-        "--depth", type=count(1), metavar="N", default=DEPTH, help="element depth at which the page is cut (6)"
+        "--depth",
+        type=count(1),
+        metavar="N",
+        default=DEPTH,
+        help="element depth at which the page is cut (6)",
     )
-    parser.add_argument("--max-parts", type=count(0), metavar="N", default=MAX_SNIPPETS, help="most parts to open (5)")
+    parser.add_argument(
+        "--max-parts",
+        type=count(0),
+        metavar="N",
+        default=MAX_SNIPPETS,
+        help="most parts to open (5)",
+    )
     add_model(parser)
     add_formats(parser)
     return parser.parse_args(words)
@@ -50,13 +69,17 @@ def _run(words: list[str]) -> ExitStatus:
     arguments = prepare(_parse(words))
     task = " ".join(arguments.task.split())
     if not task:
-        raise UsageError("The task is empty.", 'Example: python -m research.web page.html "Search for tea"')
+        raise UsageError(
+            "The task is empty.", 'Example: python -m research.web page.html "Search for tea"'
+        )
     config = load_settings(arguments)
     model = find_chosen(arguments.model, config)
     with open_file(arguments.page) as stream:
         data = read_limited(stream, arguments.page.name, limit_bytes=LIMIT_BYTES)
     page = read_page(data, arguments.page.name, arguments.depth)
-    action = run_until_interrupted(_act(page, task, arguments.done, model, config, arguments.max_parts))
+    action = run_until_interrupted(
+        _act(page, task, arguments.done, model, config, arguments.max_parts)
+    )
     if arguments.json:
         write_json(_document(action, task, page))
     else:
@@ -64,7 +87,9 @@ def _run(words: list[str]) -> ExitStatus:
     return ExitStatus.DONE
 
 
-async def _act(page: WebPage, task: str, done: list[str], model: ModelSource, config: Config, most: int) -> Action:
+async def _act(
+    page: WebPage, task: str, done: list[str], model: ModelSource, config: Config, most: int
+) -> Action:
     with ProgressLine() as line:
         async with open_engine(model, config, line) as engine:
             unwatch = engine.watch(lambda state: line.show(engine_line(state, model.name)))
@@ -105,7 +130,10 @@ def _document(action: Action, task: str, page: WebPage) -> Json:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line (without the program's name) and return its exit status. Never raises."""
+    """Run one command line (without the program's name) and return its exit status.
+
+    Never raises.
+    """
     return report_errors(list(sys.argv[1:] if argv is None else argv), _run)
 
 

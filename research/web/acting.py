@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Sampling, Usage
 from gistread.errors import EngineError, PromptTooLongError
-from gistread.memory.gisting import gist_page, gist_tokens, is_short, make_attempt, samplings, wanted_words
+from gistread.memory.gisting import (
+    gist_page,
+    gist_tokens,
+    is_short,
+    make_attempt,
+    samplings,
+    wanted_words,
+)
 from gistread.search.ranked import Ranker
 from gistread.words import count_words
 from research import prompts
@@ -30,7 +37,10 @@ async def act(
     tell: Callable[[str], None],
     max_snippets: int = MAX_SNIPPETS,
 ) -> Action:
-    """Choose the next step; `tell` gets each step on the way as a line. Raises PromptTooLongError, EngineError."""
+    """Choose the next step; `tell` gets each step on the way as a line.
+
+    Raises PromptTooLongError, EngineError.
+    """
     near = _nearest(page, task)
     long = [number for number in near if not is_short(page.snippet(number).text)]
     gists: dict[int, str] = {}
@@ -84,7 +94,11 @@ class _StepChooser:
 
     def elements(self, shown: Sequence[int], opened: Sequence[int]) -> list[Element]:
         """The elements of the snippets shown in full."""
-        whole = (self.page.snippet(number) for number in shown if number in opened or number not in self.gists)
+        whole = (
+            self.page.snippet(number)
+            for number in shown
+            if number in opened or number not in self.gists
+        )
         return [self.page.element(index) for snippet in whole for index in snippet.elements]
 
     def compression_rate(self, shown: Sequence[int], opened: Sequence[int]) -> float:
@@ -97,7 +111,10 @@ class _StepChooser:
         return 100.0 * (1.0 - words / max(1, self.page.words))
 
     async def fitting(self, near: Sequence[int]) -> list[int]:
-        """As many of the nearest snippets as fit, in the order of the page. Raises PromptTooLongError."""
+        """As many of the nearest snippets as fit, in the order of the page.
+
+        Raises PromptTooLongError.
+        """
         largest = max((self.page.snippet(number).text for number in near), key=len)
         for reserve in (await self.engine.count(largest), 0):
             low, high = 0, len(near)
@@ -107,10 +124,17 @@ class _StepChooser:
                 low, high = (middle, high) if fits else (low, middle - 1)
             if low:
                 return sorted(near[:low])
-        raise PromptTooLongError(await self._measure(near[:1], ()), 0, self.engine.info.context_tokens)
+        raise PromptTooLongError(
+            await self._measure(near[:1], ()), 0, self.engine.info.context_tokens
+        )
 
-    async def next_snippet(self, shown: Sequence[int], opened: Sequence[int]) -> tuple[int | None, Usage]:
-        """The next snippet to open, or None. Raises PromptTooLongError when no snippet with an element fits."""
+    async def next_snippet(
+        self, shown: Sequence[int], opened: Sequence[int]
+    ) -> tuple[int | None, Usage]:
+        """The next snippet to open, or None.
+
+        Raises PromptTooLongError when no snippet with an element fits.
+        """
         closed = [number for number in shown if number in self.gists and number not in opened]
         can_act = bool(self.elements(shown, opened))
         if not can_act:
@@ -122,10 +146,14 @@ class _StepChooser:
         prompt = self._prompt("act_lookup", shown, ())
         # If no element is visible, the model must open a snippet.
         options = [*(f"Part {number}" for number in offered), *((_STOP,) if can_act else ())]
-        chosen, usage = await self._choose(prompt, "".join(f"Part {number}, " for number in opened), options)
+        chosen, usage = await self._choose(
+            prompt, "".join(f"Part {number}, " for number in opened), options
+        )
         return (offered[chosen] if chosen < len(offered) else None), usage
 
-    async def step(self, shown: Sequence[int], opened: Sequence[int]) -> tuple[Element, Operation, str, Usage]:
+    async def step(
+        self, shown: Sequence[int], opened: Sequence[int]
+    ) -> tuple[Element, Operation, str, Usage]:
         """Choose element, operation and value, each as a continuation of the same answer."""
         prompt = self._prompt("act_step", shown, opened)
         elements = self.elements(shown, opened)
@@ -147,7 +175,9 @@ class _StepChooser:
                 raise EngineError("The model typed nothing.", "Say in the task what to type.")
         return element, operation, value, usage
 
-    async def _choose(self, prompt: Prompt, answer: str, options: Sequence[str]) -> tuple[int, Usage]:
+    async def _choose(
+        self, prompt: Prompt, answer: str, options: Sequence[str]
+    ) -> tuple[int, Usage]:
         if len(options) == 1:
             return 0, NO_USAGE
         if answer:

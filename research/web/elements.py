@@ -10,9 +10,14 @@ from gistread.book.formats.elements.markup import local_name
 from research.web.model import Element, Operation
 
 _INVISIBLE = frozenset(
-    "audio base canvas embed head iframe link meta noscript object script source style svg template track video".split()  # noqa: SIM905
+    (
+        "audio base canvas embed head iframe link meta noscript object script source style svg "
+        "template track video"
+    ).split()
 )
-_HIDDEN_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
+_HIDDEN_STYLE = re.compile(
+    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE
+)
 _DEEPEST = 200  # Deeper nesting comes from unclosed elements or attacks and is ignored
 
 _CLICK, _TYPE, _SELECT = (Operation.CLICK,), (Operation.TYPE, Operation.CLICK), (Operation.SELECT,)
@@ -20,7 +25,13 @@ _INPUTS = {"checkbox": "checkbox", "radio": "radio button", "file": "file choose
     ("submit", "button", "reset", "image"), "button"
 )
 _ROLES = {
-    **{"button": "button", "link": "link", "checkbox": "checkbox", "radio": "radio button", "switch": "switch"},
+    **{
+        "button": "button",
+        "link": "link",
+        "checkbox": "checkbox",
+        "radio": "radio button",
+        "switch": "switch",
+    },
     **{"tab": "tab", "option": "option", "menuitem": "menu item", "treeitem": "item"},
 }
 _TYPED_ROLES = {"textbox": "text field", "searchbox": "search field", "combobox": "text field"}
@@ -44,7 +55,11 @@ def find_elements(root: etree._Element) -> dict[etree._Element, FoundElement]:
         if kind is None or _is_disabled(node):
             continue
         role, operations = kind
-        leaf = not any(_kind(inside) for child in children(node, depth) for inside, _ in _walk(child, depth + 1))
+        leaf = not any(
+            _kind(inside)
+            for child in children(node, depth)
+            for inside, _ in _walk(child, depth + 1)
+        )
         element = Element(
             index=len(found) + 1,
             tag=local_name(node),
@@ -54,7 +69,8 @@ def find_elements(root: etree._Element) -> dict[etree._Element, FoundElement]:
                 (key, _shorten(value))
                 for key in _ATTRIBUTES
                 # Text typed into a saved page is private.
-                if (value := node.get(key)) and not (key == "value" and Operation.TYPE in operations)
+                if (value := node.get(key))
+                and not (key == "value" and Operation.TYPE in operations)
             ),
             xpath=tree.getpath(node),
             operations=operations,
@@ -118,7 +134,10 @@ def _kind(node: etree._Element) -> tuple[str, tuple[Operation, ...]] | None:
     if tag == "input":
         kind = _attribute(node, "type") or "text"
         return (_INPUTS[kind], _CLICK) if kind in _INPUTS else (f"{kind} field", _TYPE)
-    if tag == "textarea" or (node.get("contenteditable") or "false").lower() in ("true", "plaintext-only"):
+    if tag == "textarea" or (node.get("contenteditable") or "false").lower() in (
+        "true",
+        "plaintext-only",
+    ):
         return "text field", _TYPE
     if tag == "select":
         return ("list", _SELECT) if _options(node) else None
@@ -154,7 +173,9 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
 
 
-def _names(node: etree._Element, labels: dict[str | None, etree._Element], leaf: bool) -> Iterator[str]:
+def _names(
+    node: etree._Element, labels: dict[str | None, etree._Element], leaf: bool
+) -> Iterator[str]:
     """Names of an element, the best first, roughly as browsers compute accessible names."""
     yield node.get("aria-label") or ""
     if local_name(node) in ("input", "textarea", "select"):

@@ -1,4 +1,7 @@
-"""A web page for an agent: its interactive elements, and the snippets that contain them. Pure data."""
+"""A web page for an agent: its interactive elements, and the snippets that contain them.
+
+Pure data.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum

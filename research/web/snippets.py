@@ -1,4 +1,6 @@
-"""Splits a web page along its elements into snippets of at most a short page (ReadAgent, appendix D.1)."""
+"""Splits a web page along its elements into snippets of at most a short page (ReadAgent, appendix
+D.1).
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +24,19 @@ _MIN_WORDS = 30
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _STANDS_ALONE = BLOCKS | {
-    *("option", "summary", "caption", "tr", "thead", "tbody", "tfoot", "form", "nav", "main", "menu"),
+    *(
+        "option",
+        "summary",
+        "caption",
+        "tr",
+        "thead",
+        "tbody",
+        "tfoot",
+        "form",
+        "nav",
+        "main",
+        "menu",
+    ),
 }
 
 
@@ -43,7 +57,8 @@ def read_page(data: bytes, name: str, depth: int = DEPTH) -> WebPage:
     found = find_elements(root)
     if not found:
         raise BookError(
-            f"{name} has no link, button or field.", "If scripts add them, save the page from a browser that shows it."
+            f"{name} has no link, button or field.",
+            "If scripts add them, save the page from a browser that shows it.",
         )
     groups = _merge_small(list(_cut(_Writer(found).lines_of(root), depth)))
     return WebPage(
@@ -75,7 +90,9 @@ def _cut(lines: Sequence[_Line], depth: int) -> Iterator[list[_Line]]:
 
 
 def _merge_small(groups: Sequence[list[_Line]], level: int = 1) -> list[list[_Line]]:
-    """Join neighbours while one of them is small and both fit, those with most elements in common first."""
+    """Join neighbours while one of them is small and both fit, those with most elements in common
+    first.
+    """
     joined: list[list[_Line]] = []
     for _, same in groupby(groups, key=lambda group: group[0].path[:level]):
         inside = list(same)

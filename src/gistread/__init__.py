@@ -1,4 +1,5 @@
-"""gistread: read long books in the terminal with a local language model, or from Python: see docs/scripting.md.
+"""gistread: read long books in the terminal with a local language model, or from Python: see
+docs/scripting.md.
 
 Names are imported on first use, so that `import gistread` is cheap. `__init__.pyi` has their types.
 """
@@ -11,7 +12,14 @@ _NAMES = {
     "book.model": ("Book",),
     "book.open": ("open_book",),
     "config": ("Config",),
-    "errors": ("BookError", "EngineError", "GistreadError", "NotReadyError", "StorageError", "UsageError"),
+    "errors": (
+        "BookError",
+        "EngineError",
+        "GistreadError",
+        "NotReadyError",
+        "StorageError",
+        "UsageError",
+    ),
     "exporting.documents": ("render_export",),
     "exporting.model": ("Export", "ExportFormat"),
     "memory.model": ("GistMemory",),

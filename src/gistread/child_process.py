@@ -1,7 +1,9 @@
-"""Starts Python in child processes that import nothing from the working directory or from beside a book.
+"""Starts Python in child processes that import nothing from the working directory or from beside a
+book.
 
-Every Python child of gistread starts with `python_command`. `gistread/__main__.py` imports this module before the
-import path is clean, so at its top it imports only what Python has loaded already.
+Every Python child of gistread starts with `python_command`. `gistread/__main__.py` imports this
+module before the import path is clean, so at its top it imports only what Python has loaded
+already.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 _POLL_S = 1.0
-_GRACE_S = 2.0  # For children that notice the end of their parent themselves, and have something to save
+_GRACE_S = (
+    2.0  # For children that notice the end of their parent themselves, and have something to save
+)
 _START = (
     "import sys; sys.path[:] = {path!r}; "
     "from gistread.child_process import run_module; run_module({module!r}, {parent}, {output})"
@@ -26,8 +30,8 @@ _START = (
 def import_path() -> list[str]:
     """`sys.path` without the working directory.
 
-    `python -m`, `python -c` and empty entries of PYTHONPATH put it before the standard library. Whatever follows the
-    standard library is an installation, even if the user stands in it.
+    `python -m`, `python -c` and empty entries of PYTHONPATH put it before the standard library.
+    Whatever follows the standard library is an installation, even if the user stands in it.
     """
     try:
         here = os.getcwd()  # noqa: PTH109 - `pathlib` is not loaded yet
@@ -38,23 +42,30 @@ def import_path() -> list[str]:
     return [path for at, path in enumerate(sys.path) if path and (at >= installed or path != here)]
 
 
-def python_command(module: str, *arguments: str, output: int | None = None, outlives_parent: bool = False) -> list[str]:
+def python_command(
+    module: str, *arguments: str, output: int | None = None, outlives_parent: bool = False
+) -> list[str]:
     """The command that runs a module in a new Python process.
 
-    The process imports from where this one does, except the working directory. `-I` ignores environment variables
-    and the user's site, whose folder is part of the path if this process uses it. `output`: inherited descriptor
-    that becomes the standard output once Python has started, so that nothing else is written to it.
+    The process imports from where this one does, except the working directory. `-I` ignores
+    environment variables and the user's site, whose folder is part of the path if this process uses
+    it. `output`: inherited descriptor that becomes the standard output once Python has started, so
+    that nothing else is written to it.
     """
     from pathlib import Path
 
     package = str(Path(__file__).absolute().parents[1])
     path = import_path()
     path += [] if package in path else [package]
-    code = _START.format(path=path, module=module, parent=None if outlives_parent else os.getpid(), output=output)
+    code = _START.format(
+        path=path, module=module, parent=None if outlives_parent else os.getpid(), output=output
+    )
     return [sys.executable, "-I", "-c", code, *arguments]
 
 
-def run_python(module: str, *arguments: str, timeout_s: float, given: bytes | None = None) -> CompletedProcess[bytes]:
+def run_python(
+    module: str, *arguments: str, timeout_s: float, given: bytes | None = None
+) -> CompletedProcess[bytes]:
     """Run a module to its end, with bytes as standard input. Raises OSError, TimeoutExpired."""
     import subprocess
     import tempfile
@@ -74,7 +85,9 @@ def run_python(module: str, *arguments: str, timeout_s: float, given: bytes | No
     return run
 
 
-def start_python(module: str, *arguments: str, stdin: int | BinaryIO) -> tuple[Popen[bytes], FileIO]:
+def start_python(
+    module: str, *arguments: str, stdin: int | BinaryIO
+) -> tuple[Popen[bytes], FileIO]:
     """Start a module. Returns the process, and a pipe of its standard output. Raises OSError."""
     import subprocess
     from io import FileIO
@@ -84,7 +97,9 @@ def start_python(module: str, *arguments: str, stdin: int | BinaryIO) -> tuple[P
     try:
         command = python_command(module, *arguments, output=writing)
         nothing = subprocess.DEVNULL
-        return subprocess.Popen(command, stdin=stdin, stdout=nothing, stderr=nothing, pass_fds=(writing,)), output
+        return subprocess.Popen(
+            command, stdin=stdin, stdout=nothing, stderr=nothing, pass_fds=(writing,)
+        ), output
     except BaseException:
         output.close()
         raise

@@ -18,7 +18,14 @@ Value = str | int | bool
 KvCache = Literal["auto", "f16", "q8_0", "q4_0"]
 Bidi = Literal["auto", "on", "off"]
 
-PROGRESS_PARTS = ("title", "chapter", "chapter-left", "book-left", "page", "percent")  # What the header line can show
+PROGRESS_PARTS = (
+    "title",
+    "chapter",
+    "chapter-left",
+    "book-left",
+    "page",
+    "percent",
+)  # What the header line can show
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,28 +34,41 @@ class Config:
 
     theme: str = ""  # Name of a theme. Empty: `night` or `paper`, as the terminal is dark or light.
     model: str = ""
-    """The model that reads, and answers unless `asking_model` is set; as `--model` takes it. Empty: the
-    starter, else the only one installed."""
-    read_along: bool = False  # Whether the model reads every opened book; else only books chosen for it
-    asking_model: str = ""  # The model that answers questions, as `--asking-model` takes it. Empty: the reading model.
-    context_tokens: Annotated[int | None, range(256, 10_000_001)] = None  # Context length to load the model with
+    """The model that reads, and answers unless `asking_model` is set; as `--model` takes it. Empty:
+    the starter, else the only one installed.
+    """
+    read_along: bool = (
+        False  # Whether the model reads every opened book; else only books chosen for it
+    )
+    # The model that answers questions, as `--asking-model` takes it. Empty: the reading model.
+    asking_model: str = ""
+    context_tokens: Annotated[int | None, range(256, 10_000_001)] = (
+        None  # Context length to load the model with
+    )
     connections: Annotated[int | None, range(1, 1001)] = None  # Concurrent requests to a server
     # Seconds without a reply after which a request to a server is sent again.
     server_timeout_s: Annotated[int, range(5, 3601)] = 300
     kv_cache: KvCache = "auto"  # Type of the KV cache. `auto`: f16, or q8_0 when memory is short.
     # Layers to offload to the GPU, counting the output layer. None: as many as fit.
     gpu_layers: Annotated[int | None, range(0, 10_001)] = None
-    threads: Annotated[int | None, range(1, 1025)] = None  # Threads of the engine. None: the number of physical cores.
+    threads: Annotated[int | None, range(1, 1025)] = (
+        None  # Threads of the engine. None: the number of physical cores.
+    )
     model_folders: tuple[str, ...] = ()  # More folders to look for models in
     reading: Literal["", "careful", "single-pass"] = ""  # How books are read; see `memory/model.py`
-    preset: str = "auto"  # What gists keep, as `--preset` takes it. `auto`: chosen from the form of the book.
-    min_words: Annotated[int | None, range(1, 100_001)] = None  # Fewest words of a page (ReadAgent, Appendix H)
+    preset: str = (
+        "auto"  # What gists keep, as `--preset` takes it. `auto`: chosen from the form of the book.
+    )
+    min_words: Annotated[int | None, range(1, 100_001)] = (
+        None  # Fewest words of a page (ReadAgent, Appendix H)
+    )
     max_words: Annotated[int | None, range(2, 100_001)] = None  # Most words of a page
     max_pages: Annotated[int, range(0, 101)] = 5  # Most look-ups for a question
     reader: str = ""  # How questions are answered, as `--reader` takes it
     # Who decides which pages are looked up: the model `alone`, or you are `ask`ed.
     steps: Literal["alone", "ask"] = "alone"
-    # When to build what a reader needs besides gists: `auto`, after the book has been read, or `when asked`.
+    # When to build what a reader needs besides gists: `auto`, after the book has been read, or
+    # `when asked`.
     prepare: Literal["auto", "when asked"] = "auto"
     memory: bool = True  # Whether the memory stands beside the book
     # What the header line shows, separated by spaces.
@@ -58,20 +78,30 @@ class Config:
     pictures: bool = True  # Whether pictures are shown in the text
     # A command that reads aloud, with `{text}` and `{language}`. Empty: one found on this machine.
     speech_command: str = ""
-    # Whether the terminal tells, or its bell, that an answer or a book is done while its window has no focus
+    # Whether the terminal tells, or its bell, that an answer or a book is done while its window has
+    # no focus
     notify: Literal["on", "bell", "off"] = "on"
     terminal_progress: bool = True  # Whether the terminal's tab shows progress, where it can
-    pointer_shapes: bool = True  # Whether the mouse pointer tells words from what can be clicked, where it can
+    pointer_shapes: bool = (
+        True  # Whether the mouse pointer tells words from what can be clicked, where it can
+    )
     text_width: Annotated[int, range(20, 401)] = 72  # Longest line of a book, in columns
     highlight: Literal["yellow", "green", "blue", "red"] = "yellow"  # Colour of the next highlight
-    lookup_command: str = ""  # A dictionary command such as `dict {word}`. Empty: one found on this machine.
-    side_margin: Annotated[int, range(0, 41)] = 2  # Fewest empty columns on each side of a book's text
-    # How paragraphs are separated: an empty row, or an indented first line; by default the latter in stories
+    lookup_command: str = (
+        ""  # A dictionary command such as `dict {word}`. Empty: one found on this machine.
+    )
+    side_margin: Annotated[int, range(0, 41)] = (
+        2  # Fewest empty columns on each side of a book's text
+    )
+    # How paragraphs are separated: an empty row, or an indented first line; by default the latter
+    # in stories
     paragraphs: Literal["auto", "gap", "indent"] = "auto"
     justify: bool = False  # Whether lines are justified
     hyphenate: bool = True  # Whether words may be hyphenated, by the rules of their language
     bidi: Bidi = "auto"  # Who reorders right-to-left text: `on` gistread, `off` the terminal
-    keys: dict[str, str] = field(default_factory=dict)  # Command id to its keys: `[keys]` in the file
+    keys: dict[str, str] = field(
+        default_factory=dict
+    )  # Command id to its keys: `[keys]` in the file
 
 
 _KEYS = "keys"
@@ -82,12 +112,18 @@ _RETIRED = frozenset(
         *("follow", "library_view", "line_spacing", "mark_names", "reading_goal"),
     )
 )
-_UNWRITABLE = re.compile("[\n\ud800-\udfff]")  # A line break, and bytes of a path that are not UTF-8
+_UNWRITABLE = re.compile(
+    "[\n\ud800-\udfff]"
+)  # A line break, and bytes of a path that are not UTF-8
 
 
 @cache
 def _hints() -> dict[str, Any]:
-    return {name: hint for name, hint in get_type_hints(Config, include_extras=True).items() if name != _KEYS}
+    return {
+        name: hint
+        for name, hint in get_type_hints(Config, include_extras=True).items()
+        if name != _KEYS
+    }
 
 
 def _rule(hint: Any, value: Any) -> tuple[bool, str]:
@@ -95,7 +131,9 @@ def _rule(hint: Any, value: Any) -> tuple[bool, str]:
     kind, *limits = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     match limits:
         case [range() as numbers]:  # To Python, a bool is an int.
-            return type(value) is int and value in numbers, f"a whole number from {numbers[0]} to {numbers[-1]}"
+            return type(
+                value
+            ) is int and value in numbers, f"a whole number from {numbers[0]} to {numbers[-1]}"
         case [parts]:
             is_right = isinstance(value, str) and {*value.split()} <= {*parts}
             return is_right, f"some of these, separated by spaces: {', '.join(parts)}"
@@ -106,27 +144,37 @@ def _rule(hint: Any, value: Any) -> tuple[bool, str]:
         return isinstance(value, bool), "true or false"
     if kind is str:
         return isinstance(value, str) and not _UNWRITABLE.search(value), "a text in quotes"
-    is_right = isinstance(value, list) and all(isinstance(one, str) and one and "\n" not in one for one in value)
+    is_right = isinstance(value, list) and all(
+        isinstance(one, str) and one and "\n" not in one for one in value
+    )
     return is_right, 'a list of folders in quotes, such as ["~/models"]'
 
 
 def load_config(path: Path) -> Config:
-    """Read the settings. Raises UsageError for an invalid setting, StorageError if the file cannot be read."""
+    """Read the settings.
+
+    Raises UsageError for an invalid setting, StorageError if the file cannot be read.
+    """
     text = _read(path)
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path} is not valid TOML: {error}.", "Correct the file or move it away.") from None
+        raise UsageError(
+            f"{path} is not valid TOML: {error}.", "Correct the file or move it away."
+        ) from None
     table = {key: value for key, value in table.items() if key not in _RETIRED}
     if table.get("steps") == "announce":  # Of 0.2
         table["steps"] = "ask"
     for key, value in table.items():
         _check(key, value, f"{path}, line {_line_of(text, key)}")
-    lists: dict[str, Any] = {key: tuple(value) for key, value in table.items() if isinstance(value, list)}
+    lists: dict[str, Any] = {
+        key: tuple(value) for key, value in table.items() if isinstance(value, list)
+    }
     config = Config(**(table | lists))
     if config.min_words and config.max_words and config.min_words >= config.max_words:
         raise UsageError(
-            f"{path}, line {_line_of(text, 'min_words')}: min_words ({config.min_words}) must be smaller "
+            f"{path}, line {_line_of(text, 'min_words')}: min_words ({config.min_words}) must be "
+            "smaller "
             f"than max_words ({config.max_words})."
         )
     return config
@@ -182,7 +230,9 @@ def _check_keys(table: object, where: str) -> None:
         raise UsageError(f'{where}: keys must be a table: [keys], then lines such as ask = "a".')
     for command, key in table.items():
         if not isinstance(key, str) or not key.strip():
-            raise UsageError(f'{where}: keys.{command} must name a key, such as "ctrl+f", not {_toml(key)}.')
+            raise UsageError(
+                f'{where}: keys.{command} must name a key, such as "ctrl+f", not {_toml(key)}.'
+            )
 
 
 def _toml(value: object) -> str:
@@ -192,7 +242,9 @@ def _toml(value: object) -> str:
 def _line_of(text: str, key: str) -> int:
     """The line of a top-level key or table header, which the TOML parsers do not give."""
     name = f"[\"']?{re.escape(key)}[\"']?"
-    found = re.search(rf"^[ \t]*(?:\[+[ \t]*{name}[ \t]*[\].]|{name}[ \t]*[=.])", text, re.MULTILINE)
+    found = re.search(
+        rf"^[ \t]*(?:\[+[ \t]*{name}[ \t]*[\].]|{name}[ \t]*[=.])", text, re.MULTILINE
+    )
     return text.count("\n", 0, found.start()) + 1 if found else 1
 
 
@@ -202,6 +254,10 @@ def _read(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError:
-        raise UsageError(f"{path} is not UTF-8 text.", "Correct the file or move it away.") from None
+        raise UsageError(
+            f"{path} is not UTF-8 text.", "Correct the file or move it away."
+        ) from None
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror or error}.", "The settings could not be read.") from error
+        raise StorageError(
+            f"{path}: {error.strerror or error}.", "The settings could not be read."
+        ) from error

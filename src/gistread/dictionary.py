@@ -1,4 +1,7 @@
-"""Looks a word up with a configured program, never through a shell, or an installed dictionary; limits the output."""
+"""Looks a word up with a configured program, never through a shell, or an installed dictionary.
+
+Limits the output.
+"""
 
 import asyncio
 import contextlib
@@ -26,10 +29,15 @@ _WORD = re.compile(r"\w(?:.*\w)?", re.DOTALL)
 # Terminal colours, links and overstriking.
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|.\x08")
 # Output without an entry: of dict, sdcv, `look_up` itself, and without any dictionary.
-_NO_ENTRY = re.compile(r"No definitions found|Nothing similar to|\S+ has no entry|No dictionary found")
+_NO_ENTRY = re.compile(
+    r"No definitions found|Nothing similar to|\S+ has no entry|No dictionary found"
+)
 
 _ENDED_WITHIN_S = 2.0
-HOW_TO_SET = 'Set lookup_command in the settings, such as "dict {word}", or install sdcv, wn or a dict server.'
+HOW_TO_SET = (
+    'Set lookup_command in the settings, such as "dict {word}", or install sdcv, wn or a dict '
+    "server."
+)
 
 
 class DictionaryError(GistreadError):
@@ -49,25 +57,37 @@ class Lookup:
 
 
 def extract_word(text: str) -> str:
-    """The word or short phrase in a selected text, on one line; empty if there is none or it is too long."""
+    """The word or short phrase in a selected text, on one line.
+
+    Empty if there is none or it is too long.
+    """
     found = _WORD.search(" ".join(text.split()))
     return found[0] if found and len(found[0]) <= LONGEST_WORD else ""
 
 
-def choose_lookup(word: str, command: str, which: Callable[[str], str | None] = shutil.which) -> Lookup:
-    """The command that looks up `word`, from `command` or an installed dictionary. Raises UsageError."""
+def choose_lookup(
+    word: str, command: str, which: Callable[[str], str | None] = shutil.which
+) -> Lookup:
+    """The command that looks up `word`, from `command` or an installed dictionary.
+
+    Raises UsageError.
+    """
     commands: Sequence[Sequence[str]] = _KNOWN
     if command.strip():
         try:
             commands = [shlex.split(command)]
         except ValueError as error:
-            raise UsageError(f"lookup_command is not a command line: {error}.", f"It is {command!r}.") from None
+            raise UsageError(
+                f"lookup_command is not a command line: {error}.", f"It is {command!r}."
+            ) from None
     for name, *parts in commands:
         if program := which(str(Path(name).expanduser())):
             parts = parts if any("{word}" in part for part in parts) else [*parts, "{word}"]
             return Lookup(word, (program, *(part.replace("{word}", word) for part in parts)))
     if command.strip():
-        raise UsageError(f"lookup_command names {commands[0][0]!r}, which is not installed.", HOW_TO_SET)
+        raise UsageError(
+            f"lookup_command names {commands[0][0]!r}, which is not installed.", HOW_TO_SET
+        )
     return Lookup(word)
 
 
@@ -96,11 +116,14 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
     try:
         output = await asyncio.wait_for(_read(process.stdout), limit_s)
     except TimeoutError:
-        raise DictionaryError(f"{lookup.program} did not answer within {limit_s:.0f} seconds.") from None
+        raise DictionaryError(
+            f"{lookup.program} did not answer within {limit_s:.0f} seconds."
+        ) from None
     finally:
         if process.returncode is None:
             end_group(process.pid)
-        # Drain the pipe: `wait` never returns while it is full. A child in its own session may keep it open.
+        # Drain the pipe: `wait` never returns while it is full. A child in its own session may keep
+        # it open.
         with contextlib.suppress(ProcessLookupError, TimeoutError):
             await asyncio.wait_for(process.communicate(), _ENDED_WITHIN_S)
     text = _ESCAPE.sub("", output.decode("utf-8", "replace")).strip()

@@ -4,7 +4,9 @@ import re
 from enum import IntEnum
 
 # File names and replies of servers may contain them.
-_INVISIBLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+_INVISIBLE = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
 
 
 _LEAST_SECRET = 4  # Characters; local servers take any key, such as `x`
@@ -27,7 +29,10 @@ def without_keys(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Text for a message: without keys, and with U+FFFD for control and invisible characters; line breaks stay."""
+    """Text for a message: without keys, and with U+FFFD for control and invisible characters.
+
+    Line breaks stay.
+    """
     return _INVISIBLE.sub("\ufffd", without_keys(text))
 
 
@@ -37,7 +42,11 @@ def traceback_text(error: BaseException) -> str:
 
     earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     lines = [traceback_text(earlier)] if earlier else []
-    lines += ["Traceback:\n", *traceback.format_tb(error.__traceback__), f"{type(error).__qualname__}\n"]
+    lines += [
+        "Traceback:\n",
+        *traceback.format_tb(error.__traceback__),
+        f"{type(error).__qualname__}\n",
+    ]
     return "".join((*lines, *map(traceback_text, getattr(error, "exceptions", ()))))
 
 
@@ -97,7 +106,8 @@ class PromptTooLongError(EngineError):
         super().__init__(
             f"The prompt has {prompt_tokens} tokens and the answer up to {answer_tokens}; "
             f"the model's context has {context_tokens}.",
-            "Ask a shorter question, read in smaller sections (--max-words), or use a model with a longer context.",
+            "Ask a shorter question, read in smaller sections (--max-words), or use a model with "
+            "a longer context.",
         )
         self.prompt_tokens = prompt_tokens
         self.answer_tokens = answer_tokens
@@ -109,7 +119,8 @@ class BudgetTooSmallError(UsageError):
 
     def __init__(self, needed_tokens: int, budget_tokens: int) -> None:
         super().__init__(
-            f"The budget is {budget_tokens} tokens; the smallest piece of the book to show has {needed_tokens}.",
+            f"The budget is {budget_tokens} tokens; the smallest piece of the book to show has "
+            f"{needed_tokens}.",
             "Allow more tokens, or choose smaller pages (--max-words).",
         )
         self.needed_tokens = needed_tokens

@@ -1,4 +1,7 @@
-"""Marks in a book: bookmarks, letters as in vim, highlights, notes; and merging of concurrent changes."""
+"""Marks in a book: bookmarks, letters as in vim, highlights, notes.
+
+And merging of concurrent changes.
+"""
 
 import time
 import uuid
@@ -21,7 +24,9 @@ class TextQuote:
 
 
 def quote_at(text: str, start: int, end: int | None = None) -> TextQuote:
-    """Quote `[start, end)`; without an end, the first words from `start`. Offsets are clamped to the text."""
+    """Quote `[start, end)`; without an end, the first words from `start`. Offsets are clamped to
+    the text.
+    """
     start = min(max(0, start), len(text))
     if end is None:
         words = text[start : start + _HERE]
@@ -30,7 +35,13 @@ def quote_at(text: str, start: int, end: int | None = None) -> TextQuote:
             words = words[:cut] if cut > _HERE // 2 else words
         end = start + len(words.rstrip())
     end = min(max(start, end), len(text))
-    return TextQuote(start, end, text[start:end], text[max(0, start - CONTEXT) : start], text[end : end + CONTEXT])
+    return TextQuote(
+        start,
+        end,
+        text[start:end],
+        text[max(0, start - CONTEXT) : start],
+        text[end : end + CONTEXT],
+    )
 
 
 class MarkKind(StrEnum):
@@ -61,7 +72,9 @@ class Mark:
     letter: str = ""
     made_at: float = 0.0  # Seconds since the epoch; likewise `changed_at`
     changed_at: float = 0.0
-    lost: bool = False  # Its words are not in this version of the text; `place` is from an earlier one
+    lost: bool = (
+        False  # Its words are not in this version of the text; `place` is from an earlier one
+    )
 
     @property
     def start(self) -> int:
@@ -72,8 +85,18 @@ class Mark:
         return self.place.end
 
 
-def new_mark(kind: MarkKind, place: TextQuote, *, color: Color | None = None, note: str = "", letter: str = "") -> Mark:
-    """A mark made now. A letter mark has its letter in its id: each letter marks one place per book."""
+def new_mark(
+    kind: MarkKind,
+    place: TextQuote,
+    *,
+    color: Color | None = None,
+    note: str = "",
+    letter: str = "",
+) -> Mark:
+    """A mark made now.
+
+    A letter mark has its letter in its id: each letter marks one place per book.
+    """
     now = time.time()
     identifier = f"letter-{letter}" if kind is MarkKind.LETTER else uuid.uuid4().hex[:16]
     return Mark(identifier, kind, place, color, note, letter, now, now)
@@ -85,8 +108,17 @@ def with_changes(mark: Mark, **fields: object) -> Mark:
 
 
 def merge_marks(mine: Mark, known: Mark | None, base: Mark | None) -> Mark:
-    """Merge a change of `base` with the version stored meanwhile: both notes, the other fields of `mine`."""
-    if known is None or known.lost or base is None or known.note in (base.note, mine.note) or not known.note:
+    """Merge a change of `base` with the version stored meanwhile.
+
+    Both notes, the other fields of `mine`.
+    """
+    if (
+        known is None
+        or known.lost
+        or base is None
+        or known.note in (base.note, mine.note)
+        or not known.note
+    ):
         return mine
     if mine.note == base.note:
         return with_changes(mine, note=known.note)

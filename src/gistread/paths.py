@@ -30,7 +30,9 @@ class Paths:
     """The four directories, which may not exist yet, and the files and folders in them."""
 
     config: Path  # Settings, themes and presets
-    data: Path  # User data: library, positions, marks, questions, downloaded models. Never deleted by the program.
+    # User data: library, positions, marks, questions, downloaded models. Never deleted by the
+    # program.
+    data: Path
     cache: Path  # Data that can be rebuilt: memories, texts, requantised models, measurements
     state: Path  # Logs, and the commands last run from the palette
 
@@ -55,7 +57,9 @@ class Paths:
 
 
 def pip_install(what: str) -> str:
-    """The command that installs packages beside gistread, with pip, pipx or uv as gistread was installed."""
+    """The command that installs packages beside gistread, with pip, pipx or uv as gistread was
+    installed.
+    """
     if Path(sys.prefix, "pipx_metadata.json").exists():
         return f"pipx runpip gistread install {what}"
     if find_spec("pip") is None:  # uv makes environments without pip.
@@ -81,7 +85,10 @@ def default_paths() -> Paths:
 
 
 def _make_private(folder: Path) -> None:
-    """Remove the access of other users to a folder, if it exists, and to all in it. Skips what it cannot change."""
+    """Remove the access of other users to a folder, if it exists, and to all in it.
+
+    Skips what it cannot change.
+    """
     with contextlib.suppress(OSError):
         if not folder.stat().st_mode & 0o077:
             return

@@ -1,4 +1,7 @@
-"""Calls to the operating system: locks, limits, priorities, process groups and the terminal. For Linux and macOS."""
+"""Calls to the operating system: locks, limits, priorities, process groups and the terminal.
+
+For Linux and macOS.
+"""
 
 import fcntl
 import math
@@ -17,7 +20,10 @@ _LARGE_BYTES = 128 * 1024  # glibc's own threshold at the start
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock a file for this process; returns False if another has it. Raises OSError if the system has no locks."""
+    """Lock a file for this process; returns False if another has it.
+
+    Raises OSError if the system has no locks.
+    """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
@@ -56,13 +62,19 @@ def lower_priority(niceness: int) -> None:
 
 
 def end_group(pid: int) -> None:
-    """End a process started with `start_new_session`, and its children. It may have ended already."""
+    """End a process started with `start_new_session`, and its children.
+
+    It may have ended already.
+    """
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 
 
 def may_be_out_of_memory(status: int) -> bool:
-    """Whether a process with this exit status may have run out of memory: it was killed, or aborted."""
+    """Whether a process with this exit status may have run out of memory.
+
+    It was killed, or aborted.
+    """
     return -status in (signal.SIGABRT, signal.SIGKILL)
 
 
@@ -80,20 +92,29 @@ def cell_pixels() -> tuple[int, int] | None:
     except (OSError, ValueError):
         return None
     rows, columns, width, height = struct.unpack("HHHH", answer)
-    return (width // columns, height // rows) if rows and columns and width >= columns and height >= rows else None
+    return (
+        (width // columns, height // rows)
+        if rows and columns and width >= columns and height >= rows
+        else None
+    )
 
 
 def return_freed_memory() -> None:
-    """Let this process return large freed texts to the system at once. Call it before threads start.
+    """Let this process return large freed texts to the system at once. Call it before threads
+    start.
 
-    By default, glibc gives each thread a heap of its own, and once a large text was freed keeps what is smaller.
+    By default, glibc gives each thread a heap of its own, and once a large text was freed keeps
+    what is smaller.
     """
     _call_libc("mallopt", _MMAP_THRESHOLD, _LARGE_BYTES)
     _call_libc("mallopt", _ARENA_MAX, 2)
 
 
 def free_unused_memory() -> None:
-    """Return all freed memory to the system: each question about a long book leaves some megabytes."""
+    """Return all freed memory to the system.
+
+    Each question about a long book leaves some megabytes.
+    """
     _call_libc("malloc_trim", 0)
 
 

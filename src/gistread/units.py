@@ -1,4 +1,6 @@
-"""Sizes, durations, lists and short texts as people read them, and times and attributes as programs do."""
+"""Sizes, durations, lists and short texts as people read them, and times and attributes as programs
+do.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -29,7 +31,11 @@ def iso_time(seconds: float) -> str:
     """Seconds since the epoch as `2026-01-31T18:05:00+01:00`; empty for 0."""
     from datetime import datetime
 
-    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds") if seconds else ""
+    return (
+        datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
+        if seconds
+        else ""
+    )
 
 
 def fields(source: object, *names: str) -> dict[str, Any]:
@@ -84,7 +90,9 @@ def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
 
 def ranges_words(numbers: Iterable[int]) -> str:
     """`3, 5–7`."""
-    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in ranges(numbers))
+    return ", ".join(
+        str(first) if first == last else f"{first}–{last}" for first, last in ranges(numbers)
+    )
 
 
 def bars(counts: Sequence[int], most: int) -> str:

@@ -1,4 +1,7 @@
-"""`python3 -m tests.benchmarks [PART…] [--json FILE] [--quick] [--model PATH]`: the figures of this machine."""
+"""`python3 -m tests.benchmarks [PART…] [--json FILE] [--quick] [--model PATH]`.
+
+The figures of this machine.
+"""
 
 import argparse
 import asyncio
@@ -77,21 +80,47 @@ def main() -> int:
         return 2
     assert source.path is not None
     with tempfile.TemporaryDirectory() as folder:
-        setting = Setting(source.path, Path(folder), options.quick, source.adapter, options.words, options.gist_tokens)
+        setting = Setting(
+            source.path,
+            Path(folder),
+            options.quick,
+            source.adapter,
+            options.words,
+            options.gist_tokens,
+        )
         document = asyncio.run(_run(options.parts or list(PARTS), setting))
     if options.json is not None:
-        options.json.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        options.json.write_text(
+            json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python3 -m tests.benchmarks", description="Figures of this machine.")
+    parser = argparse.ArgumentParser(
+        prog="python3 -m tests.benchmarks", description="Figures of this machine."
+    )
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of: {', '.join(PARTS)}; all")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there as one JSON document")
-    parser.add_argument("--model", default=STARTER, help="a GGUF file or MODEL+ADAPTER; the starter with its adapter")
-    parser.add_argument("--words", type=int, default=4000, help="words of the story that naive, indexing, reading read")
-    parser.add_argument("--gist-tokens", type=int, default=0, help="make each gist so long, for random weights")
-    parser.add_argument("--quick", action="store_true", help="short runs: to see that it works, not for figures")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write all figures there as one JSON document"
+    )
+    parser.add_argument(
+        "--model",
+        default=STARTER,
+        help="a GGUF file or MODEL+ADAPTER; the starter with its adapter",
+    )
+    parser.add_argument(
+        "--words",
+        type=int,
+        default=4000,
+        help="words of the story that naive, indexing, reading read",
+    )
+    parser.add_argument(
+        "--gist-tokens", type=int, default=0, help="make each gist so long, for random weights"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="short runs: to see that it works, not for figures"
+    )
     return parser
 
 

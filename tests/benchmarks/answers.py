@@ -1,8 +1,9 @@
 """What becomes of the answers of a model that reads well: kept, marked, cited.
 
-The model behind the server is unchecked, as every server's. It gives each answer of `answers.toml` twice: as it is, and
-with the number of a passage that tells it, which the prompt asks for. Where the program is in doubt which sentence
-tells an answer, and asks, the model names one that does, if it is offered.
+The model behind the server is unchecked, as every server's. It gives each answer of `answers.toml`
+twice: as it is, and with the number of a passage that tells it, which the prompt asks for. Where
+the program is in doubt which sentence tells an answer, and asks, the model names one that does, if
+it is offered.
 """
 
 import tomllib
@@ -71,7 +72,11 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     yield Table("Fair and wrong answers of a model that reads well", columns, rows)
     yield Target("fair answers lost or replaced", float(both.lost), at_most=0.0)
     yield Target("fair answers with a mark [%]", 100 * both.marked / both.fair, at_most=5.0)
-    yield Target("first citation right, passages numbered [%]", 100 * both.first_cited / both.fair, at_least=85.0)
+    yield Target(
+        "first citation right, passages numbered [%]",
+        100 * both.first_cited / both.fair,
+        at_least=85.0,
+    )
     yield Target("wrong answers marked [%]", 100 * both.caught / both.wrong, at_least=85.0)
 
 
@@ -113,7 +118,9 @@ async def _ask(
             for question, _, words in wrong:
                 said = await session.ask(question)
                 start = said.text.find(words)
-                caught = any(one.start < start + len(words) and start < one.end for one in said.marks)
+                caught = any(
+                    one.start < start + len(words) and start < one.end for one in said.marks
+                )
                 for counts in all_counts:
                     counts.wrong += 1
                     counts.caught += caught

@@ -1,7 +1,8 @@
 """How much faster several answers are decoded together than one alone, through gistread's engine.
 
-On the F16 copy of the model: there the rate of one sequence is bound by reading the weights, which a batch reads
-once for all. Only the time counts in which all answers are being decoded, so neither prompts nor ends do.
+On the F16 copy of the model: there the rate of one sequence is bound by reading the weights, which
+a batch reads once for all. Only the time counts in which all answers are being decoded, so neither
+prompts nor ends do.
 """
 
 import asyncio
@@ -26,7 +27,10 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     rates: dict[int, list[float]] = {count: [] for count in _SEQUENCES}
     async with engine_over(setting, setting.copy("F16"), measured=False) as engine:
         task = "Tell all of this again in other words."
-        prompts = [await texts.prompt_of(_PROMPT_TOKENS, variant, engine, task) for variant in range(_SEQUENCES[-1])]
+        prompts = [
+            await texts.prompt_of(_PROMPT_TOKENS, variant, engine, task)
+            for variant in range(_SEQUENCES[-1])
+        ]
         for _ in range(rounds):
             for count, found in rates.items():
                 if rate := await _rate(prompts[:count], tokens, engine):
@@ -38,7 +42,10 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     yield Table(
         "Decode by answers at once, F16 copy",
         ("answers", "of all [tok/s]", "against one"),
-        tuple((str(n), found, found.median / alone.median) for n, found in zip(rates, spreads, strict=True)),
+        tuple(
+            (str(n), found, found.median / alone.median)
+            for n, found in zip(rates, spreads, strict=True)
+        ),
     )
     what = f"decode rate with {_SEQUENCES[-1]} sequences against 1, F16 copy"
     yield Target(what, spreads[-1].median / alone.median, at_least=_AIM)
@@ -53,7 +60,10 @@ async def _rate(prompts: Sequence[Prompt], max_tokens: int, engine: LlamaEngine)
 
 
 async def _arrivals(prompt: Prompt, max_tokens: int, engine: LlamaEngine) -> list[float]:
-    """When each piece of the answer came. A token is a piece, but for characters that take several tokens."""
+    """When each piece of the answer came.
+
+    A token is a piece, but for characters that take several tokens.
+    """
     return [
         time.perf_counter()
         async for event in engine.stream(prompt, Sampling(max_tokens=max_tokens))

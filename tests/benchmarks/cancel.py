@@ -1,7 +1,7 @@
 """From cancelling a request to the engine being free again: in a prompt, in an answer, in a load.
 
-The clock starts when the task that waits for the request is cancelled, and stops when the worker has said that
-it has nothing to do; for a load, when the worker process is gone.
+The clock starts when the task that waits for the request is cancelled, and stops when the worker
+has said that it has nothing to do; for a load, when the worker process is gone.
 """
 
 import asyncio
@@ -31,13 +31,28 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         for variant in range(rounds):
             share = moments.uniform(0.0, 0.25)
             prefill.append(await _cancelled(engine, tokens, 2 * variant, _in_prefill(share)))
-            decode.append(await _cancelled(engine, 64, 2 * variant + 1, _in_decode, moments.uniform(0.0, 0.3)))
+            decode.append(
+                await _cancelled(engine, 64, 2 * variant + 1, _in_decode, moments.uniform(0.0, 0.3))
+            )
     load = [await _load_cancelled(setting, moments.uniform(0.1, 0.5)) for _ in range(rounds)]
-    stages = {f"in the prefill of {tokens:,} tokens": prefill, "while decoding": decode, "while loading": load}
-    rows = tuple((stage, _spread(times), sum(time is not None for time in times)) for stage, times in stages.items())
-    yield Table("From cancelling to a free engine", ("cancelled", "median (range) [s]", "times"), rows)
+    stages = {
+        f"in the prefill of {tokens:,} tokens": prefill,
+        "while decoding": decode,
+        "while loading": load,
+    }
+    rows = tuple(
+        (stage, _spread(times), sum(time is not None for time in times))
+        for stage, times in stages.items()
+    )
+    yield Table(
+        "From cancelling to a free engine", ("cancelled", "median (range) [s]", "times"), rows
+    )
     if caught := [time for time in prefill if time is not None]:
-        yield Target(f"longest time [s] to cancel in the prefill of {tokens:,} tokens", max(caught), at_most=0.3)
+        yield Target(
+            f"longest time [s] to cancel in the prefill of {tokens:,} tokens",
+            max(caught),
+            at_most=0.3,
+        )
 
 
 def _in_prefill(share: float) -> Callable[[EngineState], bool]:
@@ -53,9 +68,16 @@ def _is_idle(state: EngineState) -> bool:
 
 
 async def _cancelled(
-    engine: LlamaEngine, tokens: int, variant: int, ripe: Callable[[EngineState], bool], after_s: float = 0.0
+    engine: LlamaEngine,
+    tokens: int,
+    variant: int,
+    ripe: Callable[[EngineState], bool],
+    after_s: float = 0.0,
 ) -> float | None:
-    """Cancel a request so long after a state was told; seconds until the engine is idle. None: it was quicker."""
+    """Cancel a request so long after a state was told; seconds until the engine is idle.
+
+    None: it was quicker.
+    """
     prompt = await texts.prompt_of(tokens, variant, engine, task="Count from one to a thousand.")
     reached = told(engine, ripe)
     request = asyncio.create_task(engine.complete(prompt, Sampling(max_tokens=400)))
@@ -73,7 +95,10 @@ async def _cancelled(
 
 
 async def _load_cancelled(setting: Setting, after_s: float) -> float | None:
-    """Cancel a load so long after it was begun; seconds until its process is gone. None: it was quicker."""
+    """Cancel a load so long after it was begun; seconds until its process is gone.
+
+    None: it was quicker.
+    """
     engine = LlamaEngine(setting.model)
     load = asyncio.create_task(engine.start())
     await asyncio.sleep(after_s)

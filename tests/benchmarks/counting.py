@@ -1,9 +1,10 @@
 """An engine that counts exactly and runs nothing: what a long reading would cost in tokens.
 
-The vocabulary and the chat template are the model's own, and which tokens lie in the cache is known by the
-worker's own bookkeeping (`worker/slots.py`, `worker/streams.py`) over contexts that do nothing; so a prompt costs here
-what it costs there. What is chosen and said is made up: pause points at random by a seed, gists of the length asked
-for, out of the page's own words. Loads llama.cpp: for a process of its own (`setting.alone`).
+The vocabulary and the chat template are the model's own, and which tokens lie in the cache is known
+by the worker's own bookkeeping (`worker/slots.py`, `worker/streams.py`) over contexts that do
+nothing; so a prompt costs here what it costs there. What is chosen and said is made up: pause
+points at random by a seed, gists of the length asked for, out of the page's own words. Loads
+llama.cpp: for a process of its own (`setting.alone`).
 """
 
 import asyncio
@@ -45,23 +46,37 @@ from tests.benchmarks.lowlevel import load
 
 _SEQUENCES = 48
 _TOKENS_OF_A_WORD = 1.35
-_TURNS = 20  # Turns of the event loop before a choice: as in the worker, gists asked for before it are begun
+# Turns of the event loop before a choice: as in the worker, gists asked for before it are begun
+_TURNS = 20
 _LABEL = re.compile(r"<\d+>")
 
 
 class CountingEngine:
     """See the module. Requests are answered one after another."""
 
-    def __init__(self, model: Path, *, context_tokens: int, cells: int, streams: int, parallel: int, seed: int) -> None:
+    def __init__(
+        self,
+        model: Path,
+        *,
+        context_tokens: int,
+        cells: int,
+        streams: int,
+        parallel: int,
+        seed: int,
+    ) -> None:
         header = read_header(model)
-        self._weights = Weights(load(model, vocabulary_only=True), ChatTemplate(header.chat_template))
+        self._weights = Weights(
+            load(model, vocabulary_only=True), ChatTemplate(header.chat_template)
+        )
         self._slots = Slots(_Ledger(self._weights, cells, _SEQUENCES), cache_files=None)
         divided = _Ledger(self._weights, streams * STREAM_TOKENS, streams)
         self._streams = Streams(divided) if streams else None
         self._random = random.Random(seed)
         placement = Placement(0, 1, cells, "f16", 1, 1, streams=streams)
         device = "nothing at all"
-        self._info = EngineInfo("counted", "counted", context_tokens, device, parallel, placement=placement)
+        self._info = EngineInfo(
+            "counted", "counted", context_tokens, device, parallel, placement=placement
+        )
         self._sampler = FreeSampler(self._weights, GREEDY)
         self._asked = 0
 
@@ -102,9 +117,13 @@ class CountingEngine:
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
         text = _shortened(prompt[-1].content, round(sampling.max_tokens / 2 / _TOKENS_OF_A_WORD))
-        return Completion(text, "end", self._cost(prompt, text, sampling.max_tokens, priority, self._sampler))
+        return Completion(
+            text, "end", self._cost(prompt, text, sampling.max_tokens, priority, self._sampler)
+        )
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
+    async def choose(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+    ) -> Choice:
         for _ in range(_TURNS):
             await asyncio.sleep(0)
         index = self._random.randrange(len(options))
@@ -112,7 +131,12 @@ class CountingEngine:
         return Choice(index, None, self._cost(prompt, options[index], longest, priority))
 
     def _cost(
-        self, prompt: Prompt, answer: str, max_tokens: int, priority: Priority, sampler: FreeSampler | None = None
+        self,
+        prompt: Prompt,
+        answer: str,
+        max_tokens: int,
+        priority: Priority,
+        sampler: FreeSampler | None = None,
     ) -> Usage:
         """Put a prompt and its answer through the bookkeeping as the worker's loop does."""
         tokens = self._weights.prompt_tokens(prompt)
@@ -121,7 +145,13 @@ class CountingEngine:
         self._asked += 1
         allow_kv_shift = prompt[-1].allow_kv_shift
         request = ScheduledRequest(
-            self._asked, priority, tokens, max_tokens, sampler, TextStream(), allow_kv_shift=allow_kv_shift
+            self._asked,
+            priority,
+            tokens,
+            max_tokens,
+            sampler,
+            TextStream(),
+            allow_kv_shift=allow_kv_shift,
         )
         in_stream = self._streams is not None and self._streams.has_room_for(request)
         home = self._streams if in_stream and self._streams is not None else self._slots
@@ -138,7 +168,10 @@ class CountingEngine:
 def _evaluate(home: Slots | Streams, request: ScheduledRequest) -> int:
     start, sequence = home.evaluated(request), request.sequence
     assert sequence is not None
-    new = [BatchToken(token, at, sequence, False) for at, token in enumerate(request.tokens[start:], start)]
+    new = [
+        BatchToken(token, at, sequence, False)
+        for at, token in enumerate(request.tokens[start:], start)
+    ]
     home.evaluate(new)
     return len(new)
 
@@ -174,6 +207,9 @@ class _Ledger(Context):
 
 
 def _shortened(prompt: str, words: int) -> str:
-    """So many words of the end of the prompt's text; every fourth is left out, or the guard would call it copied."""
+    """So many words of the end of the prompt's text.
+
+    Every fourth is left out, or the guard would call it copied.
+    """
     text = _LABEL.sub("", prompt.rpartition("\n---\n")[0]).split()
     return " ".join(word for number, word in enumerate(text[-(words * 4 // 3) :]) if number % 4)

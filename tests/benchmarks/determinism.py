@@ -1,4 +1,6 @@
-"""By how much probabilities and answers differ between an engine that does other work and one that has just started."""
+"""By how much probabilities and answers differ between an engine that does other work and one that
+has just started.
+"""
 
 import asyncio
 import math
@@ -21,7 +23,10 @@ _TASK = "Is this a happy scene? Answer with one word."
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
     async with engine_over(setting) as engine:
         count = 3 if setting.quick else _PROMPTS
-        prompts = [await texts.prompt_of(_PROMPT_TOKENS, variant, engine, _TASK) for variant in range(count)]
+        prompts = [
+            await texts.prompt_of(_PROMPT_TOKENS, variant, engine, _TASK)
+            for variant in range(count)
+        ]
     fresh = []
     for prompt in prompts:
         async with engine_over(setting) as engine:
@@ -47,7 +52,9 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         ),
         ((str(count), str(choices), str(answers), max(differences)),),
     )
-    yield Target("difference in log-probability, shared engine and fresh one", max(differences), at_most=_AIM)
+    yield Target(
+        "difference in log-probability, shared engine and fresh one", max(differences), at_most=_AIM
+    )
 
 
 async def _asked(engine: MeteredEngine, prompt: Prompt) -> tuple[Choice, str]:

@@ -1,4 +1,5 @@
-"""What a part hands back: tables, and the ratios that have an aim. How they are printed, and their form in JSON.
+"""What a part hands back: tables, and the ratios that have an aim. How they are printed, and their
+form in JSON.
 
 Knows nothing of what was measured.
 """
@@ -48,7 +49,11 @@ class Target:
 
     @property
     def reached(self) -> bool:
-        return self.value <= self.at_most if self.at_most is not None else self.value >= (self.at_least or 0.0)
+        return (
+            self.value <= self.at_most
+            if self.at_most is not None
+            else self.value >= (self.at_least or 0.0)
+        )
 
     @property
     def bound(self) -> str:
@@ -87,7 +92,9 @@ def as_json(finding: Finding) -> dict[str, object]:
     """For programs: rows as objects by column, spreads as their three figures."""
     match finding:
         case Table():
-            rows = [dict(zip(finding.columns, map(_plain, row), strict=True)) for row in finding.rows]
+            rows = [
+                dict(zip(finding.columns, map(_plain, row), strict=True)) for row in finding.rows
+            ]
             return {"table": finding.title, "rows": rows}
         case Target():
             return {
@@ -106,7 +113,10 @@ def _table(table: Table) -> str:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [
         "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+            [
+                row[0].ljust(widths[0]),
+                *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
+            ]
         )
         for row in cells
     ]

@@ -1,10 +1,11 @@
 """From a question to the first word of its answer, over a memory of about 3,000 tokens of gists.
 
-By situation: the first question over a memory that the engine has not seen, the second one, both while a book is
-being read in the background, and the first after a restart. Asked in two ways: with the reader that people use (no
-look-ups, so that the first word is all that is waited for), and straight through the engine, which also says how
-many tokens it evaluated. Every round has a memory that shares no beginning with the ones before; the rounds are
-interleaved. The memory is made of the sample story's own sentences: no model is needed for it.
+By situation: the first question over a memory that the engine has not seen, the second one, both
+while a book is being read in the background, and the first after a restart. Asked in two ways: with
+the reader that people use (no look-ups, so that the first word is all that is waited for), and
+straight through the engine, which also says how many tokens it evaluated. Every round has a memory
+that shares no beginning with the ones before; the rounds are interleaved. The memory is made of the
+sample story's own sentences: no model is needed for it.
 """
 
 import asyncio
@@ -48,7 +49,10 @@ _A_MOMENT_S = 0.3
 _QUESTIONS = ("Who keeps the harbour, and since when?", "What was lost in the end?")
 """The first over a memory, and the second."""
 _FIRST, _SECOND = "a first question", "a second question"
-_FIRST_BUSY, _SECOND_BUSY = "a first question while a book is read", "a second question while a book is read"
+_FIRST_BUSY, _SECOND_BUSY = (
+    "a first question while a book is read",
+    "a second question while a book is read",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +77,29 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
                         asked[way, situation].append(await ask(question, unlike, engine))
                     unlike = _unlike(memory, f"{number} {way}, busy")
                     async with _being_read(kept, engine):
-                        for situation, question in zip((_FIRST_BUSY, _SECOND_BUSY), _QUESTIONS, strict=True):
+                        for situation, question in zip(
+                            (_FIRST_BUSY, _SECOND_BUSY), _QUESTIONS, strict=True
+                        ):
                             asked[way, situation].append(await ask(question, unlike, engine))
             read_through = kept.memory.complete
             weights = engine.info.weights
-    yield _table(f"To the first word of an answer, over {tokens:,} tokens of gists ({weights})", asked)
+    yield _table(
+        f"To the first word of an answer, over {tokens:,} tokens of gists ({weights})", asked
+    )
     for aim in _aims(asked):
         yield aim
     async for finding in _restarts(setting, memory, rounds):
         yield finding
     if read_through:
-        yield Skipped("questions while a book is read", "the book was read to its end before all were asked")
+        yield Skipped(
+            "questions while a book is read", "the book was read to its end before all were asked"
+        )
 
 
 async def _restarts(setting: Setting, memory: GistMemory, rounds: int) -> AsyncIterator[Finding]:
-    """The first question after a restart, with what the engine has saved of the last time and without it."""
+    """The first question after a restart, with what the engine has saved of the last time and
+    without it.
+    """
     saved, bare = [], []
     first, second = _QUESTIONS
     for number in range(rounds):
@@ -100,8 +112,13 @@ async def _restarts(setting: Setting, memory: GistMemory, rounds: int) -> AsyncI
         shutil.rmtree(setting.snapshots, ignore_errors=True)
         async with engine_over(setting) as engine:
             bare.append((await _ask_reader(second, unlike, engine)).first_word_s)
-    rows = (("without a snapshot", Spread.of(bare)), ("with the snapshot of an earlier question", Spread.of(saved)))
-    yield Table("To the first word of a first question after a restart", ("asked", "reader [s]"), rows)
+    rows = (
+        ("without a snapshot", Spread.of(bare)),
+        ("with the snapshot of an earlier question", Spread.of(saved)),
+    )
+    yield Table(
+        "To the first word of a first question after a restart", ("asked", "reader [s]"), rows
+    )
     ratio = median(saved) / median(bare)
     yield Target("first word after a restart, with a snapshot against without", ratio, at_most=0.15)
 
@@ -112,7 +129,9 @@ def _table(title: str, asked: Mapping[tuple[str, str], Sequence[_Asked]]) -> Tab
         prefilled = median(one.prefilled or 0 for one in asked["engine", situation])
         times = (Spread.of([one.first_word_s for one in asked[way, situation]]) for way in _WAYS)
         rows.append((situation, *times, prefilled))
-    return Table(title, ("asked", *(f"{way} [s]" for way in _WAYS), "tokens prefilled"), tuple(rows))
+    return Table(
+        title, ("asked", *(f"{way} [s]" for way in _WAYS), "tokens prefilled"), tuple(rows)
+    )
 
 
 def _aims(asked: Mapping[tuple[str, str], Sequence[_Asked]]) -> Iterator[Target]:
@@ -123,10 +142,14 @@ def _aims(asked: Mapping[tuple[str, str], Sequence[_Asked]]) -> Iterator[Target]
         return median(one.first_word_s for one in asked["reader", situation])
 
     yield Target(
-        "tokens prefilled by a second question, against the first", tokens(_SECOND) / tokens(_FIRST), at_most=0.10
+        "tokens prefilled by a second question, against the first",
+        tokens(_SECOND) / tokens(_FIRST),
+        at_most=0.10,
     )
     for busy, quiet in ((_FIRST_BUSY, _FIRST), (_SECOND_BUSY, _SECOND)):
-        yield Target(f"first word of {busy}, against idle", seconds(busy) / seconds(quiet), at_most=1.5)
+        yield Target(
+            f"first word of {busy}, against idle", seconds(busy) / seconds(quiet), at_most=1.5
+        )
 
 
 async def _ask(question: str, memory: GistMemory, engine: Engine) -> _Asked:
@@ -157,7 +180,10 @@ _WAYS = {"engine": _ask, "reader": _ask_reader}
 
 
 async def _memory(tokens: int, engine: Engine) -> GistMemory:
-    """The sample story's pages and, as gists, sentences of theirs: about so many tokens together."""
+    """The sample story's pages and, as gists, sentences of theirs.
+
+    About so many tokens together.
+    """
     book = open_book(story_path())
     share = 0.25
     while True:
@@ -168,7 +194,9 @@ async def _memory(tokens: int, engine: Engine) -> GistMemory:
             words = count_words(book.text[start:end])
             gist = extract(book.text[start:end].strip(), round(share * words))
             page = Page(len(memory.entries) + 1, start, end, words)
-            memory.entries.append(MemoryEntry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE)))
+            memory.entries.append(
+                MemoryEntry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE))
+            )
         count = await engine.count(_gists(memory))
         if abs(count - tokens) < 0.05 * tokens:
             return memory
@@ -194,7 +222,9 @@ def _book_to_read(engine: Engine) -> Iterator[MemoryWriter]:
         tempfile.TemporaryDirectory() as folder,
         MemoryStore(Path(folder)).open(
             book,
-            MemoryRequest(info.name, info.fingerprint, PAGE_SIZES["quality"], ReadingMode.SINGLE_PASS),
+            MemoryRequest(
+                info.name, info.fingerprint, PAGE_SIZES["quality"], ReadingMode.SINGLE_PASS
+            ),
         ) as kept,
     ):
         yield kept

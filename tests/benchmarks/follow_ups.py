@@ -1,8 +1,8 @@
 """Follow-ups: is the gold section of a question with a pronoun found, if it is found with the name?
 
-Without a model: pairs of questions about one story, `follow_ups.tsv`. Each line names the story, the places of the two
-questions in its list, and what in the second one is replaced by which pronoun. The thread has the first question and
-its reference answer.
+Without a model: pairs of questions about one story, `follow_ups.tsv`. Each line names the story,
+the places of the two questions in its list, and what in the second one is replaced by which
+pronoun. The thread has the first question and its reference answer.
 """
 
 import asyncio
@@ -60,7 +60,11 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
             both = sum(one[way][measured] for one in named)
             rows.append((way, measured, str(len(named)), f"{100 * both / len(named):.0f}"))
             if way != "pronoun alone":
-                yield Target(f"{measured}: found, of those found by name [%]", 100 * both / len(named), at_least=90)
+                yield Target(
+                    f"{measured}: found, of those found by name [%]",
+                    100 * both / len(named),
+                    at_least=90,
+                )
     yield Table("follow-ups", ("asked", "gold", "found by name", "of these [%]"), tuple(rows))
     noticed = 100 * sum(is_follow_up(pair.follow_up) for pair in pairs) / len(pairs)
     alone = 100 * sum(is_follow_up(pair.second.text) for pair in pairs) / len(pairs)
@@ -84,8 +88,12 @@ def _found(pair: Pair) -> dict[str, dict[str, bool]]:
 
     def look(question: str, thread: tuple[QuestionAnswer, ...] = ()) -> dict[str, bool]:
         ranked = rank(question, memory, thread=thread)
-        # As the reader does: what the first answer was drawn from is shown again if the nearest passages are there.
-        return told(ranked, reusable_passages(ranked, thread) or filled(ranked.passages, pair.document, _WORDS))
+        # As the reader does: what the first answer was drawn from is shown again if the nearest
+        # passages are there.
+        return told(
+            ranked,
+            reusable_passages(ranked, thread) or filled(ranked.passages, pair.document, _WORDS),
+        )
 
     return {
         "name": look(pair.second.text),

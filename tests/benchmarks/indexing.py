@@ -1,7 +1,8 @@
-"""Reading a book into a memory with gistread, by reading mode, against the naive loop over the same file.
+"""Reading a book into a memory with gistread, by reading mode, against the naive loop over the same
+file.
 
-The same words and page size as `naive`, read by that in the same run. Each mode starts with a fresh engine and
-an empty memory.
+The same words and page size as `naive`, read by that in the same run. Each mode starts with a fresh
+engine and an empty memory.
 """
 
 import tempfile
@@ -46,17 +47,26 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         async with engine_over(setting) as engine:
             weights = engine.info.weights
             runs[reading] = await _read(book, size, reading, engine)
-    title = f"Indexing {book.words:,} words of {book.title} ({weights}); the naive loop took {loop.seconds:.1f} s"
+    title = (
+        f"Indexing {book.words:,} words of {book.title} ({weights}); the naive loop took "
+        f"{loop.seconds:.1f} s"
+    )
     yield _table(title, runs, loop.seconds)
     single = runs[ReadingMode.SINGLE_PASS]
-    yield Target("time of single-pass indexing, against the naive loop", single.seconds / loop.seconds, at_most=0.30)
+    yield Target(
+        "time of single-pass indexing, against the naive loop",
+        single.seconds / loop.seconds,
+        at_most=0.30,
+    )
 
 
 async def _read(book: Book, size: PageSize, mode: ReadingMode, engine: LlamaEngine) -> _Run:
     info = engine.info
     with (
         tempfile.TemporaryDirectory() as folder,
-        MemoryStore(Path(folder)).open(book, MemoryRequest(info.name, info.fingerprint, size, mode)) as kept,
+        MemoryStore(Path(folder)).open(
+            book, MemoryRequest(info.name, info.fingerprint, size, mode)
+        ) as kept,
     ):
         book_tokens = await engine.count(book.text)
         usage, first_page_s = NO_USAGE, 0.0

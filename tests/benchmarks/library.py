@@ -1,5 +1,6 @@
-"""The index of the library: how long a hundred books take, its size, a search, a page turned meanwhile, and which book
-is found for half-remembered questions (`which_book.tsv`, on which the weights in `library/index.py` were chosen).
+"""The index of the library: how long a hundred books take, its size, a search, a page turned
+meanwhile, and which book is found for half-remembered questions (`which_book.tsv`, on which the
+weights in `library/index.py` were chosen).
 """
 
 import time
@@ -35,17 +36,27 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     shelf = open_shelf(paths)
     texts = sum(len((shelf.text_of(book) or "").encode()) for book in shelf.books)
     size = sum(file.stat().st_size for file in LibraryIndex(paths).folder.iterdir())
-    questions = [line.split("\t") for line in Path(__file__).with_name("which_book.tsv").read_text().splitlines()]
+    questions = [
+        line.split("\t")
+        for line in Path(__file__).with_name("which_book.tsv").read_text().splitlines()
+    ]
     times = [_seconds(lambda words=words: shelf.search(words, 20)) for _, words in questions]  # type: ignore[misc]
-    rows = (("a page turned, alone [ms]", alone), ("a page turned while books are indexed [ms]", beside))
+    rows = (
+        ("a page turned, alone [ms]", alone),
+        ("a page turned while books are indexed [ms]", beside),
+    )
     yield Table("The library", ("what", "value"), (("books", float(len(shelf.books))), *rows))
     yield Target(f"{len(shelf.books)} books indexed in the background [s]", seconds, at_most=90.0)
     yield Target("a page turned is slower by [ms]", beside.median - alone.median, at_most=20.0)
     yield Target("the index, as a share of the texts", size / texts, at_most=0.4)
     yield Target("a search [ms]", 1000 * median(times), at_most=200.0)
     ranks = [_rank(shelf, name, question) for name, question in questions]
-    yield Target("the right book first", sum(rank == 0 for rank in ranks) / len(ranks), at_least=0.75)
-    yield Target("the right book among three", sum(rank < 3 for rank in ranks) / len(ranks), at_least=0.9)
+    yield Target(
+        "the right book first", sum(rank == 0 for rank in ranks) / len(ranks), at_least=0.75
+    )
+    yield Target(
+        "the right book among three", sum(rank < 3 for rank in ranks) / len(ranks), at_least=0.9
+    )
 
 
 async def _turned_while_indexed(paths: Paths, home: Path) -> tuple[Spread, Spread, float]:

@@ -1,4 +1,5 @@
-"""llama.cpp itself, through the binding's low-level functions: what this machine can do without gistread.
+"""llama.cpp itself, through the binding's low-level functions: what this machine can do without
+gistread.
 
 To be imported in a process of its own (`setting.alone`): it loads llama.cpp.
 """
@@ -29,7 +30,9 @@ llama.llama_log_set(_SILENCE, None)
 class RawContext:
     """A model and one context over it with a unified KV cache. Use as long as the process lives."""
 
-    def __init__(self, path: Path, *, cells: int, sequences: int, batch_tokens: int, threads: int) -> None:
+    def __init__(
+        self, path: Path, *, cells: int, sequences: int, batch_tokens: int, threads: int
+    ) -> None:
         self._model = load(path)
         parameters = llama.llama_context_default_params()
         parameters.n_ctx = cells
@@ -61,7 +64,8 @@ class RawContext:
         batch.n_tokens = count
         started = time.perf_counter()
         status = llama.llama_decode(self._context, batch)
-        # Without this the clock stops when the work is queued, not when it is done, where there is a GPU.
+        # Without this the clock stops when the work is queued, not when it is done, where there is
+        # a GPU.
         llama.llama_synchronize(self._context)
         seconds = time.perf_counter() - started
         if status:
@@ -69,10 +73,15 @@ class RawContext:
         return seconds
 
     def prefill(self, start: int, tokens: int) -> float:
-        """Evaluate so many tokens of sequence 0 from this position on, in as few batches as can be; seconds."""
+        """Evaluate so many tokens of sequence 0 from this position on, in as few batches as can be.
+
+        Seconds.
+        """
         end = start + tokens
         return sum(
-            self.evaluate(Item(p, 0, p == end - 1) for p in range(at, min(end, at + self._batch_tokens)))
+            self.evaluate(
+                Item(p, 0, p == end - 1) for p in range(at, min(end, at + self._batch_tokens))
+            )
             for at in range(start, end, self._batch_tokens)
         )
 
@@ -92,7 +101,9 @@ def convert(source: Path, target: Path, form: str) -> None:
     parameters = llama.llama_model_quantize_default_params()
     parameters.ftype = getattr(llama, f"LLAMA_FTYPE_MOSTLY_{form}")
     parameters.allow_requantize = True
-    if llama.llama_model_quantize(os.fsencode(source), os.fsencode(target), ctypes.byref(parameters)):
+    if llama.llama_model_quantize(
+        os.fsencode(source), os.fsencode(target), ctypes.byref(parameters)
+    ):
         raise RuntimeError(f"{source.name} cannot be converted to {form}")
 
 

@@ -1,4 +1,7 @@
-"""A local engine that records the cost of each request while a book is read: what it was for, tokens, and moments."""
+"""A local engine that records the cost of each request while a book is read.
+
+What it was for, tokens, and moments.
+"""
 
 import asyncio
 import time
@@ -49,16 +52,27 @@ class Cost:
 
 
 class MeteredEngine(LlamaEngine):
-    """Attempts at gists are told apart by their sampling; `reject` takes what `read_book` tells `on_draft`."""
+    """Attempts at gists are told apart by their sampling.
+
+    `reject` takes what `read_book` tells `on_draft`.
+    """
 
     def __init__(
-        self, model: Path, *, gist_tokens: int, adapter: Path | None, cache: Path | None, snapshots: Path
+        self,
+        model: Path,
+        *,
+        gist_tokens: int,
+        adapter: Path | None,
+        cache: Path | None,
+        snapshots: Path,
     ) -> None:
         """`gist_tokens`: exact length of each gist; 0: as the model ends it."""
         super().__init__(model, adapter=adapter, cache=cache, snapshots=snapshots)
         self._gist_tokens = gist_tokens
         # The guard would reject what such a model writes.
-        self._unguarded = mock.patch.multiple(gisting, find_fault=lambda _: None, find_final_fault=lambda _: None)
+        self._unguarded = mock.patch.multiple(
+            gisting, find_fault=lambda _: None, find_final_fault=lambda _: None
+        )
         if gist_tokens:
             self._unguarded.start()
         self.costs: list[Cost] = []
@@ -69,12 +83,16 @@ class MeteredEngine(LlamaEngine):
         await super().close()
 
     def reject(self, start: int, draft: str) -> None:
-        """Called in the task that makes the gist, with an empty draft when the attempt was rejected."""
+        """Called in the task that makes the gist, with an empty draft when the attempt was
+        rejected.
+        """
         if not draft:
             cost = self._latest[asyncio.current_task()]
             cost.purpose = _REJECTED[cost.purpose]
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
+    async def choose(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+    ) -> Choice:
         cost = self._begin(Purpose.PAUSE)
         choice = await super().choose(prompt, options, priority)
         cost.usage, cost.prompt_s = choice.usage, choice.usage.seconds
@@ -108,5 +126,7 @@ def decoded_beside(cost: Cost, costs: Sequence[Cost]) -> float:
     length = cost.ended_s - cost.decoding_s
     if length <= 0:
         return 1.0
-    shared = (min(cost.ended_s, other.ended_s) - max(cost.decoding_s, other.decoding_s) for other in costs)
+    shared = (
+        min(cost.ended_s, other.ended_s) - max(cost.decoding_s, other.decoding_s) for other in costs
+    )
     return max(1.0, sum(max(0.0, overlap) for overlap in shared) / length)

@@ -1,4 +1,7 @@
-"""What a person waits for who searches a long novel or jumps about in it. Aims are those of two quiet cores."""
+"""What a person waits for who searches a long novel or jumps about in it.
+
+Aims are those of two quiet cores.
+"""
 
 import random
 import statistics
@@ -29,14 +32,26 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     long = WAR_AND_PEACE.exists() and not setting.quick
     book = open_book(WAR_AND_PEACE if long else story_path())
     search = BookSearch(book)
-    first = [(mode.value, _seconds(lambda mode=mode: search.prepare(mode)) * 1000) for mode in SearchMode]
-    yield Table(f"What a first search of {book.title} makes ready", ("search", "[ms]"), tuple(first))
+    first = [
+        (mode.value, _seconds(lambda mode=mode: search.prepare(mode)) * 1000) for mode in SearchMode
+    ]
+    yield Table(
+        f"What a first search of {book.title} makes ready", ("search", "[ms]"), tuple(first)
+    )
     keys = {mode: list(_per_key(search, mode)) for mode in (SearchMode.EXACT, SearchMode.RANKED)}
     rows = tuple((mode.value, Spread.of(times)) for mode, times in keys.items())
     yield Table("A key of a search, until its hits are known", ("search", "[ms]"), rows)
-    yield Target("a key of an exact search [ms]", statistics.median(keys[SearchMode.EXACT]), at_most=EXACT_MS)
-    yield Target("a key of a ranked search [ms]", statistics.median(keys[SearchMode.RANKED]), at_most=RANKED_MS)
-    idle, jumps, shown = await _on_screen(book, setting.folder / "moving", 5 if setting.quick else _JUMPS)
+    yield Target(
+        "a key of an exact search [ms]", statistics.median(keys[SearchMode.EXACT]), at_most=EXACT_MS
+    )
+    yield Target(
+        "a key of a ranked search [ms]",
+        statistics.median(keys[SearchMode.RANKED]),
+        at_most=RANKED_MS,
+    )
+    idle, jumps, shown = await _on_screen(
+        book, setting.folder / "moving", 5 if setting.quick else _JUMPS
+    )
     screen_rows = (
         ("nothing: Textual's own turn", Spread.of(idle)),
         ("a jump anywhere", Spread.of(jumps)),
@@ -60,7 +75,9 @@ def _per_key(search: BookSearch, mode: SearchMode) -> Iterator[float]:
             yield 1000 * _seconds(lambda typed=words[:end]: search.find(typed, mode))
 
 
-async def _on_screen(book: Book, folder: Path, jumps: int) -> tuple[list[float], list[float], list[float]]:
+async def _on_screen(
+    book: Book, folder: Path, jumps: int
+) -> tuple[list[float], list[float], list[float]]:
     """Milliseconds of so many turns in which nothing happens, of jumps, and of keys of a search."""
     paths = Paths(folder / "config", folder / "data", folder / "cache", folder / "state")
     app = GistreadApp(book, paths=paths, config=Config())
@@ -72,7 +89,9 @@ async def _on_screen(book: Book, folder: Path, jumps: int) -> tuple[list[float],
             await pilot.pause(0.05)
         idle = [await _turn(pilot, lambda: None) for _ in range(jumps)]
         times = [
-            await _turn(pilot, lambda: screen.controllers.navigation.jump(places.randrange(len(book.text))))
+            await _turn(
+                pilot, lambda: screen.controllers.navigation.jump(places.randrange(len(book.text)))
+            )
             for _ in range(jumps)
         ]
         await pilot.press("slash")

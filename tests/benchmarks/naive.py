@@ -1,11 +1,13 @@
-"""The papers' algorithm over the binding's high-level `Llama`: one chat call after another, as scripts do it.
+"""The papers' algorithm over the binding's high-level `Llama`: one chat call after another, as
+scripts do it.
 
-Pagination and gisting as in ReadAgent (section 3.1 and Appendix H): from the last pause point a passage of up to 600
-words is taken, with labels between its paragraphs after 280. The model is asked in prose where to pause, and its answer
-searched with a regular expression; where nothing is found, the last label is taken (the middle one, if weights are
-random). Then it is asked for the page's gist, which is taken as it comes. The task comes first and the text after it,
-as in the paper. No grammar, no guard, no second attempt. It is what someone who knows the binding well would write: all
-cores, a window that is large enough, greedy, answers no longer than they need to be.
+Pagination and gisting as in ReadAgent (section 3.1 and Appendix H): from the last pause point a
+passage of up to 600 words is taken, with labels between its paragraphs after 280. The model is
+asked in prose where to pause, and its answer searched with a regular expression; where nothing is
+found, the last label is taken (the middle one, if weights are random). Then it is asked for the
+page's gist, which is taken as it comes. The task comes first and the text after it, as in the
+paper. No grammar, no guard, no second attempt. It is what someone who knows the binding well would
+write: all cores, a window that is large enough, greedy, answers no longer than they need to be.
 
 Runs in a process of its own. What `indexing` is compared with.
 """
@@ -95,7 +97,9 @@ def size_of(setting: Setting) -> PageSize:
 def read_naively(setting: Setting, book: Book) -> NaiveRun:
     """Read a text so. Once in a run of the benchmarks, whichever parts need it."""
     paragraphs = tuple(book.text[p.start : p.end] for p in book.paragraphs)
-    return _read_once(setting.model, setting.adapter, paragraphs, size_of(setting), setting.gist_tokens)
+    return _read_once(
+        setting.model, setting.adapter, paragraphs, size_of(setting), setting.gist_tokens
+    )
 
 
 @cache
@@ -105,7 +109,9 @@ def _read_once(
     return alone(_read, model, adapter, paragraphs, size, gist_tokens)
 
 
-def _read(model: Path, adapter: Path | None, paragraphs: Sequence[str], size: PageSize, gist_tokens: int) -> NaiveRun:
+def _read(
+    model: Path, adapter: Path | None, paragraphs: Sequence[str], size: PageSize, gist_tokens: int
+) -> NaiveRun:
     from llama_cpp import Llama
 
     cores = threads()
@@ -119,7 +125,9 @@ def _read(model: Path, adapter: Path | None, paragraphs: Sequence[str], size: Pa
         verbose=False,
     )
     book_tokens = len(llama.tokenize("\n\n".join(paragraphs).encode(), add_bos=False))
-    loop = _Loop(llama.create_chat_completion, gist_tokens or _GIST_TOKENS, takes_middle=bool(gist_tokens))
+    loop = _Loop(
+        llama.create_chat_completion, gist_tokens or _GIST_TOKENS, takes_middle=bool(gist_tokens)
+    )
     started = time.perf_counter()
     at, first_page_s = 0, 0.0
     while at < len(paragraphs):
@@ -127,7 +135,14 @@ def _read(model: Path, adapter: Path | None, paragraphs: Sequence[str], size: Pa
         first_page_s = first_page_s or time.perf_counter() - started
     seconds = time.perf_counter() - started
     return NaiveRun(
-        seconds, first_page_s, book_tokens, loop.prompt_tokens, loop.decoded, loop.pages, loop.asked, loop.unparsed
+        seconds,
+        first_page_s,
+        book_tokens,
+        loop.prompt_tokens,
+        loop.decoded,
+        loop.pages,
+        loop.asked,
+        loop.unparsed,
     )
 
 
@@ -161,7 +176,9 @@ class _Loop:
         return labels[len(labels) // 2] if self._takes_middle else labels[-1]
 
     def _ask(self, text: str, max_tokens: int) -> str:
-        answer = self._chat([{"role": "user", "content": text}], max_tokens=max_tokens, temperature=0.0)
+        answer = self._chat(
+            [{"role": "user", "content": text}], max_tokens=max_tokens, temperature=0.0
+        )
         self.prompt_tokens += answer["usage"]["prompt_tokens"]
         self.decoded += answer["usage"]["completion_tokens"]
         return answer["choices"][0]["message"]["content"] or ""

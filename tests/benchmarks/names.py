@@ -1,6 +1,8 @@
-"""How many names are found, and how many joined rightly: LitBank's excerpts of a hundred novels, main people of ten.
+"""How many names are found, and how many joined rightly: LitBank's excerpts of a hundred novels,
+main people of ten.
 
-LitBank (Bamman et al., CC BY 4.0) has each mention of a person, and which are the same. Ours are only the proper names.
+LitBank (Bamman et al., CC BY 4.0) has each mention of a person, and which are the same. Ours are
+only the proper names.
 """
 
 import itertools
@@ -53,36 +55,57 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         ("", "[%]", "of"),
         (
             ("names found", 100 * counts.found / counts.names, float(counts.names)),
-            ("taken for people that are people", 100 * counts.right / counts.people, float(counts.people)),
+            (
+                "taken for people that are people",
+                100 * counts.right / counts.people,
+                float(counts.people),
+            ),
             ("pairs of one person joined", 100 * counts.joined / counts.same, float(counts.same)),
-            ("pairs joined that are one person", 100 * counts.joined / counts.together, float(counts.together)),
+            (
+                "pairs joined that are one person",
+                100 * counts.joined / counts.together,
+                float(counts.together),
+            ),
         ),
     )
     novels = tomllib.loads(MAIN_CHARACTERS.read_text("utf-8"))
     results = [
-        main_people(DATA / path, one["people"]) for path, one in list(novels.items())[: 2 if setting.quick else None]
+        main_people(DATA / path, one["people"])
+        for path, one in list(novels.items())[: 2 if setting.quick else None]
     ]
     joined, wanted, wrong = (sum(counts) for counts in zip(*results, strict=True))
     yield Target(
-        f"of {wanted} main people of {len(results)} novels, all names joined [%]", 100 * joined / wanted, at_least=90.0
+        f"of {wanted} main people of {len(results)} novels, all names joined [%]",
+        100 * joined / wanted,
+        at_least=90.0,
     )
     yield Target("two of them joined [%]", 100 * wrong / wanted, at_most=5.0)
     parts = tomllib.loads(PEOPLE.read_text("utf-8"))
     for part, books in parts.items():
         told = [
-            one for path, lines in list(books.items())[: 2 if setting.quick else None] for one in _told(path, lines)
+            one
+            for path, lines in list(books.items())[: 2 if setting.quick else None]
+            for one in _told(path, lines)
         ]
         yield Target(
-            f"of {len(told)} people ({part}), told who they are [%]", 100 * sum(told) / len(told), at_least=80.0
+            f"of {len(told)} people ({part}), told who they are [%]",
+            100 * sum(told) / len(told),
+            at_least=80.0,
         )
     path = DATA / next(path for path in novels if "War" in path)
     book, began = open_book(path), time.perf_counter()
     index = Index.from_book(book)
     people = index.entities
-    yield Target("War and Peace: names, mentions, who is who [s]", time.perf_counter() - began, at_most=10.0)
+    yield Target(
+        "War and Peace: names, mentions, who is who [s]", time.perf_counter() - began, at_most=10.0
+    )
     began = time.perf_counter()
     introductions(f"Who is {people[0].name}?", unread_memory(book))
-    yield Target("War and Peace: the first answer to who is who [s]", time.perf_counter() - began, at_most=3.0)
+    yield Target(
+        "War and Peace: the first answer to who is who [s]",
+        time.perf_counter() - began,
+        at_most=3.0,
+    )
     began = time.perf_counter()
     index.card(people[1])
     introducing_sentences(people[1], book)
@@ -96,11 +119,15 @@ def _told(path: str, lines: str) -> Iterator[bool]:
         name, _, words = line.partition(" = ")
         asked = introductions(f"Who is {name}?", memory)
         sentences = asked.sentences if asked else ()
-        yield any(re.search(words, memory.book.text[start:end], re.IGNORECASE) for start, end in sentences)
+        yield any(
+            re.search(words, memory.book.text[start:end], re.IGNORECASE) for start, end in sentences
+        )
 
 
 def main_people(path: Path, lines: str) -> tuple[int, int, int]:
-    """How many of these people have all names joined, of how many, and how many pairs of them are one."""
+    """How many of these people have all names joined, of how many, and how many pairs of them are
+    one.
+    """
     found = [
         {_bare(form.text) for form in entity.forms} | {_bare(entity.name)}
         for entity in Index.from_book(open_book(path)).entities
@@ -143,7 +170,9 @@ def _count(annotations: Path, counts: _Counts) -> None:
     owners: dict[str, int] = {}
     for mention, start, end in names:
         counts.names += 1
-        owner = next((number for first, last, number, _ in mentions if first < end and start < last), None)
+        owner = next(
+            (number for first, last, number, _ in mentions if first < end and start < last), None
+        )
         if owner is not None:
             owners[mention] = owner
         counts.found += any(first < end and start < last for first, last in forms)
@@ -151,7 +180,9 @@ def _count(annotations: Path, counts: _Counts) -> None:
         if kind is Kind.PERSON:
             counts.people += 1
             counts.right += any(first < end and start < last for start, end in people)
-    for one, other in itertools.combinations([mention for mention in owners if mention in person_of], 2):
+    for one, other in itertools.combinations(
+        [mention for mention in owners if mention in person_of], 2
+    ):
         same, together = person_of[one] == person_of[other], owners[one] == owners[other]
         counts.same += same
         counts.together += together

@@ -1,7 +1,7 @@
 """Tokens evaluated for each token of a long novel: counted, not run (`counting.py` tells how).
 
-A model would take far longer than all other parts together. Where a reading's pause points lie changes little:
-they are drawn at random, by several seeds.
+A model would take far longer than all other parts together. Where a reading's pause points lie
+changes little: they are drawn at random, by several seeds.
 """
 
 import asyncio
@@ -58,11 +58,20 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         return
     seeds = _SEEDS[:1] if setting.quick else _SEEDS
     rows: dict[_Way, list[_Count]] = {
-        way: [alone(_count, setting.model, path, words, way, seed) for seed in seeds] for way in _WAYS
+        way: [alone(_count, setting.model, path, words, way, seed) for seed in seeds]
+        for way in _WAYS
     }
     yield Table(
-        f"Counted, not run: the first {words:,} words of {path.stem}, pages as gistread chooses them",
-        ("reading", "prefilled for a token of the book", "reused", "decoded", "pages", "gists asked for twice"),
+        f"Counted, not run: the first {words:,} words of {path.stem}, pages as gistread chooses "
+        "them",
+        (
+            "reading",
+            "prefilled for a token of the book",
+            "reused",
+            "decoded",
+            "pages",
+            "gists asked for twice",
+        ),
         tuple(
             (
                 f"{way.reading}, {way.parallel} at once, {way.cells:,} cells, {way.streams} streams",
@@ -76,7 +85,11 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         ),
     )
     worst = max(count.prefilled for count in rows[_JUDGED])
-    yield Target(f"tokens prefilled for a token of a novel of {words:,} words, single-pass", worst, at_most=_AIM)
+    yield Target(
+        f"tokens prefilled for a token of a novel of {words:,} words, single-pass",
+        worst,
+        at_most=_AIM,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +120,14 @@ async def _read(model: Path, path: Path, words: int, way: _Way, seed: int) -> _C
     )
     whole = open_book(path)
     book = texts.beginning(whole, words)
-    request = MemoryRequest("counted", "counted", choose_size(whole.words, _WINDOW_TOKENS), way.reading)
+    request = MemoryRequest(
+        "counted", "counted", choose_size(whole.words, _WINDOW_TOKENS), way.reading
+    )
     usage, retries = NO_USAGE, 0
-    with tempfile.TemporaryDirectory() as folder, MemoryStore(Path(folder)).open(book, request) as kept:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        MemoryStore(Path(folder)).open(book, request) as kept,
+    ):
         async for event in read_book(kept, engine):
             if isinstance(event, PageRead):
                 usage += event.entry.usage

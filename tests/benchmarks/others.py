@@ -1,7 +1,8 @@
-"""The same actions in other terminal readers, where they are installed: a long EPUB opened, and its pages turned.
+"""The same actions in other terminal readers, where they are installed: a long EPUB opened, and its
+pages turned.
 
-Each runs in a terminal of its own, with a home of its own. They are found on PATH, or in the folder that the variable
-`OTHER_READERS` names. What one cannot do within a minute is a dash.
+Each runs in a terminal of its own, with a home of its own. They are found on PATH, or in the folder
+that the variable `OTHER_READERS` names. What one cannot do within a minute is a dash.
 """
 
 import os
@@ -24,7 +25,10 @@ from tests.benchmarks.texts import DATA
 from tests.terminal import environment
 
 WAR_AND_PEACE_EPUB = (
-    DATA.parent / "epub" / "standardebooks" / "leo-tolstoy_war-and-peace_louise-maude_aylmer-maude.epub"
+    DATA.parent
+    / "epub"
+    / "standardebooks"
+    / "leo-tolstoy_war-and-peace_louise-maude_aylmer-maude.epub"
 )
 _PATIENCE_S = 60.0
 _TURN_PATIENCE_S = 5.0
@@ -34,7 +38,10 @@ _NEXT_PAGE, _PAGE_BACK = "\x1b[6~", "\x1b[5~"
 _ROWS = 4
 _FIRST_WORDS = "By Leo Tolstoy"
 _SETTINGS = {"xdg_config_home/baca/config.ini": "[General]\nShowImageAsANSI = no\n"}
-"""By path under the reader's home: baca ends with a traceback where it draws the book's pictures itself."""
+"""By path under the reader's home.
+
+Baca ends with a traceback where it draws the book's pictures itself.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,9 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     rows = []
     for reader in readers:
         with tempfile.TemporaryDirectory() as folder:
-            first, *later = [_open(reader, Path(folder)) for _ in range(2 if setting.quick else _RUNS)]
+            first, *later = [
+                _open(reader, Path(folder)) for _ in range(2 if setting.quick else _RUNS)
+            ]
         rows.append(
             (
                 reader.name,
@@ -93,7 +102,10 @@ def _open(reader: _Reader, home: Path) -> _Opening | None:
         (home / place).write_text(settings)
     started = time.monotonic()
     process = pexpect.spawn(
-        program, [*arguments, str(WAR_AND_PEACE_EPUB)], env=environment(home, **variables), dimensions=(40, 120)
+        program,
+        [*arguments, str(WAR_AND_PEACE_EPUB)],
+        env=environment(home, **variables),
+        dimensions=(40, 120),
     )
     try:
         text_s = _until(process, stream, lambda: _FIRST_WORDS in "\n".join(screen.display), started)
@@ -105,15 +117,22 @@ def _open(reader: _Reader, home: Path) -> _Opening | None:
         turned = [turn for turn in turns if turn is not None]
         if not turned:
             return None
-        family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
-        return _Opening(text_s, median(turned), sum(one.memory_info().rss for one in family) / 2**20)
+        family = [
+            psutil.Process(process.pid),
+            *psutil.Process(process.pid).children(recursive=True),
+        ]
+        return _Opening(
+            text_s, median(turned), sum(one.memory_info().rss for one in family) / 2**20
+        )
     except (pexpect.EOF, psutil.Error):
         return None
     finally:
         process.close(force=True)
 
 
-def _turn(process: pexpect.spawn, stream: pyte.ByteStream, screen: pyte.Screen, key: str) -> float | None:
+def _turn(
+    process: pexpect.spawn, stream: pyte.ByteStream, screen: pyte.Screen, key: str
+) -> float | None:
     """Seconds from the key to another page on the screen."""
     _settle(process, stream)
     before = list(screen.display)
@@ -153,4 +172,10 @@ def _feed(process: pexpect.spawn, stream: pyte.ByteStream, wait_s: float) -> boo
 
 def _changed(before: list[str], screen: pyte.Screen) -> bool:
     """Several rows that had text show something else: more than a line of progress does."""
-    return sum(bool(old.strip()) and old != new for old, new in zip(before, screen.display, strict=True)) >= _ROWS
+    return (
+        sum(
+            bool(old.strip()) and old != new
+            for old, new in zip(before, screen.display, strict=True)
+        )
+        >= _ROWS
+    )

@@ -1,6 +1,8 @@
-"""How long PDFs take to be opened: one of 352 pages with an outline of 58 entries, and the real novel beside it.
+"""How long PDFs take to be opened: one of 352 pages with an outline of 58 entries, and the real
+novel beside it.
 
-The long one is set from the text of a novel, so that it can be made anywhere; nothing is read from a cache.
+The long one is set from the text of a novel, so that it can be made anywhere; nothing is read from
+a cache.
 """
 
 import time
@@ -30,7 +32,9 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     except (OSError, StopIteration):
         pass
     else:
-        rows.append(("Pride and Prejudice, 234 pages", Spread.of([_seconds(lambda: open_book(novel))])))
+        rows.append(
+            ("Pride and Prejudice, 234 pages", Spread.of([_seconds(lambda: open_book(novel))]))
+        )
     yield Table("PDFs opened for the first time", ("what", "[s]"), tuple(rows))
     yield Target("a PDF of 352 pages opened [s]", sorted(times)[_TIMES // 2], at_most=OPENED_S)
 
@@ -43,14 +47,21 @@ def _seconds(work: Callable[[], object]) -> float:
 
 def _long_pdf(pages: int) -> bytes:
     paragraphs = [
-        " ".join(text.split()) for text in story_path().read_text(encoding="utf-8").split("\n\n") if text.strip()
+        " ".join(text.split())
+        for text in story_path().read_text(encoding="utf-8").split("\n\n")
+        if text.strip()
     ]
-    text = "\n".join(paragraph.encode("cp1252", "ignore").decode("cp1252") for paragraph in paragraphs)
+    text = "\n".join(
+        paragraph.encode("cp1252", "ignore").decode("cp1252") for paragraph in paragraphs
+    )
     lines = cycle(column(text))
     sheets = [
-        Sheet([Put(180, 575, f"{page + 1} THE STORY", 8), *_page(islice(lines, _LINES))]) for page in range(pages)
+        Sheet([Put(180, 575, f"{page + 1} THE STORY", 8), *_page(islice(lines, _LINES))])
+        for page in range(pages)
     ]
-    entries = [(f"Part {number + 1}", number * pages // _ENTRIES, 545.0) for number in range(_ENTRIES)]
+    entries = [
+        (f"Part {number + 1}", number * pages // _ENTRIES, 545.0) for number in range(_ENTRIES)
+    ]
     return pdf(sheets, outline=entries, metadata={"Title": "A long one"})
 
 

@@ -1,7 +1,9 @@
-"""Where the time of a single-pass reading goes: seconds and tokens by purpose, against llama.cpp's bare rates.
+"""Where the time of a single-pass reading goes: seconds and tokens by purpose, against llama.cpp's
+bare rates.
 
-Bare seconds are those of `llama_decode` alone: each prompt once more at the depth and in the batches that it had, each
-token of a gist at the rate of as many sequences as decoded together. What is left is sampling, messages and waiting.
+Bare seconds are those of `llama_decode` alone: each prompt once more at the depth and in the
+batches that it had, each token of a gist at the rate of as many sequences as decoded together. What
+is left is sampling, messages and waiting.
 """
 
 import tempfile
@@ -49,7 +51,11 @@ class _Bare:
 
     def decode_s(self, cost: Cost, together: float) -> float:
         level = min(self.step, key=lambda sequences: abs(sequences - together))
-        return cost.usage.generated * self.step[level] / level if cost.purpose is not Purpose.PAUSE else 0.0
+        return (
+            cost.usage.generated * self.step[level] / level
+            if cost.purpose is not Purpose.PAUSE
+            else 0.0
+        )
 
 
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
@@ -63,11 +69,21 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     title = f"Single-pass reading of {book.words:,} words of {book.title} ({done.info.weights})"
     yield Table(title, _COLUMNS, tuple(_rows(done, bare)))
     usage = sum((cost.usage for cost in done.costs), NO_USAGE)
-    yield Target("tokens prefilled for a token of a short text", usage.prefilled / done.book_tokens, at_most=1.20)
-    yield Target("tokens decoded for a token of the book", usage.generated / done.book_tokens, at_most=0.22)
+    yield Target(
+        "tokens prefilled for a token of a short text",
+        usage.prefilled / done.book_tokens,
+        at_most=1.20,
+    )
+    yield Target(
+        "tokens decoded for a token of the book", usage.generated / done.book_tokens, at_most=0.22
+    )
     first = done.costs[:2] if done.costs[0].purpose is Purpose.PAUSE else done.costs[:1]
     first_bare_s = sum(bare.prompt_s(cost) + bare.decode_s(cost, 1.0) for cost in first)
-    yield Target("first gist, against the bare time for its tokens", done.first_page_s / first_bare_s, at_most=1.2)
+    yield Target(
+        "first gist, against the bare time for its tokens",
+        done.first_page_s / first_bare_s,
+        at_most=1.2,
+    )
 
 
 _COLUMNS = (
@@ -77,7 +93,9 @@ _COLUMNS = (
 
 
 def _rows(done: _Reading, bare: _Bare) -> list[tuple[Value, ...]]:
-    groups = {purpose: [cost for cost in done.costs if cost.purpose is purpose] for purpose in Purpose}
+    groups = {
+        purpose: [cost for cost in done.costs if cost.purpose is purpose] for purpose in Purpose
+    }
     rows = [_row(name, costs, done, bare) for name, costs in groups.items() if costs]
     rows.append(_row("together", done.costs, done, bare))
     return [*rows, ("whole", None, None, None, None, done.seconds, None, None, None)]
@@ -102,7 +120,10 @@ async def _read(setting: Setting, book: Book) -> _Reading:
     async with engine_over(setting) as engine:
         info, size = engine.info, naive.size_of(setting)
         request = MemoryRequest(info.name, info.fingerprint, size, ReadingMode.SINGLE_PASS)
-        with tempfile.TemporaryDirectory() as folder, MemoryStore(Path(folder)).open(book, request) as writer:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            MemoryStore(Path(folder)).open(book, request) as writer,
+        ):
             book_tokens, first_page_s = await engine.count(book.text), 0.0
             started = time.perf_counter()
             async for event in read_book(writer, engine, on_draft=engine.reject):
@@ -122,7 +143,10 @@ def _prompt(cost: Cost) -> tuple[int, int]:
 
 
 def _bare(path: Path, prompts: Sequence[tuple[int, int]], info: EngineInfo) -> _Bare:
-    """In a process of its own. Prompts ascend by depth; what lies before one is evaluated beforehand."""
+    """In a process of its own.
+
+    Prompts ascend by depth; what lies before one is evaluated beforehand.
+    """
     from tests.benchmarks.lowlevel import Item, RawContext
 
     assert info.placement is not None
@@ -150,5 +174,7 @@ def _bare(path: Path, prompts: Sequence[tuple[int, int]], info: EngineInfo) -> _
         context.cut(middle)
         context.share(sequences, middle)
         positions = range(middle, middle + _STEPS)
-        step[sequences] = median(context.evaluate(Item(at, n, True) for n in range(sequences)) for at in positions)
+        step[sequences] = median(
+            context.evaluate(Item(at, n, True) for n in range(sequences)) for at in positions
+        )
     return _Bare(seconds, step)

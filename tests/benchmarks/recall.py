@@ -1,7 +1,7 @@
 """How much of what holds the answer is found: pages looked up, and text shown at an equal budget.
 
-Without a model: questions whose gold places are known, over pages of one length. Passages and pages are those that the
-readers take. `--quick` takes two documents of each task.
+Without a model: questions whose gold places are known, over pages of one length. Passages and pages
+are those that the readers take. `--quick` takes two documents of each task.
 """
 
 import asyncio
@@ -28,7 +28,10 @@ FILES = {
     "qmsum": "qmsum/qmsum_val.jsonl",
 }
 NOVELS = "whole novels"
-"""The questions of `research/training/data`: the order is not trained, but its parameters were chosen on them too."""
+"""The questions of `research/training/data`.
+
+The order is not trained, but its parameters were chosen on them too.
+"""
 _MOST_QUESTIONS = 60
 """Of one novel."""
 AIMED = ("fairytaleqa", "qmsum")
@@ -60,13 +63,21 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         documents = list(itertools.islice(_documents(task), 2 if setting.quick else None))
         recalls, coverage = await asyncio.to_thread(_measured, documents, with_pages=task in AIMED)
         if task in AIMED:
-            yield table_of(f"gold pages among the first pages, {task}", "pages", "bm25", recalls, documents)
+            yield table_of(
+                f"gold pages among the first pages, {task}", "pages", "bm25", recalls, documents
+            )
             better = difference(recalls["gistread", 3], recalls["bm25", 3])
             assert better is not None
             if not setting.quick:
                 low = 100 * (better.low or 0.0)
-                yield Target(f"{task}: gold pages at 3, gistread over bm25, low end [points]", low, at_least=0.0)
-        yield table_of(f"gold text shown at an equal budget, {task}", "words", "dos", coverage, documents)
+                yield Target(
+                    f"{task}: gold pages at 3, gistread over bm25, low end [points]",
+                    low,
+                    at_least=0.0,
+                )
+        yield table_of(
+            f"gold text shown at an equal budget, {task}", "words", "dos", coverage, documents
+        )
 
 
 def _documents(task: str) -> Iterator[Document]:
@@ -76,7 +87,9 @@ def _documents(task: str) -> Iterator[Document]:
     from research.training.pages import read_pages, whole_books
 
     for document in whole_books(read_pages()):
-        asked = random.Random(document.id).sample(document.questions, min(_MOST_QUESTIONS, len(document.questions)))
+        asked = random.Random(document.id).sample(
+            document.questions, min(_MOST_QUESTIONS, len(document.questions))
+        )
         yield replace(document, questions=tuple(asked))
 
 
@@ -95,11 +108,15 @@ def _measured(
             if with_pages:
                 gold = pages_with(question.gold_places, even_pages(document))
                 for (way, pages), most in itertools.product(found.pages().items(), _AT):
-                    recalls.setdefault((way, most), {})[key] = len(gold & set(pages[:most])) / len(gold)
+                    recalls.setdefault((way, most), {})[key] = len(gold & set(pages[:most])) / len(
+                        gold
+                    )
             for (way, passages), words in itertools.product(found.passages.items(), _BUDGETS):
                 if words <= _MOST_SHOWN * document.book.words:
                     seen = filled(passages, document, words)
-                    coverage.setdefault((way, words), {})[key] = covered_share(question.gold_places, seen)
+                    coverage.setdefault((way, words), {})[key] = covered_share(
+                        question.gold_places, seen
+                    )
     return recalls, coverage
 
 
@@ -113,7 +130,10 @@ def _looking(document: Document) -> Callable[[Question], _Found]:
 
     def look(question: Question) -> _Found:
         nearest = by_passage.scores(question.text)
-        alone = [passages[index] for index in sorted(range(len(passages)), key=lambda index: -nearest[index])]
+        alone = [
+            passages[index]
+            for index in sorted(range(len(passages)), key=lambda index: -nearest[index])
+        ]
         ranked = rank(question.text, memory)
 
         def found_pages() -> Mapping[str, Sequence[int]]:
@@ -147,10 +167,16 @@ def even_pages(document: Document) -> list[Passage]:
 
 
 def memory_of(document: Document) -> GistMemory:
-    """Of a document, as it would be after reading, without a word in its gists: nothing here looks at them."""
+    """Of a document, as it would be after reading, without a word in its gists.
+
+    Nothing here looks at them.
+    """
     book = document.book
     entries = [
-        MemoryEntry(Page(number, start, end, count_words(book.text[start:end])), Gist("", 0, GistSource.VERBATIM))
+        MemoryEntry(
+            Page(number, start, end, count_words(book.text[start:end])),
+            Gist("", 0, GistSource.VERBATIM),
+        )
         for number, (start, end) in enumerate(even_pages(document), start=1)
     ]
     return GistMemory(book, PageSize(_PAGE_WORDS, _PAGE_WORDS), "none", entries)
@@ -158,7 +184,10 @@ def memory_of(document: Document) -> GistMemory:
 
 def _pages_of(passages: Sequence[Passage], pages: Sequence[Passage]) -> list[int]:
     """Numbers of the pages in which the passages begin, in the order of the passages."""
-    starts = [next(n for n, (start, end) in enumerate(pages, 1) if start <= at < end) for at, _ in passages]
+    starts = [
+        next(n for n, (start, end) in enumerate(pages, 1) if start <= at < end)
+        for at, _ in passages
+    ]
     return list(dict.fromkeys(starts))
 
 
@@ -174,16 +203,32 @@ def filled(passages: Sequence[Passage], document: Document, words: int) -> list[
 
 
 def table_of(
-    title: str, unit: str, base: str, values: Mapping[tuple[str, int], Values], documents: Sequence[Document]
+    title: str,
+    unit: str,
+    base: str,
+    values: Mapping[tuple[str, int], Values],
+    documents: Sequence[Document],
 ) -> Table:
-    """Shares in per cent with their intervals, by documents; differences to the base on all, and on each half."""
+    """Shares in per cent with their intervals, by documents.
+
+    Differences to the base on all, and on each half.
+    """
     halves = [{document.id for document in documents[half::2]} for half in (0, 1)]
-    columns = ("reader", unit, "found [%]", f"over {base} [points]", "even documents", "odd documents")
+    columns = (
+        "reader",
+        unit,
+        "found [%]",
+        f"over {base} [points]",
+        "even documents",
+        "odd documents",
+    )
 
     def rows() -> Iterator[tuple[str, str, str, str, str, str]]:
         for (way, at), found in values.items():
             gained = {key: value - values[base, at][key] for key, value in found.items()}
-            parts = [{key: value for key, value in gained.items() if key[0] in half} for half in halves]
+            parts = [
+                {key: value for key, value in gained.items() if key[0] in half} for half in halves
+            ]
             over = ["" if way == base else written(estimate(part)) for part in (gained, *parts)]
             yield way, str(at), written(estimate(found)), over[0], over[1], over[2]
 
@@ -195,6 +240,8 @@ def written(found: Estimate | None) -> str:
     if found is None:
         return ""
     bounds = (
-        f" [{100 * found.low:.1f}, {100 * found.high:.1f}]" if found.low is not None and found.high is not None else ""
+        f" [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+        if found.low is not None and found.high is not None
+        else ""
     )
     return f"{100 * found.mean:.1f}{bounds}"

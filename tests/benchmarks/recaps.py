@@ -1,7 +1,9 @@
-"""The story so far against what people wrote: "What is the plot of the story?" of SQuALITY (dev), four answers each.
+"""The story so far against what people wrote: "What is the plot of the story?" of SQuALITY (dev),
+four answers each.
 
-ROUGE against the likest of them, words, and the share of sentences that the text around their place bears out, by the
-check of answers. The gists are sentences of even pages; of a few stories, the model writes gists and summaries.
+ROUGE against the likest of them, words, and the share of sentences that the text around their place
+bears out, by the check of answers. The gists are sentences of even pages; of a few stories, the
+model writes gists and summaries.
 """
 
 import json
@@ -31,7 +33,13 @@ _FILE = DATA / "squality" / "squality_dev.jsonl"
 _QUICK = 3
 _MODEL_STORIES = 3
 _AROUND = 1_500  # Characters on each side of a sentence's place that bear it out
-_COLUMNS = ("drawn from", "stories", *(f"{kind} [%]" for kind in ROUGE_KINDS), "words", "sentences borne out [%]")
+_COLUMNS = (
+    "drawn from",
+    "stories",
+    *(f"{kind} [%]" for kind in ROUGE_KINDS),
+    "words",
+    "sentences borne out [%]",
+)
 
 
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
@@ -40,7 +48,9 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         return
     stories = list(islice(_stories(setting.folder), _QUICK if setting.quick else None))
     rows = [
-        _row("the story's own sentences", [(unread_memory(one.book), told) for one, told in stories]),
+        _row(
+            "the story's own sentences", [(unread_memory(one.book), told) for one, told in stories]
+        ),
         _row("gists, of the pages' sentences", [(_with_gists(one), told) for one, told in stories]),
     ]
     if not setting.quick:
@@ -80,7 +90,9 @@ def _with_gists(document: Document) -> GistMemory:
     return memory
 
 
-def _row(drawn_from: str, stories: Sequence[tuple[GistMemory, Sequence[str]]]) -> tuple[str | float, ...]:
+def _row(
+    drawn_from: str, stories: Sequence[tuple[GistMemory, Sequence[str]]]
+) -> tuple[str | float, ...]:
     found = [_figures(memory, told) for memory, told in stories]
     return (drawn_from, float(len(stories)), *(mean(column) for column in zip(*found, strict=True)))
 
@@ -90,7 +102,10 @@ def _figures(memory: GistMemory, references: Sequence[str]) -> tuple[float, ...]
     told = (*story.before, *story.chapter)
     text = " ".join(one.text for one in told)
     likest = [max(rouge(text, one)[kind] for one in references) for kind in ROUGE_KINDS]
-    places = ((max(0, one.start - _AROUND), min(len(memory.book.text), one.start + _AROUND)) for one in told)
+    places = (
+        (max(0, one.start - _AROUND), min(len(memory.book.text), one.start + _AROUND))
+        for one in told
+    )
     borne = [
         all(statement.supported for statement in check(one.text, "", memory, [place]))
         for one, place in zip(told, places, strict=True)

@@ -1,4 +1,7 @@
-"""What a person at the screen waits for: start-up, the first page, a key, and what the program takes of the memory."""
+"""What a person at the screen waits for.
+
+Start-up, the first page, a key, and what the program takes of the memory.
+"""
 
 import contextlib
 import os
@@ -28,7 +31,10 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         home = Path(folder)
         # A test run may forbid compiled files; a person's Python writes them once.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-        rows = [(f"gistread {option}", Spread.of([_run(option, home) for _ in range(runs)])) for option in _OPTIONS]
+        rows = [
+            (f"gistread {option}", Spread.of([_run(option, home) for _ in range(runs)]))
+            for option in _OPTIONS
+        ]
         yield Table("Start-up", ("command", "until it has ended [s]"), tuple(rows))
         if WAR_AND_PEACE.exists():
             for table in _opening(home, runs):
@@ -42,7 +48,12 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
 
 def _run(option: str, home: Path) -> float:
     started = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "gistread", option], env=environment(home), capture_output=True, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "gistread", option],
+        env=environment(home),
+        capture_output=True,
+        check=True,
+    )
     return time.perf_counter() - started
 
 
@@ -55,11 +66,15 @@ def _opening(home: Path, runs: int) -> Iterator[Table]:
             _quit(run)
     rows = (("first", times[0]), ("later", Spread.of(times[1:])))
     yield Table("War and Peace opened", ("opening", "text on screen after [s]"), rows)
-    yield Table("… and its memory", ("process", "resident [MiB]"), (("the program", Spread.of(sizes[1:])),))
+    yield Table(
+        "… and its memory", ("process", "resident [MiB]"), (("the program", Spread.of(sizes[1:])),)
+    )
 
 
 def _themes(home: Path) -> Iterator[Finding]:
-    """From a key in the chooser to the last of what another theme changes on the screen, the longest book behind it."""
+    """From a key in the chooser to the last of what another theme changes on the screen, the
+    longest book behind it.
+    """
     themes, _ = read_themes(packaged_themes())
     with terminal([str(WAR_AND_PEACE)], home, columns=160, rows=50) as run:
         run.wait_for("BOOK ONE")
@@ -71,12 +86,17 @@ def _themes(home: Path) -> Iterator[Finding]:
         run.look(1)
         _quit(run)
     spread = Spread.of(times)
-    yield Table("Another theme on War and Peace", ("key", "drawn after [s]"), (("next theme", spread),))
+    yield Table(
+        "Another theme on War and Peace", ("key", "drawn after [s]"), (("next theme", spread),)
+    )
     yield Target("a theme change on War and Peace [s]", spread.median, at_most=0.25)
 
 
 def _until_settled(run: Terminal, key: str, rest_s: float = 0.4) -> float:
-    """Seconds from a key to the last byte that changed the screen. It is drawn afterwards: emulating takes long."""
+    """Seconds from a key to the last byte that changed the screen.
+
+    It is drawn afterwards: emulating takes long.
+    """
     written: list[tuple[float, bytes]] = []
     pressed = last = time.monotonic()
     run.press(key)

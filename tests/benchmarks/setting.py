@@ -1,6 +1,8 @@
-"""What all parts are given: the model, a folder for what they make, and whether a short look is enough.
+"""What all parts are given: the model, a folder for what they make, and whether a short look is
+enough.
 
-Also how they get at an engine, at copies of the model in other forms, and at a process of their own.
+Also how they get at an engine, at copies of the model in other forms, and at a process of their
+own.
 """
 
 import asyncio
@@ -33,10 +35,15 @@ class Setting:
     folder: Path
     """Temporary; it is removed in the end."""
     quick: bool = False
-    """Fewer and shorter runs: enough to see that a part works, not enough to lean on its figures."""
+    """Fewer and shorter runs.
+
+    Enough to see that a part works, not enough to lean on its figures.
+    """
     adapter: Path | None = None  # LoRA adapter of the model
     words: int = 4000  # Length of the text that is read
-    gist_tokens: int = 0  # Exact length of each gist, for models that say nothing; 0: as the model ends it
+    gist_tokens: int = (
+        0  # Exact length of each gist, for models that say nothing; 0: as the model ends it
+    )
 
     @property
     def cache(self) -> Path:
@@ -60,10 +67,12 @@ class Setting:
 async def engine_over(
     setting: Setting, model: Path | None = None, *, measured: bool = True
 ) -> AsyncIterator[MeteredEngine]:
-    """A loaded engine as the program has it, over the setting's model or another; closed in the end.
+    """A loaded engine as the program has it, over the setting's model or another; closed in the
+    end.
 
-    What it measures and converts lies in the setting's folder, so it is done once in a run. Not `measured`: it takes
-    the file as it is, and runs eight requests at once whether they pay or not. One at a time.
+    What it measures and converts lies in the setting's folder, so it is done once in a run. Not
+    `measured`: it takes the file as it is, and runs eight requests at once whether they pay or not.
+    One at a time.
     """
     engine = MeteredEngine(
         model or setting.model,
@@ -80,7 +89,10 @@ async def engine_over(
 
 
 async def idle(engine: Engine) -> None:
-    """Wait until the worker has said that it has nothing more to do. Raises TimeoutError when it does not."""
+    """Wait until the worker has said that it has nothing more to do.
+
+    Raises TimeoutError when it does not.
+    """
     async with asyncio.timeout(_IDLE_WITHIN_S):
         while engine.state.phase is not Phase.IDLE:
             await told(engine, lambda state: state.phase is Phase.IDLE)
@@ -100,14 +112,18 @@ def told(engine: Engine, wanted: Callable[[EngineState], bool]) -> asyncio.Futur
 
 
 def alone(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a module's function in a process of its own, which may load llama.cpp and is gone afterwards."""
+    """Call a module's function in a process of its own, which may load llama.cpp and is gone
+    afterwards.
+    """
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
         return processes.submit(functools.partial(function, *args, **kwargs)).result()
 
 
 def threads() -> int:
     """Physical cores that this process may use."""
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    allowed = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     return max(1, min(psutil.cpu_count(logical=False) or 1, allowed))
 
 

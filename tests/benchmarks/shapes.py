@@ -1,9 +1,11 @@
-"""Writes models of the shapes that people use, with random weights: to measure ratios that no answer changes.
+"""Writes models of the shapes that people use, with random weights: to measure ratios that no
+answer changes.
 
     python3 -m tests.benchmarks.shapes 1B Q4_K_M FILE
 
-Vocabulary and chat template are the starter's; the blocks are drawn at random, so nothing is quantized and any shape is
-written as fast as the disk takes it. What such a model says means nothing: use `--gist-tokens`.
+Vocabulary and chat template are the starter's; the blocks are drawn at random, so nothing is
+quantized and any shape is written as fast as the disk takes it. What such a model says means
+nothing: use `--gist-tokens`.
 """
 
 import argparse
@@ -45,15 +47,30 @@ _FILE_TYPES: dict[Quantization, int] = {"Q8_0": 7, "Q4_K_M": 15}
 _ROWS = 4096  # Rows of a matrix made at once
 _UNUSED = 5  # Kind of a token
 _TOKENIZER = (
-    *("model", "pre", "tokens", "token_type", "merges", "bos_token_id", "eos_token_id", "unknown_token_id"),
+    *(
+        "model",
+        "pre",
+        "tokens",
+        "token_type",
+        "merges",
+        "bos_token_id",
+        "eos_token_id",
+        "unknown_token_id",
+    ),
     *("padding_token_id", "add_bos_token", "add_space_prefix"),
 )
 
 
 def write_shape(path: Path, shape: Shape, quantization: Quantization, vocabulary: Path) -> Path:
-    """Write a llama model of this shape with the tokens of another model file; the weights are the same each time."""
+    """Write a llama model of this shape with the tokens of another model file.
+
+    The weights are the same each time.
+    """
     tensors = dict(_tensors(shape, quantization))
-    described = {name: (dimensions, kind, _size(dimensions, kind)) for name, (dimensions, kind) in tensors.items()}
+    described = {
+        name: (dimensions, kind, _size(dimensions, kind))
+        for name, (dimensions, kind) in tensors.items()
+    }
     random = np.random.default_rng(1)
     with path.open("wb") as file:
         file.write(write_header(_metadata(shape, quantization, vocabulary), described))
@@ -72,7 +89,11 @@ def _metadata(shape: Shape, quantization: Quantization, vocabulary: Path) -> dic
     contents = read_contents(vocabulary, keys)
     strings = {key: [one.decode() for one in found] for key, found in contents.strings.items()}
     found = {**contents.pairs, **contents.arrays, **strings}
-    values = {key: list(value) if isinstance(value, tuple) else value for key, value in found.items() if key in keys}
+    values = {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in found.items()
+        if key in keys
+    }
     tokens, kinds = strings["tokenizer.ggml.tokens"], contents.arrays["tokenizer.ggml.token_type"]
     more = range(len(tokens), shape.vocabulary)
     return {
@@ -94,15 +115,24 @@ def _metadata(shape: Shape, quantization: Quantization, vocabulary: Path) -> dic
     }
 
 
-def _tensors(shape: Shape, quantization: Quantization) -> Iterator[tuple[str, tuple[tuple[int, ...], int]]]:
-    """Dimensions and type by name, as llama.cpp chooses types: Q4_K_M keeps the output and half of some in Q6_K."""
+def _tensors(
+    shape: Shape, quantization: Quantization
+) -> Iterator[tuple[str, tuple[tuple[int, ...], int]]]:
+    """Dimensions and type by name, as llama.cpp chooses types.
+
+    Q4_K_M keeps the output and half of some in Q6_K.
+    """
     wide = _Q8_0 if quantization == "Q8_0" else _Q6_K
     usual = _Q8_0 if quantization == "Q8_0" else _Q4_K
     width, kv = shape.embedding, shape.embedding // shape.heads * shape.kv_heads
     yield "token_embd.weight", ((width, shape.vocabulary), wide)  # Also the output matrix
     yield "output_norm.weight", ((width,), _F32)
     for layer in range(shape.layers):
-        better = wide if layer < shape.layers // 8 or layer >= 7 * shape.layers // 8 or layer % 3 == 2 else usual
+        better = (
+            wide
+            if layer < shape.layers // 8 or layer >= 7 * shape.layers // 8 or layer % 3 == 2
+            else usual
+        )
         for name, dimensions, kind in (
             ("attn_norm", (width,), _F32),
             ("attn_q", (width, width), usual),
@@ -131,15 +161,22 @@ def _rows(dimensions: tuple[int, ...]) -> Iterator[int]:
 
 
 def _matrix(random: np.random.Generator, columns: int, rows: int, kind: int) -> bytes:
-    """Weights with mean 0 and the deviation that keeps activations as large as they are; ones for a norm."""
+    """Weights with mean 0 and the deviation that keeps activations as large as they are.
+
+    Ones for a norm.
+    """
     if kind == _F32:
         return np.ones(columns, dtype=np.float32).tobytes()
     deviation = columns**-0.5
     per_block, block_bytes = _BLOCK[kind]
-    blocks: Bytes = random.integers(0, 256, (rows * columns // per_block, block_bytes), dtype=np.uint8)
+    blocks: Bytes = random.integers(
+        0, 256, (rows * columns // per_block, block_bytes), dtype=np.uint8
+    )
     if kind == _Q8_0:  # A scale and 32 weights from -128 to 127
         blocks[:, :2] = _half(deviation / 73.9)
-    elif kind == _Q4_K:  # Scales of eight groups and of their least weights, all 1, and 256 weights from 0 to 15
+    elif (
+        kind == _Q4_K
+    ):  # Scales of eight groups and of their least weights, all 1, and 256 weights from 0 to 15
         blocks[:, :2], blocks[:, 2:4] = _half(deviation / 4.61), _half(7.5 * deviation / 4.61)
         blocks[:, 4:12], blocks[:, 12:16] = 1, 0x11
     else:  # 256 weights from -32 to 31, scales of sixteen groups, all 1, and a scale
@@ -152,7 +189,9 @@ def _half(value: float) -> Bytes:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python3 -m tests.benchmarks.shapes", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python3 -m tests.benchmarks.shapes", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("shape", choices=SHAPES)
     parser.add_argument("quantization", choices=_FILE_TYPES)
     parser.add_argument("file", type=Path)

@@ -17,7 +17,10 @@ WAR_AND_PEACE = DATA / "2600_War-and-Peace.txt"
 
 
 def beginning(book: Book, words: int) -> Book:
-    """The first paragraphs of a book, as many as have no more than so many words together; at least one."""
+    """The first paragraphs of a book, as many as have no more than so many words together.
+
+    At least one.
+    """
     count, end = 0, 0
     for paragraph in book.paragraphs:
         count += count_words(book.text[paragraph.start : paragraph.end])
@@ -36,7 +39,8 @@ def beginning(book: Book, words: int) -> Book:
 
 
 def to_index(words: int, *, quick: bool) -> Book | None:
-    """So many words of the book that indexing is measured with; in a quick run a few of the sample instead.
+    """So many words of the book that indexing is measured with; in a quick run a few of the sample
+    instead.
 
     None where the book is missing.
     """
@@ -45,8 +49,12 @@ def to_index(words: int, *, quick: bool) -> Book | None:
     return beginning(open_book(HE_WALKED), words) if HE_WALKED.exists() else None
 
 
-async def prompt_of(tokens: int, variant: int, engine: Engine, task: str = "What happens here?") -> Prompt:
-    """A prompt of at most so many tokens, and nearly as many, that shares its beginning with no other variant."""
+async def prompt_of(
+    tokens: int, variant: int, engine: Engine, task: str = "What happens here?"
+) -> Prompt:
+    """A prompt of at most so many tokens, and nearly as many, that shares its beginning with no
+    other variant.
+    """
     story = open_book(story_path()).text
     words = f"Chapter {variant + 1} of the tale. {story[variant * 1000 :]} {story}".split()
     count = min(len(words), tokens)

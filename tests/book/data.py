@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 _DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-needs_books = pytest.mark.skipif(not (_DATA / "books").is_dir(), reason="needs ../shared/data/books")
+needs_books = pytest.mark.skipif(
+    not (_DATA / "books").is_dir(), reason="needs ../shared/data/books"
+)
 needs_pdfs = pytest.mark.skipif(not (_DATA / "pdf").is_dir(), reason="needs ../shared/data/pdf")
 needs_epubs = pytest.mark.skipif(not (_DATA / "epub").is_dir(), reason="needs ../shared/data/epub")
 
@@ -24,7 +26,9 @@ def all_pdfs() -> list[Path]:
 
 
 def epub_book(name: str) -> Path:
-    return next(path for path in sorted((_DATA / "epub" / "standardebooks").iterdir()) if name in path.name)
+    return next(
+        path for path in sorted((_DATA / "epub" / "standardebooks").iterdir()) if name in path.name
+    )
 
 
 def all_epubs() -> list[Path]:

@@ -1,4 +1,5 @@
-"""Tabulates the outcome of every EPUB in the collection beside the checkout: `python -m tests.book.epub_table`.
+"""Tabulates the outcome of every EPUB in the collection beside the checkout: `python -m
+tests.book.epub_table`.
 
 One line a file: name, read or refused, and the notice or reason.
 """
@@ -37,5 +38,6 @@ def table() -> dict[str, tuple[str, str, str]]:
 
 if __name__ == "__main__":
     csv.writer(sys.stdout, lineterminator="\n").writerows(
-        (name, "read" if book else "refused", said) for name, book, said in map(outcome, all_epubs())
+        (name, "read" if book else "refused", said)
+        for name, book, said in map(outcome, all_epubs())
     )

@@ -17,10 +17,16 @@ _W = (
     ' xmlns:v="urn:schemas-microsoft-com:vml" xmlns:o="urn:schemas-microsoft-com:office:office"'
 )
 _TYPE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-_RELATIONS = '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{}</Relationships>'
+_RELATIONS = (
+    "<Relationships "
+    'xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{}</Relationships>'
+)
 
 STYLES = "".join(
-    f'<w:style w:type="paragraph" w:styleId="{name.replace(" ", "")}"><w:name w:val="{name}"/>{inside}</w:style>'
+    (
+        f'<w:style w:type="paragraph" w:styleId="{name.replace(" ", "")}"><w:name '
+        f'w:val="{name}"/>{inside}</w:style>'
+    )
     for name, inside in {
         "Normal": "",
         "Title": "",
@@ -36,8 +42,10 @@ STYLES = "".join(
         "Loop": '<w:basedOn w:val="Loop"/>',
     }.items()
 ) + (
-    '<w:style w:type="character" w:styleId="Emphasis"><w:name w:val="Emphasis"/><w:rPr><w:i/></w:rPr></w:style>'
-    '<w:style w:type="character" w:styleId="Hyperlink"><w:name w:val="Hyperlink"/><w:rPr><w:u/></w:rPr></w:style>'
+    '<w:style w:type="character" w:styleId="Emphasis"><w:name '
+    'w:val="Emphasis"/><w:rPr><w:i/></w:rPr></w:style>'
+    '<w:style w:type="character" w:styleId="Hyperlink"><w:name '
+    'w:val="Hyperlink"/><w:rPr><w:u/></w:rPr></w:style>'
 )
 
 
@@ -52,13 +60,18 @@ def r(text: str, properties: str = "") -> str:
 
 
 def item(text: str, level: int = 0, name: str = "1") -> str:
-    return p(text, properties=f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{name}"/></w:numPr>')
+    return p(
+        text, properties=f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{name}"/></w:numPr>'
+    )
 
 
 def numbering(*levels: tuple[str, str]) -> str:
     """List 1 with (format, text) levels."""
     inside = "".join(
-        f'<w:lvl w:ilvl="{n}"><w:start w:val="1"/><w:numFmt w:val="{form}"/><w:lvlText w:val="{text}"/></w:lvl>'
+        (
+            f'<w:lvl w:ilvl="{n}"><w:start w:val="1"/><w:numFmt w:val="{form}"/><w:lvlText '
+            f'w:val="{text}"/></w:lvl>'
+        )
         for n, (form, text) in enumerate(levels)
     )
     return (
@@ -77,9 +90,14 @@ def docx(
     core: str = "",
     main: str = "word/document.xml",
 ) -> bytes:
-    """A document with this body. `parts`: numbering, footnotes and so on; `relations`: (kind, target) by id."""
+    """A document with this body.
+
+    `parts`: numbering, footnotes and so on; `relations`: (kind, target) by id.
+    """
     parts = {"styles": STYLES, **(parts or {})}
-    links = [f'<Relationship Id="p{kind}" Type="{_TYPE}/{kind}" Target="{kind}.xml"/>' for kind in parts]
+    links = [
+        f'<Relationship Id="p{kind}" Type="{_TYPE}/{kind}" Target="{kind}.xml"/>' for kind in parts
+    ]
     for name, (kind, target) in (relations or {}).items():
         mode = ' TargetMode="External"' if "://" in target else ""
         links.append(f'<Relationship Id="{name}" Type="{_TYPE}/{kind}" Target="{target}"{mode}/>')
@@ -88,19 +106,26 @@ def docx(
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("[Content_Types].xml", "<Types/>")
         archive.writestr(
-            "_rels/.rels", _RELATIONS.format(f'<Relationship Id="r" Type="{_TYPE}/officeDocument" Target="/{main}"/>')
+            "_rels/.rels",
+            _RELATIONS.format(
+                f'<Relationship Id="r" Type="{_TYPE}/officeDocument" Target="/{main}"/>'
+            ),
         )
         archive.writestr(main, f"<w:document {_W}><w:body>{body}<w:sectPr/></w:body></w:document>")
         archive.writestr(f"{folder}/_rels/{name}.rels", _RELATIONS.format("".join(links)))
         for kind, inside in parts.items():
             archive.writestr(f"{folder}/{kind}.xml", f"<w:{kind} {_W}>{inside}</w:{kind}>")
         if core:
-            archive.writestr("docProps/core.xml", f'<p xmlns:dc="http://purl.org/dc/elements/1.1/">{core}</p>')
+            archive.writestr(
+                "docProps/core.xml", f'<p xmlns:dc="http://purl.org/dc/elements/1.1/">{core}</p>'
+            )
         archive.writestr("word/_", "")
     return buffer.getvalue()
 
 
 def read(
-    *body: str, parts: Mapping[str, str] | None = None, relations: Mapping[str, tuple[str, str]] | None = None
+    *body: str,
+    parts: Mapping[str, str] | None = None,
+    relations: Mapping[str, tuple[str, str]] | None = None,
 ) -> Book:
     return open_bytes(docx("".join(body), parts=parts, relations=relations), "rain.docx")

@@ -21,9 +21,12 @@ def page(body: str) -> str:
     return _PAGE.format(body=body)
 
 
-def package(names: list[str], *, metadata: str = "", manifest: str = "", spine: str = "", toc: str = "") -> str:
+def package(
+    names: list[str], *, metadata: str = "", manifest: str = "", spine: str = "", toc: str = ""
+) -> str:
     items = "".join(
-        f'<item id="i{n}" href="{name}" media-type="application/xhtml+xml"/>' for n, name in enumerate(names)
+        f'<item id="i{n}" href="{name}" media-type="application/xhtml+xml"/>'
+        for n, name in enumerate(names)
     )
     refs = "".join(f'<itemref idref="i{n}"/>' for n in range(len(names)))
     return f"""<?xml version="1.0"?>
@@ -33,7 +36,10 @@ def package(names: list[str], *, metadata: str = "", manifest: str = "", spine: 
 
 
 def epub(files: Mapping[str, str | bytes], opf: str | None = None) -> bytes:
-    """An archive with these files under OEBPS/ (a leading slash means the root); the .xhtml files are the spine."""
+    """An archive with these files under OEBPS/ (a leading slash means the root).
+
+    The .xhtml files are the spine.
+    """
     if opf is None:
         opf = package([name for name in files if name.endswith(".xhtml")])
     buffer = io.BytesIO()

@@ -19,7 +19,10 @@ WIDTH, HEIGHT = 400, 600
 
 @dataclass(frozen=True)
 class Put:
-    """Text at a position, in points from the lower left. Characters 1 to 3: fi, fl, a smile; 4 to 6: no meaning."""
+    """Text at a position, in points from the lower left.
+
+    Characters 1 to 3: fi, fl, a smile; 4 to 6: no meaning.
+    """
 
     x: float
     y: float
@@ -78,7 +81,8 @@ class _Objects:
         out.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(places) + 1))
         out.writelines(b"%010d 00000 n \n" % place for place in places)
         trailer = (
-            f"trailer\n<< /Size {len(places) + 1} /Root {root} 0 R /Info {info} 0 R >>\nstartxref\n{start}\n%%EOF\n"
+            f"trailer\n<< /Size {len(places) + 1} /Root {root} 0 R /Info {info} 0 R "
+            f">>\nstartxref\n{start}\n%%EOF\n"
         )
         out.write(trailer.encode())
         return out.getvalue()
@@ -92,25 +96,37 @@ def pdf(
     language: str = "",
     half_size: Sequence[Put] = (),
 ) -> bytes:
-    """A PDF of these pages. `outline`: (title, page from 0, height). `half_size`: in a form on each page."""
+    """A PDF of these pages.
+
+    `outline`: (title, page from 0, height). `half_size`: in a form on each page.
+    """
     objects = _Objects()
     encoding = objects.add(
-        "<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [1 /fi /fl 4 /g4 /g5 /g6] >>"
+        "<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [1 /fi /fl 4 /g4 /g5 "
+        "/g6] >>"
     )
-    map_ = "begincmap 1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <03> <D83DDE00> endbfchar endcmap"
+    map_ = (
+        "begincmap 1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <03> "
+        "<D83DDE00> endbfchar endcmap"
+    )
     meanings = objects.add(f"<< /Length {len(map_)} >>\nstream\n{map_}\nendstream")
     described = f"/Encoding {encoding} 0 R /ToUnicode {meanings} 0 R"
     resources = " ".join(
-        f"/{name} {objects.add(f'<< /Type /Font /Subtype /Type1 /BaseFont /{font} {described} >>')} 0 R"
+        (
+            f"/{name} "
+            f"{objects.add(f'<< /Type /Font /Subtype /Type1 /BaseFont /{font} {described} >>')} 0 R"
+        )
         for name, font in FONTS.items()
     )
     picture = objects.add(
-        b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /BitsPerComponent 8 /ColorSpace /DeviceGray"
+        b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /BitsPerComponent 8 /ColorSpace "
+        b"/DeviceGray"
         b" /Length 1 >>\nstream\n\x80\nendstream"
     )
     form = "\n".join(map(_text, half_size))
     form_number = objects.add(
-        f"<< /Type /XObject /Subtype /Form /BBox [0 0 {WIDTH} {HEIGHT}] /Resources << /Font << {resources} >> >>"
+        f"<< /Type /XObject /Subtype /Form /BBox [0 0 {WIDTH} {HEIGHT}] /Resources << /Font << "
+        f"{resources} >> >>"
         f" /Length {len(form)} >>\nstream\n{form}\nendstream"
     )
     first = len(objects.bodies) + 1
@@ -122,11 +138,16 @@ def pdf(
         drawn += "q 0.5 0 0 0.5 0 0 cm /Form Do Q\n" if half_size else ""
         content = (drawn + "\n".join(map(_text, sheet.puts))).encode("cp1252")
         after = len(objects.bodies) + 3 + len(sheet.links)
-        annotated = [*range(after - len(sheet.links), after), *range(after, after + 2 * len(sheet.fields), 2)]
+        annotated = [
+            *range(after - len(sheet.links), after),
+            *range(after, after + 2 * len(sheet.fields), 2),
+        ]
         annotations = " ".join(f"{number} 0 R" for number in annotated)
         objects.add(
-            f"<< /Type /Page /Parent {tree} 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Rotate {sheet.rotate}"
-            f" /Resources << /Font << {resources} >> /XObject << /Picture {picture} 0 R /Form {form_number} 0 R >> >>"
+            f"<< /Type /Page /Parent {tree} 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Rotate "
+            f"{sheet.rotate}"
+            f" /Resources << /Font << {resources} >> /XObject << /Picture {picture} 0 R /Form "
+            f"{form_number} 0 R >> >>"
             f" /Contents {len(objects.bodies) + 2} 0 R /Annots [{annotations}] >>"
         )
         objects.add(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
@@ -137,21 +158,28 @@ def pdf(
                 else f"/Dest [{numbers[link.page]} 0 R /XYZ 0 {link.y} null]"
             )
             objects.add(
-                f"<< /Type /Annot /Subtype /Link /Rect [{link.left} {link.bottom} {link.right} {link.top}] {where} >>"
+                f"<< /Type /Annot /Subtype /Link /Rect [{link.left} {link.bottom} {link.right} "
+                f"{link.top}] {where} >>"
             )
         for put in sheet.fields:
             box = f"[{put.x} {put.y} {put.x + 200} {put.y + 20}]"
             objects.add(
-                f"<< /Type /Annot /Subtype /Widget /FT /Tx /F 4 /T (field) /V ({put.text}) /Rect {box}"
+                f"<< /Type /Annot /Subtype /Widget /FT /Tx /F 4 /T (field) /V ({put.text}) /Rect "
+                f"{box}"
                 f" /AP << /N {len(objects.bodies) + 2} 0 R >> >>"
             )
             drawn = _text(put)
             objects.add(
-                f"<< /Type /XObject /Subtype /Form /BBox {box} /Resources << /Font << {resources} >> >>"
+                f"<< /Type /XObject /Subtype /Form /BBox {box} /Resources << /Font << "
+                f"{resources} >> >>"
                 f" /Length {len(drawn)} >>\nstream\n{drawn}\nendstream"
             )
     assert (
-        objects.add(f"<< /Type /Pages /Kids [{' '.join(f'{n} 0 R' for n in numbers)}] /Count {len(sheets)} >>") == tree
+        objects.add(
+            f"<< /Type /Pages /Kids [{' '.join(f'{n} 0 R' for n in numbers)}] /Count "
+            f"{len(sheets)} >>"
+        )
+        == tree
     )
     outlines = _outline(objects, outline, numbers) if outline else ""
     lang = f"/Lang ({language})" if language else ""
@@ -162,21 +190,28 @@ def pdf(
     return objects.file(root, objects.add(f"<< {entries} >>"))
 
 
-def _outline(objects: _Objects, entries: Sequence[tuple[str, int, float]], pages: Sequence[int]) -> str:
+def _outline(
+    objects: _Objects, entries: Sequence[tuple[str, int, float]], pages: Sequence[int]
+) -> str:
     first = len(objects.bodies) + 1
     root = first + len(entries)
     for index, (title, page, y) in enumerate(entries):
         following = f"/Next {first + index + 1} 0 R" if index + 1 < len(entries) else ""
         objects.add(
-            f"<< /Title ({_escaped(title)}) /Parent {root} 0 R /Dest [{pages[page]} 0 R /XYZ 0 {y} null] {following} >>"
+            f"<< /Title ({_escaped(title)}) /Parent {root} 0 R /Dest [{pages[page]} 0 R /XYZ 0 "
+            f"{y} null] {following} >>"
         )
-    objects.add(f"<< /Type /Outlines /First {first} 0 R /Last {root - 1} 0 R /Count {len(entries)} >>")
+    objects.add(
+        f"<< /Type /Outlines /First {first} 0 R /Last {root - 1} 0 R /Count {len(entries)} >>"
+    )
     return f"/Outlines {root} 0 R"
 
 
 def _text(put: Put) -> str:
     matrix = f"0 1 -1 0 {put.x} {put.y}" if put.turned else f"{put.stretch} 0 0 1 {put.x} {put.y}"
-    shown = f"BT {put.tracking} Tc /{put.font} {put.size} Tf {matrix} Tm ({_escaped(put.text)}) Tj ET"
+    shown = (
+        f"BT {put.tracking} Tc /{put.font} {put.size} Tf {matrix} Tm ({_escaped(put.text)}) Tj ET"
+    )
     actual = put.actual.encode("utf-16-be").hex()
     return f"/Span << /ActualText <FEFF{actual}> >> BDC {shown} EMC" if actual else shown
 

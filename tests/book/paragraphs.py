@@ -14,7 +14,10 @@ def chapters(book: Book) -> list[tuple[int, str]]:
 def links(book: Book) -> list[tuple[str, str]]:
     """The words of each link and its target: the note, the line there, or a URL."""
     return [
-        (book.text[link.start : link.end], _target(book, link.target, link.target_end, link.address))
+        (
+            book.text[link.start : link.end],
+            _target(book, link.target, link.target_end, link.address),
+        )
         for link in book.links
     ]
 

@@ -80,7 +80,9 @@ def test_an_unwritable_cache_is_no_error(story: Path, tmp_path: Path) -> None:
     assert open_cached(story, tmp_path / "file" / "books") == open_book(story)
 
 
-def test_only_the_books_opened_last_are_kept(tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_books_opened_last_are_kept(
+    tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cache, "_LIMIT_BYTES", 3_000)
     for number in range(6):
         path = tmp_path / f"{number}.txt"

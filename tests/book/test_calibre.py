@@ -14,13 +14,21 @@ from gistread.book.open import open_book, open_bytes, open_file, read_book
 from gistread.errors import BookError
 from tests.book.make_epub import epub, page
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the converter's stand-in is a shell script")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="the converter's stand-in is a shell script"
+)
 
 
 def kindle(encryption: int = 0) -> bytes:
     """The start of a Kindle book: its record directory and first record."""
     head = b"Rain".ljust(60, b"\0") + b"BOOKMOBI" + b"\0" * 8 + (1).to_bytes(2, "big")
-    return head + (100).to_bytes(4, "big") + b"\0" * (100 - len(head) - 4) + b"\0" * 12 + encryption.to_bytes(2, "big")
+    return (
+        head
+        + (100).to_bytes(4, "big")
+        + b"\0" * (100 - len(head) - 4)
+        + b"\0" * 12
+        + encryption.to_bytes(2, "big")
+    )
 
 
 @pytest.fixture
@@ -70,14 +78,18 @@ def test_other_formats_are_named_by_their_suffix(install: Install) -> None:
     assert open_bytes(b"{\\rtf1 Rain}", "rain.doc").text == "Rain\n\nIt rained."
 
 
-def test_a_converted_book_is_not_converted_again(book: Path, install: Install, tmp_path: Path) -> None:
+def test_a_converted_book_is_not_converted_again(
+    book: Path, install: Install, tmp_path: Path
+) -> None:
     install(f'echo once >> {install.folder}/count; cp {install.epub} "$2"')
     first = open_cached(book, tmp_path / "texts")
     assert open_cached(book, tmp_path / "texts") == first
     assert (install.folder / "count").read_text() == "once\n"
 
 
-def test_a_missing_converter_is_reported_in_two_lines(book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_converter_is_reported_in_two_lines(
+    book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(BookError, match="is a Kindle book") as caught:
         open_book(book)
@@ -86,7 +98,9 @@ def test_a_missing_converter_is_reported_in_two_lines(book: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("signature", [b"BOOKMOBI", b"TEXtREAd"])
-def test_drm_is_reported_before_the_conversion(book: Path, install: Install, signature: bytes) -> None:
+def test_drm_is_reported_before_the_conversion(
+    book: Path, install: Install, signature: bytes
+) -> None:
     install(f"touch {install.folder}/started")
     book.write_bytes(kindle(encryption=2).replace(b"BOOKMOBI", signature))
     with pytest.raises(BookError, match="protected by DRM"):
@@ -103,14 +117,19 @@ def test_drm_found_by_the_converter_is_reported(book: Path, install: Install) ->
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        ("echo 'Reading…'; echo 'Error: the file is \x1b[31mdamaged\x1b[0m.' >&2; exit 1", "the file is"),
+        (
+            "echo 'Reading…'; echo 'Error: the file is \x1b[31mdamaged\x1b[0m.' >&2; exit 1",
+            "the file is",
+        ),
         ("exit 3", "could not convert it"),
         ("exit 0", "could not convert it"),
         ('echo "not an EPUB" > "$2"', "cannot be read"),
         ("kill -9 $$", "could not convert it"),
     ],
 )
-def test_a_converter_that_fails_is_quoted(book: Path, install: Install, script: str, reason: str) -> None:
+def test_a_converter_that_fails_is_quoted(
+    book: Path, install: Install, script: str, reason: str
+) -> None:
     install(script)
     with pytest.raises(BookError, match=reason) as caught:
         open_book(book)

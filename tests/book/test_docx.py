@@ -51,12 +51,15 @@ class TestParagraphs:
 
     def test_an_outline_level_makes_a_heading(self) -> None:
         book = read(p("Rain", properties='<w:outlineLvl w:val="1"/>'), p("It."))
-        assert [(q.kind, q.level) for q in book.paragraphs] == [(ParagraphKind.HEADING, 2), (ParagraphKind.TEXT, 0)]
+        assert [(q.kind, q.level) for q in book.paragraphs] == [
+            (ParagraphKind.HEADING, 2),
+            (ParagraphKind.TEXT, 0),
+        ]
 
     def test_line_breaks_and_tabs(self) -> None:
-        assert texts(p("<w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:br w:type='page'/></w:r>")) == [
-            "a b\nc"
-        ]
+        assert texts(
+            p("<w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:br w:type='page'/></w:r>")
+        ) == ["a b\nc"]
 
     def test_an_empty_paragraph_is_a_scene_break_unless_there_are_many(self) -> None:
         assert texts(*[p("It rained.")] * 5, p(""), *[p("It rained.")] * 5).count("* * *") == 1
@@ -72,7 +75,10 @@ class TestParagraphs:
             f"<w:tr>{cell('', '<w:vMerge/>')}{cell('2 mm')}</w:tr></w:tbl>",
             f"<w:tbl><w:tr>{cell('A frame.')}</w:tr></w:tbl>",
         )
-        assert paragraphs(book) == [(ParagraphKind.TABLE, "Day | Rain\n2 mm"), (ParagraphKind.TEXT, "A frame.")]
+        assert paragraphs(book) == [
+            (ParagraphKind.TABLE, "Day | Rain\n2 mm"),
+            (ParagraphKind.TEXT, "A frame."),
+        ]
 
     def test_text_boxes_and_content_controls_are_read_once(self) -> None:
         box = f"<w:txbxContent>{p('In a box.')}</w:txbxContent>"
@@ -86,7 +92,8 @@ class TestParagraphs:
     def test_a_generated_table_of_contents_is_left_out(self) -> None:
         assert texts(p("Rain\t3", "toc1"), p("Rain", "heading1"), p("It.")) == ["Rain", "It."]
         control = (
-            '<w:sdt><w:sdtPr><w:docPartObj><w:docPartGallery w:val="Table of Contents"/></w:docPartObj></w:sdtPr>'
+            '<w:sdt><w:sdtPr><w:docPartObj><w:docPartGallery w:val="Table of '
+            'Contents"/></w:docPartObj></w:sdtPr>'
             f"<w:sdtContent>{p('Rain 3')}</w:sdtContent></w:sdt>"
         )
         assert texts(control, p("Rain", "heading1"), p("It.")) == ["Rain", "It."]
@@ -126,21 +133,34 @@ class TestLists:
         assert [q.level for q in book.paragraphs][:3] == [1, 2, 2]
 
     @pytest.mark.parametrize(
-        ("form", "marks"), [("upperRoman", ["I.", "II."]), ("bullet", ["•", "•"]), ("none", ["", ""])]
+        ("form", "marks"),
+        [("upperRoman", ["I.", "II."]), ("bullet", ["•", "•"]), ("none", ["", ""])],
     )
     def test_list_items_have_the_markers_of_their_format(self, form: str, marks: list[str]) -> None:
         found = texts(
-            item("a"), item("b"), parts={"numbering": numbering((form, "\uf0b7" if form == "bullet" else "%1."))}
+            item("a"),
+            item("b"),
+            parts={"numbering": numbering((form, "\uf0b7" if form == "bullet" else "%1."))},
         )
         assert found == [f"{mark} {word}".strip() for mark, word in zip(marks, "ab", strict=True)]
 
     def test_list_numbering_may_come_from_a_style(self) -> None:
-        assert texts(p("Bread", "ListBullet"), parts={"numbering": numbering(("bullet", "-"))}) == ["- Bread"]
+        assert texts(p("Bread", "ListBullet"), parts={"numbering": numbering(("bullet", "-"))}) == [
+            "- Bread"
+        ]
 
     def test_headings_keep_their_numbers(self) -> None:
         numbered = '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr>'
-        body = (p("The Rain", "heading1", numbered), p("It."), p("The Sun", "heading1", numbered), p("It."))
-        assert texts(*body, parts={"numbering": numbering(("decimal", "Chapter %1"))})[0] == "Chapter 1. The Rain"
+        body = (
+            p("The Rain", "heading1", numbered),
+            p("It."),
+            p("The Sun", "heading1", numbered),
+            p("It."),
+        )
+        assert (
+            texts(*body, parts={"numbering": numbering(("decimal", "Chapter %1"))})[0]
+            == "Chapter 1. The Rain"
+        )
         assert texts(*body, parts={"numbering": numbering(("decimal", "%1."))})[2] == "2. The Sun"
 
 
@@ -182,18 +202,26 @@ class TestWords:
             p("paragraph."),
         )
         assert book.text == "It rained.\n\nOne paragraph."
-        assert book.notices == ("The document holds tracked changes; it was read as if all of them had been accepted.",)
+        assert book.notices == (
+            "The document holds tracked changes; it was read as if all of them had been accepted.",
+        )
 
     def test_hidden_words_are_counted(self) -> None:
         book = read(p(r("It rained. ") + r("Not here", "<w:vanish/>")))
         assert (book.text, book.notices) == ("It rained.", ("2 hidden words were left out.",))
 
     def test_a_field_without_an_end_hides_no_later_paragraph(self) -> None:
-        assert texts(p("One"), p('<w:r><w:fldChar w:fldCharType="begin"/></w:r>'), p("Two")) == ["One", "Two"]
+        assert texts(p("One"), p('<w:r><w:fldChar w:fldCharType="begin"/></w:r>'), p("Two")) == [
+            "One",
+            "Two",
+        ]
 
     def test_drawn_letters_and_descriptions_of_diagrams_are_read(self) -> None:
         drawn = '<w:r><w:pict><v:shape><v:textpath string="Big letters"/></v:shape></w:pict></w:r>'
-        diagram = '<w:r><w:drawing><wp:inline><wp:docPr id="1" descr="A cycle"/></wp:inline></w:drawing></w:r>'
+        diagram = (
+            '<w:r><w:drawing><wp:inline><wp:docPr id="1" descr="A '
+            'cycle"/></wp:inline></w:drawing></w:r>'
+        )
         assert texts(p(drawn), p(diagram)) == ["Big letters", "[A cycle]"]
 
     def test_comments_are_left_out_with_a_notice(self) -> None:
@@ -203,14 +231,24 @@ class TestWords:
     def test_symbols_hyphens_and_readings(self) -> None:
         ruby = f"<w:ruby><w:rt>{r('ゆき')}</w:rt><w:rubyBase>{r('雪')}</w:rubyBase></w:ruby>"
         assert texts(
-            p("<w:r><w:sym w:char='F0E0'/><w:t>a</w:t><w:noBreakHyphen/><w:softHyphen/><w:t>b</w:t></w:r>")
+            p(
+                "<w:r><w:sym "
+                "w:char='F0E0'/><w:t>a</w:t><w:noBreakHyphen/><w:softHyphen/><w:t>b</w:t></w:r>"
+            )
         ) == ["→a‑b"]
         assert texts(p(f"<w:r>{ruby}</w:r>")) == ["雪（ゆき）"]
 
     def test_languages_of_runs_are_kept(self) -> None:
-        book = read(p(r("It rained and rained. ", '<w:lang w:val="en-GB"/>') + r("Pluie", '<w:lang w:val="fr-FR"/>')))
+        book = read(
+            p(
+                r("It rained and rained. ", '<w:lang w:val="en-GB"/>')
+                + r("Pluie", '<w:lang w:val="fr-FR"/>')
+            )
+        )
         assert book.language == "en-GB"
-        assert [(f.language, book.text[f.start : f.end]) for f in book.language_spans] == [("fr-FR", "Pluie")]
+        assert [(f.language, book.text[f.start : f.end]) for f in book.language_spans] == [
+            ("fr-FR", "Pluie")
+        ]
 
     def test_a_default_language_that_contradicts_the_text_is_ignored(self) -> None:
         assert read(p(r("Шёл дождь, и снег шёл тоже.", '<w:lang w:val="en-US"/>'))).language == ""
@@ -221,7 +259,8 @@ class TestLinks:
         field = (
             '<w:r><w:fldChar w:fldCharType="begin"/></w:r>'
             '<w:r><w:instrText> HYPERLINK "http://example.org/b" </w:instrText></w:r>'
-            f'<w:r><w:fldChar w:fldCharType="separate"/></w:r>{r("field")}<w:r><w:fldChar w:fldCharType="end"/></w:r>'
+            f'<w:r><w:fldChar w:fldCharType="separate"/></w:r>{r("field")}<w:r><w:fldChar '
+            'w:fldCharType="end"/></w:r>'
         )
         below = r("below", '<w:rStyle w:val="Hyperlink"/>')
         book = read(
@@ -245,7 +284,8 @@ class TestLinks:
 
     NOTES = (
         '<w:footnote w:type="separator" w:id="-1"><w:p/></w:footnote>'
-        f'<w:footnote w:id="2">{p("<w:r><w:footnoteRef/></w:r>" + r(" A note."))}{p("More.")}</w:footnote>'
+        "<w:footnote "
+        f'w:id="2">{p("<w:r><w:footnoteRef/></w:r>" + r(" A note."))}{p("More.")}</w:footnote>'
         f'<w:footnote w:id="5">{p("Another.")}</w:footnote>'
     )
 
@@ -253,8 +293,17 @@ class TestLinks:
         book = read(
             p("Rain", "heading1"),
             p(r("It rained") + '<w:r><w:footnoteReference w:id="5"/></w:r>' + r(".")),
-            p(r("And") + '<w:r><w:footnoteReference w:id="2"/></w:r><w:r><w:endnoteReference w:id="1"/></w:r>'),
-            parts={"footnotes": self.NOTES, "endnotes": f'<w:endnote w:id="1">{p("At the end.")}</w:endnote>'},
+            p(
+                r("And")
+                + (
+                    '<w:r><w:footnoteReference w:id="2"/></w:r><w:r><w:endnoteReference '
+                    'w:id="1"/></w:r>'
+                )
+            ),
+            parts={
+                "footnotes": self.NOTES,
+                "endnotes": f'<w:endnote w:id="1">{p("At the end.")}</w:endnote>',
+            },
         )
         assert links(book) == [
             ("[1]", "1. Another."),
@@ -279,17 +328,25 @@ class TestLinks:
 
 class TestPictures:
     DRAWING = (
-        '<w:r><w:drawing><wp:inline><wp:docPr id="1" name="Picture 1"{}/><a:graphic><a:blip r:embed="i"/></a:graphic>'
+        '<w:r><w:drawing><wp:inline><wp:docPr id="1" name="Picture 1"{}/><a:graphic><a:blip '
+        'r:embed="i"/></a:graphic>'
         "</wp:inline></w:drawing></w:r>"
     )
     IMAGE: ClassVar = {"i": ("image", "media/rain.png")}
 
     def test_pictures_are_described_by_their_alternative_text(self) -> None:
-        book = read(p(r("See ") + self.DRAWING.format(' descr="rain"') + r(".")), relations=self.IMAGE)
+        book = read(
+            p(r("See ") + self.DRAWING.format(' descr="rain"') + r(".")), relations=self.IMAGE
+        )
         assert images(book) == [("word/media/rain.png", "[rain]")]
 
     def test_pictures_are_described_by_their_caption(self) -> None:
-        book = read(p(self.DRAWING.format("")), p("Figure 1: Rain", "caption"), p("It."), relations=self.IMAGE)
+        book = read(
+            p(self.DRAWING.format("")),
+            p("Figure 1: Rain", "caption"),
+            p("It."),
+            relations=self.IMAGE,
+        )
         assert paragraphs(book)[0] == (ParagraphKind.IMAGE, "Figure 1: Rain")
         assert images(book) == [("word/media/rain.png", "Figure 1: Rain")]
 
@@ -303,20 +360,35 @@ class TestPictures:
 
 class TestDocument:
     def test_the_metadata_is_read(self) -> None:
-        core = "<dc:title>Rain</dc:title><dc:creator>Jane Doe; John Roe</dc:creator><dc:language>en-GB</dc:language>"
+        core = (
+            "<dc:title>Rain</dc:title><dc:creator>Jane Doe; John "
+            "Roe</dc:creator><dc:language>en-GB</dc:language>"
+        )
         book = open_bytes(docx(p("It rained."), core=core), "x.docx")
-        assert (book.title, book.authors, book.language) == ("Rain", ("Jane Doe", "John Roe"), "en-GB")
+        assert (book.title, book.authors, book.language) == (
+            "Rain",
+            ("Jane Doe", "John Roe"),
+            "en-GB",
+        )
         assert book.source_format == "docx"
 
     def test_chapters_are_below_the_title(self) -> None:
         book = read(
-            p("The Rain", "Title"), p("By Jane"), p("One", "heading1"), p("It."), p("Two", "heading1"), p("It.")
+            p("The Rain", "Title"),
+            p("By Jane"),
+            p("One", "heading1"),
+            p("It."),
+            p("Two", "heading1"),
+            p("It."),
         )
         assert book.title == "The Rain"
         assert chapters(book) == [(1, "One"), (1, "Two")]
 
     def test_the_document_part_is_found_by_its_relationship(self) -> None:
-        assert open_bytes(docx(p("It rained."), main="word/text/main2.xml"), "x.docx").text == "It rained."
+        assert (
+            open_bytes(docx(p("It rained."), main="word/text/main2.xml"), "x.docx").text
+            == "It rained."
+        )
 
     @pytest.mark.parametrize("body", ["", p(""), "<w:tbl/>"])
     def test_a_book_without_text_is_refused(self, body: str) -> None:

@@ -17,7 +17,8 @@ from tests.book.promises import assert_keeps_promises
 
 _NAV = (
     '<nav epub:type="toc"><h1>Contents</h1><ol><li><a href="a.xhtml">Part One</a><ol>'
-    '<li><a href="a.xhtml#one">The Rain</a></li><li><a href="b.xhtml">The Bridge</a></li></ol></li></ol></nav>'
+    '<li><a href="a.xhtml#one">The Rain</a></li><li><a href="b.xhtml">The '
+    "Bridge</a></li></ol></li></ol></nav>"
 )
 _NAV_ITEM = '<item id="nav" href="nav.html" media-type="application/xhtml+xml" properties="nav"/>'
 
@@ -48,10 +49,14 @@ class TestChapters:
         ncx = (
             '<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap>'
             "<navPoint><navLabel><text>The Rain</text></navLabel>"
-            '<content src="a.xhtml"/><navPoint><navLabel><text>The Bridge</text></navLabel><content src="a.xhtml#b"/>'
+            '<content src="a.xhtml"/><navPoint><navLabel><text>The '
+            'Bridge</text></navLabel><content src="a.xhtml#b"/>'
             "</navPoint></navPoint></navMap></ncx>"
         )
-        files = {"toc.ncx": ncx, "a.xhtml": page('<p>It rained.</p><p>There was <i id="b">a bridge</i>.</p>')}
+        files = {
+            "toc.ncx": ncx,
+            "a.xhtml": page('<p>It rained.</p><p>There was <i id="b">a bridge</i>.</p>'),
+        }
         item = '<item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/>'
         book = open_bytes(epub(files, package(["a.xhtml"], manifest=item, toc=' toc="ncx"')), "x")
         assert [(c.title, c.level) for c in book.chapters] == [("The Rain", 1), ("The Bridge", 2)]
@@ -59,13 +64,17 @@ class TestChapters:
 
     def test_chapters_come_from_headings_without_contents(self) -> None:
         book = read_pages(
-            "<h1>I</h1><h2>The Rain</h2><p>It rained.</p>", "<p>And rained.</p>", "<h1>II</h1><p>Dry.</p>"
+            "<h1>I</h1><h2>The Rain</h2><p>It rained.</p>",
+            "<p>And rained.</p>",
+            "<h1>II</h1><p>Dry.</p>",
         )
         assert [c.title for c in book.chapters] == ["I. The Rain", "II"]
 
     def test_a_file_that_the_contents_leave_out_belongs_to_the_chapter_before(self) -> None:
         files = {
-            "nav.html": page('<nav epub:type="toc"><ol><li><a href="a.xhtml">The Rain</a></li></ol></nav>'),
+            "nav.html": page(
+                '<nav epub:type="toc"><ol><li><a href="a.xhtml">The Rain</a></li></ol></nav>'
+            ),
             "a.xhtml": page("<p>It rained.</p>"),
             "b.xhtml": page("<p>It went on.</p>"),
         }
@@ -84,21 +93,37 @@ class TestChapters:
         assert [(c.title, c.level) for c in book.chapters] == [("One: Rain", 1)]
 
     def test_pictures_that_share_a_text_are_read_once_and_the_contents_lead_there(self) -> None:
-        pictures = "".join(f'<item id="p{n}" href="p{n}.png" media-type="image/png" fallback="i0"/>' for n in range(4))
+        pictures = "".join(
+            f'<item id="p{n}" href="p{n}.png" media-type="image/png" fallback="i0"/>'
+            for n in range(4)
+        )
         spine = "".join(f'<itemref idref="p{n}"/>' for n in range(4)) + '<itemref idref="i1"/>'
-        opf = package(["a.xhtml", "b.xhtml"], manifest=pictures + '<item id="n" href="n.html" properties="nav"/>')
+        opf = package(
+            ["a.xhtml", "b.xhtml"],
+            manifest=pictures + '<item id="n" href="n.html" properties="nav"/>',
+        )
         opf = opf.replace('<itemref idref="i0"/><itemref idref="i1"/>', spine)
-        nav = '<nav><ol><li><a href="p2.png">Rain</a></li><li><a href="b.xhtml">Sun</a></li></ol></nav>'
-        files = {"a.xhtml": page("<p>It rained.</p>"), "b.xhtml": page("<p>It shone.</p>"), "n.html": page(nav)}
+        nav = (
+            '<nav><ol><li><a href="p2.png">Rain</a></li><li><a '
+            'href="b.xhtml">Sun</a></li></ol></nav>'
+        )
+        files = {
+            "a.xhtml": page("<p>It rained.</p>"),
+            "b.xhtml": page("<p>It shone.</p>"),
+            "n.html": page(nav),
+        }
         book = open_bytes(epub(files, opf), "book.epub")
         assert book.text == "It rained.\n\nIt shone."
         assert [chapter.title for chapter in book.chapters] == ["Rain", "Sun"]
 
     def test_a_circle_of_fallbacks_is_followed_a_few_steps(self) -> None:
         pictures = "".join(
-            f'<item id="p{n}" href="p{n}.png" media-type="image/png" fallback="p{(n + 1) % 999}"/>' for n in range(999)
+            f'<item id="p{n}" href="p{n}.png" media-type="image/png" fallback="p{(n + 1) % 999}"/>'
+            for n in range(999)
         )
-        opf = package(["a.xhtml"], manifest=pictures).replace("</spine>", '<itemref idref="p0"/>' * 2000 + "</spine>")
+        opf = package(["a.xhtml"], manifest=pictures).replace(
+            "</spine>", '<itemref idref="p0"/>' * 2000 + "</spine>"
+        )
         began = time.process_time()
         book = open_bytes(epub({"a.xhtml": page("<p>It rained.</p>")}, opf), "book.epub")
         assert book.text == "It rained."
@@ -108,23 +133,38 @@ class TestChapters:
 class TestMetadata:
     def test_title_authors_and_language(self) -> None:
         metadata = (
-            '<dc:creator id="a">Ann Author</dc:creator><dc:creator id="t">Tom Translator</dc:creator>'
-            '<meta refines="#a" property="role">aut</meta><meta refines="#t" property="role">trl</meta>'
+            '<dc:creator id="a">Ann Author</dc:creator><dc:creator id="t">Tom '
+            "Translator</dc:creator>"
+            '<meta refines="#a" property="role">aut</meta><meta refines="#t" '
+            'property="role">trl</meta>'
             "<dc:language>en-GB</dc:language>"
         )
-        book = open_bytes(epub({"a.xhtml": page("<p>It rained.</p>")}, package(["a.xhtml"], metadata=metadata)), "x")
+        book = open_bytes(
+            epub({"a.xhtml": page("<p>It rained.</p>")}, package(["a.xhtml"], metadata=metadata)),
+            "x",
+        )
         assert (book.title, book.authors, book.language) == ("A Book", ("Ann Author",), "en-GB")
         assert book.source_format == "epub"
 
     @pytest.mark.parametrize(
         ("metadata", "manifest", "spine"),
         [
-            ("", '<item id="c" href="c.jpg" media-type="image/jpeg" properties="cover-image"/>', ""),
-            ('<meta name="cover" content="c"/>', '<item id="c" href="c.jpg" media-type="image/jpeg"/>', ""),
+            (
+                "",
+                '<item id="c" href="c.jpg" media-type="image/jpeg" properties="cover-image"/>',
+                "",
+            ),
+            (
+                '<meta name="cover" content="c"/>',
+                '<item id="c" href="c.jpg" media-type="image/jpeg"/>',
+                "",
+            ),
             ("", "", '</spine><guide><reference type="cover" href="cover.xhtml"/></guide><spine>'),
         ],
     )
-    def test_the_cover_is_found_in_every_version(self, metadata: str, manifest: str, spine: str) -> None:
+    def test_the_cover_is_found_in_every_version(
+        self, metadata: str, manifest: str, spine: str
+    ) -> None:
         opf = package(["a.xhtml"], metadata=metadata, manifest=manifest, spine=spine)
         files: dict[str, str | bytes] = {
             "a.xhtml": page("<p>a</p>"),
@@ -135,10 +175,17 @@ class TestMetadata:
 
     def test_a_missing_cover_is_ignored(self) -> None:
         item = '<item id="c" href="c.jpg" media-type="image/jpeg" properties="cover-image"/>'
-        assert open_bytes(epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], manifest=item)), "x").cover == ""
+        assert (
+            open_bytes(
+                epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], manifest=item)), "x"
+            ).cover
+            == ""
+        )
 
     def test_pictures_are_identified_by_their_path(self) -> None:
-        book = open_bytes(epub({"text/a.xhtml": page('<p>a</p><p><img src="../i/b%20c.png" alt="b"/></p>')}), "x")
+        book = open_bytes(
+            epub({"text/a.xhtml": page('<p>a</p><p><img src="../i/b%20c.png" alt="b"/></p>')}), "x"
+        )
         assert [image.source for image in book.images] == ["OEBPS/i/b c.png"]
 
     def test_the_language_falls_back_to_that_of_the_pages(self) -> None:
@@ -147,7 +194,9 @@ class TestMetadata:
 
     def test_bilingual_pages_are_marked_and_a_wrong_package_language_is_ignored(self) -> None:
         files = {
-            f"{name}.xhtml": page(f"<p>{name} <i>x</i></p>").replace("<html ", f'<html xml:lang="{name}" ')
+            f"{name}.xhtml": page(f"<p>{name} <i>x</i></p>").replace(
+                "<html ", f'<html xml:lang="{name}" '
+            )
             for name in ("en", "de", "en-GB")
         }
         for language, foreign in (("en", ["de x"]), ("fr", [])):
@@ -179,16 +228,22 @@ class TestParagraphs:
 
     def test_inline_markup_neither_loses_nor_adds_spaces(self) -> None:
         book = read_pages(
-            "<p>\n  An <b>un</b>believ<i>able</i>\n <em>day</em>, <span>said</span> <a href='#'>he</a>.\n</p>"
+            "<p>\n  An <b>un</b>believ<i>able</i>\n <em>day</em>, <span>said</span> <a "
+            "href='#'>he</a>.\n</p>"
         )
         assert book.text == "An unbelievable day, said he."
 
     def test_line_breaks_are_kept(self) -> None:
         book = read_pages("<p>Roses are red,<br/>violets are blue,<br />\n rain is wet.</p>")
-        assert paragraphs(book) == [(ParagraphKind.VERSE, "Roses are red,\nviolets are blue,\nrain is wet.")]
+        assert paragraphs(book) == [
+            (ParagraphKind.VERSE, "Roses are red,\nviolets are blue,\nrain is wet.")
+        ]
 
     def test_lines_of_a_stanza_are_one_paragraph(self) -> None:
-        book = read_pages('<div class="stanza"><div>April is the</div><div>cruellest month</div></div><p>Prose.</p>')
+        book = read_pages(
+            '<div class="stanza"><div>April is the</div><div>cruellest '
+            "month</div></div><p>Prose.</p>"
+        )
         assert paragraphs(book) == [
             (ParagraphKind.VERSE, "April is the\ncruellest month"),
             (ParagraphKind.TEXT, "Prose."),
@@ -196,31 +251,44 @@ class TestParagraphs:
 
     def test_named_entities_are_read(self) -> None:
         assert (
-            read_pages("<p>caf&eacute;&nbsp;&mdash; &amp; &lt;tea&gt; &unknown;</p>").text == "café — & <tea> &unknown;"
+            read_pages("<p>caf&eacute;&nbsp;&mdash; &amp; &lt;tea&gt; &unknown;</p>").text
+            == "café — & <tea> &unknown;"
         )
 
     def test_note_marks_are_separated_from_words(self) -> None:
-        body = '<p>It rained<a epub:type="noteref" href="#n">1</a> and<sup><a href="#m">2</a></sup> rained.</p>'
+        body = (
+            '<p>It rained<a epub:type="noteref" href="#n">1</a> and<sup><a href="#m">2</a></sup> '
+            "rained.</p>"
+        )
         assert read_pages(body).text == "It rained[1] and[2] rained."
 
     def test_picture_descriptions_are_in_brackets(self) -> None:
-        book = read_pages('<p>See <img src="a.png" alt="a grey  bridge"/>.<img src="b.png" alt=""/></p>')
+        book = read_pages(
+            '<p>See <img src="a.png" alt="a grey  bridge"/>.<img src="b.png" alt=""/></p>'
+        )
         assert paragraphs(book) == [(ParagraphKind.TEXT, "See [a grey bridge].")]
 
     def test_ruby_readings_follow_in_brackets(self) -> None:
-        assert read_pages("<p><ruby>昨夕<rp>(</rp><rt>ゆうべ</rt><rp>)</rp></ruby>は</p>").text == "昨夕（ゆうべ）は"
+        assert (
+            read_pages("<p><ruby>昨夕<rp>(</rp><rt>ゆうべ</rt><rp>)</rp></ruby>は</p>").text
+            == "昨夕（ゆうべ）は"
+        )
 
     def test_preformatted_text_keeps_its_spaces(self) -> None:
         assert read_pages("<pre>a   b\n  c</pre>").text == "a   b\n  c"
 
     def test_hidden_elements_and_controls_are_left_out_and_counted(self) -> None:
         book = read_pages(
-            "<script>let a = 1;</script><style>p {}</style><p hidden=''>no</p><p style='display: none'>no</p>"
+            "<script>let a = 1;</script><style>p {}</style><p hidden=''>no</p><p style='display: "
+            "none'>no</p>"
             "<select><option>One</option></select>"
             "<nav><ol><li>no</li></ol></nav><p>yes<span epub:type='pagebreak'>12</span></p>"
         )
         assert book.text == "yes"
-        assert book.notices == ("2 hidden words were left out.", "1 word of buttons and fields was left out.")
+        assert book.notices == (
+            "2 hidden words were left out.",
+            "1 word of buttons and fields was left out.",
+        )
 
     def test_a_table_that_lays_out_prose_is_read_as_prose(self) -> None:
         prose = "It rained and rained. " * 20
@@ -240,7 +308,9 @@ class TestStyleSheets:
             "s heet.css": ".calibre5 { font-style: italic }",
         }
         book = open_bytes(epub(files), "x")
-        assert [(book.text[s.start : s.end], s.style) for s in book.spans] == [("rained", Style.EMPHASIS)]
+        assert [(book.text[s.start : s.end], s.style) for s in book.spans] == [
+            ("rained", Style.EMPHASIS)
+        ]
 
     def test_a_missing_or_huge_style_sheet_is_ignored(self) -> None:
         link = '<link rel="stylesheet" href="gone.css"/><link rel="stylesheet" href="big.css"/>'
@@ -265,14 +335,23 @@ class TestDamage:
         assert open_bytes(epub(files), "x").text == "It rained."
 
     def test_a_missing_file_is_a_notice(self) -> None:
-        book = open_bytes(epub({"a.xhtml": page("<p>It rained.</p>")}, package(["a.xhtml", "gone.xhtml"])), "x")
+        book = open_bytes(
+            epub({"a.xhtml": page("<p>It rained.</p>")}, package(["a.xhtml", "gone.xhtml"])), "x"
+        )
         assert book.text == "It rained."
         assert book.notices == ("OEBPS/gone.xhtml is missing; it was left out.",)
 
     def test_text_outside_the_reading_order_is_counted(self) -> None:
-        listed = package(["a.xhtml"], manifest='<item id="b" href="b.xhtml" media-type="application/xhtml+xml"/>')
-        book = open_bytes(epub({"a.xhtml": page("<p>In</p>"), "b.xhtml": page("<p>Out</p>")}, listed), "x")
-        assert (book.text, book.notices) == ("In", ("1 text file outside the reading order was left out.",))
+        listed = package(
+            ["a.xhtml"], manifest='<item id="b" href="b.xhtml" media-type="application/xhtml+xml"/>'
+        )
+        book = open_bytes(
+            epub({"a.xhtml": page("<p>In</p>"), "b.xhtml": page("<p>Out</p>")}, listed), "x"
+        )
+        assert (book.text, book.notices) == (
+            "In",
+            ("1 text file outside the reading order was left out.",),
+        )
 
     def test_a_book_without_text_is_refused(self) -> None:
         with pytest.raises(BookError, match="without readable text"):
@@ -282,9 +361,13 @@ class TestDamage:
         encryption = (
             '<encryption xmlns:e="http://www.w3.org/2001/04/xmlenc#"><e:EncryptedData>'
             '<e:EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/>'
-            '<e:CipherData><e:CipherReference URI="OEBPS/a.xhtml"/></e:CipherData></e:EncryptedData></encryption>'
+            "<e:CipherData><e:CipherReference "
+            'URI="OEBPS/a.xhtml"/></e:CipherData></e:EncryptedData></encryption>'
         )
-        files: dict[str, str | bytes] = {"a.xhtml": b"\x8a\x01\x02", "/META-INF/encryption.xml": encryption}
+        files: dict[str, str | bytes] = {
+            "a.xhtml": b"\x8a\x01\x02",
+            "/META-INF/encryption.xml": encryption,
+        }
         with pytest.raises(BookError, match="DRM") as caught:
             open_bytes(epub(files), "locked.epub")
         assert caught.value.exit_status is ExitStatus.BOOK
@@ -293,7 +376,8 @@ class TestDamage:
         encryption = (
             '<encryption xmlns:e="http://www.w3.org/2001/04/xmlenc#"><e:EncryptedData>'
             '<e:EncryptionMethod Algorithm="http://www.idpf.org/2008/embedding"/>'
-            '<e:CipherData><e:CipherReference URI="OEBPS/f.otf"/></e:CipherData></e:EncryptedData></encryption>'
+            "<e:CipherData><e:CipherReference "
+            'URI="OEBPS/f.otf"/></e:CipherData></e:EncryptedData></encryption>'
         )
         files = {"a.xhtml": page("<p>It rained.</p>"), "/META-INF/encryption.xml": encryption}
         assert open_bytes(epub(files), "x").text == "It rained."
@@ -316,19 +400,26 @@ class TestDamage:
 class TestHostility:
     def test_a_zip_bomb_is_not_unpacked(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(archive, "ENTRY_LIMIT_BYTES", 1024 * 1024)
-        files: dict[str, str | bytes] = {"a.xhtml": page("<p>It rained.</p>"), "b.xhtml": b" " * (50 * 1024 * 1024)}
+        files: dict[str, str | bytes] = {
+            "a.xhtml": page("<p>It rained.</p>"),
+            "b.xhtml": b" " * (50 * 1024 * 1024),
+        }
         book = open_bytes(epub(files), "bomb.epub")
         assert book.text == "It rained."
         assert book.notices == ("OEBPS/b.xhtml unpacks to more than 1 MB; it was left out.",)
 
-    def test_many_files_that_are_large_together_are_not_all_unpacked(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_many_files_that_are_large_together_are_not_all_unpacked(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(archive, "TOTAL_LIMIT_BYTES", 1024 * 1024)
         files = {f"{n}.xhtml": page(f"<p>{'rain ' * 50_000}</p>") for n in range(9)}
         book = open_bytes(epub(files), "bomb.epub")
         assert len(book.text) < 1024 * 1024
         assert "exceeds the limit of 1 MB per book" in book.notices[0]
 
-    def test_a_file_of_only_tags_is_refused_before_parsing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_file_of_only_tags_is_refused_before_parsing(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(markup, "_MOST_TAGS", 1000)
         book = read_pages("<p>It rained.</p>", "<p/>" * 2000)
         assert book.text == "It rained."
@@ -340,7 +431,10 @@ class TestHostility:
             open_bytes(epub({f"{n}.xhtml": page("<p>a</p>") for n in range(20)}), "x.epub")
 
     def test_entities_do_not_expand(self) -> None:
-        bomb = '<!DOCTYPE html [<!ENTITY a "rain"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;">]>'
+        bomb = (
+            '<!DOCTYPE html [<!ENTITY a "rain"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c '
+            '"&b;&b;&b;&b;">]>'
+        )
         files = {"a.xhtml": f"{bomb}<html><body><p>It &c; rained.</p></body></html>"}
         assert "rainrain" not in open_bytes(epub(files), "x").text
 
@@ -351,7 +445,11 @@ class TestHostility:
 
     def test_paths_do_not_leave_the_archive(self) -> None:
         book = open_bytes(
-            epub({"a.xhtml": page("<p>It rained.</p>")}, package(["a.xhtml", "../../../../etc/passwd.xhtml"])), "x"
+            epub(
+                {"a.xhtml": page("<p>It rained.</p>")},
+                package(["a.xhtml", "../../../../etc/passwd.xhtml"]),
+            ),
+            "x",
         )
         assert book.notices == ("etc/passwd.xhtml is missing; it was left out.",)
 

@@ -24,7 +24,8 @@ _INFO = (
 
 def fb2(bodies: str, *, encoding: str = "utf-8") -> bytes:
     return (
-        f'<?xml version="1.0" encoding="{encoding}"?>\n<FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0"'
+        f'<?xml version="1.0" encoding="{encoding}"?>\n<FictionBook '
+        'xmlns="http://www.gribuser.ru/xml/fictionbook/2.0"'
         f' xmlns:l="http://www.w3.org/1999/xlink">{_INFO}{bodies}'
         '<binary id="cover.jpg" content-type="image/jpeg">/9j/\n4AAQ</binary></FictionBook>'
     ).encode(encoding)
@@ -37,15 +38,21 @@ def read(bodies: str) -> Book:
 
 
 class TestFile:
-    @pytest.mark.parametrize("encoding", ["utf-8", "windows-1251", "koi8-r", "utf-16", "iso-8859-5"])
+    @pytest.mark.parametrize(
+        "encoding", ["utf-8", "windows-1251", "koi8-r", "utf-16", "iso-8859-5"]
+    )
     def test_a_fictionbook_is_read_in_its_declared_encoding(self, encoding: str) -> None:
-        assert open_bytes(fb2("<body><section><p>Шёл дождь.</p></section></body>", encoding=encoding), "x").text == (
-            "Шёл дождь."
-        )
+        assert open_bytes(
+            fb2("<body><section><p>Шёл дождь.</p></section></body>", encoding=encoding), "x"
+        ).text == ("Шёл дождь.")
 
     def test_the_metadata_is_read(self) -> None:
         book = read("<body><section><p>Шёл дождь.</p></section></body>")
-        assert (book.title, book.authors, book.language) == ("Дождь", ("Анна И. Автор", "anon"), "ru")
+        assert (book.title, book.authors, book.language) == (
+            "Дождь",
+            ("Анна И. Автор", "anon"),
+            "ru",
+        )
         assert book.cover == "cover.jpg"
 
     def test_a_zipped_fictionbook_is_the_same_book(self) -> None:
@@ -56,7 +63,9 @@ class TestFile:
         assert open_bytes(buffer.getvalue(), "rain.fb2.zip") == open_bytes(data, "rain.fb2.zip")
 
     def test_malformed_xml_is_read_with_a_notice(self) -> None:
-        book = open_bytes(fb2("<body><section><p>Дождь & <b>ветер</p><p>и снег</section></body>"), "x")
+        book = open_bytes(
+            fb2("<body><section><p>Дождь & <b>ветер</p><p>и снег</section></body>"), "x"
+        )
         assert "ветер" in book.text
         assert "и снег" in book.text
         assert book.notices == ("The file is not well-formed XML; the readable parts were read.",)
@@ -65,9 +74,13 @@ class TestFile:
         data = fb2("<body><section>" + "<p>Шёл дождь.</p>" * 50 + "</section></body>")
         assert open_bytes(data[: len(data) // 2], "x").text.startswith("Шёл дождь.")
 
-    @pytest.mark.parametrize("what", ["&#xd800;", "&#0;", "&#x110000;", "&#99999999;", "\x01", "\ufffe"])
+    @pytest.mark.parametrize(
+        "what", ["&#xd800;", "&#0;", "&#x110000;", "&#99999999;", "\x01", "\ufffe"]
+    )
     def test_invalid_xml_characters_are_ignored(self, what: str) -> None:
-        book = open_bytes(fb2(f"<body><section><p>Дождь {what}<b>и</p><p>снег</p></section></body>"), "x")
+        book = open_bytes(
+            fb2(f"<body><section><p>Дождь {what}<b>и</p><p>снег</p></section></body>"), "x"
+        )
         assert_keeps_promises(book)
         assert "снег" in book.text
 
@@ -77,10 +90,14 @@ class TestFile:
         closing = "".join(f"</{name}>" for name in reversed(tag.split("><")))
         words = [f"w{number}" for number in range(depth)]
         nested = "".join(f"<{tag}>{word} " for word in words) + closing * depth
-        assert open_bytes(fb2(f"<body><section>{nested}</section></body>"), "x").text.split() == words
+        assert (
+            open_bytes(fb2(f"<body><section>{nested}</section></body>"), "x").text.split() == words
+        )
 
     def test_words_lost_with_damaged_markup_are_counted(self) -> None:
-        book = open_bytes(fb2("<body><section><p>Дождь</p></section></body></FictionBook><p>и снег</p>"), "x")
+        book = open_bytes(
+            fb2("<body><section><p>Дождь</p></section></body></FictionBook><p>и снег</p>"), "x"
+        )
         assert book.notices[1:] == ("2 words in damaged markup were left out.",)
 
     def test_pictures_are_found_by_name(self) -> None:
@@ -93,7 +110,9 @@ class TestFile:
 
     def test_no_entity_is_resolved(self) -> None:
         data = fb2("<body><section><p>It &p; rained.</p></section></body>").replace(
-            b"<FictionBook", b'<!DOCTYPE f [<!ENTITY p SYSTEM "file:///etc/passwd">]><FictionBook', 1
+            b"<FictionBook",
+            b'<!DOCTYPE f [<!ENTITY p SYSTEM "file:///etc/passwd">]><FictionBook',
+            1,
         )
         assert "root" not in open_bytes(data, "x.fb2").text
 
@@ -102,11 +121,18 @@ class TestChapters:
     def test_sections_with_titles_are_chapters(self) -> None:
         book = read(
             "<body><title><p>Автор</p><p>Дождь</p></title><section><title><p>Часть I</p></title>"
-            "<section><title><p>1</p><p>Утро</p></title><p>Дождь.</p></section><section><p>Без имени.</p></section>"
+            "<section><title><p>1</p><p>Утро</p></title><p>Дождь.</p></section><section><p>Без "
+            "имени.</p></section>"
             "<section><title><p>2.</p><p>Вечер</p></title><p>Снег.</p></section></section></body>"
         )
         assert chapters(book) == [(1, "Часть I"), (2, "1. Утро"), (2, "2. Вечер")]
-        assert [text for _, text in paragraphs(book)][:5] == ["Автор", "Дождь", "Часть I", "1", "Утро"]
+        assert [text for _, text in paragraphs(book)][:5] == [
+            "Автор",
+            "Дождь",
+            "Часть I",
+            "1",
+            "Утро",
+        ]
 
     def test_chapters_of_a_second_body_are_under_its_title(self) -> None:
         book = read(
@@ -119,11 +145,15 @@ class TestChapters:
 class TestText:
     def test_prose_verse_quotations_and_tables_are_read(self) -> None:
         book = read(
-            "<body><epigraph><p>Всё течёт.</p><text-author>Гераклит</text-author></epigraph><section>"
-            "<p>Шёл <emphasis>дождь</emphasis> и <strong>снег</strong>.</p><empty-line/><p>Перестал.</p>"
+            "<body><epigraph><p>Всё "
+            "течёт.</p><text-author>Гераклит</text-author></epigraph><section>"
+            "<p>Шёл <emphasis>дождь</emphasis> и "
+            "<strong>снег</strong>.</p><empty-line/><p>Перестал.</p>"
             "<p>И.</p><p>И.</p><p>И.</p><p>И.</p>"
-            "<poem><stanza><v>Дождик,</v><v>перестань</v></stanza><stanza><v>Мы <style name='x'>поедем</style></v>"
-            "<v>в Иордань</v></stanza><text-author>Народ</text-author></poem><subtitle>* * *</subtitle>"
+            "<poem><stanza><v>Дождик,</v><v>перестань</v></stanza><stanza><v>Мы <style "
+            "name='x'>поедем</style></v>"
+            "<v>в Иордань</v></stanza><text-author>Народ</text-author></poem><subtitle>* * "
+            "*</subtitle>"
             "<cite><p>Цитата.</p></cite><table><tr><th>а</th><td>б</td></tr></table></section></body>"
         )
         assert [pair for pair in paragraphs(book) if pair != (ParagraphKind.TEXT, "И.")] == [
@@ -147,27 +177,40 @@ class TestText:
 
     def test_pictures_are_described_by_alternative_text_or_name(self) -> None:
         book = read(
-            '<body><section><p>Дождь <image l:href="#a.png" alt="туча"/>.</p><image l:href="#b.png"/></section></body>'
+            '<body><section><p>Дождь <image l:href="#a.png" alt="туча"/>.</p><image '
+            'l:href="#b.png"/></section></body>'
         )
         assert images(book) == [("a.png", "[туча]"), ("b.png", "[b.png]")]
 
     def test_languages_of_elements_are_kept(self) -> None:
-        book = read('<body><section><p>Он сказал <style xml:lang="fr">pluie</style>.</p></section></body>')
-        assert [(f.language, book.text[f.start : f.end]) for f in book.language_spans] == [("fr", "pluie")]
+        book = read(
+            '<body><section><p>Он сказал <style xml:lang="fr">pluie</style>.</p></section></body>'
+        )
+        assert [(f.language, book.text[f.start : f.end]) for f in book.language_spans] == [
+            ("fr", "pluie")
+        ]
 
 
 class TestNotes:
     NOTES = (
-        '<body name="notes"><title><p>Примечания</p></title><section id="n1"><title><p>1</p></title><p>Первое.</p>'
-        '<p>И ещё.</p></section><section id="n2"><title><p>2</p></title><p>Второе.</p></section></body>'
+        '<body name="notes"><title><p>Примечания</p></title><section '
+        'id="n1"><title><p>1</p></title><p>Первое.</p>'
+        "<p>И ещё.</p></section><section "
+        'id="n2"><title><p>2</p></title><p>Второе.</p></section></body>'
     )
 
     def test_notes_open_at_their_references(self) -> None:
         book = read(
-            '<body><section id="s"><title><p>I</p></title><p>Дождь<a l:href="#n1" type="note">1</a>, снег'
-            '<a l:href="#n2" type="note">[2]</a>; <a l:href="#s">выше</a>.</p></section></body>' + self.NOTES
+            '<body><section id="s"><title><p>I</p></title><p>Дождь<a l:href="#n1" '
+            'type="note">1</a>, снег'
+            '<a l:href="#n2" type="note">[2]</a>; <a l:href="#s">выше</a>.</p></section></body>'
+            + self.NOTES
         )
-        assert links(book) == [("[1]", "1. Первое.\n\nИ ещё."), ("[2]", "2. Второе."), ("выше", "I")]
+        assert links(book) == [
+            ("[1]", "1. Первое.\n\nИ ещё."),
+            ("[2]", "2. Второе."),
+            ("выше", "I"),
+        ]
         assert paragraphs(book)[-3:] == [
             (ParagraphKind.NOTE, "1. Первое."),
             (ParagraphKind.NOTE, "И ещё."),
@@ -175,11 +218,17 @@ class TestNotes:
         ]
 
     def test_notes_are_their_own_chapter(self) -> None:
-        book = read("<body><section><title><p>I</p></title><p>Дождь.</p></section></body>" + self.NOTES)
+        book = read(
+            "<body><section><title><p>I</p></title><p>Дождь.</p></section></body>" + self.NOTES
+        )
         assert chapters(book) == [(1, "I"), (1, "Примечания")]
 
     def test_notes_grouped_by_chapter_are_recognised(self) -> None:
-        notes = self.NOTES.replace('<section id="n1">', '<section><title><p>К главе I</p></title><section id="n1">')
+        notes = self.NOTES.replace(
+            '<section id="n1">', '<section><title><p>К главе I</p></title><section id="n1">'
+        )
         notes = notes.replace("</body>", "</section></body>")
-        book = read('<body><section><p>Дождь<a l:href="#n2" type="note">2</a></p></section></body>' + notes)
+        book = read(
+            '<body><section><p>Дождь<a l:href="#n2" type="note">2</a></p></section></body>' + notes
+        )
         assert links(book) == [("[2]", "2. Второе.")]

@@ -24,7 +24,8 @@ PROSE = "The lamp had burned all night in the tower above the sea, and nobody ca
 
 def fb2(body: str, head: str = "") -> bytes:
     return (
-        f'<?xml version="1.0" encoding="utf-8"?>{head}<FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0">'
+        f'<?xml version="1.0" encoding="utf-8"?>{head}<FictionBook '
+        'xmlns="http://www.gribuser.ru/xml/fictionbook/2.0">'
         "<description><title-info><book-title>T</book-title></title-info></description>"
         f"<body><section>{body}</section></body></FictionBook>"
     ).encode()
@@ -71,7 +72,9 @@ def test_terminal_escapes_and_overrides_of_direction_do_not_reach_a_book(name: s
     book = opened(MAKERS[name](f"Before {ESCAPES} between {OVERRIDES} after."), name)
     assert book is not None
     assert PROSE in book.text
-    assert not {"\x1b", "\x07", "\x9b", "\x00", "\x08", "\u202e", "\u2066"} & set(book.text + book.title)
+    assert not {"\x1b", "\x07", "\x9b", "\x00", "\x08", "\u202e", "\u2066"} & set(
+        book.text + book.title
+    )
     assert "after." in book.text
 
 
@@ -84,7 +87,9 @@ def test_escapes_in_a_pdf_its_outline_and_metadata_do_not_reach_a_book() -> None
     )
     book = opened(data, "book.pdf")
     assert book is not None
-    assert "\x1b" not in book.text + book.title + "".join(chapter.title for chapter in book.chapters)
+    assert "\x1b" not in book.text + book.title + "".join(
+        chapter.title for chapter in book.chapters
+    )
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -104,7 +109,9 @@ def test_nul_bytes_in_the_middle(name: str) -> None:
 
 LAUGHS = (
     '<!DOCTYPE lolz [<!ENTITY a "ha">'
-    + "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefghi", "bcdefghij", strict=True))
+    + "".join(
+        f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefghi", "bcdefghij", strict=True)
+    )
     + "]>"
 )
 
@@ -113,7 +120,10 @@ LAUGHS = (
     ("data", "name"),
     [
         (fb2(f"<p>{PROSE} &j;</p>", LAUGHS), "book.fb2"),
-        (epub({"a.xhtml": page(f"<p>{PROSE} &j;</p>").replace("<html", LAUGHS + "<html")}), "book.epub"),
+        (
+            epub({"a.xhtml": page(f"<p>{PROSE} &j;</p>").replace("<html", LAUGHS + "<html")}),
+            "book.epub",
+        ),
         (html(f"<p>{PROSE} &j;</p>", LAUGHS), "book.html"),
     ],
 )
@@ -130,11 +140,15 @@ def test_external_entities_are_neither_read_nor_fetched(address: str, tmp_path: 
     secret = tmp_path / "secret"
     secret.write_text("the secret of the tower")
     entity = (
-        f'<!DOCTYPE x SYSTEM "{address}" [<!ENTITY e SYSTEM "{secret.as_uri()}"><!ENTITY % p SYSTEM "{address}"> %p;]>'
+        f'<!DOCTYPE x SYSTEM "{address}" [<!ENTITY e SYSTEM "{secret.as_uri()}"><!ENTITY % p '
+        f'SYSTEM "{address}"> %p;]>'
     )
     for data, name in (
         (fb2(f"<p>{PROSE} &e;</p>", entity), "book.fb2"),
-        (epub({"a.xhtml": page(f"<p>{PROSE} &e;</p>").replace("<html", entity + "<html")}), "book.epub"),
+        (
+            epub({"a.xhtml": page(f"<p>{PROSE} &e;</p>").replace("<html", entity + "<html")}),
+            "book.epub",
+        ),
         (html(f"<p>{PROSE} &e;</p>", entity), "book.html"),
     ):
         book = opened(data, name)
@@ -154,7 +168,13 @@ def test_external_entities_are_neither_read_nor_fetched(address: str, tmp_path: 
         (("[" * 20_000 + PROSE + "]" * 20_000).encode(), "book.md"),
         (("*a **a " * 20_000 + PROSE).encode(), "book.md"),
         (("\n".join(" " * n + "- x" for n in range(2_000)) + "\n\n" + PROSE).encode(), "book.md"),
-        (b"%PDF-1.7\n1 0 obj\n" + b"[" * 100_000 + b"]" * 100_000 + b"\nendobj\ntrailer << /Root 1 0 R >>", "book.pdf"),
+        (
+            b"%PDF-1.7\n1 0 obj\n"
+            + b"[" * 100_000
+            + b"]" * 100_000
+            + b"\nendobj\ntrailer << /Root 1 0 R >>",
+            "book.pdf",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else str(len(value)),
 )
@@ -181,7 +201,9 @@ def test_an_unknown_encoding_and_a_megabyte_without_a_line_end() -> None:
 
 
 def test_unclosed_elements_with_controls_in_them() -> None:
-    book = opened(html("<i>" * 100 + f"{PROSE}\x01\x02 and more." + "<i>" * 100 + "end"), "book.html")
+    book = opened(
+        html("<i>" * 100 + f"{PROSE}\x01\x02 and more." + "<i>" * 100 + "end"), "book.html"
+    )
     assert book is not None
     assert "and more." in book.text
 
@@ -197,16 +219,26 @@ def test_a_zip_that_unpacks_to_terabytes_is_refused() -> None:
     assert opened(packed.getvalue(), "bomb.epub") is None
 
 
-def test_archive_entries_outside_the_folder_write_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archive_entries_outside_the_folder_write_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    files = {"a.xhtml": page(f"<p>{PROSE}</p>"), "/../../outside.xhtml": page("<p>out</p>"), "//tmp/outside": "out"}
+    files = {
+        "a.xhtml": page(f"<p>{PROSE}</p>"),
+        "/../../outside.xhtml": page("<p>out</p>"),
+        "//tmp/outside": "out",
+    }
     opened(epub(files), "book.epub")
     assert list(tmp_path.iterdir()) == []
     assert not (tmp_path.parent / "outside.xhtml").exists()
 
 
 def test_entries_without_a_name_and_names_with_controls() -> None:
-    files = {"a.xhtml": page(f"<p>{PROSE}</p>"), "/nameless": "", "c\x1b[2J\u202e.xhtml": page("<p>odd</p>")}
+    files = {
+        "a.xhtml": page(f"<p>{PROSE}</p>"),
+        "/nameless": "",
+        "c\x1b[2J\u202e.xhtml": page("<p>odd</p>"),
+    }
     book = opened(epub(files).replace(b"nameless", b"\0ameless"), "book.epub")
     assert book is not None
     assert "\x1b" not in "".join(book.notices)
@@ -264,20 +296,30 @@ def package(items: str, references: str) -> str:
 
 @pytest.mark.timeout(20)
 def test_a_chain_of_thousands_of_fallbacks_ends() -> None:
-    items = "".join(f'<item id="i{n}" href="{n}.x" media-type="x/x" fallback="i{n + 1}"/>' for n in range(3_000))
+    items = "".join(
+        f'<item id="i{n}" href="{n}.x" media-type="x/x" fallback="i{n + 1}"/>' for n in range(3_000)
+    )
     items += '<item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>'
     references = "".join(f'<itemref idref="i{n}"/>' for n in range(3_000)) + '<itemref idref="a"/>'
-    book = opened(epub({"a.xhtml": page(f"<p>{PROSE}</p>")}, package(items, references)), "book.epub")
+    book = opened(
+        epub({"a.xhtml": page(f"<p>{PROSE}</p>")}, package(items, references)), "book.epub"
+    )
     assert book is not None
     assert book.text == PROSE
 
 
-def test_pages_outside_the_reading_order_count_towards_the_limit_of_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_outside_the_reading_order_count_towards_the_limit_of_tags(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("gistread.book.formats.elements.markup._MOST_TAGS", 2_000)
     others = {f"{n}.xhtml": page("<p>a</p>" * 400) for n in range(60)}
-    items = "".join(f'<item id="i{n}" href="{n}.xhtml" media-type="application/xhtml+xml"/>' for n in range(60))
+    items = "".join(
+        f'<item id="i{n}" href="{n}.xhtml" media-type="application/xhtml+xml"/>' for n in range(60)
+    )
     items += '<item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>'
-    data = epub({"a.xhtml": page(f"<p>{PROSE}</p>"), **others}, package(items, '<itemref idref="a"/>'))
+    data = epub(
+        {"a.xhtml": page(f"<p>{PROSE}</p>"), **others}, package(items, '<itemref idref="a"/>')
+    )
     book = opened(data, "book.epub")
     assert book is not None
     assert book.text == PROSE

@@ -10,7 +10,9 @@ from tests.book.promises import assert_keeps_promises
 
 
 def read(body: str, head: str = "<title>Rain</title>", name: str = "rain.html") -> Book:
-    book = open_bytes(f"<!DOCTYPE html><html><head>{head}</head><body>{body}</body></html>".encode(), name)
+    book = open_bytes(
+        f"<!DOCTYPE html><html><head>{head}</head><body>{body}</body></html>".encode(), name
+    )
     assert_keeps_promises(book)
     return book
 
@@ -38,21 +40,31 @@ class TestEncoding:
         assert open_bytes(self.PAGE.format(codec, words).encode(written), "x.html").text == words
 
     def test_a_utf_8_page_is_read_as_utf_8_whatever_it_declares(self) -> None:
-        assert open_bytes(self.PAGE.format("iso-8859-1", "Grüße “so”").encode(), "x.html").text == "Grüße “so”"
+        assert (
+            open_bytes(self.PAGE.format("iso-8859-1", "Grüße “so”").encode(), "x.html").text
+            == "Grüße “so”"
+        )
 
     def test_a_byte_order_mark_comes_first(self) -> None:
-        assert open_bytes(self.PAGE.format("windows-1252", "дождь").encode("utf-16"), "x.html").text == "дождь"
+        assert (
+            open_bytes(self.PAGE.format("windows-1252", "дождь").encode("utf-16"), "x.html").text
+            == "дождь"
+        )
 
     def test_an_undeclared_encoding_is_detected(self) -> None:
         words = "Es regnete den ganzen Tag über, und die Flüsse führten große Mengen Wasser. " * 5
-        assert open_bytes(f"<html><p>{words}</html>".encode("cp1252"), "x.html").text == words.strip()
+        assert (
+            open_bytes(f"<html><p>{words}</html>".encode("cp1252"), "x.html").text == words.strip()
+        )
 
     def test_an_invalid_declared_encoding_is_replaced_by_detection(self) -> None:
         assert open_bytes(self.PAGE.format("hex", "Rain").encode(), "x.html").text == "Rain"
 
     def test_undecodable_characters_are_reported(self) -> None:
         data = self.PAGE.format("utf-8", "Grüße " * 1000).encode() + b"\xff"
-        assert open_bytes(data, "x.html").notices == ("1 unreadable character is shown as \ufffd (read as utf-8).",)
+        assert open_bytes(data, "x.html").notices == (
+            "1 unreadable character is shown as \ufffd (read as utf-8).",
+        )
 
 
 class TestMetadata:
@@ -61,7 +73,9 @@ class TestMetadata:
             '<title>The Rain | A Site</title><meta name="author" content="Jane Doe">'
             '<link rel="coverpage" href="images/cover.jpg">'
         )
-        book = open_bytes(f'<html lang="en-GB"><head>{head}</head><body><h1>The Rain</h1><p>It'.encode(), "x.html")
+        book = open_bytes(
+            f'<html lang="en-GB"><head>{head}</head><body><h1>The Rain</h1><p>It'.encode(), "x.html"
+        )
         assert (book.title, book.authors, book.language) == ("The Rain", ("Jane Doe",), "en-GB")
         assert book.cover == "images/cover.jpg"
 
@@ -74,8 +88,13 @@ class TestMetadata:
             ("Jane Doe", ("Jane Doe",)),
         ],
     )
-    def test_author_names_are_in_reading_order(self, content: str, authors: tuple[str, ...]) -> None:
-        assert read("<p>Rain", f'<title>T</title><meta name="dc.creator" content="{content}">').authors == authors
+    def test_author_names_are_in_reading_order(
+        self, content: str, authors: tuple[str, ...]
+    ) -> None:
+        assert (
+            read("<p>Rain", f'<title>T</title><meta name="dc.creator" content="{content}">').authors
+            == authors
+        )
 
     def test_the_title_falls_back_to_the_heading_and_the_file_name(self) -> None:
         assert read("<h1>The Rain</h1><p>It", "").title == "The Rain"
@@ -83,15 +102,18 @@ class TestMetadata:
 
 
 class TestText:
-    @pytest.mark.parametrize("name", ["noframes", "NOEMBED", "iframe", "noscript", "video", "object"])
+    @pytest.mark.parametrize(
+        "name", ["noframes", "NOEMBED", "iframe", "noscript", "video", "object"]
+    )
     def test_the_text_of_replaced_elements_has_no_markup(self, name: str) -> None:
-        assert read(f"<p>One</p><{name}><p>Two <b>three</b> &amp; four</p></{name}>").text.split() == (
-            ["One", "Two", "three", "&", "four"]
-        )
+        assert read(
+            f"<p>One</p><{name}><p>Two <b>three</b> &amp; four</p></{name}>"
+        ).text.split() == (["One", "Two", "three", "&", "four"])
 
     def test_paragraphs_lists_quotations_tables_and_code_are_what_they_are(self) -> None:
         book = read(
-            "<p>It\n rained.<p>And<hr><blockquote><p>Said he.</blockquote><ul><li>Bread<li>Cheese</ul>"
+            "<p>It\n rained.<p>And<hr><blockquote><p>Said "
+            "he.</blockquote><ul><li>Bread<li>Cheese</ul>"
             "<table><tr><th>Day<th>Rain<tr><td>1<td>2 mm</table><pre>a  b\n  c</pre>"
             '<div class="poem">Roses<br>are red</div>'
         )
@@ -109,12 +131,21 @@ class TestText:
 
     def test_two_line_breaks_separate_paragraphs(self) -> None:
         book = read("It rained all day long.<br>\n<br>It <i>went<br><br><br>on</i><br>and on.")
-        assert [text for _, text in paragraphs(book)] == ["It rained all day long.", "It went", "on\nand on."]
+        assert [text for _, text in paragraphs(book)] == [
+            "It rained all day long.",
+            "It went",
+            "on\nand on.",
+        ]
         assert styles(book) == [(Style.EMPHASIS, "went"), (Style.EMPHASIS, "on")]
 
     def test_a_page_that_is_one_preformatted_text_is_read_as_plain_text(self) -> None:
-        chapter = "CHAPTER {}\n\n" + "It rained and rained, all the day\nand all the night, and went on.\n\n" * 30
-        book = open_bytes(f"<html><body><pre>{chapter.format('I')}{chapter.format('II')}</pre>".encode(), "x.html")
+        chapter = (
+            "CHAPTER {}\n\n"
+            + "It rained and rained, all the day\nand all the night, and went on.\n\n" * 30
+        )
+        book = open_bytes(
+            f"<html><body><pre>{chapter.format('I')}{chapter.format('II')}</pre>".encode(), "x.html"
+        )
         assert [c.title for c in book.chapters] == ["CHAPTER I", "CHAPTER II"]
         assert "It rained and rained, all the day and all the night" in book.text
         assert book.source_format == "html"
@@ -123,22 +154,28 @@ class TestText:
     def test_elements_that_are_never_closed_lose_no_words(self, tag: str) -> None:
         words = [f"word{n}" for n in range(1500)]
         book = open_bytes(
-            "".join(f"<{tag}>{word} " for word in words).join(("<html><p>a", "<p>end")).encode(), "x.html"
+            "".join(f"<{tag}>{word} " for word in words).join(("<html><p>a", "<p>end")).encode(),
+            "x.html",
         )
         assert [word for word in words if word not in book.text] == []
         assert book.text.endswith("end")
 
     def test_named_entities_are_read_but_declared_ones_are_not(self) -> None:
-        assert read("<p>caf&eacute;&nbsp;&mdash; &#8222;&lt;x&gt;&#150;&unknown;").text == "café — „<x>–&unknown;"
+        assert (
+            read("<p>caf&eacute;&nbsp;&mdash; &#8222;&lt;x&gt;&#150;&unknown;").text
+            == "café — „<x>–&unknown;"
+        )
         outside = '<?xml version="1.0"?><!DOCTYPE html [<!ENTITY p SYSTEM "file:///etc/passwd">]>'
         book = open_bytes(
-            f'{outside}<html xmlns="http://www.w3.org/1999/xhtml"><p>It &p; rained.</p></html>'.encode(), "x"
+            f'{outside}<html xmlns="http://www.w3.org/1999/xhtml"><p>It &p; rained.</p></html>'.encode(),
+            "x",
         )
         assert "root" not in book.text
 
     def test_languages_inside_are_kept(self) -> None:
         book = open_bytes(
-            b'<html lang="en"><p>He said <i lang="fr">pluie</i> and <i xml:lang="de">Regen</i>.', "x.html"
+            b'<html lang="en"><p>He said <i lang="fr">pluie</i> and <i xml:lang="de">Regen</i>.',
+            "x.html",
         )
         assert [(f.language, book.text[f.start : f.end]) for f in book.language_spans] == [
             ("fr", "pluie"),
@@ -147,7 +184,8 @@ class TestText:
 
     def test_pictures_are_described_by_alternative_text_or_caption(self) -> None:
         book = read(
-            '<p><img src="a.png" alt="Rain"><figure><img src="b/c.png"><figcaption>A bridge</figcaption></figure>'
+            '<p><img src="a.png" alt="Rain"><figure><img src="b/c.png"><figcaption>A '
+            "bridge</figcaption></figure>"
         )
         assert images(book) == [("a.png", "[Rain]"), ("b/c.png", "A bridge")]
 
@@ -159,24 +197,35 @@ class TestText:
 class TestFurniture:
     def test_navigation_scripts_bars_and_skip_links_are_left_out(self) -> None:
         book = read(
-            '<a class="skip-link" href="#m">Skip to content</a><header><a href="/">Home</a> <a href="/x">Books</a>'
+            '<a class="skip-link" href="#m">Skip to content</a><header><a href="/">Home</a> <a '
+            'href="/x">Books</a>'
             "</header><nav><p><a href='/a'>A</a></nav>"
             "<div id='onetrust-consent-sdk'><h2>Your privacy</h2><p>We and our partners.</div>"
-            "<script>let a</script><noscript>Turn on scripts</noscript><main id=m><h1>Rain</h1><p>It rained.</main>"
+            "<script>let a</script><noscript>Turn on scripts</noscript><main "
+            "id=m><h1>Rain</h1><p>It rained.</main>"
             "<footer><a href='/i'>Imprint</a> <a href='/p'>Privacy</a></footer>"
         )
         assert [text for _, text in paragraphs(book)] == ["Rain", "It rained."]
         assert book.notices == ("17 words of menus and the like were left out.",)
 
     def test_an_unclosed_navigation_keeps_the_page(self) -> None:
-        assert "It rained all day." in read("<nav><a href='/'>Home</a><h1>Rain</h1><p>It rained all day.").text
+        assert (
+            "It rained all day."
+            in read("<nav><a href='/'>Home</a><h1>Rain</h1><p>It rained all day.").text
+        )
 
     def test_headers_and_footers_with_headings_or_prose_stay(self) -> None:
         prose = "It rained and rained and nobody knew when it would end. " * 6
         book = read(
-            f"<article><header><h1>Rain</h1><p>By Jane</header><p>It rained.<footer><p>{prose}</footer></article>"
+            "<article><header><h1>Rain</h1><p>By Jane</header><p>It "
+            f"rained.<footer><p>{prose}</footer></article>"
         )
-        assert [text for _, text in paragraphs(book)] == ["Rain", "By Jane", "It rained.", prose.strip()]
+        assert [text for _, text in paragraphs(book)] == [
+            "Rain",
+            "By Jane",
+            "It rained.",
+            prose.strip(),
+        ]
 
     def test_a_book_about_cookies_keeps_its_cookies(self) -> None:
         recipe = "<p>Take flour and butter and sugar, and bake them for ten minutes."
@@ -184,7 +233,8 @@ class TestFurniture:
 
     def test_the_permalink_sign_beside_a_heading_is_removed(self) -> None:
         assert (
-            read('<h2 id="r">Rain<a class="headerlink" href="#r">¶</a></h2><p>It rained.').text == "Rain\n\nIt rained."
+            read('<h2 id="r">Rain<a class="headerlink" href="#r">¶</a></h2><p>It rained.').text
+            == "Rain\n\nIt rained."
         )
 
     def test_the_gutenberg_frame_is_removed_and_read_as_metadata(self) -> None:
@@ -194,7 +244,8 @@ class TestFurniture:
             "<p>Author: Jane Doe</p><p>Language: English</p>"
             "<div>*** START OF THE PROJECT GUTENBERG EBOOK RAIN ***</div></section>"
             "<h2>I</h2><p>It rained.</p>"
-            '<section class="pg-boilerplate">*** END OF THE PROJECT GUTENBERG EBOOK RAIN ***<p>Licence.</section>',
+            '<section class="pg-boilerplate">*** END OF THE PROJECT GUTENBERG EBOOK RAIN '
+            "***<p>Licence.</section>",
             "<title>The Project Gutenberg eBook of Rain</title>",
         )
         assert book.text == "I\n\nIt rained."
@@ -202,8 +253,10 @@ class TestFurniture:
 
     def test_older_gutenberg_frames_are_removed(self) -> None:
         book = read(
-            "<pre>Project Gutenberg's The Rain, by Jane Doe\n\nThis eBook is for the use of anyone\n\n"
-            "Title: The Rain\n\nAuthor: Jane Doe\n\n*** START OF THIS PROJECT GUTENBERG EBOOK THE RAIN ***\n\n"
+            "<pre>Project Gutenberg's The Rain, by Jane Doe\n\nThis eBook is for the use of "
+            "anyone\n\n"
+            "Title: The Rain\n\nAuthor: Jane Doe\n\n*** START OF THIS PROJECT GUTENBERG EBOOK "
+            "THE RAIN ***\n\n"
             "</pre><p>Produced by John Roe</p>"
             '<h2 id="i">I</h2><p>It rained. <a href="#i">Up</a>'
             "<pre>End of the Project Gutenberg EBook of The Rain</pre>",
@@ -219,15 +272,21 @@ class TestChapters:
         assert book.chapters[0].start == 0
 
     def test_an_author_heading_is_not_a_chapter(self) -> None:
-        book = read("<h1>RAIN</h1><h3>BY</h3><h2>JANE DOE</h2><hr><h2>One</h2><p>It<h2>Two</h2><p>It")
+        book = read(
+            "<h1>RAIN</h1><h3>BY</h3><h2>JANE DOE</h2><hr><h2>One</h2><p>It<h2>Two</h2><p>It"
+        )
         assert chapters(book) == [(1, "One"), (1, "Two")]
         named = read(
-            "<h1>RAIN</h1><h2>JANE DOE</h2><h2>One</h2><p>It<h2>Two</h2><p>It", "<meta name=author content='Jane Doe'>"
+            "<h1>RAIN</h1><h2>JANE DOE</h2><h2>One</h2><p>It<h2>Two</h2><p>It",
+            "<meta name=author content='Jane Doe'>",
         )
         assert chapters(named) == [(1, "One"), (1, "Two")]
 
     def test_a_number_and_its_title_are_one_and_a_part_and_its_chapter_are_two(self) -> None:
-        text = "<h2>BOOK ONE</h2><h2>CHAPTER I</h2><h3>The Rain</h3><p>It<h2>CHAPTER II</h2><h3>The Sun</h3><p>It"
+        text = (
+            "<h2>BOOK ONE</h2><h2>CHAPTER I</h2><h3>The Rain</h3><p>It<h2>CHAPTER II</h2><h3>The "
+            "Sun</h3><p>It"
+        )
         assert chapters(read(text + "<h2>BOOK TWO</h2><h2>CHAPTER I</h2><p>It")) == [
             (1, "BOOK ONE"),
             (2, "CHAPTER I. The Rain"),
@@ -246,7 +305,8 @@ class TestLinks:
     def test_links_lead_to_ids_names_and_other_pages(self) -> None:
         book = read(
             '<p><a href="#a">one</a> <a href="#b">two</a> <a href="rain.html#a">three</a>'
-            ' <a href="other.html#a">four</a> <a href="http://example.org/">five</a> <a href="#">six</a>'
+            ' <a href="other.html#a">four</a> <a href="http://example.org/">five</a> <a '
+            'href="#">six</a>'
             ' <a href="#gone">seven</a>'
             '<p id="a">Here.<p><a name="b"></a>There.'
         )
@@ -261,11 +321,14 @@ class TestLinks:
     @pytest.mark.parametrize(
         "body",
         [
-            '<p>It rained<a href="#n" class="footnote-ref" id="r" role="doc-noteref"><sup>1</sup></a>.'
+            '<p>It rained<a href="#n" class="footnote-ref" id="r" '
+            'role="doc-noteref"><sup>1</sup></a>.'
             '<section class="footnotes" role="doc-endnotes"><hr><ol><li id="n"><p>A note.'
             '<a href="#r" class="footnote-back" role="doc-backlink">↩︎</a></li></ol></section>',
-            '<p>It rained<sup id="r" class="reference"><a href="#n">[1]</a></sup>.<ol class="references">'
-            '<li id="n"><span class="mw-cite-backlink"><b><a href="#r">^</a></b></span> <span>A note.</span></li></ol>',
+            '<p>It rained<sup id="r" class="reference"><a href="#n">[1]</a></sup>.<ol '
+            'class="references">'
+            '<li id="n"><span class="mw-cite-backlink"><b><a href="#r">^</a></b></span> <span>A '
+            "note.</span></li></ol>",
             '<p>It rained<a id="r"></a><a href="#n"><sup>1</sup></a>.'
             '<p><a id="n"></a>A note. <a href="#r">[back]</a></p>',
         ],
@@ -273,14 +336,18 @@ class TestLinks:
     )
     def test_note_links_lead_to_exactly_the_note(self, body: str) -> None:
         book = read(body + "<p>The end.")
-        assert [(word, note.removeprefix("1. ")) for word, note in links(book)] == [("[1]", "A note.")]
+        assert [(word, note.removeprefix("1. ")) for word, note in links(book)] == [
+            ("[1]", "A note.")
+        ]
         assert "↩" not in book.text
         assert (ParagraphKind.BREAK, "* * *") not in paragraphs(book)
 
     def test_note_links_resolve_despite_other_numbers_in_the_list(self) -> None:
         book = read(
-            '<p>It rained<sup class="reference" id="r"><a href="#n">[a]</a></sup>.<ol class="references">'
-            '<li id="n"><span class="mw-cite-backlink">^ <a href="#r"><sup>a</sup></a></span> <span>A note.</span></ol>'
+            '<p>It rained<sup class="reference" id="r"><a href="#n">[a]</a></sup>.<ol '
+            'class="references">'
+            '<li id="n"><span class="mw-cite-backlink">^ <a href="#r"><sup>a</sup></a></span> '
+            "<span>A note.</span></ol>"
         )
         assert links(book) == [("[a]", "1. A note.")]
 
@@ -295,7 +362,9 @@ class TestLinks:
 
     def test_notes_without_a_heading_are_not_in_the_last_chapter(self) -> None:
         notes = '<ol class="footnotes"><li id="n">A note. <a href="#r">↩</a></ol>'
-        book = read(f'<h2>One</h2><p>It<sup><a id="r" href="#n">1</a></sup><h2>Two</h2><p>It{notes}')
+        book = read(
+            f'<h2>One</h2><p>It<sup><a id="r" href="#n">1</a></sup><h2>Two</h2><p>It{notes}'
+        )
         assert chapters(book) == [(1, "One"), (1, "Two"), (1, "Notes")]
 
 
@@ -312,12 +381,17 @@ class TestDamage:
 
     def test_a_saved_page_without_a_page_is_refused(self) -> None:
         with pytest.raises(BookError, match="MHTML"):
-            open_bytes(b"MIME-Version: 1.0\nContent-Type: multipart/related; boundary=b\n\n--b--\n", "x.mht")
+            open_bytes(
+                b"MIME-Version: 1.0\nContent-Type: multipart/related; boundary=b\n\n--b--\n",
+                "x.mht",
+            )
 
     def test_a_saved_page_is_read_in_its_own_encoding(self) -> None:
         letter = (
             'MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary="b"\r\n\r\n--b\r\n'
-            'Content-Type: text/html; charset="windows-1251"\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n'
-            "<html><p>=C4=EE=E6=E4=FC</p></html>\r\n--b\r\nContent-Type: image/png\r\n\r\nx\r\n--b--\r\n"
+            'Content-Type: text/html; charset="windows-1251"\r\nContent-Transfer-Encoding: '
+            "quoted-printable\r\n\r\n"
+            "<html><p>=C4=EE=E6=E4=FC</p></html>\r\n--b\r\nContent-Type: "
+            "image/png\r\n\r\nx\r\n--b--\r\n"
         )
         assert open_bytes(letter.encode(), "x.mht").text == "Дождь"

@@ -35,7 +35,9 @@ def page(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("source", ["EPUB/images/map of Skerry.png", "EPUB/images/map%20of%20Skerry.png"])
+@pytest.mark.parametrize(
+    "source", ["EPUB/images/map of Skerry.png", "EPUB/images/map%20of%20Skerry.png"]
+)
 def test_a_picture_inside_an_archive(archive: Path, source: str) -> None:
     assert read_image(archive, source) == PIXELS
 
@@ -52,7 +54,14 @@ def test_a_picture_beside_a_page(page: Path, source: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["../secret.png", "%2e%2e/secret.png", "/etc/hostname", "files/../../secret.png", "a\0b", "\\..\\secret.png"],
+    [
+        "../secret.png",
+        "%2e%2e/secret.png",
+        "/etc/hostname",
+        "files/../../secret.png",
+        "a\0b",
+        "\\..\\secret.png",
+    ],
 )
 def test_no_file_outside_the_folder_of_the_book_is_opened(page: Path, source: str) -> None:
     with pytest.raises(BookError):
@@ -74,7 +83,13 @@ def test_a_pipe_in_the_folder_does_not_hang(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["http://example.org/a.png", "HTTPS://example.org/a.png", "//example.org/a.png", "file:///etc/x"]
+    "source",
+    [
+        "http://example.org/a.png",
+        "HTTPS://example.org/a.png",
+        "//example.org/a.png",
+        "file:///etc/x",
+    ],
 )
 def test_nothing_is_fetched(page: Path, source: str) -> None:
     with pytest.raises(BookError, match="outside the book"):
@@ -89,7 +104,9 @@ def test_a_picture_inside_the_text_itself() -> None:
         read_image(Path("none"), "data:")
 
 
-def test_a_picture_that_is_too_large_is_refused(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_that_is_too_large_is_refused(
+    page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(images, "LIMIT_BYTES", 5)
     with pytest.raises(BookError, match="larger than"):
         read_image(page, "files/a b.png")

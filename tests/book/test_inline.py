@@ -32,7 +32,9 @@ def marked(text: str) -> str:
         ("{a\u0301} b", "á b", ["á"]),
     ],
 )
-def test_marks_cover_the_words_they_were_put_around(raw: str, text: str, covered: list[str]) -> None:
+def test_marks_cover_the_words_they_were_put_around(
+    raw: str, text: str, covered: list[str]
+) -> None:
     builder = BookBuilder()
     builder.add("before")
     builder.add(marked(raw), marks=(EM, InlineMark(style=Style.STRONG)))
@@ -71,7 +73,9 @@ WORDS = st.text(alphabet=" \n.ab", max_size=8)
 
 
 @given(WORDS, WORDS, WORDS, WORDS, WORDS)
-def test_marks_never_change_the_words(before: str, outer: str, inner: str, more: str, behind: str) -> None:
+def test_marks_never_change_the_words(
+    before: str, outer: str, inner: str, more: str, behind: str
+) -> None:
     with_marks, without = BookBuilder(), BookBuilder()
     added = with_marks.add(marked(f"{before}{{{outer}<{inner}>{more}}}{behind}"), marks=(EM, EM))
     assert added == without.add(before + outer + inner + more + behind)

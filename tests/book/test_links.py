@@ -39,16 +39,23 @@ class TestPlaces:
         assert links(book) == [("go", "Here.")]
 
     def test_a_broken_link_is_dropped(self) -> None:
-        book = read_pages('<p><a href="gone.xhtml">a</a> <a href="#gone">b</a> <a href="c0.xhtml#gone">c</a> d</p>')
+        book = read_pages(
+            '<p><a href="gone.xhtml">a</a> <a href="#gone">b</a> <a href="c0.xhtml#gone">c</a> '
+            "d</p>"
+        )
         assert book.links == ()
         assert book.text == "a b c d"
 
     def test_an_external_link_keeps_its_address_and_nothing_is_fetched(self) -> None:
-        book = read_pages('<p><a href="https://a.example/b#c">a</a> <a href="mailto:b@a.example">b</a></p>')
+        book = read_pages(
+            '<p><a href="https://a.example/b#c">a</a> <a href="mailto:b@a.example">b</a></p>'
+        )
         assert links(book) == [("a", "https://a.example/b#c"), ("b", "mailto:b@a.example")]
 
     def test_an_anchor_after_the_last_words_means_the_last_paragraph(self) -> None:
-        assert links(read_pages('<p><a href="#end">a</a></p><p>The last.</p><div id="end"/>')) == [("a", "The l")]
+        assert links(read_pages('<p><a href="#end">a</a></p><p>The last.</p><div id="end"/>')) == [
+            ("a", "The l")
+        ]
 
 
 TYPED = '<aside epub:type="footnote" id="n"><p>A note.</p><p>And more.</p></aside>'
@@ -58,14 +65,25 @@ class TestNotes:
     @pytest.mark.parametrize(
         ("text", "note", "expected"),
         [
-            pytest.param('rain<a epub:type="noteref" href="#n">1</a>', TYPED, "A note.\n\nAnd more.", id="EPUB 3"),
-            pytest.param('rain<a href="#n">1</a>', TYPED, "A note.\n\nAnd more.", id="only the note says so"),
             pytest.param(
-                'rain<a role="doc-noteref" href="#n">1</a>', '<p id="n">A note.</p>', "A note.", id="only the reference"
+                'rain<a epub:type="noteref" href="#n">1</a>',
+                TYPED,
+                "A note.\n\nAnd more.",
+                id="EPUB 3",
+            ),
+            pytest.param(
+                'rain<a href="#n">1</a>', TYPED, "A note.\n\nAnd more.", id="only the note says so"
+            ),
+            pytest.param(
+                'rain<a role="doc-noteref" href="#n">1</a>',
+                '<p id="n">A note.</p>',
+                "A note.",
+                id="only the reference",
             ),
             pytest.param(
                 'rain<a epub:type="noteref" href="#n">1</a>',
-                '<section epub:type="endnotes"><ol><li id="n" epub:type="endnote"><p>A note.</p></li></ol></section>',
+                '<section epub:type="endnotes"><ol><li id="n" epub:type="endnote"><p>A '
+                "note.</p></li></ol></section>",
                 "1. A note.",
                 id="endnotes",
             ),
@@ -88,18 +106,27 @@ class TestNotes:
                 id="a mutual link",
             ),
             pytest.param(
-                'rain<sup><a class="x duokan-footnote" href="#n"> <img src="n.png" alt="A note."/></a></sup>',
-                '<ol class="duokan-footnote-content"><li class="duokan-footnote-item" id="n">A note.</li></ol>',
+                'rain<sup><a class="x duokan-footnote" href="#n"> <img src="n.png" alt="A '
+                'note."/></a></sup>',
+                '<ol class="duokan-footnote-content"><li class="duokan-footnote-item" id="n">A '
+                "note.</li></ol>",
                 "1. A note.",
                 id="a picture, as in China",
             ),
             pytest.param(
-                'rain<span><a class="_idFootnoteLink _idGenColorInherit" id="r" href="#n">1</a></span>',
-                '<hr/><div class="_idFootnotes"><div class="_idFootnote" id="n"><p>A note.</p></div></div>',
+                'rain<span><a class="_idFootnoteLink _idGenColorInherit" id="r" '
+                'href="#n">1</a></span>',
+                '<hr/><div class="_idFootnotes"><div class="_idFootnote" id="n"><p>A '
+                "note.</p></div></div>",
                 "A note.",
                 id="InDesign",
             ),
-            pytest.param('rain<a href="#n">[*]</a>', '<p id="n">* A note.</p>', "* A note.", id="the same sign"),
+            pytest.param(
+                'rain<a href="#n">[*]</a>',
+                '<p id="n">* A note.</p>',
+                "* A note.",
+                id="the same sign",
+            ),
             pytest.param(
                 'rain<a id="r" href="#n">1</a>',
                 '<p id="n">A note. <a href="#r">↩</a></p>',
@@ -141,13 +168,15 @@ class TestNotes:
     def test_notes_between_paragraphs_do_not_swallow_the_text_around_them(self) -> None:
         book = read_pages(
             '<p>Rain<a id="r1" href="#n1">1</a>.</p><p><a id="n1" href="#r1">1</a> A note.</p>'
-            '<p>Wind<a id="r2" href="#n2">2</a>.</p><p><a id="n2" href="#r2">2</a> Another.</p><p>The end.</p>'
+            '<p>Wind<a id="r2" href="#n2">2</a>.</p><p><a id="n2" href="#r2">2</a> '
+            "Another.</p><p>The end.</p>"
         )
         assert notes(book) == ["1 A note.", "2 Another."]
 
     def test_contents_with_links_back_are_not_notes(self) -> None:
         book = read_pages(
-            '<p><a id="t1" href="#c1">I</a></p><p><a id="t2" href="#c2">II</a></p><h2 id="c1"><a href="#t1">I</a></h2>'
+            '<p><a id="t1" href="#c1">I</a></p><p><a id="t2" href="#c2">II</a></p><h2 id="c1"><a '
+            'href="#t1">I</a></h2>'
             '<p>Rain.</p><p id="c2"><a href="#t2">II</a></p><p>Wind.</p>'
         )
         assert notes(book) == []
@@ -155,13 +184,15 @@ class TestNotes:
 
     def test_a_page_number_link_is_not_a_note(self) -> None:
         book = read_pages(
-            '<ul><li>Rain, <a href="#p">12</a>, <a href="#q">13</a></li></ul><p id="p">It <b id="q"/>rained.</p>'
+            '<ul><li>Rain, <a href="#p">12</a>, <a href="#q">13</a></li></ul><p id="p">It <b '
+            'id="q"/>rained.</p>'
         )
         assert notes(book) == []
         assert book.text.startswith("• Rain, 12, 13")
 
     def test_a_rule_above_a_note_is_not_part_of_it(self) -> None:
         book = read_pages(
-            '<p>Rain<a id="r" href="#n">1</a>.</p><div id="n"><hr/><p><a href="#r">[1]</a> A note.</p></div>'
+            '<p>Rain<a id="r" href="#n">1</a>.</p><div id="n"><hr/><p><a href="#r">[1]</a> A '
+            "note.</p></div>"
         )
         assert links(book)[0] == ("[1]", "[1] A note.")

@@ -27,7 +27,8 @@ def test_paragraphs_are_joined_and_hard_line_ends_kept() -> None:
 def test_blocks_have_their_kinds() -> None:
     book = read(
         "Rain\n====\n\n> Said he.\n\n* * *\n\n- Bread\n- Cheese\n  1. hard\n\n3. Rope\n\n"
-        "| Day | Rain |\n|--|--|\n| 1 | 2 mm |\n\n```py\nif a:\n    b\n```\n\n    c\n\nTerm\n: Meaning\n"
+        "| Day | Rain |\n|--|--|\n| 1 | 2 mm |\n\n```py\nif a:\n    b\n```\n\n    c\n\nTerm\n: "
+        "Meaning\n"
     )
     assert paragraphs(book) == [
         (ParagraphKind.HEADING, "Rain"),
@@ -64,7 +65,8 @@ def test_chapters_come_from_headings_below_the_title() -> None:
 
 def test_links_lead_to_headings_and_out() -> None:
     book = read(
-        "[There](#the-sun-again), [out](http://example.org/a_b), <http://example.org>.\n\n# The *Sun*, again!\n\nIt."
+        "[There](#the-sun-again), [out](http://example.org/a_b), <http://example.org>.\n\n# The "
+        "*Sun*, again!\n\nIt."
     )
     assert links(book) == [
         ("There", "The Sun, again!"),
@@ -74,7 +76,10 @@ def test_links_lead_to_headings_and_out() -> None:
 
 
 def test_a_footnote_opens_with_all_its_paragraphs() -> None:
-    book = read("# One\n\nIt rained.[^a] And.^[Inline *note*.]\n\n[^a]: A note.\n\n    More of it.\n\n# Two\n\nIt.")
+    book = read(
+        "# One\n\nIt rained.[^a] And.^[Inline *note*.]\n\n[^a]: A note.\n\n    More of it.\n\n# "
+        "Two\n\nIt."
+    )
     assert links(book) == [("[1]", "1. A note.\n\nMore of it."), ("[2]", "2. Inline note.")]
     assert "↩" not in book.text
     assert chapters(book) == [(1, "One"), (1, "Two"), (1, "Notes")]
@@ -86,7 +91,9 @@ def test_a_footnote_opens_at_each_of_its_references() -> None:
 
 
 def test_pictures_and_html_inside() -> None:
-    book = read('See ![a bridge](img/b.png "Old").\n\n<p align="center">The <i>end</i>&hellip;</p>\n')
+    book = read(
+        'See ![a bridge](img/b.png "Old").\n\n<p align="center">The <i>end</i>&hellip;</p>\n'
+    )
     assert book.text == "See [a bridge].\n\nThe end…"
     assert images(book) == [("img/b.png", "[a bridge]")]
 
@@ -94,26 +101,44 @@ def test_pictures_and_html_inside() -> None:
 @pytest.mark.parametrize(
     "front",
     [
-        '---\ntitle: "Rain: A Story" # so\nauthor:\n  - Jane Doe\n  - name: John Roe\n    as: x\nlang: en-GB\n---\n',
-        "---\ntitle: 'Rain: A Story'\nauthors: [Jane Doe, \"John Roe\"]\nlanguage: en_GB\nx:\n  y: true\n...\n",
+        (
+            '---\ntitle: "Rain: A Story" # so\nauthor:\n  - Jane Doe\n  - name: John Roe\n    as: '
+            "x\nlang: en-GB\n---\n"
+        ),
+        (
+            "---\ntitle: 'Rain: A Story'\nauthors: [Jane Doe, \"John Roe\"]\nlanguage: "
+            "en_GB\nx:\n  "
+            "y: true\n...\n"
+        ),
         '+++\ntitle = "Rain: A Story"\nauthors = ["Jane Doe", "John Roe"]\nlang = "en-GB"\n+++\n',
         "\ufeff---\r\n"
-        "title: >\r\n  Rain:\r\n  A Story\r\nauthor:\r\n- Jane Doe\r\n- John Roe\r\n\r\nlang: en-GB\r\n---\r\n",
+        "title: >\r\n  Rain:\r\n  A Story\r\nauthor:\r\n- Jane Doe\r\n- John Roe\r\n\r\nlang: "
+        "en-GB\r\n---\r\n",
     ],
     ids=["YAML", "YAML on one line", "TOML", "folded"],
 )
 def test_front_matter_is_read_as_metadata(front: str) -> None:
     book = read(front + "\nIt rained.\n")
-    assert (book.title, book.authors, book.language) == ("Rain: A Story", ("Jane Doe", "John Roe"), "en-GB")
+    assert (book.title, book.authors, book.language) == (
+        "Rain: A Story",
+        ("Jane Doe", "John Roe"),
+        "en-GB",
+    )
     assert book.text == "It rained."
 
 
 def test_metadata_as_pandoc_writes_it() -> None:
     book = read("% Rain: A\n  Story\n% Jane Doe; John Roe\n% 1850\n\nIt rained.")
-    assert (book.title, book.authors, book.text) == ("Rain: A Story", ("Jane Doe", "John Roe"), "It rained.")
+    assert (book.title, book.authors, book.text) == (
+        "Rain: A Story",
+        ("Jane Doe", "John Roe"),
+        "It rained.",
+    )
 
 
-@pytest.mark.parametrize("text", ["---\n\nIt rained.\n\n---\n\nIt went on.", "+++\nIt [rained.\n+++\n\nIt went on."])
+@pytest.mark.parametrize(
+    "text", ["---\n\nIt rained.\n\n---\n\nIt went on.", "+++\nIt [rained.\n+++\n\nIt went on."]
+)
 def test_anything_but_front_matter_stays_text(text: str) -> None:
     assert "It rained." in read(text).text.replace("[", "")
 
@@ -124,7 +149,8 @@ def test_a_file_without_words_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 5000, "> " * 3000 + "a", "*a " * 20_000, "- " * 3000 + "a", "`" * 30_000, "![" * 5000]
+    "text",
+    ["[" * 5000, "> " * 3000 + "a", "*a " * 20_000, "- " * 3000 + "a", "`" * 30_000, "![" * 5000],
 )
 def test_thousands_of_markup_signs_are_read_in_time(text: str) -> None:
     assert read(f"It rained.\n\n{text}\n").text.startswith("It rained.")
@@ -148,17 +174,24 @@ def test_a_text_of_brackets_is_plain() -> None:
 )
 def test_lists_and_quotes_nested_too_deeply_lose_no_word(lines: list[str]) -> None:
     book = read("# Rain\n\n" + "\n".join(lines) + "\n\nThe end.\n")
-    assert [word for word in book.text.split() if word.startswith("word")] == [line.split()[-1] for line in lines]
+    assert [word for word in book.text.split() if word.startswith("word")] == [
+        line.split()[-1] for line in lines
+    ]
     assert book.text.endswith("The end.")
 
 
 def test_what_nothing_refers_to_is_counted() -> None:
-    links = "[](http://x.org/0) [Rain][1]\n\n[1]: http://x.org/1\n[2]: http://x.org/2\n[//]: # (a comment)\n"
+    links = (
+        "[](http://x.org/0) [Rain][1]\n\n[1]: http://x.org/1\n[2]: http://x.org/2\n[//]: # (a "
+        "comment)\n"
+    )
     book = read(f"It rained.[^1] {links}\n[^1]: In May.\n[^2]: In June.\n")
     assert book.notices == ("2 links without words were left out.", "1 unused note was left out.")
 
 
-ALIASES = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
+ALIASES = "a0: &a0 [x, x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)
+)
 
 
 @pytest.mark.timeout(20)

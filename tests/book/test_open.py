@@ -52,7 +52,11 @@ def test_unreadable_formats_are_named_and_readable_ones_listed(data: bytes, name
     [
         (b"<!DOCTYPE html>\n<html><body><p>Rain</p></body></html>", "story.txt", "html"),
         (b"\xef\xbb\xbf  <html><p>Rain</p>", "story", "html"),
-        (b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><p>Rain</p></html>', "story.xml", "html"),
+        (
+            b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><p>Rain</p></html>',
+            "story.xml",
+            "html",
+        ),
         (b"<!-- saved from url=(0014)about:internet -->\n<html><p>Rain</p>", "story.txt", "html"),
         (b"<h1>Rain</h1><p>It rained.", "story", "html"),
         (b"Rain <b>and</b> rain.<br>It rained.", "story.htm", "html"),
@@ -64,27 +68,40 @@ def test_unreadable_formats_are_named_and_readable_ones_listed(data: bytes, name
         (b"---\ntitle: Rain\nlang: en\n---\n\nRain fell.", "standard input", "markdown"),
         (b"<html><p>Rain</p></html>", "story.md", "html"),
         (
-            b'From: <Saved by Blink>\nMIME-Version: 1.0\nContent-Type: multipart/related;\n\tboundary="b"\n\n'
+            b"From: <Saved by Blink>\nMIME-Version: 1.0\nContent-Type: "
+            b'multipart/related;\n\tboundary="b"\n\n'
             b"--b\nContent-Type: text/html\n\n<p>Rain</p>\n--b--\n",
             "page.mhtml",
             "html",
         ),
-        (b'<?xml version="1.0"?>\n<FictionBook xmlns="x"><body><p>Rain</p></body></FictionBook>', "story.xml", "fb2"),
         (
-            '<?xml version="1.0" encoding="UTF-16"?><FictionBook><body><p>Rain</p></body></FictionBook>'.encode(
-                "utf-16"
-            ),
+            b'<?xml version="1.0"?>\n<FictionBook xmlns="x"><body><p>Rain</p></body></FictionBook>',
+            "story.xml",
+            "fb2",
+        ),
+        (
+            (
+                '<?xml version="1.0" '
+                'encoding="UTF-16"?><FictionBook><body><p>Rain</p></body></FictionBook>'
+            ).encode("utf-16"),
             "story",
             "fb2",
         ),
         (
-            zip_of({"a/story.fb2": "<FictionBook><body><p>Rain</p></body></FictionBook>", "__MACOSX/._s.fb2": "x"}),
+            zip_of(
+                {
+                    "a/story.fb2": "<FictionBook><body><p>Rain</p></body></FictionBook>",
+                    "__MACOSX/._s.fb2": "x",
+                }
+            ),
             "story.zip",
             "fb2",
         ),
     ],
 )
-def test_the_format_is_detected_by_content_then_by_name(data: bytes, name: str, source_format: str) -> None:
+def test_the_format_is_detected_by_content_then_by_name(
+    data: bytes, name: str, source_format: str
+) -> None:
     book = open_bytes(data, name)
     assert book.source_format == source_format
     assert "Rain" in book.text
@@ -96,7 +113,9 @@ def test_a_zip_with_two_books_is_refused() -> None:
         open_bytes(zip_of({"a.fb2": "<FictionBook/>", "b.fb2": "<FictionBook/>"}), "books.zip")
 
 
-@pytest.mark.parametrize(("folder", "name"), [("xl/workbook.xml", "XLSX"), ("ppt/presentation.xml", "PPTX")])
+@pytest.mark.parametrize(
+    ("folder", "name"), [("xl/workbook.xml", "XLSX"), ("ppt/presentation.xml", "PPTX")]
+)
 def test_other_office_documents_are_named(folder: str, name: str) -> None:
     with pytest.raises(BookError, match=name):
         open_bytes(zip_of({"[Content_Types].xml": "", folder: ""}), "thing")
@@ -109,7 +128,9 @@ def test_the_content_counts_and_not_the_name(tmp_path: Path) -> None:
 
 
 def test_text_about_formats_is_text() -> None:
-    assert open_bytes(b"MZ is how Windows programs begin, and %PDF- is how PDFs do.", "x").words == 12
+    assert (
+        open_bytes(b"MZ is how Windows programs begin, and %PDF- is how PDFs do.", "x").words == 12
+    )
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
@@ -162,11 +183,17 @@ def test_a_file_without_permission(tmp_path: Path) -> None:
     path.write_text("Once upon a time.")
     path.chmod(0)
     program = (
-        "import pathlib\nfrom gistread.book.open import open_book\nfrom gistread.errors import BookError\n"
-        f"try:\n    open_book(pathlib.Path({str(path)!r}))\nexcept BookError as error:\n    print(error)"
+        "import pathlib\nfrom gistread.book.open import open_book\nfrom gistread.errors import "
+        "BookError\n"
+        f"try:\n    open_book(pathlib.Path({str(path)!r}))\nexcept BookError as error:\n    "
+        "print(error)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, preexec_fn=obey_permissions, check=True
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        preexec_fn=obey_permissions,
+        check=True,
     )
     assert "permission denied" in done.stdout
 
@@ -192,7 +219,13 @@ def test_a_stream_that_does_not_end_is_cut_off() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["word " * 600_000, "x" * 3_000_000, "- " * 1_500_000, "_a " * 1_000_000, "a" + " " * 3_000_000 + "b"],
+    [
+        "word " * 600_000,
+        "x" * 3_000_000,
+        "- " * 1_500_000,
+        "_a " * 1_000_000,
+        "a" + " " * 3_000_000 + "b",
+    ],
     ids=["no full stop", "no space", "dashes", "underscores", "spaces"],
 )
 def test_one_paragraph_of_three_megabytes_is_read(text: str) -> None:
@@ -207,7 +240,10 @@ def test_opening_text_imports_neither_lxml_nor_charset_normalizer(tmp_path: Path
     program = (
         "import sys, pathlib\nfrom gistread.book.open import open_book\n"
         f"open_book(pathlib.Path({str(path)!r}))\n"
-        "print([name for name in ('lxml', 'charset_normalizer', 'numpy', 'orjson') if name in sys.modules])"
+        "print([name for name in ('lxml', 'charset_normalizer', 'numpy', 'orjson') if name in "
+        "sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"

@@ -20,10 +20,17 @@ from tests.book.make_pdf import HEIGHT, LinkTo, Put, Sheet, column, pdf, read
 from tests.book.promises import assert_keeps_promises
 
 LONG = (
-    "The lamp had burned all night in the tower above the sea and nobody had come to trim it until the glass was black."
+    "The lamp had burned all night in the tower above the sea and nobody had come to trim it "
+    "until the glass was black."
 )
-OTHER = "Down in the village they slept, and the boats lay on the sand as they had been left when the storm came in."
-THIRD = "It was the keeper's daughter who first saw that the light was low, and she climbed the stairs without a word."
+OTHER = (
+    "Down in the village they slept, and the boats lay on the sand as they had been left when "
+    "the storm came in."
+)
+THIRD = (
+    "It was the keeper's daughter who first saw that the light was low, and she climbed the "
+    "stairs without a word."
+)
 
 
 def texts(book: Book, kind: ParagraphKind | None = None) -> list[str]:
@@ -86,7 +93,10 @@ def test_running_heads_and_page_numbers_are_left_out() -> None:
         Sheet(
             [
                 Put(50, 570, f"{page + 7}   THE LAMP" if page % 2 else f"PART ONE   {page + 7}", 8),
-                *prose(f"{number.title()} was the leaf. {LONG} This is leaf {number}.", f"{OTHER} So ends {number}."),
+                *prose(
+                    f"{number.title()} was the leaf. {LONG} This is leaf {number}.",
+                    f"{OTHER} So ends {number}.",
+                ),
                 Put(195, 30, str(page + 1)),
             ]
         )
@@ -114,8 +124,12 @@ def test_the_heads_of_thousands_of_pages_are_found_in_time() -> None:
 def test_the_running_head_of_a_single_page_is_left_out() -> None:
     heads = ["THE CALM", "THE CALM", "THE CALM", "THE STORM", "THE END", "THE END", "THE END"]
     sheets = [
-        Sheet([Put(150, 570, head, 8), *prose(f"Leaf {number}. {LONG}", f"{OTHER} {number} times.")])
-        for head, number in zip(heads, ("one", "two", "three", "four", "five", "six", "seven"), strict=True)
+        Sheet(
+            [Put(150, 570, head, 8), *prose(f"Leaf {number}. {LONG}", f"{OTHER} {number} times.")]
+        )
+        for head, number in zip(
+            heads, ("one", "two", "three", "four", "five", "six", "seven"), strict=True
+        )
     ]
     text = read(*sheets).text
     assert not any(head in text for head in heads)
@@ -125,7 +139,9 @@ def test_running_heads_that_change_with_the_chapters_are_left_out() -> None:
     heads = ["2 THE CALM", "THE HAND 3", "4 THE CALM", "THE GALE 5", "6 THE STORM", "THE END 7"]
     leaves = ("one", "two", "three", "four", "five", "six")
     pages = [prose(f"Leaf {leaf}. {LONG}", f"{OTHER} {leaf} times.") for leaf in leaves]
-    sheets = [Sheet([Put(50, 570, head, 8), *page]) for head, page in zip(heads, pages, strict=True)]
+    sheets = [
+        Sheet([Put(50, 570, head, 8), *page]) for head, page in zip(heads, pages, strict=True)
+    ]
     text = read(Sheet([*prose(THIRD), Put(195, 30, "1")]), *sheets).text
     assert "THE" not in text
     assert "1" not in text
@@ -134,13 +150,21 @@ def test_running_heads_that_change_with_the_chapters_are_left_out() -> None:
 def test_titles_with_numbers_stay() -> None:
     titles = [f"{number} The lamp" for number in range(1, 7)]
     text = read(
-        *[Sheet([Put(50, 570, title, 18), *prose(f"Of {title}. {LONG}", OTHER + title)]) for title in titles]
+        *[
+            Sheet([Put(50, 570, title, 18), *prose(f"Of {title}. {LONG}", OTHER + title)])
+            for title in titles
+        ]
     ).text
     assert all(text.count(title) == 3 for title in titles)
 
 
 def test_a_raised_number_before_a_word_stands_apart() -> None:
-    puts = [Put(50, 504, "1", 6), Put(53, 500, "North Harbour and "), Put(150, 504, "2", 6), Put(153, 500, "Ely")]
+    puts = [
+        Put(50, 504, "1", 6),
+        Put(53, 500, "North Harbour and "),
+        Put(150, 504, "2", 6),
+        Put(153, 500, "Ely"),
+    ]
     assert read(Sheet(puts)).text == "1 North Harbour and 2 Ely"
 
 
@@ -151,17 +175,23 @@ def test_identical_pages_keep_their_words() -> None:
 @pytest.mark.parametrize(("x", "step"), [(30, 1), (380, 2)])
 def test_line_numbers_in_the_margin_are_left_out(x: float, step: int) -> None:
     lines = prose(LONG, OTHER, THIRD, LONG, OTHER, THIRD, LONG, OTHER, THIRD)
-    numbers = [Put(x, line.y, str(number), 6) for number, line in enumerate(lines, 1) if number % step == 0]
+    numbers = [
+        Put(x, line.y, str(number), 6) for number, line in enumerate(lines, 1) if number % step == 0
+    ]
     book = read(Sheet([*lines, *numbers]), Sheet([*numbers, *lines]))
     assert texts(book) == [LONG, OTHER, THIRD] * 6
     assert book.notices == (f"{2 * len(numbers)} line numbers were left out.",)
 
 
 def test_a_column_of_numbers_in_a_table_stays() -> None:
-    rows = [(Put(50, 540 - 12 * n, f"{n * n % 7}"), Put(100, 540 - 12 * n, f"Row {n}")) for n in range(1, 9)]
-    assert [line.split()[0] for line in read(Sheet([put for row in rows for put in row])).text.splitlines()] == [
-        str(n * n % 7) for n in range(1, 9)
+    rows = [
+        (Put(50, 540 - 12 * n, f"{n * n % 7}"), Put(100, 540 - 12 * n, f"Row {n}"))
+        for n in range(1, 9)
     ]
+    assert [
+        line.split()[0]
+        for line in read(Sheet([put for row in rows for put in row])).text.splitlines()
+    ] == [str(n * n % 7) for n in range(1, 9)]
 
 
 def test_left_and_right_pages_have_margins_of_their_own() -> None:
@@ -184,27 +214,40 @@ def test_the_lines_of_a_centred_title_are_one_heading() -> None:
 
 def test_the_words_in_a_figure_are_one_paragraph() -> None:
     labels = [
-        Put(60 + 90 * n % 200, 460 - 15 * n, word, 6, "sans") for n, word in enumerate(("1.0", "0.5", "Day", "Oil"))
+        Put(60 + 90 * n % 200, 460 - 15 * n, word, 6, "sans")
+        for n, word in enumerate(("1.0", "0.5", "Day", "Oil"))
     ]
     caption = Put(50, 395, "Figure 1: The oil that the lamp burned.")
-    book = read(Sheet([*prose(LONG, OTHER, top=540), *labels, caption, *prose(THIRD, LONG, top=370)]))
+    book = read(
+        Sheet([*prose(LONG, OTHER, top=540), *labels, caption, *prose(THIRD, LONG, top=370)])
+    )
     assert texts(book) == [LONG, OTHER, "1.0 0.5 Day Oil", caption.text, THIRD, LONG]
 
 
 def test_form_fields_are_read() -> None:
-    book = read(Sheet([Put(50, 500, "Name:")], links=[LinkTo(50, 490, 80, 510)], fields=[Put(90, 500, "Ann Lee")]))
+    book = read(
+        Sheet(
+            [Put(50, 500, "Name:")],
+            links=[LinkTo(50, 490, 80, 510)],
+            fields=[Put(90, 500, "Ann Lee")],
+        )
+    )
     assert book.text == "Name: Ann Lee"
 
 
 def test_form_fields_are_read_before_a_viewer_has_drawn_them() -> None:
-    form = pdf([Sheet([Put(50, 500, "Name:")], fields=[Put(90, 494, "Ann Lee")])]).replace(b"/AP", b"/Undrawn")
+    form = pdf([Sheet([Put(50, 500, "Name:")], fields=[Put(90, 494, "Ann Lee")])]).replace(
+        b"/AP", b"/Undrawn"
+    )
     assert read_pdf(io.BytesIO(form), "form.pdf").text == "Name: Ann Lee"
 
 
 def test_comments_are_counted() -> None:
     page = pdf([Sheet(prose(LONG), links=[LinkTo(50, 490, 80, 510)])])
     commented = page.replace(b"/Subtype /Link", b"/Subtype /Text /Contents (Who?)")
-    assert read_pdf(io.BytesIO(commented), "read.pdf").notices == ("1 comment on pages was left out.",)
+    assert read_pdf(io.BytesIO(commented), "read.pdf").notices == (
+        "1 comment on pages was left out.",
+    )
 
 
 def test_letters_whose_font_does_not_name_them_are_counted_or_refused() -> None:
@@ -221,15 +264,22 @@ def test_pages_whose_letters_mean_nothing_are_left_out_or_refused(meaning: bytes
     def opened(*sheets: Sheet) -> Book:
         return read_pdf(io.BytesIO(pdf(sheets).replace(b"<D83DDE00>", meaning)), "lamp.pdf")
 
-    book = opened(Sheet(prose(LONG, OTHER, THIRD, LONG, OTHER)), unnamed, unnamed, Sheet(prose(THIRD)))
+    book = opened(
+        Sheet(prose(LONG, OTHER, THIRD, LONG, OTHER)), unnamed, unnamed, Sheet(prose(THIRD))
+    )
     assert texts(book) == [LONG, OTHER, THIRD, LONG, OTHER, THIRD]
-    assert book.notices == ("Pages 2–3 were left out: the fonts do not say which characters they display.",)
+    assert book.notices == (
+        "Pages 2–3 were left out: the fonts do not say which characters they display.",
+    )
     with pytest.raises(BookError, match="does not say which characters"):
         opened(unnamed)
 
 
 def test_fonts_that_name_the_wrong_letters_are_noticed() -> None:
-    shifted = "".join(chr((ord(c) - 94) % 26 + 97) if c.isalpha() else c for c in f"{LONG} {OTHER} {THIRD}".lower())
+    shifted = "".join(
+        chr((ord(c) - 94) % 26 + 97) if c.isalpha() else c
+        for c in f"{LONG} {OTHER} {THIRD}".lower()
+    )
     (notice,) = read(Sheet(prose(shifted, shifted, shifted))).notices
     assert notice == "Most words look misread: the fonts of the file may name the wrong letters."
 
@@ -302,7 +352,10 @@ def test_a_footnote_follows_its_paragraph_and_opens_from_its_reference(label: st
         Put(150, 484, label, 6),
         Put(155, 480, "that nobody knew, and"),
     ]
-    foot = [Put(50, 60, label, 5), Put(54, 57, "His name was Amos, as the parish register says in its margin.", 8)]
+    foot = [
+        Put(50, 60, label, 5),
+        Put(54, 57, "His name was Amos, as the parish register says in its margin.", 8),
+    ]
     second = [Put(50, 540, "it was never asked for."), *prose(THIRD, LONG, top=528)]
     book = read(Sheet([*first, *foot]), Sheet(second))
     (note,) = [p for p in book.paragraphs if p.kind is ParagraphKind.NOTE]
@@ -316,7 +369,12 @@ def test_a_footnote_follows_its_paragraph_and_opens_from_its_reference(label: st
 
 
 def test_italics_and_bold_words_are_kept() -> None:
-    puts = [*prose(LONG), Put(50, 492, "She read"), Put(88, 492, "Emma", font="italic"), Put(115, 492, "twice.")]
+    puts = [
+        *prose(LONG),
+        Put(50, 492, "She read"),
+        Put(88, 492, "Emma", font="italic"),
+        Put(115, 492, "twice."),
+    ]
     book = read(Sheet(puts))
     (span,) = book.spans
     assert (book.text[span.start : span.end], span.style) == ("Emma", Style.EMPHASIS)
@@ -332,7 +390,10 @@ def test_the_outline_names_the_chapters_and_finds_them_in_the_middle_of_a_page()
 
 
 def test_links_lead_to_paragraphs_and_out() -> None:
-    links = [LinkTo(50, 536, 90, 550, page=1, y=495), LinkTo(50, 512, 110, 526, address="https://example.org/lamp")]
+    links = [
+        LinkTo(50, 536, 90, 550, page=1, y=495),
+        LinkTo(50, 512, 110, 526, address="https://example.org/lamp"),
+    ]
     contents = [Put(50, 540, "Chapter the last"), Put(50, 514, "example.org/lamp")]
     book = read(
         Sheet([*contents, *prose(LONG, top=460)], links),
@@ -345,24 +406,42 @@ def test_links_lead_to_paragraphs_and_out() -> None:
 
 
 def test_rotated_pages_are_read_and_margin_stamps_left_out() -> None:
-    turned = [Put(600 - put.y, put.x, put.text, put.size, turned=True) for put in prose(LONG, OTHER)]
-    book = read(Sheet(turned, rotate=90), Sheet([*prose(THIRD, LONG), Put(20, 200, "draft 1234", turned=True)]))
+    turned = [
+        Put(600 - put.y, put.x, put.text, put.size, turned=True) for put in prose(LONG, OTHER)
+    ]
+    book = read(
+        Sheet(turned, rotate=90),
+        Sheet([*prose(THIRD, LONG), Put(20, 200, "draft 1234", turned=True)]),
+    )
     assert texts(book) == [LONG, OTHER, THIRD, LONG]
     assert book.notices == ("2 words printed at an angle were left out.",)
 
 
 def test_document_metadata_is_read() -> None:
     puts = prose(LONG)
-    book = read(Sheet(puts), metadata={"Title": "The Lamp", "Author": "A. Keeper; B. Keeper"}, language="en-GB")
-    assert (book.title, book.authors, book.language) == ("The Lamp", ("A. Keeper", "B. Keeper"), "en-GB")
+    book = read(
+        Sheet(puts),
+        metadata={"Title": "The Lamp", "Author": "A. Keeper; B. Keeper"},
+        language="en-GB",
+    )
+    assert (book.title, book.authors, book.language) == (
+        "The Lamp",
+        ("A. Keeper", "B. Keeper"),
+        "en-GB",
+    )
     assert book.source_format == "pdf"
-    broken = pdf([Sheet(puts)], metadata={"Title": "The Lamp"}).replace(b"(The Lamp)", b"<FEFFD83D>")
+    broken = pdf([Sheet(puts)], metadata={"Title": "The Lamp"}).replace(
+        b"(The Lamp)", b"<FEFFD83D>"
+    )
     assert read_pdf(io.BytesIO(broken), "lamp.pdf").title == "lamp"
 
 
 def test_a_file_name_is_not_a_title() -> None:
     puts = [Put(100, 560, "The Lamp", 24, "bold"), *prose(LONG, OTHER)]
-    assert read(Sheet(puts), metadata={"Title": "Microsoft Word - lamp_final2.doc"}).title == "The Lamp"
+    assert (
+        read(Sheet(puts), metadata={"Title": "Microsoft Word - lamp_final2.doc"}).title
+        == "The Lamp"
+    )
 
 
 def test_captions_and_code() -> None:
@@ -389,7 +468,9 @@ def test_pages_that_are_pictures_are_named() -> None:
 
 
 @pytest.mark.parametrize("how", ["dead", "silent"])
-def test_a_page_that_crashes_pdfium_is_left_out_with_a_notice(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_crashes_pdfium_is_left_out_with_a_notice(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pdf_process, "_WORKER", "tests.book.broken_pdf_worker")
     monkeypatch.setattr(pdf_process, "_STALLED_S", 1.5)
     monkeypatch.setattr(sys, "path", [*sys.path, str(Path(__file__).resolve().parents[2])])
@@ -399,7 +480,9 @@ def test_a_page_that_crashes_pdfium_is_left_out_with_a_notice(how: str, monkeypa
     assert book.notices == ("Page 2 could not be read and was left out.",)
 
 
-def test_a_file_for_which_memory_is_short_is_not_called_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_for_which_memory_is_short_is_not_called_damaged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(pdf_process, "_WORKER", "no.such.worker")
     monkeypatch.setattr(pdf_process, "is_limited_below", lambda size_bytes: True)
     with pytest.raises(BookError, match="not enough memory"):
@@ -408,7 +491,10 @@ def test_a_file_for_which_memory_is_short_is_not_called_damaged(monkeypatch: pyt
 
 @pytest.mark.parametrize("handler", ["Standard", "Adobe.APS"])
 def test_a_locked_file_is_refused_with_a_hint(handler: str) -> None:
-    lock = f"/Encrypt << /Filter /{handler} /V 1 /R 2 /O <{'41' * 32}> /U <{'42' * 32}> /P -4 >> /ID [<01> <02>]"
+    lock = (
+        f"/Encrypt << /Filter /{handler} /V 1 /R 2 /O <{'41' * 32}> /U <{'42' * 32}> /P -4 >> "
+        "/ID [<01> <02>]"
+    )
     data = pdf([Sheet(prose(LONG))]).replace(b"/Root", lock.encode() + b" /Root")
     with pytest.raises(BookError, match=r"password|DRM"):
         read_pdf(io.BytesIO(data), "locked.pdf")
@@ -450,7 +536,9 @@ def test_the_paragraphs_of_a_printed_novel_are_those_of_its_text_edition() -> No
     plain = {letters(text) for text in texts(open_book(text_book("Pride")))}
     same = sum(letters(text) in plain for text in texts(book))
     assert same > 2_100
-    assert [chapter.title for chapter in book.chapters[1:]] == [f"Chapter {number}" for number in range(1, 62)]
+    assert [chapter.title for chapter in book.chapters[1:]] == [
+        f"Chapter {number}" for number in range(1, 62)
+    ]
     assert_keeps_promises(book)
 
 

@@ -1,4 +1,6 @@
-"""PDFs in scripts that do not run from left to right, and letters beyond the first plane of Unicode."""
+"""PDFs in scripts that do not run from left to right, and letters beyond the first plane of
+Unicode.
+"""
 
 from tests.book.make_pdf import Put, Sheet, read
 
@@ -22,7 +24,10 @@ def test_words_from_left_to_right_inside_keep_their_order() -> None:
 
 
 def test_vertical_lines_are_read_from_the_top_down_and_from_right_to_left() -> None:
-    first, second = line("吾輩は猫で", 500, -10, downward=True), line("ある。", 500, -10, downward=True)
+    first, second = (
+        line("吾輩は猫で", 500, -10, downward=True),
+        line("ある。", 500, -10, downward=True),
+    )
     second = [Put(put.x - 14, put.y, put.text, put.size, actual=put.actual) for put in second]
     assert read(Sheet([*first, *second])).text == "吾輩は猫である。"
 

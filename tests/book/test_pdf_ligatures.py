@@ -57,7 +57,10 @@ def test_ligatures_in_a_page_placed_on_another_stand_in_their_words() -> None:
 
 
 def test_soft_hyphens_are_read_only_at_line_ends() -> None:
-    lines = Put(20, 500, "A wonder-", actual="A won\xadder\xad"), Put(20, 488, "ful keeper", actual="ful kee\xadper")
+    lines = (
+        Put(20, 500, "A wonder-", actual="A won\xadder\xad"),
+        Put(20, 488, "ful keeper", actual="ful kee\xadper"),
+    )
     assert read(Sheet(lines)).text == "A wonderful keeper"
 
 
@@ -96,5 +99,9 @@ def test_an_accent_set_over_a_letter_joins_it() -> None:
 
 
 def test_words_are_separated_by_distances_without_space_characters() -> None:
-    words = [Put(20, 500, "The fiv"), Put(48.05, 500, "ef", tracking=2.6), Put(58.42, 500, "ish of the sea")]
+    words = [
+        Put(20, 500, "The fiv"),
+        Put(48.05, 500, "ef", tracking=2.6),
+        Put(58.42, 500, "ish of the sea"),
+    ]
     assert read(Sheet(words)).text == "The five fish of the sea"

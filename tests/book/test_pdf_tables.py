@@ -7,7 +7,11 @@ from tests.book.make_pdf import Put, Sheet, read
 
 ROWS = [
     [["Oil of", "whales"], ["It burns with a clear", "light and smells"], ["dear"]],
-    [["Tallow"], ["It smokes, and is won-", "derful only for its", "price"], ["cheap in", "winter"]],
+    [
+        ["Tallow"],
+        ["It smokes, and is won-", "derful only for its", "price"],
+        ["cheap in", "winter"],
+    ],
     [["Wax of", "the bees", "of Ely"], ["It is for the church"], ["the dear-", "est of all"]],
 ]
 TEXT = (
@@ -31,12 +35,18 @@ def test_cells_of_several_lines_are_read_one_after_the_other(share: float, paddi
     if not padding and share:  # Nothing tells where its rows end
         assert book.text.split() == TEXT.split()
     else:
-        assert [(book.text[p.start : p.end], p.kind) for p in book.paragraphs] == [(TEXT, ParagraphKind.TABLE)]
+        assert [(book.text[p.start : p.end], p.kind) for p in book.paragraphs] == [
+            (TEXT, ParagraphKind.TABLE)
+        ]
 
 
 def test_columns_of_short_cells_are_read_row_by_row() -> None:
     columns = ["Name", "Born", "Died"], ["Ann Lee", "1736", "1784"]
-    puts = [Put(50 + 90 * x, 500 - 12 * y, text) for x, cells in enumerate(columns) for y, text in enumerate(cells)]
+    puts = [
+        Put(50 + 90 * x, 500 - 12 * y, text)
+        for x, cells in enumerate(columns)
+        for y, text in enumerate(cells)
+    ]
     assert read(Sheet(puts)).text.split() == ["Name", "Ann", "Lee", "Born", "1736", "Died", "1784"]
 
 
@@ -51,6 +61,10 @@ def test_readings_follow_their_characters_in_brackets() -> None:
 
 
 def test_readings_beside_no_characters_are_counted() -> None:
-    lines = [Put(50, 500 - 14 * number, "o" * 9, 10, actual="吾輩は猫であるとか") for number in range(3)]
+    lines = [
+        Put(50, 500 - 14 * number, "o" * 9, 10, actual="吾輩は猫であるとか") for number in range(3)
+    ]
     book = read(Sheet([*lines, Put(200, 486, "oo", 5, actual="ねこ")]))
-    assert book.notices == ("2 characters of readings (ruby) stand behind their lines, not behind their words.",)
+    assert book.notices == (
+        "2 characters of readings (ruby) stand behind their lines, not behind their words.",
+    )

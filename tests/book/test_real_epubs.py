@@ -56,11 +56,15 @@ def test_emphasis_and_foreign_words_are_those_of_the_source() -> None:
     book = novel("war-and-peace")
     read = [book.text[span.start : span.end] for span in book.spans if span.style is Style.EMPHASIS]
     with zipfile.ZipFile(epub_book("war-and-peace")) as archive:
-        pages = [archive.read(name).decode() for name in archive.namelist() if "/text/chapter-" in name]
+        pages = [
+            archive.read(name).decode() for name in archive.namelist() if "/text/chapter-" in name
+        ]
     italic = [words for page in pages for words in re.findall(r"<i[^>]*>([^<>]+)</i>", page)]
     plain = [unescape(words).replace("\u2060", "") for words in italic]
     assert len(plain) > 300
-    assert not {" ".join(each.split()) for each in plain} - {" ".join(each.split()) for each in read}
+    assert not {" ".join(each.split()) for each in plain} - {
+        " ".join(each.split()) for each in read
+    }
     assert {foreign.language for foreign in book.language_spans} >= {"fr", "de", "la"}
 
 
@@ -89,5 +93,7 @@ def test_frankenstein_has_its_letters_and_chapters() -> None:
 def test_the_chapters_of_war_and_peace_nest_in_parts_and_books() -> None:
     book = novel("war-and-peace")
     assert max(chapter.level for chapter in book.chapters) == 4
-    assert len([chapter for chapter in book.chapters if re.fullmatch("[IVXL]+", chapter.title)]) == 364
+    assert (
+        len([chapter for chapter in book.chapters if re.fullmatch("[IVXL]+", chapter.title)]) == 364
+    )
     assert len([p for p in book.paragraphs if p.kind is ParagraphKind.NOTE]) > 100

@@ -76,11 +76,15 @@ def test_an_old_header_says_title_and_author_too() -> None:
 def test_no_word_of_the_book_is_lost() -> None:
     path = text_book("War-and-Peace")
     raw = path.read_text("utf-8")
-    raw = raw[raw.index("\n", raw.index("*** START OF")) : raw.index("End of the Project Gutenberg")]
+    raw = raw[
+        raw.index("\n", raw.index("*** START OF")) : raw.index("End of the Project Gutenberg")
+    ]
     assert book_of("War-and-Peace").text.replace("_", "").split() == raw.replace("_", "").split()
 
 
-@pytest.mark.parametrize("name", ["Alice", "War-and-Peace", "Siddhartha", "He-Walked", "Coxon-Fund"])
+@pytest.mark.parametrize(
+    "name", ["Alice", "War-and-Peace", "Siddhartha", "He-Walked", "Coxon-Fund"]
+)
 def test_every_book_satisfies_the_invariants(name: str) -> None:
     assert_keeps_promises(book_of(name))
 

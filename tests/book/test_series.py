@@ -26,7 +26,9 @@ PICTURE = b"\x89PNG\r\n\x1a\n not looked at"
 def series(tmp_path: Path) -> Write:
     """Writes a series file with these volumes."""
 
-    def write(*volumes: str | Path, name: str = "saga.series", head: str = 'title = "The Saga"') -> Path:
+    def write(
+        *volumes: str | Path, name: str = "saga.series", head: str = 'title = "The Saga"'
+    ) -> Path:
         path = tmp_path / name
         path.write_text(f"{head}\nvolumes = {json.dumps([str(one) for one in volumes])}\n")
         return path
@@ -38,16 +40,22 @@ def series(tmp_path: Path) -> Write:
 def two(tmp_path: Path) -> tuple[Path, Path]:
     """An EPUB with every kind of inline content, and a text with chapters."""
     body = (
-        '<h1>Rain</h1><p>It <em>rained</em> <a href="#later">later</a>, <i xml:lang="de">Regen</i>.</p>'
+        '<h1>Rain</h1><p>It <em>rained</em> <a href="#later">later</a>, <i '
+        'xml:lang="de">Regen</i>.</p>'
         '<p id="later"><img src="rain.png" alt="Rain on a roof"/> All of it.</p>'
     )
     metadata = '<dc:creator id="c">A. Writer</dc:creator><dc:language>en</dc:language>'
-    files: dict[str, str | bytes] = {"a.xhtml": page(body), "b.xhtml": page("<h1>Snow</h1><p>It snowed.</p>")}
+    files: dict[str, str | bytes] = {
+        "a.xhtml": page(body),
+        "b.xhtml": page("<h1>Snow</h1><p>It snowed.</p>"),
+    }
     opf = package(list(files), metadata=metadata)
     first = tmp_path / "one.epub"
     first.write_bytes(epub({**files, "rain.png": PICTURE}, opf))
     second = tmp_path / "two.txt"
-    chapters = (f"Chapter {n}\n\n" + "The keeper stood before the door and counted. " * 9 for n in (1, 2, 3))
+    chapters = (
+        f"Chapter {n}\n\n" + "The keeper stood before the door and counted. " * 9 for n in (1, 2, 3)
+    )
     second.write_text("\n\n\n".join(chapters))
     return first, second
 
@@ -61,7 +69,11 @@ def shifted(whole: Book, index: int, alone: Book) -> None:
     volume = whole.volumes[index]
     by = volume.start
     assert cut(whole, volume.start, volume.end) == alone.text
-    assert cut(whole, volume.heading, volume.heading + len(volume.title)) == alone.title == volume.title
+    assert (
+        cut(whole, volume.heading, volume.heading + len(volume.title))
+        == alone.title
+        == volume.title
+    )
     inside = [p for p in whole.paragraphs if volume.start <= p.start < volume.end]
     assert [(p.start - by, p.end - by, p.kind, p.level) for p in inside] == [
         (p.start, p.end, p.kind, p.level) for p in alone.paragraphs
@@ -71,7 +83,11 @@ def shifted(whole: Book, index: int, alone: Book) -> None:
         assert [(one.start - by, one.end - by) for one in ours] == [
             (one.start, one.end) for one in getattr(alone, name)
         ]
-    links = [one for one in whole.links if volume.start <= one.start < volume.end and one.target is not None]
+    links = [
+        one
+        for one in whole.links
+        if volume.start <= one.start < volume.end and one.target is not None
+    ]
     targets = [one.target for one in alone.links if one.target is not None]
     assert [one.target - by for one in links if one.target is not None] == targets
 
@@ -89,14 +105,23 @@ def test_every_volume_is_unchanged_in_a_series(series: Write, two: tuple[Path, P
     assert alone[0].images
 
 
-def test_paragraphs_and_chapters_of_a_series_cover_its_text_in_order(series: Write, two: tuple[Path, Path]) -> None:
+def test_paragraphs_and_chapters_of_a_series_cover_its_text_in_order(
+    series: Write, two: tuple[Path, Path]
+) -> None:
     whole = open_book(series("one.epub", "two.txt"))
     assert whole.text == "\n\n".join(cut(whole, p.start, p.end) for p in whole.paragraphs)
     assert whole.chapters[0].start == 0
     assert whole.chapters[-1].end == len(whole.text)
     assert all(a.end == b.start for a, b in zip(whole.chapters, whole.chapters[1:], strict=False))
-    assert [(one.title, one.level) for one in whole.chapters if one.level == 1] == [("A Book", 1), ("two", 1)]
-    assert [one.title for one in whole.chapters if one.level == 2][:3] == ["Rain", "Snow", "Chapter 1"]
+    assert [(one.title, one.level) for one in whole.chapters if one.level == 1] == [
+        ("A Book", 1),
+        ("two", 1),
+    ]
+    assert [one.title for one in whole.chapters if one.level == 2][:3] == [
+        "Rain",
+        "Snow",
+        "Chapter 1",
+    ]
     headings = [whole.paragraphs[whole.paragraph_index(volume.heading)] for volume in whole.volumes]
     assert all(one.kind is ParagraphKind.HEADING for one in headings)
 
@@ -109,13 +134,17 @@ def test_places_in_a_series_name_the_volume(series: Write, two: tuple[Path, Path
     assert open_book(two[1]).chapter_title(0) == "Chapter 1"
 
 
-def test_a_volume_without_chapters_is_one_chapter(series: Write, tmp_path: Path, two: tuple[Path, Path]) -> None:
+def test_a_volume_without_chapters_is_one_chapter(
+    series: Write, tmp_path: Path, two: tuple[Path, Path]
+) -> None:
     (tmp_path / "plain.txt").write_text("Nothing but a few words.\n\nAnd a few more.")
     whole = open_book(series("plain.txt", "two.txt"))
     assert [one.title for one in whole.chapters][:2] == ["plain", "two"]
 
 
-def test_a_longer_series_starts_with_the_text_of_the_shorter(series: Write, two: tuple[Path, Path]) -> None:
+def test_a_longer_series_starts_with_the_text_of_the_shorter(
+    series: Write, two: tuple[Path, Path]
+) -> None:
     shorter = open_book(series("one.epub"))
     assert open_book(series("one.epub", "two.txt")).text.startswith(shorter.text)
 
@@ -129,7 +158,9 @@ def test_pictures_come_from_their_volume(series: Write, two: tuple[Path, Path]) 
             read_image(path, wrong)
 
 
-def test_a_volume_in_another_language_is_foreign(series: Write, tmp_path: Path, two: tuple[Path, Path]) -> None:
+def test_a_volume_in_another_language_is_foreign(
+    series: Write, tmp_path: Path, two: tuple[Path, Path]
+) -> None:
     opf = package(["a.xhtml"], metadata="<dc:language>de</dc:language>")
     (tmp_path / "regen.epub").write_bytes(epub({"a.xhtml": page("<p>Es regnete.</p>")}, opf))
     whole = open_book(series("one.epub", "regen.epub"))
@@ -141,15 +172,23 @@ def test_a_volume_in_another_language_is_foreign(series: Write, tmp_path: Path, 
 
 
 def test_notices_of_a_volume_name_it(series: Write, tmp_path: Path, two: tuple[Path, Path]) -> None:
-    (tmp_path / "three.epub").write_bytes(epub({"a.xhtml": page("<p>A</p>"), "b.xhtml": page("<p>It <b>rained.</p>")}))
+    (tmp_path / "three.epub").write_bytes(
+        epub({"a.xhtml": page("<p>A</p>"), "b.xhtml": page("<p>It <b>rained.</p>")})
+    )
     alone = open_book(tmp_path / "three.epub")
     assert alone.notices
-    assert open_book(series("two.txt", "three.epub")).notices == tuple(f"A Book: {one}" for one in alone.notices)
+    assert open_book(series("two.txt", "three.epub")).notices == tuple(
+        f"A Book: {one}" for one in alone.notices
+    )
 
 
-def test_title_and_authors_default_to_those_of_the_volumes(series: Write, two: tuple[Path, Path]) -> None:
+def test_title_and_authors_default_to_those_of_the_volumes(
+    series: Write, two: tuple[Path, Path]
+) -> None:
     assert open_book(series("two.txt", head="")).title == "saga"
-    named = open_book(series("two.txt", head='title = "A\\u001b[31m\\n Saga"\nauthors = ["B. Other", " "]'))
+    named = open_book(
+        series("two.txt", head='title = "A\\u001b[31m\\n Saga"\nauthors = ["B. Other", " "]')
+    )
     assert (named.title, named.authors) == ("A[31m Saga", ("B. Other",))
 
 
@@ -178,7 +217,9 @@ def test_volume_paths_are_relative_to_the_real_series_file(series: Write, tmp_pa
 
 
 @pytest.mark.usefixtures("two")
-@pytest.mark.parametrize("out", ["../two.txt", "deep/../../two.txt", "/etc/hostname", "~/two.txt", "link.txt"])
+@pytest.mark.parametrize(
+    "out", ["../two.txt", "deep/../../two.txt", "/etc/hostname", "~/two.txt", "link.txt"]
+)
 def test_a_series_names_no_file_outside_its_folder(series: Write, tmp_path: Path, out: str) -> None:
     (tmp_path / "below").mkdir()
     path = series(out, name="below/saga.series")
@@ -208,9 +249,18 @@ def test_a_series_names_no_file_outside_its_folder(series: Write, tmp_path: Path
         (b'volumes = ["two.txt", "picture.png"]', "is a PNG image"),
         (b'volumes = ["two.txt", "other.series"]', "is itself a series"),
         (b'volumes = ["saga.series"]', "is itself a series"),
-        (b'volumes = ["two.txt", "./two.txt"]', "Volumes 1 and 2 of saga.series have the same text"),
-        (b'volumes = ["two.txt", "one.epub", "copy.txt"]', "Volumes 1 and 3 of saga.series have the same text"),
-        (b"volumes = " + json.dumps([f"{n}.txt" for n in range(MOST_VOLUMES + 1)]).encode(), "the limit is"),
+        (
+            b'volumes = ["two.txt", "./two.txt"]',
+            "Volumes 1 and 2 of saga.series have the same text",
+        ),
+        (
+            b'volumes = ["two.txt", "one.epub", "copy.txt"]',
+            "Volumes 1 and 3 of saga.series have the same text",
+        ),
+        (
+            b"volumes = " + json.dumps([f"{n}.txt" for n in range(MOST_VOLUMES + 1)]).encode(),
+            "the limit is",
+        ),
         (b"#" * 2_000_000, "too large"),
         (b"", "is empty"),
     ],
@@ -235,7 +285,9 @@ def test_a_series_cannot_be_read_from_a_stream(series: Write, two: tuple[Path, P
         open_bytes(series("two.txt").read_bytes(), "saga.series")
 
 
-def test_a_book_with_the_suffix_of_a_series_is_read_as_a_book(two: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_book_with_the_suffix_of_a_series_is_read_as_a_book(
+    two: tuple[Path, Path], tmp_path: Path
+) -> None:
     assert open_book(two[0].rename(tmp_path / "book.series")).source_format == "epub"
 
 

@@ -11,7 +11,10 @@ from gistread.book.open import open_bytes
 from gistread.errors import BookError
 from tests.book.promises import assert_keeps_promises
 
-_LONG = "He had been walking for an hour when the rain began, and he did not stop until the bridge was in sight. " * 6
+_LONG = (
+    "He had been walking for an hour when the rain began, and he did not stop until the bridge "
+    "was in sight. "
+) * 6
 
 
 def read(text: str | bytes) -> Book:
@@ -39,7 +42,10 @@ class TestLayouts:
         assert paragraphs(book) == [_LONG.strip(), _LONG.strip()]
 
     def test_a_word_with_a_hyphen_at_the_end_of_its_line_stays_one_word(self) -> None:
-        text = f"{wrapped(_LONG)}\nHe went at once, by the last train, to the house of a rich sugar-\nrefiner.\n"
+        text = (
+            f"{wrapped(_LONG)}\nHe went at once, by the last train, to the house of a rich "
+            "sugar-\nrefiner.\n"
+        )
         assert read(text).text.endswith("a rich sugar-refiner.")
 
     def test_indents_separate_paragraphs_without_empty_lines(self) -> None:
@@ -99,12 +105,22 @@ class TestChapters:
         ],
     )
     def test_headings_begin_chapters(self, headings: list[str]) -> None:
-        book = read("".join(f"\n\n\n{heading}\n\n\n{wrapped(_LONG)}\n\n{wrapped(_LONG)}" for heading in headings))
-        assert [chapter.title for chapter in book.chapters] == [heading.lstrip("# ") for heading in headings]
+        book = read(
+            "".join(
+                f"\n\n\n{heading}\n\n\n{wrapped(_LONG)}\n\n{wrapped(_LONG)}" for heading in headings
+            )
+        )
+        assert [chapter.title for chapter in book.chapters] == [
+            heading.lstrip("# ") for heading in headings
+        ]
         assert len([p for p in book.paragraphs if p.kind is ParagraphKind.HEADING]) == len(headings)
 
     def test_a_title_in_the_next_line_belongs_to_the_heading(self) -> None:
-        book = read("".join(f"\n\nCHAPTER {n}\n\nThe Bridge of Stone\n\n{wrapped(_LONG)}\n" for n in range(1, 4)))
+        book = read(
+            "".join(
+                f"\n\nCHAPTER {n}\n\nThe Bridge of Stone\n\n{wrapped(_LONG)}\n" for n in range(1, 4)
+            )
+        )
         assert [chapter.title for chapter in book.chapters][1] == "CHAPTER 2. The Bridge of Stone"
 
     def test_chapters_stand_one_level_below_parts(self) -> None:
@@ -137,19 +153,25 @@ class TestChapters:
         assert [c.title for c in book.chapters] == names
 
     def test_the_books_of_an_epic_are_its_chapters(self) -> None:
-        books = "".join(f"\n\n\nBOOK {n}\n\nOF RAIN AND BRIDGES\n\n{wrapped(_LONG)}" for n in range(1, 9))
+        books = "".join(
+            f"\n\n\nBOOK {n}\n\nOF RAIN AND BRIDGES\n\n{wrapped(_LONG)}" for n in range(1, 9)
+        )
         assert [(c.title, c.level) for c in read(books).chapters] == [
             (f"BOOK {n}. OF RAIN AND BRIDGES", 1) for n in range(1, 9)
         ]
 
     def test_acts_and_scenes(self) -> None:
         body = f"\n\n{wrapped(_LONG)}\n\n"
-        book = read(f"ACT I\n\nSCENE I. A bridge.{body}SCENE II. An inn.{body}ACT II\n\nSCENE I. Rain.{body}")
+        book = read(
+            f"ACT I\n\nSCENE I. A bridge.{body}SCENE II. An inn.{body}ACT II\n\nSCENE I. "
+            f"Rain.{body}"
+        )
         assert [c.level for c in book.chapters] == [1, 2, 2, 1, 2]
 
     def test_a_sentence_about_a_chapter_is_not_a_heading(self) -> None:
         book = read(
-            f"{wrapped(_LONG)}\n\nChapter 3 of the book was lost.\n\nPart one, he said, was over.\n\n{wrapped(_LONG)}"
+            f"{wrapped(_LONG)}\n\nChapter 3 of the book was lost.\n\nPart one, he said, was "
+            f"over.\n\n{wrapped(_LONG)}"
         )
         assert len(book.chapters) == 1
 
@@ -163,7 +185,9 @@ class TestChapters:
 
     def test_a_book_without_headings_is_one_chapter(self) -> None:
         book = read(f"The Rain\n\n\n{wrapped(_LONG)}")
-        assert [(c.title, c.start, c.end) for c in book.chapters] == [("The Rain", 0, len(book.text))]
+        assert [(c.title, c.start, c.end) for c in book.chapters] == [
+            ("The Rain", 0, len(book.text))
+        ]
 
 
 class TestEncodings:
@@ -185,21 +209,43 @@ class TestEncodings:
             ("utf-16-be", "Шёлдождь,ишёл,ишёл.Потомпошёлснег."),
             ("utf-16-le", "Itrained,andthensnowed."),
             ("cp850", "Er hörte die Glocken läuten und wußte, daß es für ihn zu spät war. "),
-            ("cp437", "Il a déjà été très gêné par la forêt brûlée, hélas, où le garçon était allé. "),
-            ("mac_roman", "Il a déjà été très gêné par la forêt brûlée, hélas, où le garçon était allé. "),
-            ("cp1252", "« Où êtes-vous allé ? » dit-elle. L’été était déjà passé, hélas… et la forêt brûlée. " * 9),
+            (
+                "cp437",
+                "Il a déjà été très gêné par la forêt brûlée, hélas, où le garçon était allé. ",
+            ),
+            (
+                "mac_roman",
+                "Il a déjà été très gêné par la forêt brûlée, hélas, où le garçon était allé. ",
+            ),
+            (
+                "cp1252",
+                (
+                    "« Où êtes-vous allé ? » dit-elle. L’été était déjà passé, hélas… et la forêt "
+                    "brûlée. "
+                )
+                * 9,
+            ),
             ("cp1252", "Er hörte die Glocken läuten und wußte, daß es für ihn zu spät war. " * 9),
             ("cp1252", "El niño soñó con un pingüino. ¿Qué hacía allí? Nadie lo sabía aún. " * 9),
             ("iso8859-1", "Die Stra\xdfe war naß, die H\xe4user grau. " * 9),
-            ("cp1250", "Příliš žluťoučký kůň úpěl ďábelské ódy. Kdož ví, proč byl tak smutný. " * 20),
-            ("cp1251", "Все счастливые семьи похожи друг на друга, каждая несчастливая семья несчастлива. " * 9),
+            (
+                "cp1250",
+                "Příliš žluťoučký kůň úpěl ďábelské ódy. Kdož ví, proč byl tak smutný. " * 20,
+            ),
+            (
+                "cp1251",
+                "Все счастливые семьи похожи друг на друга, каждая несчастливая семья несчастлива. "
+                * 9,
+            ),
         ],
     )
     def test_the_encoding_is_detected_from_the_bytes(self, encoding: str, text: str) -> None:
         assert read(text.encode(encoding)).text == text.strip()
 
     def test_a_guessed_encoding_is_named(self) -> None:
-        assert read("Grüße für Käthe".encode("cp850")).notices == ("The text is not UTF-8; it was read as cp850.",)
+        assert read("Grüße für Käthe".encode("cp850")).notices == (
+            "The text is not UTF-8; it was read as cp850.",
+        )
         assert open_bytes("# Käthe".encode("cp1252"), "a.md").notices == (
             "The text is not UTF-8; it was read as cp1252.",
         )
@@ -268,13 +314,23 @@ class TestCharacters:
 
 
 def test_indented_lines_stay_lines_among_paragraph_lines() -> None:
-    prose = "It was a long paragraph that stood on one line, as editors without hard wraps write it. " * 3
+    prose = (
+        "It was a long paragraph that stood on one line, as editors without hard wraps write it. "
+        * 3
+    )
     book = read(f"{prose}\n\n    A red light went across\n    As I lay in my boat.\n\n{prose}\n")
-    assert [p.kind for p in book.paragraphs] == [ParagraphKind.TEXT, ParagraphKind.VERSE, ParagraphKind.TEXT]
+    assert [p.kind for p in book.paragraphs] == [
+        ParagraphKind.TEXT,
+        ParagraphKind.VERSE,
+        ParagraphKind.TEXT,
+    ]
     assert "A red light went across\nAs I lay in my boat." in book.text
 
 
 def test_a_byline_under_the_title_names_the_author() -> None:
-    prose = "It was a long paragraph that stood on one line, as editors without hard wraps write it. " * 3
+    prose = (
+        "It was a long paragraph that stood on one line, as editors without hard wraps write it. "
+        * 3
+    )
     assert read(f"The Gauge\n\nby Noah Peachey\n\n{prose}\n").authors == ("Noah Peachey",)
     assert read(f"The Gauge\n\n{prose}\n\nby the way\n").authors == ()

@@ -11,10 +11,18 @@ from gistread.book.model import Book, ParagraphKind, Style
 
 
 def read(body: str, language: str = "en") -> Book:
-    document = read_document(etree.fromstring(f'<html lang="{language}"><body>{body}</body></html>'))
+    document = read_document(
+        etree.fromstring(f'<html lang="{language}"><body>{body}</body></html>')
+    )
     builder = BookBuilder()
     for paragraph in document.paragraphs:
-        builder.add(paragraph.text, paragraph.kind, paragraph.level, lines=paragraph.lines, marks=paragraph.marks)
+        builder.add(
+            paragraph.text,
+            paragraph.kind,
+            paragraph.level,
+            lines=paragraph.lines,
+            marks=paragraph.marks,
+        )
     return builder.build(title="T", source_format="html")
 
 
@@ -30,7 +38,10 @@ class TestStyles:
     @pytest.mark.parametrize(
         ("markup", "style"),
         [
-            *((f"<{name}>rain</{name}>", Style.EMPHASIS) for name in ("em", "i", "cite", "dfn", "var")),
+            *(
+                (f"<{name}>rain</{name}>", Style.EMPHASIS)
+                for name in ("em", "i", "cite", "dfn", "var")
+            ),
             *((f"<{name}>rain</{name}>", Style.STRONG) for name in ("strong", "b")),
             *((f"<{name}>rain</{name}>", Style.CODE) for name in ("code", "kbd", "samp", "tt")),
             *((f"<{name}>rain</{name}>", Style.UNDERLINE) for name in ("u", "ins")),
@@ -69,14 +80,22 @@ class TestStyles:
         assert styled(book) == [(Style.EMPHASIS, "April"), (Style.STRONG, "cruellest")]
 
     def test_cells_of_a_table_keep_their_marks(self) -> None:
-        book = read("<table><tr><th>Day</th><td><i>2</i> mm</td></tr><tr><td></td><td><b>3</b></td></tr></table>")
+        book = read(
+            "<table><tr><th>Day</th><td><i>2</i> "
+            "mm</td></tr><tr><td></td><td><b>3</b></td></tr></table>"
+        )
         assert paragraphs(book) == [(ParagraphKind.TABLE, "Day | 2 mm\n3")]
         assert styled(book) == [(Style.EMPHASIS, "2"), (Style.STRONG, "3")]
 
     def test_a_line_of_marked_asterisks_is_a_scene_break(self) -> None:
-        assert paragraphs(read("<p>a</p><p><b>* * *</b></p><p>b</p>"))[1] == (ParagraphKind.BREAK, "* * *")
+        assert paragraphs(read("<p>a</p><p><b>* * *</b></p><p>b</p>"))[1] == (
+            ParagraphKind.BREAK,
+            "* * *",
+        )
 
-    def test_more_marks_than_a_paragraph_can_hold_lose_no_word(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_more_marks_than_a_paragraph_can_hold_lose_no_word(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(inline, "MAX_MARKS", 50)
         book = read(f"<p>{'<i>a</i> ' * 70}</p>")
         assert book.text == " ".join(["a"] * 70)
@@ -92,7 +111,10 @@ class TestCode:
 
 class TestPictures:
     def test_a_picture_alone_is_a_paragraph_with_its_description_or_file_name(self) -> None:
-        book = read('<p><img src="a/b.png" alt="A bridge"/></p><p><img src="a/c.png?x"/></p><img src="data:x" alt=""/>')
+        book = read(
+            '<p><img src="a/b.png" alt="A bridge"/></p><p><img src="a/c.png?x"/></p><img '
+            'src="data:x" alt=""/>'
+        )
         assert paragraphs(book) == [
             (ParagraphKind.IMAGE, "[A bridge]"),
             (ParagraphKind.IMAGE, "[c.png]"),
@@ -110,31 +132,53 @@ class TestPictures:
         for figure in (
             '<figure><img src="a.png" alt=""/><figcaption>The <i>bridge</i>.</figcaption></figure>',
             '<figure><figcaption>The <i>bridge</i>.</figcaption><img src="a.png" alt=""/></figure>',
-            '<figure><img src="a.png" alt="The bridge."/><figcaption>The <i>bridge</i>.</figcaption></figure>',
-            '<div class="fig"><p><img src="a.png" alt="a.png"/></p><div class="caption">The <i>bridge</i>.</div></div>',
-            '<div class="figcenter"><img src="a.png"/><p class="caption">The <i>bridge</i>.</p></div>',
+            (
+                '<figure><img src="a.png" alt="The bridge."/><figcaption>The '
+                "<i>bridge</i>.</figcaption></figure>"
+            ),
+            (
+                '<div class="fig"><p><img src="a.png" alt="a.png"/></p><div class="caption">The '
+                "<i>bridge</i>.</div></div>"
+            ),
+            (
+                '<div class="figcenter"><img src="a.png"/><p class="caption">The '
+                "<i>bridge</i>.</p></div>"
+            ),
         ):
             book = read(figure)
             assert paragraphs(book) == [(ParagraphKind.IMAGE, "The bridge.")]
             assert [book.text[i.start : i.end] for i in book.images] == ["The bridge."]
 
     def test_alternative_text_and_caption_are_both_kept(self) -> None:
-        book = read('<figure><img src="a.png" alt="A bridge"/><figcaption>Fig. 1</figcaption></figure>')
-        assert paragraphs(book) == [(ParagraphKind.IMAGE, "[A bridge]"), (ParagraphKind.IMAGE, "Fig. 1")]
+        book = read(
+            '<figure><img src="a.png" alt="A bridge"/><figcaption>Fig. 1</figcaption></figure>'
+        )
+        assert paragraphs(book) == [
+            (ParagraphKind.IMAGE, "[A bridge]"),
+            (ParagraphKind.IMAGE, "Fig. 1"),
+        ]
 
     def test_a_drawn_initial_is_joined_to_its_word(self) -> None:
         assert read('<p><img src="t.png" alt="T"/>he rain fell.</p>').text == "The rain fell."
 
     def test_a_drawn_heading_is_a_heading(self) -> None:
-        assert paragraphs(read('<h1><img src="a.png" alt="Chapter I"/></h1>')) == [(ParagraphKind.HEADING, "Chapter I")]
+        assert paragraphs(read('<h1><img src="a.png" alt="Chapter I"/></h1>')) == [
+            (ParagraphKind.HEADING, "Chapter I")
+        ]
 
     def test_a_drawn_ornament_is_a_scene_break(self) -> None:
-        assert paragraphs(read('<p>a</p><p><img src="o.png" alt="***"/></p>'))[1] == (ParagraphKind.BREAK, "***")
+        assert paragraphs(read('<p>a</p><p><img src="o.png" alt="***"/></p>'))[1] == (
+            ParagraphKind.BREAK,
+            "***",
+        )
 
     def test_words_in_and_about_a_drawing_are_read(self) -> None:
         drawing = "<title>Map</title><desc>Of the sea</desc><text>North <tspan>wind</tspan></text>"
         drawing += "<foreignObject><p>blows</p></foreignObject>"
-        assert read(f"<p>See <svg>{drawing}</svg> here.</p>").text == "See [Map. Of the sea] North wind blows here."
+        assert (
+            read(f"<p>See <svg>{drawing}</svg> here.</p>").text
+            == "See [Map. Of the sea] North wind blows here."
+        )
 
     def test_an_equation_that_is_drawn_beside_its_mathml_is_read_once(self) -> None:
         math = "<math><semantics><msup><mi>x</mi><mn>2</mn></msup><annotation>x^2</annotation></semantics></math>"
@@ -143,7 +187,9 @@ class TestPictures:
 
     def test_a_formula_in_an_address_is_read_and_other_embedded_files_are_counted(self) -> None:
         assert (
-            read('<p>Let <embed src="../https://a.example/png.latex?x%5E2%20%2B%20y"/> be.</p>').text
+            read(
+                '<p>Let <embed src="../https://a.example/png.latex?x%5E2%20%2B%20y"/> be.</p>'
+            ).text
             == "Let x^2 + y be."
         )
         film = read_document(etree.fromstring('<html><body><embed src="a.swf"/></body></html>'))
@@ -151,10 +197,15 @@ class TestPictures:
 
     @pytest.mark.parametrize("name", ["video", "audio", "object", "canvas", "iframe"])
     def test_words_in_place_of_media_are_read(self, name: str) -> None:
-        assert read(f"<{name} src='a'><source src='b'/><p>A film of rain.</p></{name}>").text == "A film of rain."
+        assert (
+            read(f"<{name} src='a'><source src='b'/><p>A film of rain.</p></{name}>").text
+            == "A film of rain."
+        )
 
     def test_an_svg_wrapper_is_read_as_its_picture(self) -> None:
-        svg = '<svg xmlns:xlink="http://www.w3.org/1999/xlink"><image xlink:href="cover.jpg"/></svg>'
+        svg = (
+            '<svg xmlns:xlink="http://www.w3.org/1999/xlink"><image xlink:href="cover.jpg"/></svg>'
+        )
         book = read(f"<div>{svg}</div>")
         assert paragraphs(book) == [(ParagraphKind.IMAGE, "[cover.jpg]")]
         assert book.images[0].source == "cover.jpg"
@@ -162,16 +213,25 @@ class TestPictures:
 
 class TestLinks:
     def test_links_lead_to_their_targets_but_not_to_scripts_or_data(self) -> None:
-        book = read('<p><a href="https://a.example">a</a> <a href="javascript:x()">b</a> <a href="#">c</a></p>')
+        book = read(
+            '<p><a href="https://a.example">a</a> <a href="javascript:x()">b</a> <a '
+            'href="#">c</a></p>'
+        )
         assert [(book.text[link.start : link.end], link.address) for link in book.links] == [
             ("a", "https://a.example"),
         ]
 
     def test_note_references_are_in_brackets(self) -> None:
-        body = '<p>It rained<a role="doc-noteref" href="#n">1</a>, and<sup id="r"><a href="#m">2</a></sup> poured.</p>'
+        body = (
+            '<p>It rained<a role="doc-noteref" href="#n">1</a>, and<sup id="r"><a '
+            'href="#m">2</a></sup> poured.</p>'
+        )
         document = read_document(etree.fromstring(f"<html>{body}</html>"))
         assert document.paragraphs[0].words == "It rained[1], and[2] poured."
-        assert [(mark.href, mark.is_note) for mark in document.paragraphs[0].marks] == [("#n", True), ("#m", True)]
+        assert [(mark.href, mark.is_note) for mark in document.paragraphs[0].marks] == [
+            ("#n", True),
+            ("#m", True),
+        ]
         assert document.anchors["r"] == 0
 
 
@@ -184,7 +244,10 @@ class TestLanguages:
         assert [words for _, words in styled(book)] == ["登り", "ながら", "rained"]
 
     def test_language_attributes_are_kept(self) -> None:
-        book = read('<p>The <i lang="fr">pluie</i> fell.</p><p lang="de">Es regnete.</p><p lang="en-US">Dry.</p>')
+        book = read(
+            '<p>The <i lang="fr">pluie</i> fell.</p><p lang="de">Es regnete.</p><p '
+            'lang="en-US">Dry.</p>'
+        )
         assert [(book.text[f.start : f.end], f.language) for f in book.language_spans] == [
             ("pluie", "fr"),
             ("Es regnete.", "de"),
@@ -192,7 +255,10 @@ class TestLanguages:
         assert styled(book) == [(Style.EMPHASIS, "pluie")]
 
     def test_invalid_languages_are_ignored(self) -> None:
-        assert read('<p lang="und">a</p><p lang="">b</p><p lang="not a language">c</p>').language_spans == ()
+        assert (
+            read('<p lang="und">a</p><p lang="">b</p><p lang="not a language">c</p>').language_spans
+            == ()
+        )
 
 
 class TestHidden:
@@ -207,19 +273,26 @@ class TestHidden:
 
     def test_the_licence_around_a_book_is_left_out(self) -> None:
         assert (
-            read('<section class="pg-boilerplate pgheader"><p>EBOOK</p></section><p>It rained.</p>').text
+            read(
+                '<section class="pg-boilerplate pgheader"><p>EBOOK</p></section><p>It rained.</p>'
+            ).text
             == "It rained."
         )
 
 
 class TestNotes:
     def test_hidden_notes_are_kept_as_text(self) -> None:
-        book = read('<aside role="doc-footnote" id="n" hidden="hidden"><p>A note.</p></aside><p hidden="">no</p>')
+        book = read(
+            '<aside role="doc-footnote" id="n" hidden="hidden"><p>A note.</p></aside><p '
+            'hidden="">no</p>'
+        )
         assert paragraphs(book) == [(ParagraphKind.NOTE, "A note.")]
 
     def test_the_end_of_a_block_with_an_id_is_known(self) -> None:
         document = read_document(
-            etree.fromstring('<html><p>a</p><div id="n" role="doc-endnote"><p>b</p><p>c</p></div><p>d</p></html>')
+            etree.fromstring(
+                '<html><p>a</p><div id="n" role="doc-endnote"><p>b</p><p>c</p></div><p>d</p></html>'
+            )
         )
         assert (document.anchors["n"], document.ends["n"]) == (1, 3)
         assert document.notes == ((1, 3),)
@@ -228,11 +301,16 @@ class TestNotes:
 class TestStyleSheets:
     def test_classes_are_resolved_by_the_style_sheet(self) -> None:
         root = etree.fromstring(
-            "<html><head><style>@charset 'x'; .c1 , span.c2{font-style:italic} b.c3 { font-weight: normal }"
-            "@media screen { .c4 { FONT-WEIGHT: bold } } /* .c5 { font-style: italic } */ p .c5 { font-style: italic }"
-            ".c6 { font-variant: small-caps } .c7 { vertical-align: super; color: red }</style></head><body>"
-            "<p><span class='c1'>a</span> <span class='c2'>b</span> <b class='c3'>c</b> <i class='c4'>d</i> "
-            "<span class='c5'>e</span> <span class='c6'>f</span> <span class='c7'>g</span> <b class='c2'>h</b></p>"
+            "<html><head><style>@charset 'x'; .c1 , span.c2{font-style:italic} b.c3 { "
+            "font-weight: normal }"
+            "@media screen { .c4 { FONT-WEIGHT: bold } } /* .c5 { font-style: italic } */ p .c5 "
+            "{ font-style: italic }"
+            ".c6 { font-variant: small-caps } .c7 { vertical-align: super; color: red "
+            "}</style></head><body>"
+            "<p><span class='c1'>a</span> <span class='c2'>b</span> <b class='c3'>c</b> <i "
+            "class='c4'>d</i> "
+            "<span class='c5'>e</span> <span class='c6'>f</span> <span class='c7'>g</span> <b "
+            "class='c2'>h</b></p>"
             "</body></html>"
         )
         paragraph = read_document(root).paragraphs[0]
@@ -250,7 +328,8 @@ class TestStyleSheets:
 
     def test_emphasis_elements_win_over_the_style_sheet(self) -> None:
         body = (
-            '<p><em style="font-style: normal">a</em> <span style="-epub-text-emphasis-style: filled dot">b</span></p>'
+            '<p><em style="font-style: normal">a</em> <span style="-epub-text-emphasis-style: '
+            'filled dot">b</span></p>'
         )
         assert styled(read(body)) == [(Style.EMPHASIS, "a"), (Style.EMPHASIS, "b")]
 
@@ -263,7 +342,17 @@ class TestStyleSheets:
 
     @pytest.mark.parametrize(
         "sheet",
-        ["", "}", "{", "a{b}c{", "/*", ".a{font-style:italic", "x" * 2_000_000, "{" * 900_000, "/*" * 400_000],
+        [
+            "",
+            "}",
+            "{",
+            "a{b}c{",
+            "/*",
+            ".a{font-style:italic",
+            "x" * 2_000_000,
+            "{" * 900_000,
+            "/*" * 400_000,
+        ],
         ids=lambda sheet: sheet[:20] or "empty",
     )
     def test_a_broken_style_sheet_is_ignored(self, sheet: str) -> None:

@@ -40,10 +40,15 @@ TREES = st.recursive(
     st.one_of(WORDS, st.sampled_from(["<br/>", "<hr/>", '<i id="a"/>'])),
     lambda inner: st.one_of(
         st.builds(
-            element, st.sampled_from(_INLINE + _BLOCKS), st.sampled_from(_ATTRIBUTES), st.lists(inner, max_size=4)
+            element,
+            st.sampled_from(_INLINE + _BLOCKS),
+            st.sampled_from(_ATTRIBUTES),
+            st.lists(inner, max_size=4),
         ),
         st.lists(inner, min_size=1, max_size=3).map(table),
-        st.lists(inner, min_size=1, max_size=3).map(lambda items: f"<ul><li>{'</li><li>'.join(items)}</li></ul>"),
+        st.lists(inner, min_size=1, max_size=3).map(
+            lambda items: f"<ul><li>{'</li><li>'.join(items)}</li></ul>"
+        ),
     ),
     max_leaves=25,
 )
@@ -56,7 +61,9 @@ def letters(text: str) -> str:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(TREES, max_size=6))
 def test_every_letter_is_kept_in_order_with_valid_marks(parts: list[str]) -> None:
-    root = etree.fromstring(f'<html xmlns="http://www.w3.org/1999/xhtml"><body>{"".join(parts)}</body></html>')
+    root = etree.fromstring(
+        f'<html xmlns="http://www.w3.org/1999/xhtml"><body>{"".join(parts)}</body></html>'
+    )
     builder = BookBuilder()
     found = LinkedDocuments({"": read_document(root, "en")}, anchor_in_document)
     resolve = assemble(builder, found, {})

@@ -36,9 +36,11 @@ def book(tmp_path: Path) -> Path:
     chapters = []
     for number, name in enumerate(("The Keeper", "The Storm", "The Letter"), 1):
         paragraphs = [
-            f"{name} stood before the door for the {n}. time and counted the stairs, one by one, as the "
+            f"{name} stood before the door for the {n}. time and counted the stairs, one by one, "
+            "as the "
             "sea below went on with its own counting. Nobody saw her there since the day of the "
-            f"{name.split()[1].lower()}, and the lamp had burned {n * number} hours without a hand to trim it, "
+            f"{name.split()[1].lower()}, and the lamp had burned {n * number} hours without a "
+            "hand to trim it, "
             "until the glass was black."
             for n in range(1, 15)
         ]

@@ -49,12 +49,25 @@ def memory_of(book: Path) -> GistMemory:
 def test_json_is_one_document_with_the_shape_of_the_design(run: Run, indexed: Path) -> None:
     document = run("ask", indexed, QUESTION, "--reader", "readagent-s", "--json").json
     assert set(document) == {
-        *("answer", "choice", "found", "citations", "lookups", "steps", "reader", "model", "memory", "usage"),
+        *(
+            "answer",
+            "choice",
+            "found",
+            "citations",
+            "lookups",
+            "steps",
+            "reader",
+            "model",
+            "memory",
+            "usage",
+        ),
         *("compression_rate", "context_tokens", "seen", "quoted", "marks", "upto"),
     }
     assert "stairs" in document["answer"]
     assert document["reader"] == "readagent-s"
-    assert document["lookups"] == [step["page"] for step in document["steps"] if step["action"] == "look_up"]
+    assert document["lookups"] == [
+        step["page"] for step in document["steps"] if step["action"] == "look_up"
+    ]
     assert document["steps"][-1]["action"] == "stop"
     text = open_book(indexed).text
     for citation in document["citations"]:
@@ -83,11 +96,15 @@ def test_events_are_those_of_the_reader(run: Run, indexed: Path) -> None:
     names = [event["event"] for event in events]
     assert names[0] == "started"
     assert "stopped" in names
-    assert "".join(event["text"] for event in events if event["event"] == "answer_delta").startswith("He counted")
+    assert "".join(
+        event["text"] for event in events if event["event"] == "answer_delta"
+    ).startswith("He counted")
     assert names[-1] == "answered"
 
 
-def test_nothing_past_the_bound_reaches_the_model(run: Run, indexed: Path, engine: FakeEngine) -> None:
+def test_nothing_past_the_bound_reaches_the_model(
+    run: Run, indexed: Path, engine: FakeEngine
+) -> None:
     engine.calls.clear()
     assert run("ask", indexed, QUESTION, "--upto", "section:2").status == ExitStatus.DONE
     assert engine.calls
@@ -109,7 +126,9 @@ def test_every_form_of_a_bound_is_applied(indexed: Path) -> None:
     assert offset_of("chapter:the storm", memory, 0) == book.chapters[1].end
     assert offset_of("here", memory, 77) == 77
     assert offset_of("all", memory, 77) is None
-    parts = replace(book, chapters=(book.chapters[0], *(replace(one, level=2) for one in book.chapters[1:])))
+    parts = replace(
+        book, chapters=(book.chapters[0], *(replace(one, level=2) for one in book.chapters[1:]))
+    )
     with_parts = replace(memory, book=parts)
     assert offset_of("chapter:1", with_parts, 0) == length, "a chapter ends with its parts"
     assert offset_of("chapter:1.1", with_parts, 0) == book.chapters[1].end
@@ -169,18 +188,26 @@ def test_an_unsupported_answer_of_a_weak_model_is_replaced_by_quotations(
     run: Run, indexed: Path, engine: FakeEngine
 ) -> None:
     engine._says = lambda _: "It was Napoleon."
-    assert run("ask", indexed, QUESTION, "--reader", "gistread").out.startswith("It was Napoleon [not in the text].\n")
+    assert run("ask", indexed, QUESTION, "--reader", "gistread").out.startswith(
+        "It was Napoleon [not in the text].\n"
+    )
     check_results().save(engine.info.fingerprint, None, CheckResult(Trust.FAILED, "it guesses"))
     answer, *quotes = run("ask", indexed, QUESTION, "--reader", "gistread").out.splitlines()
     assert answer == "The model gave no usable answer. The passages closest to the question:"
     assert quotes
-    assert all(quote.partition("“")[2].rstrip("”") in " ".join(indexed.read_text().split()) for quote in quotes)
+    assert all(
+        quote.partition("“")[2].rstrip("”") in " ".join(indexed.read_text().split())
+        for quote in quotes
+    )
 
 
 def test_a_name_that_the_text_lacks_is_marked(run: Run, indexed: Path, engine: FakeEngine) -> None:
     engine._says = lambda _: f"{SUPPORTED} Napoleon paid Wellington for it. {SUPPORTED_TOO}"
     ran = run("ask", indexed, QUESTION, "--reader", "gistread")
-    assert f"{SUPPORTED} Napoleon paid Wellington [not in the text] for it. {SUPPORTED_TOO}\n[1] " in ran.out
+    assert (
+        f"{SUPPORTED} Napoleon paid Wellington [not in the text] for it. {SUPPORTED_TOO}\n[1] "
+        in ran.out
+    )
     document = run("ask", indexed, QUESTION, "--reader", "gistread", "--json").json
     (mark,) = document["marks"]
     assert document["answer"][mark["start"] : mark["end"]] == "Wellington"
@@ -190,14 +217,17 @@ def test_a_name_that_the_text_lacks_is_marked(run: Run, indexed: Path, engine: F
     assert all(text[one["start"] : one["end"]] == one["quote"] for one in document["citations"])
 
 
-def test_all_books_are_asked_and_sources_name_them(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_all_books_are_asked_and_sources_name_them(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
     assert "No books to search.\n" in run("ask", "--all", QUESTION).err
     run("books", "--add", book)
     update_index(default_paths())
     ran = run("ask", "--all", QUESTION)
     assert (ran.status, ran.out) == (ExitStatus.FAILED, "")
     assert ran.err == (
-        "gistread: You have begun none of your books.\n1 unread book left out; --unread asks them too.\n"
+        "gistread: You have begun none of your books.\n1 unread book left out; --unread asks "
+        "them too.\n"
     )
     engine._says = lambda prompt: SUPPORTED
     ran = run("ask", "--all", QUESTION, "--unread")

@@ -74,16 +74,23 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Models:
 
 
 def set_up(**names: str) -> None:
-    default_paths().config_file.write_text("".join(f'{key} = "{name}"\n' for key, name in names.items()))
+    default_paths().config_file.write_text(
+        "".join(f'{key} = "{name}"\n' for key, name in names.items())
+    )
 
 
-def test_the_asking_model_answers_over_the_reading_models_memory(run: Run, book: Path, models: Models) -> None:
+def test_the_asking_model_answers_over_the_reading_models_memory(
+    run: Run, book: Path, models: Models
+) -> None:
     assert run("index", book, *SIZE).status == ExitStatus.DONE
     assert set(models.engines) == {"small"}
     set_up(model="small", asking_model="large")
     ran = run("ask", book, QUESTION, "--json")
     assert ran.json["answer"].startswith("large says")
-    assert ran.json["model"] == {"name": "large", "fingerprint": models.engines["large"].info.fingerprint}
+    assert ran.json["model"] == {
+        "name": "large",
+        "fingerprint": models.engines["large"].info.fingerprint,
+    }
     assert ran.json["memory"] == {"model": {"name": "small"}, "preset": "fiction", "task": None}
     assert "large answers over the memory of small." in ran.err
     assert (models.open, models.most_open) == ([], 1)
@@ -109,7 +116,9 @@ def test_the_reading_model_answers_with_a_note_if_the_asking_model_fails(
     assert models.open == []
 
 
-def test_an_unusable_asking_model_on_the_command_line_is_an_error(run: Run, book: Path, models: Models) -> None:
+def test_an_unusable_asking_model_on_the_command_line_is_an_error(
+    run: Run, book: Path, models: Models
+) -> None:
     run("index", book, *SIZE)
     models.broken.add("large")
     for name, why in (("absent", "'absent'"), ("large", "does not fit into memory")):

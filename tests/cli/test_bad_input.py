@@ -1,5 +1,6 @@
-"""Everything that can be wrong with a book, a cache, a disk or a terminal: a clear message, the right status,
-nothing of the person's lost, and never a traceback."""
+"""Everything that can be wrong with a book, a cache, a disk or a terminal: a clear message, the
+right status, nothing of the person's lost, and never a traceback.
+"""
 
 import contextlib
 import json
@@ -64,7 +65,9 @@ def broken_books(folder: Path) -> dict[str, Path]:
     books["picture"].write_bytes(b"\x89PNG\r\n\x1a\n" + os.urandom(500))
     books["zip"] = zipped(folder / "any.zip", a=b"text", b=b"text")
     books["cut zip"] = folder / "cut.epub"
-    books["cut zip"].write_bytes(zipped(folder / "whole.epub", mimetype=b"application/epub+zip").read_bytes()[:40])
+    books["cut zip"].write_bytes(
+        zipped(folder / "whole.epub", mimetype=b"application/epub+zip").read_bytes()[:40]
+    )
     books["hollow epub"] = zipped(folder / "hollow.epub", mimetype=b"application/epub+zip")
     books["fifo"] = folder / "pipe"
     os.mkfifo(books["fifo"])
@@ -72,15 +75,32 @@ def broken_books(folder: Path) -> dict[str, Path]:
 
 
 BROKEN = (
-    *("empty", "spaces", "binary", "nuls", "directory", "missing", "no folder", "long", "picture", "zip"),
+    *(
+        "empty",
+        "spaces",
+        "binary",
+        "nuls",
+        "directory",
+        "missing",
+        "no folder",
+        "long",
+        "picture",
+        "zip",
+    ),
     *("cut zip", "hollow epub", "fifo"),
 )
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_an_unreadable_book_is_status_3_and_at_most_two_lines(run: Run, tmp_path: Path, name: str) -> None:
+def test_an_unreadable_book_is_status_3_and_at_most_two_lines(
+    run: Run, tmp_path: Path, name: str
+) -> None:
     book = broken_books(tmp_path / "books")[name]
-    for command in (["index", book, "--json"], ["ask", book, "Why?", "--json"], ["pages", book, "--json"]):
+    for command in (
+        ["index", book, "--json"],
+        ["ask", book, "Why?", "--json"],
+        ["pages", book, "--json"],
+    ):
         ran = run(*command)
         assert ran.status == ran.json["error"]["status"] == ExitStatus.BOOK, ran
         assert 1 <= ran.err.count("\n") <= 2, ran.err
@@ -93,7 +113,9 @@ def test_escape_sequences_of_names_books_and_models_never_reach_the_terminal(
     evil = "\x1b]0;owned\x07\x1b[2J\x9b31m"
     assert "\x1b" not in run("pages", tmp_path / f"{evil}.txt").err
     book = tmp_path / "evil.txt"
-    book.write_text(f"Chapter 1: {evil}\n\n" + f"It {evil} was a dark night and the door was open.\n\n" * 60)
+    book.write_text(
+        f"Chapter 1: {evil}\n\n" + f"It {evil} was a dark night and the door was open.\n\n" * 60
+    )
     engine._says = lambda prompt: f"The night {evil} was dark."
     for command in (
         ["index", book, *SIZE],
@@ -120,7 +142,9 @@ def test_a_missing_model_is_status_4(run: Run, book: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"text", b"GGUF", b"GGUF\3\0\0\0" + b"\xff" * 64])
-def test_an_invalid_model_file_is_status_4(run: Run, book: Path, tmp_path: Path, data: bytes) -> None:
+def test_an_invalid_model_file_is_status_4(
+    run: Run, book: Path, tmp_path: Path, data: bytes
+) -> None:
     model = tmp_path / "broken.gguf"
     model.write_bytes(data)
     ran = run("index", book, "--model", model)
@@ -128,7 +152,9 @@ def test_an_invalid_model_file_is_status_4(run: Run, book: Path, tmp_path: Path,
     assert "Traceback" not in ran.err
 
 
-def test_a_cache_of_a_later_version_is_left_as_it_is(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_a_cache_of_a_later_version_is_left_as_it_is(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
     run("index", book, *SIZE)
     path = memory_file()
     records, _ = read_records(path)
@@ -159,7 +185,9 @@ def test_damage_in_a_memory_costs_only_its_page(run: Run, book: Path, engine: Fa
     assert run("pages", book, "--json").json == pages
 
 
-def test_a_damaged_first_page_hides_no_memory_and_keeps_its_task(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_a_damaged_first_page_hides_no_memory_and_keeps_its_task(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
     task = ("--task", "who came")
     first = run("index", book, *SIZE, *task, "--json").json
     path = memory_file()
@@ -168,7 +196,10 @@ def test_a_damaged_first_page_hides_no_memory_and_keeps_its_task(run: Run, book:
     path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
     for words in (["pages", book], ["ask", book, "Who?", *task]):
         assert "A memory of this book is damaged." in run(*words).err
-    assert f"with {first['pages'] - 1} sections saved" in run("ask", book, "Who?", *task, "--reader", "readagent-s").err
+    assert (
+        f"with {first['pages'] - 1} sections saved"
+        in run("ask", book, "Who?", *task, "--reader", "readagent-s").err
+    )
     shown = run("pages", book, "--json").json
     assert (len(shown["pages"]), len(shown["pages_ahead"])) == (0, first["pages"] - 1)
     shown = run("pages", book)
@@ -212,7 +243,9 @@ def test_a_read_only_data_folder_is_a_notice_and_the_answer_is_given(
     assert "the question could not be saved" in ran.err
 
 
-def test_a_full_disk_ends_index_and_leaves_whole_pages(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_a_full_disk_ends_index_and_leaves_whole_pages(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
     with file_size_limited(1500):
         ran = run("index", book, *SIZE, "--json")
     assert ran.status == ran.json["error"]["status"] == ExitStatus.FAILED, ran.err
@@ -224,13 +257,20 @@ def test_a_full_disk_ends_index_and_leaves_whole_pages(run: Run, book: Path, eng
     assert 0 < again.json["resumed_pages"] == len(kept) - 1 < again.json["pages"]
 
 
-def test_stored_files_become_private_to_this_user(run: Run, book: Path, home: Path, engine: FakeEngine) -> None:
+def test_stored_files_become_private_to_this_user(
+    run: Run, book: Path, home: Path, engine: FakeEngine
+) -> None:
     cache = home / "XDG_CACHE_HOME" / "gistread"
     (cache / "memories").mkdir(parents=True)
     (cache / "memories" / "old.memory").touch(0o644)
     assert run("index", book, *SIZE).status == ExitStatus.DONE
     assert run("ask", book, "Who?", *SIZE).status == ExitStatus.DONE
-    kept = [path for folder in home.iterdir() if folder.name != "XDG_CONFIG_HOME" for path in folder.rglob("*")]
+    kept = [
+        path
+        for folder in home.iterdir()
+        if folder.name != "XDG_CONFIG_HOME"
+        for path in folder.rglob("*")
+    ]
     assert {path.suffix for path in kept} >= {".memory", ".db", ".book"}
     assert [path for path in kept if path.stat().st_mode & 0o077] == []
 
@@ -249,7 +289,11 @@ def test_errors_are_documents_under_json(run: Run, book: Path) -> None:
 def test_a_full_disk_behind_standard_output_is_one_line(words: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "gistread", *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-m", "gistread", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert done.returncode == ExitStatus.FAILED
     assert done.stderr == "gistread: Cannot write to standard output: No space left on device.\n"
@@ -278,7 +322,9 @@ def test_an_internal_error_is_two_lines_and_its_traceback_goes_to_the_log(
     ran = run("pages", book)
     log = default_paths().log_file
     assert ran.status == ExitStatus.FAILED
-    assert ran.err.startswith("gistread: Internal error; see the log. ZeroDivisionError: a defect\n")
+    assert ran.err.startswith(
+        "gistread: Internal error; see the log. ZeroDivisionError: a defect\n"
+    )
     assert ran.err.count("\n") == 2
     assert str(log) in ran.err
     logged = log.read_text()
@@ -291,7 +337,9 @@ def test_an_internal_error_is_two_lines_and_its_traceback_goes_to_the_log(
     assert "Traceback" in run("pages", book).err
 
 
-@pytest.mark.parametrize("error", [MemoryError(), ImportError("x.so: failed to map segment from shared object")])
+@pytest.mark.parametrize(
+    "error", [MemoryError(), ImportError("x.so: failed to map segment from shared object")]
+)
 def test_a_lack_of_memory_is_no_internal_error(
     run: Run, book: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -317,7 +365,12 @@ def test_a_closed_pipe_is_no_error_of_a_command_that_prints(
     book: Path, home: Path, words: list[str], status: ExitStatus, error: str
 ) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.cli.fake_gistread", *(str(book) if word == "BOOK" else word for word in words)],
+        [
+            sys.executable,
+            "-m",
+            "tests.cli.fake_gistread",
+            *(str(book) if word == "BOOK" else word for word in words),
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -330,11 +383,15 @@ def test_a_closed_pipe_is_no_error_of_a_command_that_prints(
 
 
 def test_json_is_utf8_in_every_locale(run: Run, book: Path, engine: FakeEngine) -> None:
-    book.write_text("Kapitel 1: Das Größte\n\n" + "Ein „großes“ Haus stand dort, 雪 fiel darauf.\n\n" * 40)
+    book.write_text(
+        "Kapitel 1: Das Größte\n\n" + "Ein „großes“ Haus stand dort, 雪 fiel darauf.\n\n" * 40
+    )
     assert run("index", book, *SIZE).status == ExitStatus.DONE
     environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     command = [sys.executable, "-m", "gistread", "pages", book]
-    printed = subprocess.run([*command, "--json"], env=environment, stdout=subprocess.PIPE, check=True).stdout
+    printed = subprocess.run(
+        [*command, "--json"], env=environment, stdout=subprocess.PIPE, check=True
+    ).stdout
     assert "Größte" in json.loads(printed)["pages"][0]["chapter"]
     subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
 
@@ -347,7 +404,9 @@ def test_json_has_no_control_characters(capfdbinary: pytest.CaptureFixture[bytes
 
 
 @pytest.mark.parametrize("hidden", ["memories", "memory"])
-def test_what_cannot_be_read_is_called_so(run: Run, book: Path, engine: FakeEngine, hidden: str) -> None:
+def test_what_cannot_be_read_is_called_so(
+    run: Run, book: Path, engine: FakeEngine, hidden: str
+) -> None:
     run("index", book, *SIZE)
     run("books", "--add", book)
     paths = default_paths()
@@ -377,20 +436,29 @@ def test_a_store_that_cannot_be_read_is_called_so(run: Run, book: Path) -> None:
     store = default_paths().store
     store.chmod(0)
     command = [sys.executable, "-m", "gistread", "books"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=obey_permissions)
+    ran = subprocess.run(
+        command, capture_output=True, text=True, check=False, preexec_fn=obey_permissions
+    )
     assert f"{store}: Permission denied" in ran.stdout + ran.stderr
     assert "Traceback" not in ran.stderr
 
 
 def test_a_closed_standard_output_is_one_message(home: Path) -> None:
     command = [sys.executable, "-m", "gistread", "books", "--json"]
-    ran = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *command], capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (ExitStatus.FAILED, "gistread: Standard output is closed.\n")
+    ran = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *command], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (
+        ExitStatus.FAILED,
+        "gistread: Standard output is closed.\n",
+    )
 
 
 def test_a_closed_standard_error_sends_no_message_elsewhere(home: Path) -> None:
     command = [sys.executable, "-m", "gistread", "books", "--add", "nothing.epub"]
-    ran = subprocess.run(["sh", "-c", '"$@" <&- 2>&-', "sh", *command], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        ["sh", "-c", '"$@" <&- 2>&-', "sh", *command], capture_output=True, text=True, check=False
+    )
     assert (ran.returncode, ran.stdout) == (ExitStatus.BOOK, "")
 
 
@@ -418,10 +486,15 @@ def test_what_is_missing_or_too_much_is_said_in_two_lines(
     assert ran.err.count("\n") == 2
 
 
-def test_the_way_of_installing_decides_how_an_extra_is_added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_way_of_installing_decides_how_an_extra_is_added(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("sys.prefix", str(tmp_path))
     assert pip_install("'gistread[mcp]'") == f"{sys.executable} -m pip install 'gistread[mcp]'"
     monkeypatch.setattr("gistread.paths.find_spec", lambda name: None)
-    assert pip_install("'gistread[mcp]'") == f"uv pip install --python {sys.executable} 'gistread[mcp]'"
+    assert (
+        pip_install("'gistread[mcp]'")
+        == f"uv pip install --python {sys.executable} 'gistread[mcp]'"
+    )
     (tmp_path / "pipx_metadata.json").touch()
     assert pip_install("'gistread[mcp]'") == "pipx runpip gistread install 'gistread[mcp]'"

@@ -17,7 +17,9 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "Books"
     folder.mkdir()
     for title in ("A Tale of One City", "A Tale of Two Dogs"):
-        (folder / f"{title}.txt").write_text(f"{title}\n\n" + f"This is {title}, told again and again. " * 50)
+        (folder / f"{title}.txt").write_text(
+            f"{title}\n\n" + f"This is {title}, told again and again. " * 50
+        )
     return folder
 
 
@@ -45,7 +47,12 @@ def test_json_has_every_field(run: Run, folder: Path) -> None:
     assert document["folders"] == [str(folder)]
     book = document["books"][0]
     assert book["path"] == str(folder / "A Tale of One City.txt")
-    assert (book["format"], book["opened_at"], book["progress"], book["memory"]) == ("text", None, 0.0, None)
+    assert (book["format"], book["opened_at"], book["progress"], book["memory"]) == (
+        "text",
+        None,
+        0.0,
+        None,
+    )
     assert len(book["file_sha256"]) == 64
 
 
@@ -65,7 +72,12 @@ def test_a_book_is_called_by_number_title_or_words(
     run("books", "--add", folder)
     numbers = {one["title"]: one["number"] for one in run("books", "--json").json["books"]}
     assert sorted(numbers.values()) == [1, 2, 3]
-    for name in (*run("completion", "--names", "books").out.split()[:1], "EMILE.txt", str(numbers["Émile"]), "émil"):
+    for name in (
+        *run("completion", "--names", "books").out.split()[:1],
+        "EMILE.txt",
+        str(numbers["Émile"]),
+        "émil",
+    ):
         assert run("toc", name, "--json").json["title"] == "Émile", name
     assert run("toc", "sample", "--json").json["title"] == open_book(story_path()).title
     monkeypatch.chdir(tmp_path)
@@ -73,7 +85,9 @@ def test_a_book_is_called_by_number_title_or_words(
     assert run("toc", "emile", "--json").json["title"] == "emile"
 
 
-@pytest.mark.parametrize("command", [["toc"], ["books", "--remove"], ["people"], ["export"], ["serve"], []])
+@pytest.mark.parametrize(
+    "command", [["toc"], ["books", "--remove"], ["people"], ["export"], ["serve"], []]
+)
 def test_an_ambiguous_name_is_listed_and_an_unknown_one_gets_a_suggestion(
     run: Run, folder: Path, command: list[str]
 ) -> None:
@@ -82,7 +96,10 @@ def test_an_ambiguous_name_is_listed_and_an_unknown_one_gets_a_suggestion(
     assert (several.status, several.out) == (ExitStatus.USAGE, "")
     heading, *listed = several.err.splitlines()
     assert heading == "gistread: 2 books match 'tale'. Name one by its number:"
-    titles = [f"{one['number']:>4}  {one['title']} · unknown author" for one in run("books", "--json").json["books"]]
+    titles = [
+        f"{one['number']:>4}  {one['title']} · unknown author"
+        for one in run("books", "--json").json["books"]
+    ]
     assert sorted(listed) == sorted(titles)
     unknown = run(*command, "a tale of two digs")
     assert unknown.status == ExitStatus.USAGE
@@ -91,9 +108,14 @@ def test_an_ambiguous_name_is_listed_and_an_unknown_one_gets_a_suggestion(
     assert len(run("books", "--json").json["books"]) == 2
 
 
-def test_a_tag_stands_for_its_books_until_it_is_taken_away(run: Run, folder: Path, book: Path) -> None:
+def test_a_tag_stands_for_its_books_until_it_is_taken_away(
+    run: Run, folder: Path, book: Path
+) -> None:
     run("books", "--add", folder)
-    assert run("books", "tag", "dogs", book, "animals", "--json").json["books"] == ["A Tale of Two Dogs", "The Lamp"]
+    assert run("books", "tag", "dogs", book, "animals", "--json").json["books"] == [
+        "A Tale of Two Dogs",
+        "The Lamp",
+    ]
 
     def titles() -> set[str]:
         return {one["title"] for one in run("books", "--tag", "ANIMALS", "--json").json["books"]}
@@ -114,7 +136,9 @@ def test_escapes_in_names_do_not_reach_the_terminal_and_bytes_that_are_no_text_f
     run: Run, folder: Path
 ) -> None:
     for number, name in enumerate((b"\x1b]0;owned\x07.txt", b"caf\xe9.txt", b"two\nlines.txt")):
-        (folder / os.fsdecode(name)).write_text(f"{number} and so it went on for a while, as it does.")
+        (folder / os.fsdecode(name)).write_text(
+            f"{number} and so it went on for a while, as it does."
+        )
     run("books", "--add", folder)
     shown = run("books").out
     assert "\x1b" not in shown

@@ -1,4 +1,7 @@
-"""`gistread serve` in a real browser: Chromium without a window, driven over its debugging protocol."""
+"""`gistread serve` in a real browser.
+
+Chromium without a window, driven over its debugging protocol.
+"""
 
 import asyncio
 import base64
@@ -18,12 +21,17 @@ import aiohttp
 
 from tests.cli.test_serve import serving
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 KEYS = {" ": ("Space", 32), "\r": ("Enter", 13)}
 
 
 class Page:
-    """A page of the browser, and the terminal in it: what the page got over its websocket, drawn by pyte."""
+    """A page of the browser, and the terminal in it.
+
+    What the page got over its websocket, drawn by pyte.
+    """
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
@@ -32,7 +40,9 @@ class Page:
         self._stream = pyte.ByteStream(self._screen)
 
     async def send(self, method: str, **parameters: object) -> None:
-        await self._socket.send_json({"id": next(self._numbers), "method": method, "params": parameters})
+        await self._socket.send_json(
+            {"id": next(self._numbers), "method": method, "params": parameters}
+        )
 
     async def type(self, keys: str) -> None:
         for key in keys:
@@ -61,13 +71,22 @@ async def browsing(profile: Path) -> AsyncIterator[Page]:
     assert BROWSER is not None
     root = ["--no-sandbox"] if os.getuid() == 0 else []
     process = await asyncio.create_subprocess_exec(
-        *(BROWSER, "--headless=new", "--disable-gpu", "--no-first-run", *root, "--remote-debugging-port=0"),
+        *(
+            BROWSER,
+            "--headless=new",
+            "--disable-gpu",
+            "--no-first-run",
+            *root,
+            "--remote-debugging-port=0",
+        ),
         *(f"--user-data-dir={profile}", "about:blank"),
         stderr=asyncio.subprocess.PIPE,
     )
     try:
         assert process.stderr is not None
-        while b"DevTools listening on" not in (line := await asyncio.wait_for(process.stderr.readline(), 60)):
+        while b"DevTools listening on" not in (
+            line := await asyncio.wait_for(process.stderr.readline(), 60)
+        ):
             assert line, "the browser has ended"
         port = line.decode().split("127.0.0.1:")[1].partition("/")[0]
         async with aiohttp.ClientSession() as session:

@@ -83,7 +83,16 @@ def test_json_has_every_finding(first_run: tuple[Path, Ran]) -> None:
 def test_text_has_a_line_for_each_finding_and_stderr_is_empty(run: Run, measured: Path) -> None:
     ran = run("doctor", "--model", measured)
     assert (ran.status, ran.err) == (ExitStatus.DONE, "")
-    for word in ("llama-cpp-python", "kernels", "GPU", "cores", "memory free", "weights in use", "prefill", "decode"):
+    for word in (
+        "llama-cpp-python",
+        "kernels",
+        "GPU",
+        "cores",
+        "memory free",
+        "weights in use",
+        "prefill",
+        "decode",
+    ):
         assert f"\n{word}" in ran.out
     assert "100,000 words in about" in ran.out
     assert "graphics card" not in ran.out, "there is none"
@@ -106,7 +115,9 @@ def test_an_unusable_model_is_an_error_after_the_rest(run: Run, tmp_path: Path) 
     assert "damaged" in ran.err
 
 
-def test_an_unusable_library_is_an_error_after_the_rest(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unusable_library_is_an_error_after_the_rest(
+    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("gistread.engine.llama.library._DESCRIBE", "gistread.no_such_module")
     ran = run("doctor", "--model", tiny)
     assert ran.status == ExitStatus.ENGINE
@@ -115,8 +126,12 @@ def test_an_unusable_library_is_an_error_after_the_rest(run: Run, tiny: Path, mo
     assert "Traceback" not in ran.err
 
 
-def test_a_card_that_is_not_used_comes_with_advice(run: Run, no_model: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gistread.cli.doctor.ask_library", lambda: Library("0.3.36", ("AVX2", "FMA"), ()))
+def test_a_card_that_is_not_used_comes_with_advice(
+    run: Run, no_model: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "gistread.cli.doctor.ask_library", lambda: Library("0.3.36", ("AVX2", "FMA"), ())
+    )
     for maker, is_named in (("NVIDIA", True), ("", False)):
         monkeypatch.setattr("gistread.cli.doctor.gpu_maker", lambda maker=maker: maker)
         assert ("does not use the NVIDIA graphics card" in run("doctor").out) == is_named

@@ -18,9 +18,13 @@ from tests.fake_engine import FakeEngine
 def marked(book: Path) -> Path:
     opened = open_book(book)
     place = quote_at(opened.text, 100, 140)
-    MarkStore(default_paths()).put(opened.sha256, new_mark(MarkKind.HIGHLIGHT, place, color=Color.RED, note="Look."))
+    MarkStore(default_paths()).put(
+        opened.sha256, new_mark(MarkKind.HIGHLIGHT, place, color=Color.RED, note="Look.")
+    )
     user_data = UserData(default_paths())
-    user_data.record_opening(opened.sha256, title=opened.title, authors=(), length=len(opened.text), path=book)
+    user_data.record_opening(
+        opened.sha256, title=opened.title, authors=(), length=len(opened.text), path=book
+    )
     user_data.add_question(opened.sha256, SavedQuestion("Who?", "Nobody.", True))
     return book
 
@@ -53,7 +57,10 @@ def test_other_programs_have_formats_of_their_own(run: Run, marked: Path, tmp_pa
     vault = tmp_path / "vault"
     vault.mkdir()
     for _ in range(2):
-        assert run("export", marked, "--format", "obsidian", "--output", vault).status == ExitStatus.DONE
+        assert (
+            run("export", marked, "--format", "obsidian", "--output", vault).status
+            == ExitStatus.DONE
+        )
     assert [path.name for path in vault.iterdir()] == ["The Lamp.md"]
     assert (vault / "The Lamp.md").read_text().count("Look.") == 1
     assert run("export", marked, "--output", tmp_path / "a.tsv").status == ExitStatus.DONE

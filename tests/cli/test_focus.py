@@ -19,8 +19,10 @@ def minutes(tmp_path: Path) -> Path:
     path = tmp_path / "Minutes.txt"
     path.write_text(
         "\n\n".join(
-            f"{('Ada', 'Bo', 'Chair')[n % 3]}: I say that item {n} ought to be done by the end of the month, since the "
-            "budget will not allow for more, and whoever objects had better say so before the coffee is cold."
+            f"{('Ada', 'Bo', 'Chair')[n % 3]}: I say that item {n} ought to be done by the end "
+            "of the month, since the "
+            "budget will not allow for more, and whoever objects had better say so before the "
+            "coffee is cold."
             for n in range(30)
         )
     )
@@ -38,7 +40,9 @@ def test_a_meeting_is_detected_and_reported(run: Run, minutes: Path, engine: Fak
     assert run("index", minutes, *SIZE, "--json").json["preset"] == "meeting"
 
 
-def test_another_preset_is_another_memory_and_the_old_one_stays(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_another_preset_is_another_memory_and_the_old_one_stays(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
     run("index", book, *SIZE)
     before = len(engine.calls)
     run("index", book, *SIZE, "--preset", "paper")
@@ -65,12 +69,20 @@ def test_another_preset_is_another_memory_and_the_old_one_stays(run: Run, book: 
     ],
 )
 def test_an_invalid_preset_is_reported_before_a_model_is_loaded(
-    run: Run, book: Path, home: Path, words: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+    run: Run,
+    book: Path,
+    home: Path,
+    words: tuple[str, ...],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = home / "XDG_CONFIG_HOME/gistread/presets"
     folder.mkdir()
     (folder / "broken.toml").write_text("keep = 3")
-    monkeypatch.setattr("gistread.engine.llama.client.LlamaEngine", lambda *_, **__: pytest.fail("a model was loaded"))
+    monkeypatch.setattr(
+        "gistread.engine.llama.client.LlamaEngine",
+        lambda *_, **__: pytest.fail("a model was loaded"),
+    )
     ran = run("index", book, *words)
     assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
     assert said in ran.err

@@ -12,7 +12,9 @@ from tests.fake_engine import FakeEngine
 SIZE = ("--min-words", "60", "--max-words", "200")
 
 
-def test_json_is_one_document_with_the_shape_of_the_design(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_json_is_one_document_with_the_shape_of_the_design(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
     ran = run("index", book, *SIZE, "--json")
     assert ran.status == ExitStatus.DONE
     document = ran.json
@@ -53,7 +55,11 @@ def test_index_resumes_after_a_failure(run: Run, book: Path, engine: FakeEngine)
     def fail_in_the_middle(prompt: str) -> str | Exception:
         nonlocal said
         said += 1
-        return EngineError("The model was lost.", "Try again.") if said == 4 else "Somebody did something somewhere."
+        return (
+            EngineError("The model was lost.", "Try again.")
+            if said == 4
+            else "Somebody did something somewhere."
+        )
 
     engine._says = fail_in_the_middle
     failed = run("index", other, *SIZE)
@@ -75,7 +81,10 @@ def test_events_are_lines_of_json_as_they_happen(run: Run, book: Path, engine: F
     done = events[-1]
     assert done.pop("event") == "done"
     assert done == {**run("index", book, *SIZE, "--json").json, "resumed_pages": 0}
-    assert run("index", book, *SIZE, "--events").events[0] == {"event": "resumed", "pages": len(gisted)}
+    assert run("index", book, *SIZE, "--events").events[0] == {
+        "event": "resumed",
+        "pages": len(gisted),
+    }
 
 
 def test_a_book_comes_from_standard_input(

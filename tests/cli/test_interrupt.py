@@ -45,7 +45,9 @@ def wait_for_page(process: "subprocess.Popen[str]", number: int) -> None:
     raise AssertionError("ended before the page")
 
 
-def test_an_interrupted_index_resumes_with_the_same_pages(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_an_interrupted_index_resumes_with_the_same_pages(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
     process = start("index", book, *SIZE, "--events", pause_s=0.1)
     wait_for_page(process, 3)
     process.send_signal(signal.SIGTERM)

@@ -32,12 +32,16 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def read(path: Path) -> None:
     paths = default_paths()
     book = open_book(path)
-    UserData(paths).record_opening(book.sha256, title=book.title, authors=(), length=len(book.text), path=path)
+    UserData(paths).record_opening(
+        book.sha256, title=book.title, authors=(), length=len(book.text), path=path
+    )
     Catalogue(paths).add([book_file_of(path, book)])
     time.sleep(0.01)
 
 
-def test_the_book_that_was_opened_last_is_shown(run: Run, shown: list[Path], book: Path, tmp_path: Path) -> None:
+def test_the_book_that_was_opened_last_is_shown(
+    run: Run, shown: list[Path], book: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "other.txt"
     other.write_text("Another book, shorter than the first.")
     read(other)

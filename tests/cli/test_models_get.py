@@ -37,7 +37,8 @@ def hub(home: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fa
     without_environment(monkeypatch)
     known = read_catalogue()
     monkeypatch.setattr(
-        "gistread.cli.model_download.read_catalogue", lambda: replace(known, entries=(*known.entries, *_OWN))
+        "gistread.cli.model_download.read_catalogue",
+        lambda: replace(known, entries=(*known.entries, *_OWN)),
     )
     with faulty_server() as server:
         serve_repository(server, "owner/tiny-GGUF", {"tiny.gguf": gguf}, licence="cc0-1.0")
@@ -59,7 +60,9 @@ def write_catalogue(gguf: bytes, **changes: object) -> None:
     _OWN[:] = [CatalogueEntry(**values)]  # type: ignore[arg-type]
 
 
-def machine(monkeypatch: pytest.MonkeyPatch, free_gb: float, gpu_gb: float = 0, cores: int = 4) -> None:
+def machine(
+    monkeypatch: pytest.MonkeyPatch, free_gb: float, gpu_gb: float = 0, cores: int = 4
+) -> None:
     here = Machine(round(free_gb * GB), round(gpu_gb * GB), cores)
     monkeypatch.setattr("gistread.cli.model_download.this_machine", lambda: here)
 
@@ -97,7 +100,14 @@ def test_get_shows_the_plan_and_stores_the_model(run: Run, hub: FaultyServer, gg
     assert ran.status == ExitStatus.DONE, ran.err
     path = default_paths().models / "tiny.gguf"
     assert path.read_bytes() == gguf
-    for said in ("cc0-1.0", "owner/tiny-GGUF", str(path.parent), sha256(gguf), "the catalogue's", "models use tiny"):
+    for said in (
+        "cc0-1.0",
+        "owner/tiny-GGUF",
+        str(path.parent),
+        sha256(gguf),
+        "the catalogue's",
+        "models use tiny",
+    ):
         assert said in ran.err
     assert ran.out == ""
     assert "tiny" in run("models", "list").out
@@ -118,7 +128,9 @@ def test_get_as_json(run: Run, hub: FaultyServer, gguf: bytes) -> None:
     }
 
 
-def test_nothing_is_fetched_without_a_terminal_or_yes(run: Run, hub: FaultyServer, nobody_asked: None) -> None:
+def test_nothing_is_fetched_without_a_terminal_or_yes(
+    run: Run, hub: FaultyServer, nobody_asked: None
+) -> None:
     ran = run("models", "get", "tiny")
     assert ran.status == ExitStatus.USAGE
     assert "--yes" in ran.err
@@ -127,7 +139,8 @@ def test_nothing_is_fetched_without_a_terminal_or_yes(run: Run, hub: FaultyServe
 
 
 @pytest.mark.parametrize(
-    ("answer", "fetched"), [("y\n", True), ("Yes\n", True), ("\n", False), ("no\n", False), ("", False)]
+    ("answer", "fetched"),
+    [("y\n", True), ("Yes\n", True), ("\n", False), ("no\n", False), ("", False)],
 )
 def test_the_licence_is_asked_about(
     run: Run, hub: FaultyServer, monkeypatch: pytest.MonkeyPatch, answer: str, fetched: bool
@@ -148,10 +161,14 @@ def test_the_licence_is_asked_about(
 
 def test_no_other_command_imports_the_network() -> None:
     code = (
-        "import sys; from gistread.cli import main; main(['models', 'list']); main(['paths']); main(['--help']);"
+        "import sys; from gistread.cli import main; main(['models', 'list']); main(['paths']); "
+        "main(['--help']);"
         "sys.exit('httpx2' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode
+        == 0
+    )
 
 
 def process(*words: str) -> subprocess.Popen[str]:
@@ -191,7 +208,8 @@ def killed_again_and_again(hub: FaultyServer, data: bytes, kills: int, bytes_per
     for kill in range(kills):
         running = process("hf:owner/tiny-GGUF", "--yes")
         here = present()
-        # Evenly spread, each at a random byte of its stretch: before the first byte, and in the middle of a block, too.
+        # Evenly spread, each at a random byte of its stretch: before the first byte, and in the
+        # middle of a block, too.
         until = max(here, round(len(data) * (kill + source.random()) / (kills + 1)))
         if source.random() < 0.9:
             some_bytes_more(until, running)
@@ -201,7 +219,9 @@ def killed_again_and_again(hub: FaultyServer, data: bytes, kills: int, bytes_per
     running = process("hf:owner/tiny-GGUF", "--yes")
     _, err = running.communicate(timeout=60)
     assert running.returncode == ExitStatus.DONE, err
-    assert hashlib.sha256((default_paths().models / "tiny.gguf").read_bytes()).hexdigest() == sha256(data)
+    assert hashlib.sha256(
+        (default_paths().models / "tiny.gguf").read_bytes()
+    ).hexdigest() == sha256(data)
 
 
 IN_FLIGHT_BYTES = 131_072
@@ -219,7 +239,9 @@ def check_fetched_once(hub: FaultyServer, data: bytes) -> None:
     assert reached == len(data)
 
 
-def test_a_download_killed_a_few_times_ends_with_the_right_file(run: Run, hub: FaultyServer, gguf: bytes) -> None:
+def test_a_download_killed_a_few_times_ends_with_the_right_file(
+    run: Run, hub: FaultyServer, gguf: bytes
+) -> None:
     killed_again_and_again(hub, gguf, 2, 400_000)
     check_fetched_once(hub, gguf)
 

@@ -33,7 +33,9 @@ def test_json_covers_the_book_and_leaves_nothing_out(run: Run, indexed: Path) ->
     assert pages[-1]["end"] == len(text)
     assert set(pages[0]) == {"page", "start", "end", "words", "gist", "source", "chapter"}
     assert {page["chapter"] for page in pages} == {c.title for c in open_book(indexed).chapters}
-    assert all(page["source"] in ("model", "extractive", "verbatim") and page["gist"] for page in pages)
+    assert all(
+        page["source"] in ("model", "extractive", "verbatim") and page["gist"] for page in pages
+    )
 
 
 def test_text_shows_every_page_with_its_chapter_and_gist(run: Run, indexed: Path) -> None:

@@ -24,7 +24,9 @@ from tests.cli.conftest import Run
         (["pages", "ask"], "pages", "ask"),
     ],
 )
-def test_a_first_word_is_a_command_or_a_book(words: list[str], command: str, book: str | None) -> None:
+def test_a_first_word_is_a_command_or_a_book(
+    words: list[str], command: str, book: str | None
+) -> None:
     arguments = parse(words)
     assert (arguments.command, arguments.book) == (command, book)
 
@@ -52,7 +54,20 @@ def test_upto_takes_an_offset_a_share_a_page_or_a_chapter(text: str, bound: Boun
     ("words", "said"),
     [
         (["ask", "b", "q", "--upto", bound], "not a place in a book")
-        for bound in ("", "x", "-3", "101%", "%", "nan%", "inf%", "page:0", "page:x", "chapter:", "1.5", "12 %%")
+        for bound in (
+            "",
+            "x",
+            "-3",
+            "101%",
+            "%",
+            "nan%",
+            "inf%",
+            "page:0",
+            "page:x",
+            "chapter:",
+            "1.5",
+            "12 %%",
+        )
     ]
     + [
         (["index"], "required: BOOK"),
@@ -74,7 +89,9 @@ def test_upto_takes_an_offset_a_share_a_page_or_a_chapter(text: str, bound: Boun
         (["a.txt", "b.txt"], "Unrecognized arguments: b.txt"),
     ],
 )
-def test_a_wrong_command_line_is_two_lines_and_status_2(run: Run, words: list[str], said: str) -> None:
+def test_a_wrong_command_line_is_two_lines_and_status_2(
+    run: Run, words: list[str], said: str
+) -> None:
     ran = run(*words)
     assert ran.status == ExitStatus.USAGE
     assert said in ran.err
@@ -133,7 +150,13 @@ def test_a_mistyped_option_gets_a_hint(run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["books", "mcp", "search", "models"])
-def test_prose_of_help_wraps_at_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+def test_prose_of_help_wraps_at_the_terminal(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    prose = [line for line in run("help", command).out.splitlines() if not line.startswith((" ", "usage:"))]
+    prose = [
+        line
+        for line in run("help", command).out.splitlines()
+        if not line.startswith((" ", "usage:"))
+    ]
     assert max(map(len, prose)) <= 60

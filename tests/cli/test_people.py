@@ -25,7 +25,10 @@ def test_people_and_places_are_listed_up_to_a_place(run: Run, farm: Path) -> Non
     assert "place" in shown.out
     assert "rarer name" in shown.err
     names = {one["name"] for one in run("people", farm, "--all", "--json").json["names"]}
-    before = {one["name"] for one in run("people", farm, "--all", "--json", "--upto", "chapter:1").json["names"]}
+    before = {
+        one["name"]
+        for one in run("people", farm, "--all", "--json", "--upto", "chapter:1").json["names"]
+    }
     assert names - before == {"the Clerk", "Dr. Ames", "Hollow Farm"}
 
 

@@ -15,7 +15,12 @@ def memory(read: int = 0) -> GistMemory:
     text = "word " * 1000
     book = Book(text, "T", (Paragraph(0, len(text)),), (Chapter("T", 0, len(text)),))
     pages = [Page(n + 1, n * 500, n * 500 + 500, 100) for n in range(read)]
-    return GistMemory(book, PageSize(50, 150), "m", [MemoryEntry(p, Gist("g", 1, GistSource.MODEL)) for p in pages])
+    return GistMemory(
+        book,
+        PageSize(50, 150),
+        "m",
+        [MemoryEntry(p, Gist("g", 1, GistSource.MODEL)) for p in pages],
+    )
 
 
 def test_index_on_a_terminal_shows_progress_and_leaves_its_summary(book: Path) -> None:
@@ -23,7 +28,16 @@ def test_index_on_a_terminal_shows_progress_and_leaves_its_summary(book: Path) -
     terminal = pyte.ByteStream(screen)
     child = pexpect.spawn(
         sys.executable,
-        ["-m", "tests.cli.fake_gistread", "index", str(book), "--min-words", "60", "--max-words", "200"],
+        [
+            "-m",
+            "tests.cli.fake_gistread",
+            "index",
+            str(book),
+            "--min-words",
+            "60",
+            "--max-words",
+            "200",
+        ],
         env={**os.environ, "GISTREAD_TEST_PAUSE_S": "0.05", "TERM": "xterm-256color"},
         dimensions=(10, 100),
         timeout=60,

@@ -24,14 +24,19 @@ def tiny(tmp_path: Path) -> Path:
 
 def start(*words: str | Path) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "gistread", *map(str, words)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+    )
 
 
 @pytest.fixture
 def short(tmp_path: Path) -> Path:
     """Two pages only: the tiny model never stops by itself and may be slow."""
     path = tmp_path / "short.txt"
-    line = "The keeper stood before the door and counted the stairs, one by one, as the sea went on below. "
+    line = (
+        "The keeper stood before the door and counted the stairs, one by one, as the sea went on "
+        "below. "
+    )
     path.write_text("\n\n".join(f"Chapter {number}\n\n{line * 4}" for number in (1, 2)) + "\n")
     return path
 
@@ -66,7 +71,9 @@ def test_index_ask_and_pages_work_and_ctrl_c_leaves_no_worker(short: Path, tiny:
 
 
 @pytest.mark.parametrize("change", ["cut off", "unknown architecture"])
-def test_a_model_that_cannot_be_loaded_is_status_4(book: Path, tmp_path: Path, tiny: Path, change: str) -> None:
+def test_a_model_that_cannot_be_loaded_is_status_4(
+    book: Path, tmp_path: Path, tiny: Path, change: str
+) -> None:
     if change == "cut off":
         tiny.write_bytes(tiny.read_bytes()[:-5000])
     else:
@@ -74,6 +81,8 @@ def test_a_model_that_cannot_be_loaded_is_status_4(book: Path, tmp_path: Path, t
     process = start("index", book, *SIZE, "--model", tiny, "--json")
     out, errors = process.communicate(timeout=60)
     assert process.returncode == json.loads(out)["error"]["status"] == ExitStatus.ENGINE, errors
-    problem = errors[errors.index("gistread:") :]  # A note on the copy that was begun may stand before it.
+    problem = errors[
+        errors.index("gistread:") :
+    ]  # A note on the copy that was begun may stand before it.
     assert problem.count("\n") <= 2, errors
     assert "Traceback" not in errors

@@ -1,4 +1,6 @@
-"""`gistread recap`: the story up to a place, from the gists or, without any, from the chapter itself."""
+"""`gistread recap`: the story up to a place, from the gists or, without any, from the chapter
+itself.
+"""
 
 from pathlib import Path
 

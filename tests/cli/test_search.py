@@ -18,12 +18,16 @@ def test_json_says_where_each_hit_stands(run: Run, book: Path) -> None:
     assert ran.status == ExitStatus.FAILED, "a capital makes case matter"
     hits = run("search", book, "the 3. time", "--json").json["hits"]
     assert len(hits) == 3
-    assert [set(hit) for hit in hits] == [{"start", "end", "text", "before", "after", "chapter"}] * 3
+    assert [set(hit) for hit in hits] == [
+        {"start", "end", "text", "before", "after", "chapter"}
+    ] * 3
     for hit in hits:
         assert text[hit["start"] : hit["end"]] == hit["text"] == "the 3. time"
         assert text[hit["start"] - len(hit["before"]) : hit["start"]] == hit["before"]
         assert text[hit["end"] : hit["end"] + len(hit["after"])] == hit["after"]
-    assert [hit["chapter"] for hit in hits] == [chapter.title for chapter in open_book(book).chapters]
+    assert [hit["chapter"] for hit in hits] == [
+        chapter.title for chapter in open_book(book).chapters
+    ]
 
 
 def test_search_words_need_no_quotes_and_hits_show_context(run: Run, book: Path) -> None:
@@ -35,7 +39,9 @@ def test_search_words_need_no_quotes_and_hits_show_context(run: Run, book: Path)
 
 
 def test_ranked_search_finds_inflections_best_first(run: Run, book: Path) -> None:
-    hits = run("search", book, "--ranked", "letters", "counted", "--limit", "3", "--json").json["hits"]
+    hits = run("search", book, "--ranked", "letters", "counted", "--limit", "3", "--json").json[
+        "hits"
+    ]
     assert len(hits) == 3
     assert "Letter" in hits[0]["text"]
 
@@ -48,14 +54,18 @@ def test_no_hits_are_status_1_and_an_empty_list(run: Run, book: Path) -> None:
 
 
 @pytest.mark.parametrize("expression", ["(", "((a{1000}){1000}){1000}"])
-def test_an_invalid_expression_is_reported_in_one_line(run: Run, book: Path, expression: str) -> None:
+def test_an_invalid_expression_is_reported_in_one_line(
+    run: Run, book: Path, expression: str
+) -> None:
     ran = run("search", book, "--regex", expression)
     assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
     assert "expression" in ran.err
     assert ran.err.count("\n") == 1
 
 
-def test_all_books_are_searched_by_title_and_chapter(run: Run, book: Path, start_indexing: MagicMock) -> None:
+def test_all_books_are_searched_by_title_and_chapter(
+    run: Run, book: Path, start_indexing: MagicMock
+) -> None:
     assert "No books to search.\n" in run("search", "--all", "lamp").err
     run("books", "--add", book)
     start_indexing.assert_called_once()
@@ -65,7 +75,11 @@ def test_all_books_are_searched_by_title_and_chapter(run: Run, book: Path, start
     update_index(default_paths())
     ran = run("search", "--all", "letters", "counted", "-n", "2", "--json")
     hit = ran.json["hits"][0]
-    assert (hit["title"], hit["path"], hit["chapter"]) == ("The Lamp", str(book), "Chapter 3: The Letter")
+    assert (hit["title"], hit["path"], hit["chapter"]) == (
+        "The Lamp",
+        str(book),
+        "Chapter 3: The Letter",
+    )
     assert open_book(book).text[hit["start"] : hit["end"]] == hit["text"]
     assert "The Lamp  " in run("search", "--all", "letters").out
     assert run("search", "--all", "zebra").status == ExitStatus.FAILED

@@ -36,7 +36,9 @@ def test_a_series_is_a_collection_of_its_volumes(saga: Path, run: Run) -> None:
     whole = open_book(saga)
     chapters = run("toc", "saga", "--json").json["chapters"]
     volumes = [one for one in chapters if "." not in one["number"]]
-    assert [(one["title"], one["start"]) for one in volumes] == [(one.title, one.heading) for one in whole.volumes]
+    assert [(one["title"], one["start"]) for one in volumes] == [
+        (one.title, one.heading) for one in whole.volumes
+    ]
     assert volumes[0]["end"] == volumes[1]["start"]
     assert [one["number"] for one in chapters][:3] == ["1", "1.1", "1.2"]
     assert run("books", "untag", "saga", saga).status == ExitStatus.USAGE
@@ -66,7 +68,9 @@ def test_a_volume_that_is_not_beside_or_below_the_file_is_refused(
     assert not path.exists()
 
 
-def test_an_invalid_series_is_not_written(saga: Path, run: Run, other: Path, tmp_path: Path) -> None:
+def test_an_invalid_series_is_not_written(
+    saga: Path, run: Run, other: Path, tmp_path: Path
+) -> None:
     before = saga.read_text()
     (tmp_path / "broken.epub").write_bytes(b"PK\x03\x04 no archive")
     for wrong in ("none.txt", "broken.epub", saga.name, other.name):

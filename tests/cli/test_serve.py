@@ -23,7 +23,9 @@ NAME = 'it\'s $(touch owned) "a book".txt'
 @asynccontextmanager
 async def serving(folder: Path) -> AsyncIterator[SimpleNamespace]:
     """A server for a book whose name needs quoting in a shell."""
-    (folder / NAME).write_text("The Harbour Bell\n\n" + "It rang once in the fog, and then again. " * 50)
+    (folder / NAME).write_text(
+        "The Harbour Bell\n\n" + "It rang once in the fog, and then again. " * 50
+    )
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "gistread", "serve", "--port", "0", NAME),
         cwd=folder,
@@ -66,7 +68,9 @@ async def test_the_websocket_refuses_other_sites(tmp_path: Path) -> None:
         await browser.get(server.address)
         with pytest.raises(aiohttp.WSServerHandshakeError):
             await browser.ws_connect(f"{server.base}/ws", origin="http://elsewhere.example")
-        socket = await browser.ws_connect(f"{server.base}/ws?width=100&height=30", origin=server.base)
+        socket = await browser.ws_connect(
+            f"{server.base}/ws?width=100&height=30", origin=server.base
+        )
         drawn = b""
         while b"Harbour" not in drawn:
             message = await asyncio.wait_for(socket.receive(), 60)
@@ -76,7 +80,9 @@ async def test_the_websocket_refuses_other_sites(tmp_path: Path) -> None:
     assert not (tmp_path / "owned").exists()
 
 
-def test_without_the_extra_it_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_it_says_what_to_install(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("aiohttp_jinja2", "textual_serve", "textual_serve.server"):  # Or imported before
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "gistread.tui.serving", raising=False)
@@ -87,7 +93,9 @@ def test_without_the_extra_it_says_what_to_install(run: Run, monkeypatch: pytest
 
 def test_a_public_address_gets_a_warning(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[str] = []
-    monkeypatch.setattr("gistread.tui.serving.serve", lambda command, host, port, tell: served.append(host))
+    monkeypatch.setattr(
+        "gistread.tui.serving.serve", lambda command, host, port, tell: served.append(host)
+    )
     assert "Warning" not in run("serve").err
     assert "Warning" not in run("serve", "--host", "::1").err
     assert "Warning" in run("serve", "--host", "0.0.0.0").err

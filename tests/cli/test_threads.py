@@ -1,4 +1,7 @@
-"""Follow-ups on the command line: `ask --continue`, and the threads that `gistread threads` lists."""
+"""Follow-ups on the command line.
+
+`ask --continue`, and the threads that `gistread threads` lists.
+"""
 
 from pathlib import Path
 
@@ -21,7 +24,9 @@ def asked(run: Run, book: Path, engine: FakeEngine) -> Path:
     return book
 
 
-def test_a_follow_up_has_the_last_question_and_its_answer(run: Run, asked: Path, engine: FakeEngine) -> None:
+def test_a_follow_up_has_the_last_question_and_its_answer(
+    run: Run, asked: Path, engine: FakeEngine
+) -> None:
     assert f"{FIRST}\nAnswer: He counted the stairs." in engine.calls[-1].text
     assert f"Question: {FOLLOW_UP}" in engine.calls[-1].text
     run("ask", asked, "And where?", "--thread", "1", "--reader", "gistread")
@@ -30,17 +35,24 @@ def test_a_follow_up_has_the_last_question_and_its_answer(run: Run, asked: Path,
 
 
 def test_threads_are_listed_and_printed(run: Run, asked: Path) -> None:
-    assert run("threads", asked).out == f"   1  Who is it?  (1 question)\n   2  {FIRST}  (2 questions)\n"
+    assert (
+        run("threads", asked).out
+        == f"   1  Who is it?  (1 question)\n   2  {FIRST}  (2 questions)\n"
+    )
     printed = run("threads", asked, "2").out
     assert printed.index(FIRST) < printed.index(FOLLOW_UP)
     assert "Who is it?" not in printed
-    apart, first, second = [one["thread"] for one in run("export", asked, "--json").json["questions"]]
+    apart, first, second = [
+        one["thread"] for one in run("export", asked, "--json").json["questions"]
+    ]
     assert first == second
     assert apart
     assert run("threads", asked, "--json").json["threads"][1]["name"] == FIRST
 
 
-def test_an_answer_from_behind_the_bound_is_not_shown_again(run: Run, asked: Path, engine: FakeEngine) -> None:
+def test_an_answer_from_behind_the_bound_is_not_shown_again(
+    run: Run, asked: Path, engine: FakeEngine
+) -> None:
     run("ask", asked, FOLLOW_UP, "--continue", "--upto", "50%", "--reader", "gistread")
     assert "Answer: He counted" not in engine.calls[-1].text
     ran = run("ask", asked, "And then?", "--continue", "--reader", "gistread")
@@ -52,7 +64,8 @@ def test_an_answer_from_behind_the_bound_is_not_shown_again(run: Run, asked: Pat
 def test_an_interrupted_question_is_kept(run: Run, asked: Path, engine: FakeEngine) -> None:
     engine._says = lambda prompt: EngineError("The model ended.")
     assert (
-        run("ask", asked, "And then?", "--continue", "--upto", "50%", "--reader", "gistread").status != ExitStatus.DONE
+        run("ask", asked, "And then?", "--continue", "--upto", "50%", "--reader", "gistread").status
+        != ExitStatus.DONE
     )
     assert "No answer was given." in run("threads", asked, "2").out
     assert run("threads", asked).out.endswith("(3 questions, interrupted)\n")

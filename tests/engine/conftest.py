@@ -32,7 +32,9 @@ StartEngine = Callable[..., Awaitable[LlamaEngine]]
 
 def on_models(*usual: str) -> pytest.MarkDecorator:
     """Run a test on a model of each kind; only the usual kinds run by default."""
-    kinds = [kind if kind in usual else pytest.param(kind, marks=pytest.mark.slow) for kind in WRITERS]
+    kinds = [
+        kind if kind in usual else pytest.param(kind, marks=pytest.mark.slow) for kind in WRITERS
+    ]
     return pytest.mark.parametrize("model", kinds, indirect=True)
 
 
@@ -40,7 +42,9 @@ def on_models(*usual: str) -> pytest.MarkDecorator:
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
     """A tiny model of one kind: attention, sliding window, recurrent or hybrid."""
     path = WRITERS[request.param](tmp_path_factory.mktemp("models") / "tiny.gguf", 1)
-    return TinyModel(path, FreshModel(path), can_roll_back=request.param in ("attention", "sliding window"))
+    return TinyModel(
+        path, FreshModel(path), can_roll_back=request.param in ("attention", "sliding window")
+    )
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,9 @@
 """A model's answers without any reuse: every prompt in its own context.
 
-The measure of all that batches, forks and continues. It also says how clear an answer is: llama.cpp's arithmetic
-depends in the last bits on how tokens are cut into batches, so only answers whose every token was well ahead of the
-next likeliest must be the same however they come about. Knows llama.cpp and prompts; nothing of gistread's worker.
+The measure of all that batches, forks and continues. It also says how clear an answer is:
+llama.cpp's arithmetic depends in the last bits on how tokens are cut into batches, so only answers
+whose every token was well ahead of the next likeliest must be the same however they come about.
+Knows llama.cpp and prompts; nothing of gistread's worker.
 """
 
 import functools
@@ -19,10 +20,27 @@ import numpy.typing as npt
 from gistread.engine.protocol import Message, Prompt
 
 CLEAR = 0.15
-"""Logits (their deviation is 3) by which each token of a clear answer leads. Batches move them by at most 0.05."""
+"""Logits (their deviation is 3) by which each token of a clear answer leads.
+
+Batches move them by at most 0.05.
+"""
 ANSWER_TOKENS = 8
 _BATCH = 256
-_WORDS = ("mule", "inn", "yard", "road", "snow", "door", "lamp", "chest", "widow", "letter", "river", "stone", "bell")
+_WORDS = (
+    "mule",
+    "inn",
+    "yard",
+    "road",
+    "snow",
+    "door",
+    "lamp",
+    "chest",
+    "widow",
+    "letter",
+    "river",
+    "stone",
+    "bell",
+)
 _QUIET = llama.llama_log_callback(lambda level, text, data: None)
 
 
@@ -41,7 +59,10 @@ class Question:
 
     @property
     def held(self) -> tuple[int, ...]:
-        """What has been evaluated once it is answered: of the last token only the number is known."""
+        """What has been evaluated once it is answered.
+
+        Of the last token only the number is known.
+        """
         return self.tokens + self.answer_tokens[:-1]
 
 
@@ -83,7 +104,9 @@ class FreshModel:
                 answer.append(best)
                 leads.append(float(first - second))
                 logits = sequence.feed([best])
-        return Question(prompt, tuple(tokens), bytes(answer).decode("ascii"), tuple(answer), min(leads))
+        return Question(
+            prompt, tuple(tokens), bytes(answer).decode("ascii"), tuple(answer), min(leads)
+        )
 
     def _choice(self, prompt: Prompt, letters: str) -> tuple[int, float]:
         """Index of the likeliest of some letters, and by how much it leads."""
@@ -93,12 +116,16 @@ class FreshModel:
         return int(legal.argmax()), float(first - second)
 
     def likelihood(self, prompt: Prompt, text: bytes) -> float:
-        """Mean logarithm of the probabilities of these bytes, each of them a token, after the prompt."""
+        """Mean logarithm of the probabilities of these bytes, each of them a token, after the
+        prompt.
+        """
         logarithms: list[float] = []
         with _Sequence(self._model, self._size) as sequence:
             logits = sequence.feed(self._tokens(prompt))
             for token in text:
-                logarithms.append(float(logits[token] - np.logaddexp.reduce(logits.astype(np.float64))))
+                logarithms.append(
+                    float(logits[token] - np.logaddexp.reduce(logits.astype(np.float64)))
+                )
                 logits = sequence.feed([token])
         return float(np.mean(logarithms))
 
@@ -108,7 +135,9 @@ class FreshModel:
         text = "".join(f"<|{m.role}|>{m.content}<|end|>" for m in asked) + "<|assistant|>" + begun
         room = len(text) + 8
         buffer = (llama.llama_token * room)()
-        count = llama.llama_tokenize(self._vocab, text.encode(), len(text), buffer, room, False, True)
+        count = llama.llama_tokenize(
+            self._vocab, text.encode(), len(text), buffer, room, False, True
+        )
         return list(buffer[:count])
 
 

@@ -1,4 +1,6 @@
-"""A LoRA adapter changes a model alike whether it is applied at load or merged into the requantised copy."""
+"""A LoRA adapter changes a model alike whether it is applied at load or merged into the requantised
+copy.
+"""
 
 import asyncio
 import random
@@ -30,7 +32,9 @@ async def preferences(start: StartEngine, path: Path, **options: Any) -> list[fl
     """How likely the model is to choose "a" rather than each of some other letters."""
     engine = await start(path, **options)
     choices = [await engine.choose(PROMPT, ["a", letter]) for letter in "bcdefgh"]
-    return [choice.probability if choice.index == 0 else 1 - choice.probability for choice in choices]
+    return [
+        choice.probability if choice.index == 0 else 1 - choice.probability for choice in choices
+    ]
 
 
 async def test_merged_and_applied_at_load_are_the_same(
@@ -64,7 +68,9 @@ def test_an_adapted_model_is_another_model(tiny: Path, adapter: Path) -> None:
     assert fingerprint_of(find_source(str(tiny))) == bare.fingerprint
 
 
-async def test_an_adapter_that_does_not_fit_is_refused_at_load(tiny: Path, start: StartEngine, tmp_path: Path) -> None:
+async def test_an_adapter_that_does_not_fit_is_refused_at_load(
+    tiny: Path, start: StartEngine, tmp_path: Path
+) -> None:
     values = {"general.architecture": "llama", "general.type": "adapter", "adapter.type": "lora"}
     source = random.Random(1)
     tensors = {"blk.0.attn_q.weight.lora_a": random_matrix(source, 32, 4)}
@@ -74,7 +80,9 @@ async def test_an_adapter_that_does_not_fit_is_refused_at_load(tiny: Path, start
         await start(tiny, adapter=wrong)
 
 
-def test_the_starter_has_its_own_adapter(tiny: Path, adapter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_starter_has_its_own_adapter(
+    tiny: Path, adapter: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in (model_search, models):
         monkeypatch.setattr(module, "starter_path", lambda: tiny)
     (tiny.parent / "starter").mkdir(exist_ok=True)

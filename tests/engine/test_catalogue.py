@@ -4,7 +4,14 @@ import datetime
 
 import pytest
 
-from gistread.engine.catalogue import CatalogueEntry, Machine, estimate_fit, read_catalogue, recommend, this_machine
+from gistread.engine.catalogue import (
+    CatalogueEntry,
+    Machine,
+    estimate_fit,
+    read_catalogue,
+    recommend,
+    this_machine,
+)
 from gistread.engine.fetching.network import Network
 from gistread.engine.fetching.plan import plan_entry
 from gistread.engine.llama.fit import Gpu
@@ -60,7 +67,11 @@ def test_the_catalogue_is_dated_and_complete() -> None:
     ],
 )
 def test_the_recommendation_suits_the_machine(
-    entries: tuple[CatalogueEntry, ...], free_gb: float, gpu_gb: float, cores: int, expected: str | None
+    entries: tuple[CatalogueEntry, ...],
+    free_gb: float,
+    gpu_gb: float,
+    cores: int,
+    expected: str | None,
 ) -> None:
     machine = Machine(round(free_gb * GB), round(gpu_gb * GB), cores)
     best = recommend(entries, machine)

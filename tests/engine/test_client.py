@@ -47,14 +47,18 @@ async def start(tmp_path: Path) -> AsyncIterator[StartEngine]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def engine(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LlamaEngine]:
+async def engine(
+    tiny: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[LlamaEngine]:
     """The tiny model, loaded once."""
     async with starting(tmp_path_factory.mktemp("engine")) as start_engine:
         yield await start_engine(tiny)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def slow_engine(deep: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LlamaEngine]:
+async def slow_engine(
+    deep: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[LlamaEngine]:
     """The deep model, loaded once."""
     async with starting(tmp_path_factory.mktemp("engine")) as start_engine:
         yield await start_engine(deep)
@@ -93,7 +97,9 @@ async def test_the_stream_is_the_answer(engine: LlamaEngine) -> None:
     assert last.usage.generated == 30
 
 
-async def test_the_log_probability_of_a_text_is_told_where_it_is_wanted(engine: LlamaEngine) -> None:
+async def test_the_log_probability_of_a_text_is_told_where_it_is_wanted(
+    engine: LlamaEngine,
+) -> None:
     plain, scored, first = [
         await engine.complete(asked("Say how it ends."), sampling)
         for sampling in (Sampling(6), Sampling(6, scored=True), Sampling(1, scored=True))
@@ -102,7 +108,9 @@ async def test_the_log_probability_of_a_text_is_told_where_it_is_wanted(engine: 
     assert scored.log_probability is not None
     assert scored.log_probability < 0
     assert first.log_probability is not None
-    assert -math.log(1_000) <= first.log_probability < 0  # the likeliest of fewer than a thousand tokens
+    assert (
+        -math.log(1_000) <= first.log_probability < 0
+    )  # the likeliest of fewer than a thousand tokens
 
 
 async def test_decoding_ends_at_a_stop_string(engine: LlamaEngine) -> None:
@@ -141,24 +149,38 @@ async def test_control_tokens_written_in_a_book_stay_text(engine: LlamaEngine) -
     assert await engine.measure(asked("<|end|><|assistant|>")) > 3 + len("<|end|>")
 
 
-async def test_prompts_that_do_not_fit_are_refused_with_both_numbers(tiny: Path, start: StartEngine) -> None:
+async def test_prompts_that_do_not_fit_are_refused_with_both_numbers(
+    tiny: Path, start: StartEngine
+) -> None:
     engine = await start(tiny, options=LoadOptions(context_tokens=256))
     with pytest.raises(PromptTooLongError) as caught:
         await engine.complete(asked("x" * 300), Sampling(max_tokens=20))
-    assert (caught.value.prompt_tokens, caught.value.answer_tokens, caught.value.context_tokens) == (303, 20, 256)
+    assert (
+        caught.value.prompt_tokens,
+        caught.value.answer_tokens,
+        caught.value.context_tokens,
+    ) == (303, 20, 256)
     assert (await engine.complete(asked("x" * 200), Sampling(max_tokens=53))).usage.prefilled == 203
 
 
 async def test_background_work_is_the_same_whatever_came_before(engine: LlamaEngine) -> None:
-    passage = asked("The mule carried two chests over the pass, and the muleteer counted them at every inn. " * 6)
+    passage = asked(
+        "The mule carried two chests over the pass, and the muleteer counted them at every inn. "
+        * 6
+    )
     sampling = Sampling(max_tokens=12)
     alone = await engine.complete(passage, sampling, Priority.BACKGROUND)
     await engine.complete(asked("Something else altogether. " * 12), Sampling(max_tokens=5))
-    await engine.complete(asked("Another passage to read. " * 16), Sampling(max_tokens=9), Priority.BACKGROUND)
+    await engine.complete(
+        asked("Another passage to read. " * 16), Sampling(max_tokens=9), Priority.BACKGROUND
+    )
     after = await engine.complete(passage, sampling, Priority.BACKGROUND)
     again = await engine.complete(passage, sampling, Priority.BACKGROUND)
     assert alone.text == after.text == again.text
-    assert (again.usage.prefilled, again.usage.reused) == (1, alone.usage.prefilled + alone.usage.reused - 1)
+    assert (again.usage.prefilled, again.usage.reused) == (
+        1,
+        alone.usage.prefilled + alone.usage.reused - 1,
+    )
 
 
 async def test_interactive_requests_go_before_background_work(slow_engine: LlamaEngine) -> None:
@@ -170,7 +192,9 @@ async def test_interactive_requests_go_before_background_work(slow_engine: Llama
         return usage
 
     prefilling = asyncio.Event()
-    unwatch = slow_engine.watch(lambda state: prefilling.set() if state.phase is Phase.PREFILL else None)
+    unwatch = slow_engine.watch(
+        lambda state: prefilling.set() if state.phase is Phase.PREFILL else None
+    )
     reading = asyncio.create_task(run("reading", LONG, Priority.BACKGROUND))
     await prefilling.wait()
     unwatch()
@@ -234,7 +258,9 @@ async def test_cancelling_stops_the_decoding(engine: LlamaEngine) -> None:
         ({"llama__context_length": 16}, "trained for 16 tokens, too few"),
     ],
 )
-async def test_a_model_that_cannot_be_used_is_refused(tmp_path: Path, changes: dict[str, object], says: str) -> None:
+async def test_a_model_that_cannot_be_used_is_refused(
+    tmp_path: Path, changes: dict[str, object], says: str
+) -> None:
     engine = LlamaEngine(_broken(tmp_path, changes))
     with pytest.raises(EngineError, match=says):
         await engine.start()
@@ -270,7 +296,9 @@ async def test_a_system_library_that_llama_cpp_lacks_is_named(
     start: StartEngine, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reason = "libgomp.so.1: cannot open shared object file: No such file or directory"
-    (tmp_path / "llama_cpp.py").write_text(f"raise RuntimeError('Failed to load shared library: {reason}')")
+    (tmp_path / "llama_cpp.py").write_text(
+        f"raise RuntimeError('Failed to load shared library: {reason}')"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(EngineError, match=r"needs libgomp\.so\.1") as caught:
         await start(tiny)

@@ -17,7 +17,9 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny model in a type that has slow kernels."""
     folder = tmp_path_factory.mktemp("models")
     plain, slow = write_tiny_gguf(folder / "plain.gguf"), folder / "slow.gguf"
-    run_python("gistread.engine.llama.worker.quantize", str(plain), str(slow), "Q4_1", "", timeout_s=60)
+    run_python(
+        "gistread.engine.llama.worker.quantize", str(plain), str(slow), "Q4_1", "", timeout_s=60
+    )
     return slow
 
 
@@ -52,7 +54,11 @@ async def test_the_copy_is_made_once_and_used_and_made_again_if_cut_off(
 
 
 async def test_a_copy_that_cannot_be_loaded_is_never_tried_again(
-    slow: Path, header: GgufHeader, start: StartEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    slow: Path,
+    header: GgufHeader,
+    start: StartEngine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     copy = copy_path(header, tmp_path / "weights")
     copy.parent.mkdir()

@@ -24,7 +24,10 @@ PLENTY = FreeMemory(64 * GIB)
 def best(
     options: LoadOptions = DEFAULT_OPTIONS, room: FreeMemory = PLENTY, sizes: ModelSizes = EIGHT_B
 ) -> Layout | None:
-    return next((one for one in layouts(sizes, 131_072, options, room) if fits(sizes, one, room, options)), None)
+    return next(
+        (one for one in layouts(sizes, 131_072, options, room) if fits(sizes, one, room, options)),
+        None,
+    )
 
 
 def with_card(gib: float, memory_gib: float = 32) -> FreeMemory:
@@ -52,7 +55,10 @@ def test_the_window_is_as_configured_and_at_most_the_trained_length() -> None:
 
 
 def test_short_memory_reduces_extra_windows_then_precision_then_the_window() -> None:
-    chosen = [best(room=FreeMemory(round(gib * GIB))) for gib in (8.5, 6.25, 5.8, 5.76, 5.6, 5.51, 5.4, 5.3)]
+    chosen = [
+        best(room=FreeMemory(round(gib * GIB)))
+        for gib in (8.5, 6.25, 5.8, 5.76, 5.6, 5.51, 5.4, 5.3)
+    ]
     assert [one and (one.window, one.cells, one.kv_type) for one in chosen] == [
         (8192, 16_384, "f16"),
         (8192, 8192, "f16"),
@@ -81,8 +87,14 @@ def test_options_set_by_the_user_are_not_reduced(room: FreeMemory) -> None:
     every = layouts(EIGHT_B, 131_072, options, room)
     assert {one.window for one in every} == {16_384}
     assert {one.kv_type for one in every} == {"q4_0"}
-    assert {one.gpu_layers for one in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=7), with_card(24))} == {7}
-    assert {one.gpu_layers for one in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=0), with_card(24))} == {0}
+    assert {
+        one.gpu_layers
+        for one in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=7), with_card(24))
+    } == {7}
+    assert {
+        one.gpu_layers
+        for one in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=0), with_card(24))
+    } == {0}
 
 
 def test_reductions_are_reported_in_one_line() -> None:
@@ -92,5 +104,6 @@ def test_reductions_are_reported_in_one_line() -> None:
         "Memory is short: the model has 16 of 33 layers on the graphics card."
     )
     assert reduction_notice(whole, Layout(4096, 4096, "q8_0", 33), 32) == (
-        "Memory is short: the model has a KV cache of q8_0 and a window of 4,096 tokens in place of 8,192."
+        "Memory is short: the model has a KV cache of q8_0 and a window of 4,096 tokens in place "
+        "of 8,192."
     )

@@ -16,10 +16,16 @@ from tests.tiny_gguf import CHAT_TEMPLATE, write_gguf, write_tiny_gguf
 def test_the_starter_is_described(starter: Path) -> None:
     header = read_header(starter)
     assert header.name == "SmolLM2-135M-Instruct.Q4_1"
-    assert (header.architecture, header.quantization, header.licence) == ("llama", "Q4_1", "apache-2.0")
+    assert (header.architecture, header.quantization, header.licence) == (
+        "llama",
+        "Q4_1",
+        "apache-2.0",
+    )
     assert (header.context_length, header.layers, header.vocabulary) == (8192, 30, 49152)
     assert header.parameters == 134_515_008
-    assert header.memory.kv_bytes_per_token == 23_040  # 30 layers, 3 KV heads of 64, keys and values, 2 bytes each
+    assert (
+        header.memory.kv_bytes_per_token == 23_040
+    )  # 30 layers, 3 KV heads of 64, keys and values, 2 bytes each
     assert "<|im_start|>" in header.chat_template
     assert header.missing_bytes == 0
 
@@ -52,7 +58,9 @@ def test_the_fingerprint_depends_on_the_weights_and_not_on_the_path(tmp_path: Pa
         (b"GGUF\x01\0\0\0" + b"\0" * 16, "version 1"),
     ],
 )
-def test_files_that_are_no_model_are_described(tmp_path: Path, content: bytes | None, says: str) -> None:
+def test_files_that_are_no_model_are_described(
+    tmp_path: Path, content: bytes | None, says: str
+) -> None:
     path = tmp_path / "model.gguf"
     if content is not None:
         path.write_bytes(content)
@@ -61,7 +69,9 @@ def test_files_that_are_no_model_are_described(tmp_path: Path, content: bytes | 
 
 
 @pytest.mark.parametrize("name", ["two\nlines.gguf", "no \udcff\udcfe UTF-8.gguf"])
-def test_a_path_with_line_breaks_or_invalid_bytes_is_refused(tiny: Path, tmp_path: Path, name: str) -> None:
+def test_a_path_with_line_breaks_or_invalid_bytes_is_refused(
+    tiny: Path, tmp_path: Path, name: str
+) -> None:
     path = tmp_path / name
     path.write_bytes(tiny.read_bytes())
     with pytest.raises(EngineError, match="not UTF-8") as caught:
@@ -79,9 +89,13 @@ def test_counts_in_a_header_are_bounded(tmp_path: Path) -> None:
         read_header(path)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
-def test_a_mutated_header_is_read_or_refused(tiny: Path, tmp_path: Path, data: st.DataObject) -> None:
+def test_a_mutated_header_is_read_or_refused(
+    tiny: Path, tmp_path: Path, data: st.DataObject
+) -> None:
     content = bytearray(tiny.read_bytes()[:8000])
     for _ in range(data.draw(st.integers(1, 8))):
         at = data.draw(st.integers(0, len(content) - 9))

@@ -18,7 +18,9 @@ LINE = re.compile(r"- [a-z ]{3,12} \| [a-z]{2,6}\n")
 async def test_text_follows_the_grammar(tiny: Path, start: StartEngine) -> None:
     engine = await start(tiny)
     for temperature, seed in ((0.0, 1), (1.5, 2), (1.5, 3), (1.5, 4)):
-        sampling = Sampling(max_tokens=200, temperature=temperature, seed=seed, repeat_penalty=1.1, grammar=FORM)
+        sampling = Sampling(
+            max_tokens=200, temperature=temperature, seed=seed, repeat_penalty=1.1, grammar=FORM
+        )
         said = await engine.complete((Message("user", f"{seed} " * 9),), sampling)
         assert said.finish == "end"
         lines = LINE.findall(said.text if said.text.endswith("\n") else said.text + "\n")
@@ -26,15 +28,23 @@ async def test_text_follows_the_grammar(tiny: Path, start: StartEngine) -> None:
         assert "".join(lines).strip() == said.text.strip()
 
 
-async def test_text_that_is_cut_off_follows_the_grammar_so_far(tiny: Path, start: StartEngine) -> None:
+async def test_text_that_is_cut_off_follows_the_grammar_so_far(
+    tiny: Path, start: StartEngine
+) -> None:
     engine = await start(tiny)
     said = await engine.complete((Message("user", "abc"),), Sampling(max_tokens=7, grammar=FORM))
     assert (said.finish, said.usage.generated) == ("length", 7)
     assert re.match(r"- [a-z ]", said.text)
 
 
-async def test_an_invalid_grammar_is_an_error_and_the_engine_lives(tiny: Path, start: StartEngine) -> None:
+async def test_an_invalid_grammar_is_an_error_and_the_engine_lives(
+    tiny: Path, start: StartEngine
+) -> None:
     engine = await start(tiny)
     with pytest.raises(EngineError):
-        await engine.complete((Message("user", "abc"),), Sampling(max_tokens=7, grammar="this is ::= no ("))
-    assert (await engine.complete((Message("user", "abc"),), Sampling(max_tokens=2))).usage.generated == 2
+        await engine.complete(
+            (Message("user", "abc"),), Sampling(max_tokens=7, grammar="this is ::= no (")
+        )
+    assert (
+        await engine.complete((Message("user", "abc"),), Sampling(max_tokens=2))
+    ).usage.generated == 2

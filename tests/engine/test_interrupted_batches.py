@@ -1,7 +1,8 @@
 """Random histories of the scheduler, one step at a time: no interruption makes an answer wrong.
 
-Here it is known where each interruption falls. In the moment before a batch is evaluated the reader thread's part is
-played: a person's request comes in, or a running one is cancelled. The rest is as in the worker.
+Here it is known where each interruption falls. In the moment before a batch is evaluated the reader
+thread's part is played: a person's request comes in, or a running one is cancelled. The rest is as
+in the worker.
 """
 
 import random
@@ -27,7 +28,9 @@ class History:
     """A scheduler over a model, and its requests."""
 
     def __init__(self, model: TinyModel, window: int) -> None:
-        self._model = load(Load(str(model.path), LoadOptions(context_tokens=window)), lambda event: None)
+        self._model = load(
+            Load(str(model.path), LoadOptions(context_tokens=window)), lambda event: None
+        )
         self._evaluate = self._model.context.evaluate
         self._model.context.evaluate = self._interruptible  # type: ignore[method-assign]
         self._scheduler = Scheduler(self._model, self._take, clock=lambda: 0.0)
@@ -40,7 +43,9 @@ class History:
         number = self.answered + self.cancelled + len(self.asked) + 1
         sampler, stream = FreeSampler(self._model.weights, SAMPLING), TextStream()
         prompt = list(question.tokens)
-        self._scheduler.submit(ScheduledRequest(number, priority, prompt, ANSWER_TOKENS, sampler, stream))
+        self._scheduler.submit(
+            ScheduledRequest(number, priority, prompt, ANSWER_TOKENS, sampler, stream)
+        )
         self.asked[number] = question, priority
 
     def step(self) -> None:
@@ -93,7 +98,9 @@ class History:
 
 @on_models("attention", "hybrid")
 @pytest.mark.parametrize("window", [512, pytest.param(2048, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 3))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 3))]
+)
 def test_interruptions_change_no_other_answer(model: TinyModel, seed: int, window: int) -> None:
     dice, history = random.Random(seed), History(model, window)
     beginnings = [""] + [passage(dice, words) + " " for words in (5, 20, 40, 60)]
@@ -122,9 +129,13 @@ def test_interruptions_change_no_other_answer(model: TinyModel, seed: int, windo
 
 
 @on_models("attention", "hybrid")
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 3))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 3))]
+)
 def test_interrupted_batches_leave_the_cache_as_it_was(model: TinyModel, seed: int) -> None:
-    """llama.cpp moves the states of sequences that lie between those of a batch, within the evaluation of the batch."""
+    """llama.cpp moves the states of sequences that lie between those of a batch, within the
+    evaluation of the batch.
+    """
     dice, history = random.Random(seed), History(model, 2048)
     work = [model.fresh.clear_question(dice, words=words) for words in (3, 10, 40)]
     talks: list[tuple[Question, Question]] = []

@@ -16,7 +16,9 @@ from tests.tiny_gguf import write_tiny_gguf
 
 async def test_the_chosen_layout_is_reported(tiny: Path, start: StartEngine) -> None:
     engine = await start(tiny)
-    assert engine.info.placement == Placement(0, 3, 4096, "f16", 256, physical_cores(), streams=MOST_STREAMS)
+    assert engine.info.placement == Placement(
+        0, 3, 4096, "f16", 256, physical_cores(), streams=MOST_STREAMS
+    )
     assert engine.info.has_template
 
 
@@ -29,7 +31,9 @@ async def test_load_options_are_applied(tiny: Path, start: StartEngine) -> None:
     assert said.usage.generated == 2
 
 
-async def test_the_settings_reach_the_engine(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_settings_reach_the_engine(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(variable, str(tmp_path / variable))
     config = Config(context_tokens=512, threads=1, kv_cache="f16")
@@ -37,14 +41,22 @@ async def test_the_settings_reach_the_engine(tiny: Path, tmp_path: Path, monkeyp
     try:
         info = await engine.start()
         assert info.placement
-        assert (info.context_tokens, info.placement.threads, info.placement.kv_type) == (512, 1, "f16")
+        assert (info.context_tokens, info.placement.threads, info.placement.kv_type) == (
+            512,
+            1,
+            "f16",
+        )
     finally:
         await engine.close()
 
 
-async def test_a_model_without_a_template_reads_prompts_laid_out_plainly(tmp_path: Path, start: StartEngine) -> None:
+async def test_a_model_without_a_template_reads_prompts_laid_out_plainly(
+    tmp_path: Path, start: StartEngine
+) -> None:
     base = write_tiny_gguf(tmp_path / "base.gguf", tokenizer__chat_template=None)
     engine = await start(base)
     assert not engine.info.has_template
     assert await engine.measure((Message("user", "abc"),)) == len("abc\n\nAnswer:")
-    assert (await engine.complete((Message("user", "abc"),), Sampling(max_tokens=2))).usage.generated == 2
+    assert (
+        await engine.complete((Message("user", "abc"),), Sampling(max_tokens=2))
+    ).usage.generated == 2

@@ -62,6 +62,8 @@ def test_own_folders_come_from_the_settings_and_come_first(home: Path) -> None:
     own = gguf(home / "ggufs" / "deep" / "tiny.gguf")
     (home / "models").mkdir()
     os.link(own, home / "models" / "other-name.gguf")
-    assert [(model.name, model.path) for model in found_models()] == [("tiny", own)], "hard links are one file"
+    assert [(model.name, model.path) for model in found_models()] == [("tiny", own)], (
+        "hard links are one file"
+    )
     settings.write_text("model_folders = 3")
     assert found() == [("other-name", "")], "settings that are wrong are said elsewhere"

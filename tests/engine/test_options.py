@@ -34,7 +34,9 @@ def test_an_option_is_chosen_whatever_the_model_prefers(
     weights: Weights, options: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = np.random.default_rng(1)
-    monkeypatch.setattr(sampling, "_logits", lambda *_: source.normal(size=weights.vocabulary).astype(np.float32))
+    monkeypatch.setattr(
+        sampling, "_logits", lambda *_: source.normal(size=weights.vocabulary).astype(np.float32)
+    )
     for _ in range(20):
         sampler = OptionSampler(weights, options)
         while sampler.chosen is None:

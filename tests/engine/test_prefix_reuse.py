@@ -1,7 +1,8 @@
-"""Reuse of prefixes never changes an answer, on attention, sliding-window, recurrent and hybrid models.
+"""Reuse of prefixes never changes an answer, on attention, sliding-window, recurrent and hybrid
+models.
 
-Every answer is compared with that of a fresh context (`fresh_model.py`). Each question has a clear answer: its tokens
-lead by more than llama.cpp's batch arithmetic can move them.
+Every answer is compared with that of a fresh context (`fresh_model.py`). Each question has a clear
+answer: its tokens lead by more than llama.cpp's batch arithmetic can move them.
 """
 
 import asyncio
@@ -27,7 +28,9 @@ SAMPLING = Sampling(max_tokens=ANSWER_TOKENS)
 LETTERS = "ABCDE"
 
 
-async def ask(engine: LlamaEngine, question: Question, priority: Priority = Priority.INTERACTIVE) -> Usage:
+async def ask(
+    engine: LlamaEngine, question: Question, priority: Priority = Priority.INTERACTIVE
+) -> Usage:
     """Ask, and compare the answer with that of a fresh context."""
     completion = await engine.complete(question.prompt, SAMPLING, priority)
     assert completion.text == question.answer
@@ -46,7 +49,9 @@ class Expected:
         assert usage.prefilled + usage.reused == len(question.tokens)
         wanted = question.tokens[:-1]  # the last one is always evaluated: its logits decide
         if self._model.can_roll_back:
-            assert usage.reused == max((common_beginning(held, wanted) for held in self._held), default=0)
+            assert usage.reused == max(
+                (common_beginning(held, wanted) for held in self._held), default=0
+            )
         else:
             whole = {len(held) for held in self._held if wanted[: len(held)] == held}
             assert usage.reused in {0} | whole
@@ -54,7 +59,10 @@ class Expected:
 
 
 def common_beginning(one: tuple[int, ...], other: tuple[int, ...]) -> int:
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next(
+        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
 
 
 def continued(fresh: FreshModel, dice: random.Random, begin: str = "") -> tuple[Question, Question]:
@@ -73,7 +81,9 @@ async def start(tmp_path: Path) -> AsyncIterator[StartEngine]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def engine(model: TinyModel, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LlamaEngine]:
+async def engine(
+    model: TinyModel, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[LlamaEngine]:
     """An engine for all tests of a model that hold whatever it evaluated before."""
     async with starting(tmp_path_factory.mktemp("engine")) as start_engine:
         yield await start_engine(model.path)
@@ -83,20 +93,28 @@ async def engine(model: TinyModel, tmp_path_factory: pytest.TempPathFactory) -> 
 async def test_answers_depend_on_the_whole_prompt(model: TinyModel) -> None:
     dice = random.Random(1)
     common = passage(dice, 30)
-    answers = {model.fresh.question((Message("user", f"{passage(dice, 20)} {common}"),)).answer for _ in range(10)}
+    answers = {
+        model.fresh.question((Message("user", f"{passage(dice, 20)} {common}"),)).answer
+        for _ in range(10)
+    }
     assert len(answers) > 3
 
 
 @on_attention_and_hybrid
 async def test_repeated_prompts_are_reused(model: TinyModel, start: StartEngine) -> None:
     dice, engine, expected = random.Random(2), await start(model.path), Expected(model)
-    question, other = model.fresh.clear_question(dice, words=60), model.fresh.clear_question(dice, words=60)
+    question, other = (
+        model.fresh.clear_question(dice, words=60),
+        model.fresh.clear_question(dice, words=60),
+    )
     for each in (question, question, other, question, other, question):
         expected.check(each, await ask(engine, each))
 
 
 @on_attention
-async def test_extended_prompts_reuse_what_they_extend(model: TinyModel, start: StartEngine) -> None:
+async def test_extended_prompts_reuse_what_they_extend(
+    model: TinyModel, start: StartEngine
+) -> None:
     dice, engine, expected = random.Random(3), await start(model.path), Expected(model)
     text = ""
     for _ in range(4):
@@ -105,7 +123,9 @@ async def test_extended_prompts_reuse_what_they_extend(model: TinyModel, start: 
         text = f"{question.prompt[0].content} "
 
 
-async def test_continued_answers_reuse_the_whole_state(model: TinyModel, start: StartEngine) -> None:
+async def test_continued_answers_reuse_the_whole_state(
+    model: TinyModel, start: StartEngine
+) -> None:
     dice, engine, expected = random.Random(5), await start(model.path), Expected(model)
     for _ in range(2):
         first, second = continued(model.fresh, dice, passage(dice, 40))
@@ -116,7 +136,9 @@ async def test_continued_answers_reuse_the_whole_state(model: TinyModel, start: 
         expected.check(first, await ask(engine, first))
 
 
-async def test_only_the_common_beginning_of_questions_is_prepared(model: TinyModel, start: StartEngine) -> None:
+async def test_only_the_common_beginning_of_questions_is_prepared(
+    model: TinyModel, start: StartEngine
+) -> None:
     dice, engine = random.Random(6), await start(model.path)
     common = passage(dice, 60) + " "
     question = model.fresh.clear_question(dice, begin=common)
@@ -156,7 +178,9 @@ async def test_cancelled_requests_can_be_asked_again(model: TinyModel, engine: L
 
 
 @on_attention
-async def test_interactive_requests_interrupt_background_work(model: TinyModel, engine: LlamaEngine) -> None:
+async def test_interactive_requests_interrupt_background_work(
+    model: TinyModel, engine: LlamaEngine
+) -> None:
     dice = random.Random(10)
     common = passage(dice, 40) + " "
     bystanders = [continued(model.fresh, dice, common) for _ in range(2)]
@@ -173,7 +197,9 @@ async def test_interactive_requests_interrupt_background_work(model: TinyModel, 
 
 
 @on_attention
-async def test_choices_equal_those_of_a_fresh_context(model: TinyModel, engine: LlamaEngine) -> None:
+async def test_choices_equal_those_of_a_fresh_context(
+    model: TinyModel, engine: LlamaEngine
+) -> None:
     dice = random.Random(11)
     common = passage(dice, 40) + " "
     asked = 0
@@ -183,6 +209,10 @@ async def test_choices_equal_those_of_a_fresh_context(model: TinyModel, engine: 
         if lead < CLEAR:
             continue
         asked += 1
-        choice, _ = await asyncio.gather(engine.choose(question.prompt, list(LETTERS)), ask(engine, question))
+        choice, _ = await asyncio.gather(
+            engine.choose(question.prompt, list(LETTERS)), ask(engine, question)
+        )
         assert choice.index == index
-        assert (await engine.choose(question.prompt, list(LETTERS), Priority.BACKGROUND)).index == index
+        assert (
+            await engine.choose(question.prompt, list(LETTERS), Priority.BACKGROUND)
+        ).index == index

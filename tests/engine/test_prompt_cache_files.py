@@ -11,7 +11,9 @@ from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
 from gistread.engine.protocol import Completion, Message, Prompt, Sampling
 from tests.tiny_gguf import write_tiny_gguf
 
-MEMORY = "".join(f"(Page {n})\nThe mule went over pass {n} and came to inn {n * 7}.\n\n" for n in range(30))
+MEMORY = "".join(
+    f"(Page {n})\nThe mule went over pass {n} and came to inn {n * 7}.\n\n" for n in range(30)
+)
 SAMPLING = Sampling(max_tokens=12)
 
 
@@ -19,7 +21,9 @@ def asked(question: str, memory: str = MEMORY) -> Prompt:
     return (Message("user", f"{memory}---\n{question}", cacheable_prefix=len(memory)),)
 
 
-async def answered(model: Path, cache: Path | None, *questions: Prompt, prepare: bool = False) -> list[Completion]:
+async def answered(
+    model: Path, cache: Path | None, *questions: Prompt, prepare: bool = False
+) -> list[Completion]:
     """The answer of a new engine, as in another run of the program."""
     engine = LlamaEngine(model, snapshots=cache)
     try:

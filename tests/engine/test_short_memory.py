@@ -1,6 +1,7 @@
 """Loading with less memory than expected, in real workers under a limit.
 
-Much of what llama.cpp cannot allocate ends the process. So what is promised, the engine promises, not one worker.
+Much of what llama.cpp cannot allocate ends the process. So what is promised, the engine promises,
+not one worker.
 """
 
 import os
@@ -24,7 +25,9 @@ from gistread.errors import EngineError
 from tests.engine.conftest import StartEngine
 from tests.tiny_gguf import write_tiny_gguf
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits on address space hold on Linux alone")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="limits on address space hold on Linux alone"
+)
 
 LAYERS = 96
 """So many that a window of 8192 tokens takes this much of an F16 KV cache:"""
@@ -54,14 +57,22 @@ def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def whole(deep: Path) -> AsyncIterator[int]:
-    """Address space of a worker that has loaded the model with room for two windows and no streams, in MiB."""
+    """Address space of a worker that has loaded the model with room for two windows and no streams,
+    in MiB.
+    """
     load_in = WorkerProcess.load
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(WorkerProcess, "load", lambda worker, load: load_in(worker, replace(load, layout=1)))
+        monkeypatch.setattr(
+            WorkerProcess, "load", lambda worker, load: load_in(worker, replace(load, layout=1))
+        )
         engine = LlamaEngine(deep)
         info = await engine.start()
     assert info.placement
-    assert (info.context_tokens, info.placement.cells, info.placement.kv_type) == (8192, 8192, "f16")
+    assert (info.context_tokens, info.placement.cells, info.placement.kv_type) == (
+        8192,
+        8192,
+        "f16",
+    )
     assert not info.placement.streams
     assert engine.worker_pid
     yield psutil.Process(engine.worker_pid).memory_info().vms // MIB + WINDOW_MIB
@@ -106,7 +117,9 @@ async def test_too_little_memory_for_any_layout_is_an_error(
 
 
 @pytest.mark.slow
-async def test_each_reduction_is_reported_during_the_load(deep: Path, whole: int, limit: Any, tmp_path: Path) -> None:
+async def test_each_reduction_is_reported_during_the_load(
+    deep: Path, whole: int, limit: Any, tmp_path: Path
+) -> None:
     limit(whole - 2 * WINDOW_MIB + 70)
     engine = LlamaEngine(deep, log=tmp_path / "worker.log")
     notices: list[str] = []

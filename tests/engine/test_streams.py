@@ -1,4 +1,6 @@
-"""Streams: short background requests, each with cells of its own, and the prefixes copied between them."""
+"""Streams: short background requests, each with cells of its own, and the prefixes copied between
+them.
+"""
 
 import asyncio
 from pathlib import Path
@@ -13,7 +15,9 @@ from tests.tiny_gguf import write_tiny_gguf
 on_attention = pytest.mark.parametrize("model", ["attention"], indirect=True)
 
 BACKGROUND = Priority.BACKGROUND
-BEGINNING, PAGE, NEXT = (" ".join(f"{word}{n}" for n in range(60)) for word in ("one", "two", "three"))
+BEGINNING, PAGE, NEXT = (
+    " ".join(f"{word}{n}" for n in range(60)) for word in ("one", "two", "three")
+)
 
 
 def asked(text: str, *, allow_kv_shift: bool = False) -> tuple[Message, ...]:
@@ -37,7 +41,10 @@ async def test_a_text_is_the_same_in_a_stream_and_alone(engine: LlamaEngine) -> 
 async def test_what_one_stream_evaluated_is_copied_for_others(engine: LlamaEngine) -> None:
     chosen = await engine.choose(asked(PAGE + NEXT), ["1", "2"], BACKGROUND)
     first, second = await asyncio.gather(
-        *(engine.complete(asked(PAGE + NEXT[:40] + end), Sampling(8), BACKGROUND) for end in ("!", "?"))
+        *(
+            engine.complete(asked(PAGE + NEXT[:40] + end), Sampling(8), BACKGROUND)
+            for end in ("!", "?")
+        )
     )
     assert chosen.usage.reused == 0
     for said in (first, second):
@@ -46,10 +53,14 @@ async def test_what_one_stream_evaluated_is_copied_for_others(engine: LlamaEngin
 
 
 @on_attention
-async def test_prompts_with_a_common_beginning_do_not_take_each_others_streams(engine: LlamaEngine) -> None:
+async def test_prompts_with_a_common_beginning_do_not_take_each_others_streams(
+    engine: LlamaEngine,
+) -> None:
     await engine.choose(asked(f"{BEGINNING[:60]} {PAGE}"), ["1", "2"], BACKGROUND)
     other = await engine.choose(asked(f"{BEGINNING[:60]} {NEXT}"), ["1", "2"], BACKGROUND)
-    said = await engine.complete(asked(f"{BEGINNING[:60]} {PAGE} And then?"), Sampling(8), BACKGROUND)
+    said = await engine.complete(
+        asked(f"{BEGINNING[:60]} {PAGE} And then?"), Sampling(8), BACKGROUND
+    )
     assert 0 < other.usage.reused < await engine.count(PAGE) < said.usage.reused
 
 
@@ -70,7 +81,10 @@ async def test_moved_text_keeps_its_state_where_the_prompt_allows_it(
 
 @on_attention
 async def test_a_question_interrupts_streams_and_they_go_on(engine: LlamaEngine) -> None:
-    reading = [asyncio.create_task(engine.complete(asked(f"{n} {PAGE}"), Sampling(40), BACKGROUND)) for n in range(12)]
+    reading = [
+        asyncio.create_task(engine.complete(asked(f"{n} {PAGE}"), Sampling(40), BACKGROUND))
+        for n in range(12)
+    ]
     await asyncio.sleep(0)
     said = await engine.complete(asked("Who?"), Sampling(2))
     assert said.usage.generated

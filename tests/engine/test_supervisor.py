@@ -46,7 +46,9 @@ async def test_closing_stops_the_load(starter: Path, tmp_path: Path) -> None:
     assert not psutil.pid_exists(worker)
 
 
-async def test_a_killed_worker_is_started_again_and_the_question_asked_again(tiny: Path, start: StartEngine) -> None:
+async def test_a_killed_worker_is_started_again_and_the_question_asked_again(
+    tiny: Path, start: StartEngine
+) -> None:
     engine = await start(tiny)
     told: list[EngineState] = []
     engine.watch(told.append)
@@ -71,9 +73,13 @@ async def test_a_request_that_crashes_two_workers_fails_and_the_engine_stays_usa
     engine = await start(tiny)
 
     async def ask_and_kill() -> None:
-        async for event in engine.stream(asked("abc"), Sampling(max_tokens=3000, temperature=2.0, seed=3)):
+        async for event in engine.stream(
+            asked("abc"), Sampling(max_tokens=3000, temperature=2.0, seed=3)
+        ):
             if isinstance(event, TextDelta) and engine.worker_pid:
-                with contextlib.suppress(ProcessLookupError):  # Text may arrive after its worker has died.
+                with contextlib.suppress(
+                    ProcessLookupError
+                ):  # Text may arrive after its worker has died.
                     os.kill(engine.worker_pid, signal.SIGKILL)
 
     with pytest.raises(EngineError, match="twice"):
@@ -92,7 +98,9 @@ async def test_an_idle_worker_that_dies_is_replaced_for_the_next_request_and_log
     await asyncio.wait_for(stopped.wait(), 60)
     assert "SIGKILL" in engine.state.notice
     assert engine.worker_pid is None
-    assert (await engine.complete(asked("Zwiebelfisch"), Sampling(max_tokens=3))).usage.generated == 3
+    assert (
+        await engine.complete(asked("Zwiebelfisch"), Sampling(max_tokens=3))
+    ).usage.generated == 3
     log = (tmp_path / "worker.log").read_text(errors="replace")
     assert tiny.name in log
     assert "Zwiebelfisch" not in log
@@ -117,7 +125,9 @@ async def main():
     os.kill(os.getpid(), signal.SIGKILL)
 asyncio.run(main())
 """
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as client:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    ) as client:
         assert client.stdout is not None
         worker = psutil.Process(int(client.stdout.readline()))
         client.wait(60)
@@ -163,7 +173,9 @@ async def main():
     await asyncio.sleep(60)
 asyncio.run(main())
 """
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as client:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    ) as client:
         assert client.stdout is not None
         worker = psutil.Process(int(client.stdout.readline()))
         client.kill()

@@ -10,7 +10,8 @@ from gistread.engine.llama.worker.template import Template
 from gistread.engine.protocol import Message
 
 _SIMPLE = (
-    "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[go]{% endif %}"
+    "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt "
+    "%}[go]{% endif %}"
 )
 _ASK = (Message("system", "Be brief."), Message("user", "Why?"))
 
@@ -38,21 +39,32 @@ def test_the_models_own_template_is_used() -> None:
 
 
 def test_a_begun_answer_is_continued() -> None:
-    assert rendered(_SIMPLE, (*_ASK, Message("assistant", "Page "))) == "[system]Be brief.[user]Why?[go]Page "
+    assert (
+        rendered(_SIMPLE, (*_ASK, Message("assistant", "Page ")))
+        == "[system]Be brief.[user]Why?[go]Page "
+    )
 
 
 def test_a_template_without_system_messages_gets_them_with_the_question() -> None:
-    source = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}" + _SIMPLE
+    source = (
+        "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+        + _SIMPLE
+    )
     assert rendered(source) == "[user]Be brief.\n\nWhy?[go]"
 
 
 def test_thinking_is_turned_off_where_the_template_can() -> None:
-    source = _SIMPLE + "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{% endif %}"
+    source = _SIMPLE + (
+        "{% if enable_thinking is defined and not enable_thinking "
+        "%}<think>\n\n</think>\n\n{% endif %}"
+    )
     assert rendered(source).endswith("[go]<think>\n\n</think>\n\n")
 
 
 def test_an_opened_thought_is_closed() -> None:
-    assert rendered(_SIMPLE + "<think>\n{# closes with </think> #}").endswith("[go]<think>\n\n</think>\n\n")
+    assert rendered(_SIMPLE + "<think>\n{# closes with </think> #}").endswith(
+        "[go]<think>\n\n</think>\n\n"
+    )
 
 
 def test_a_model_that_thinks_unasked_begins_with_an_empty_thought() -> None:
@@ -72,8 +84,14 @@ def test_a_model_that_thinks_unasked_begins_with_an_empty_thought() -> None:
         "{{ 'x' | center(999999999) }}",
         "{{ '{:>999999999}'.format(1) }}",
         "{{ [1] | slice(999999999) | list }}",
-        "{% set ns = namespace(x=[]) %}{% for i in range(99) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}",
-        "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
+        (
+            "{% set ns = namespace(x=[]) %}{% for i in range(99) %}{% set ns.x = [ns.x, ns.x] %}{% "
+            "endfor %}{{ ns.x }}"
+        ),
+        (
+            "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set ns.x = ns.x ~ ns.x %}{% "
+            "endfor %}"
+        ),
     ],
 )
 def test_a_template_that_takes_too_much_time_or_memory_is_refused(
@@ -83,8 +101,13 @@ def test_a_template_that_takes_too_much_time_or_memory_is_refused(
         template_of(greedy + _SIMPLE)
 
 
-def test_a_template_survives_a_prompt_that_it_cannot_render(template_of: Callable[[str], ChatTemplate]) -> None:
-    growing = "{% if messages[0].content == 'grow' %}{% set n = 99999999 %}{% set x = 9 ** n %}{% endif %}"
+def test_a_template_survives_a_prompt_that_it_cannot_render(
+    template_of: Callable[[str], ChatTemplate],
+) -> None:
+    growing = (
+        "{% if messages[0].content == 'grow' %}{% set n = 99999999 %}{% set x = 9 ** n %}{% "
+        "endif %}"
+    )
     template = template_of(_SIMPLE + growing)
     with pytest.raises(TemplateError, match="too long"):
         template.render((Message("user", "grow"),))

@@ -1,11 +1,14 @@
-"""Thoughts of reasoning models are no part of their text, whichever tags they use and however the text is cut up."""
+"""Thoughts of reasoning models are no part of their text, whichever tags they use and however the
+text is cut up.
+"""
 
 import pytest
 
 from gistread.engine.text_filters import ReasoningFilter, StopStringFilter
 
 HARMONY = (
-    "<|channel|>analysis<|message|>A colour?<|end|><|start|>assistant<|channel|>final<|message|>It is red.<|return|>"
+    "<|channel|>analysis<|message|>A "
+    "colour?<|end|><|start|>assistant<|channel|>final<|message|>It is red.<|return|>"
 )
 
 
@@ -45,7 +48,8 @@ def test_a_text_that_may_begin_in_a_thought_is_withheld(size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "pieces", [["It is red.\n(Page 3"], ["It is red.", "\n(", "Page", " 3"], ["It is red.\n(Pag", "e 3"]]
+    "pieces",
+    [["It is red.\n(Page 3"], ["It is red.", "\n(", "Page", " 3"], ["It is red.\n(Pag", "e 3"]],
 )
 def test_a_stop_string_is_found_however_the_text_is_cut_up(pieces: list[str]) -> None:
     stops = StopStringFilter(("\nQuestion:", "\n(Page "))

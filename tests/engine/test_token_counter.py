@@ -12,12 +12,24 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.token_counter import SUPPORTED, TokenCounter, read_counter
 from tests.book.data import needs_books, text_book
 from tests.tiny_gguf import write_tiny_gguf
-from tests.vocabularies import CONTROL, PIECES, USER_DEFINED, LlamaVocabulary, trained, write_vocabulary
-
-ADDED = {"<tool>": USER_DEFINED, "<tool><pad>": USER_DEFINED, "   ": USER_DEFINED, "<|end|>": CONTROL}
-MOST_TEXTS = st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from((1, 1, 1, 2, 3, 7))), max_size=40).map(
-    lambda drawn: "".join(piece * times for piece, times in drawn)
+from tests.vocabularies import (
+    CONTROL,
+    PIECES,
+    USER_DEFINED,
+    LlamaVocabulary,
+    trained,
+    write_vocabulary,
 )
+
+ADDED = {
+    "<tool>": USER_DEFINED,
+    "<tool><pad>": USER_DEFINED,
+    "   ": USER_DEFINED,
+    "<|end|>": CONTROL,
+}
+MOST_TEXTS = st.lists(
+    st.tuples(st.sampled_from(PIECES), st.sampled_from((1, 1, 1, 2, 3, 7))), max_size=40
+).map(lambda drawn: "".join(piece * times for piece, times in drawn))
 MANY = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 Both = tuple[TokenCounter, LlamaVocabulary]
 
@@ -57,7 +69,14 @@ def test_any_text_is_counted_alike(both: Both, text: str) -> None:
 
 
 def test_added_tokens_are_found_in_a_text_and_control_tokens_are_text(both: Both) -> None:
-    for text in ("a<tool>b", "<tool><pad><tool>", "x    y   z", "<|end|>", "<tool", "<tool><tool><pad>x"):
+    for text in (
+        "a<tool>b",
+        "<tool><pad><tool>",
+        "x    y   z",
+        "<|end|>",
+        "<tool",
+        "<tool><tool><pad>x",
+    ):
         assert_same(both, text)
 
 
@@ -65,7 +84,9 @@ def test_added_tokens_are_found_in_a_text_and_control_tokens_are_text(both: Both
 def test_every_character_has_the_class_that_llama_cpp_gives_it(both: Both) -> None:
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]
     for at in range(0, len(characters), 1024):
-        forms = (f"a{c}a1{c}1!{c}! {c} {c}a\n{c}\na {c}1 {c}!'{c}s" for c in characters[at : at + 1024])
+        forms = (
+            f"a{c}a1{c}1!{c}! {c} {c}a\n{c}\na {c}1 {c}!'{c}s" for c in characters[at : at + 1024]
+        )
         assert_same(both, "".join(forms))
 
 

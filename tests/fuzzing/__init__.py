@@ -1,1 +1,3 @@
-"""Opens thousands of broken files of each format and watches that nothing but a BookError comes of it."""
+"""Opens thousands of broken files of each format and watches that nothing but a BookError comes of
+it.
+"""

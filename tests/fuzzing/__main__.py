@@ -1,4 +1,7 @@
-"""`python3 -m tests.fuzzing FORMAT --count N --seed S`: says what failed, and how to see one such file again."""
+"""`python3 -m tests.fuzzing FORMAT --count N --seed S`.
+
+Says what failed, and how to see one such file again.
+"""
 
 import argparse
 import sys
@@ -9,7 +12,9 @@ from tests.fuzzing.headers import AdapterCases, HeaderCases
 from tests.fuzzing.run import Cases, Tally, run
 from tests.fuzzing.seeds import formats
 
-_HEADERS = {cases.name: cases for cases in (HeaderCases, AdapterCases)}  # Beside the formats of books
+_HEADERS = {
+    cases.name: cases for cases in (HeaderCases, AdapterCases)
+}  # Beside the formats of books
 
 
 def main() -> int:
@@ -33,7 +38,10 @@ def _one_format(name: str, seed: int, first: int, count: int, keep: Path | None)
     for failure in run(cases, first, count, tally):
         failed += 1
         sys.stdout.write(f"{name} {failure.index}: {failure.what.strip()}\n")
-        sys.stdout.write(f"  again: python3 -m tests.fuzzing {name} --seed {seed} --first {failure.index} --count 1\n")
+        sys.stdout.write(
+            f"  again: python3 -m tests.fuzzing {name} --seed {seed} --first {failure.index} "
+            "--count 1\n"
+        )
         if keep:
             keep.mkdir(parents=True, exist_ok=True)
             path = keep / f"{seed}-{failure.index}-{cases.suffix(failure.index)}"

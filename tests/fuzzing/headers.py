@@ -1,7 +1,8 @@
-"""Headers of models, broken where it hurts: counts, lengths, types and keys, as well as bytes anywhere.
+"""Headers of models, broken where it hurts: counts, lengths, types and keys, as well as bytes
+anywhere.
 
-Each is described as the list of models does, and told in words and as JSON. The limits are tighter than a book's: half
-a hundred of them are read at once.
+Each is described as the list of models does, and told in words and as JSON. The limits are tighter
+than a book's: half a hundred of them are read at once.
 """
 
 import os
@@ -31,20 +32,97 @@ _HEADER_BYTES = 60_000
 _LARGEST_BYTES = 1_000_000
 _FREE_BYTES = 8_000_000_000
 _NUMBERS = (
-    *(0, 1, 2, 3, 4, 5, 7, 8, 31, 255, 256, 1024, 1025, 4096, 4097, 65_535, 65_536, 1_000_000, 16_000_000),
-    *(2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**48, 2**48 + 1, 2**53, 2**62, 2**63 - 1, 2**63, 2**64 - 1),
+    *(
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        7,
+        8,
+        31,
+        255,
+        256,
+        1024,
+        1025,
+        4096,
+        4097,
+        65_535,
+        65_536,
+        1_000_000,
+        16_000_000,
+    ),
+    *(
+        2**31 - 1,
+        2**31,
+        2**32 - 1,
+        2**32,
+        2**48,
+        2**48 + 1,
+        2**53,
+        2**62,
+        2**63 - 1,
+        2**63,
+        2**64 - 1,
+    ),
 )
 _KEYS = (
-    *("general.alignment", "general.architecture", "general.type", "general.file_type", "general.name"),
-    *("split.count", "split.no", "tokenizer.ggml.tokens", "tokenizer.chat_template", "general.license", "", "a" * 1025),
-    *("block_count", "attention.head_count", "attention.head_count_kv", "context_length", "embedding_length"),
-    *("ssm.state_size", "wkv.head_size", "shortconv.l_cache", "kda.head_dim", "nextn_predict_layers", "pooling_type"),
+    *(
+        "general.alignment",
+        "general.architecture",
+        "general.type",
+        "general.file_type",
+        "general.name",
+    ),
+    *(
+        "split.count",
+        "split.no",
+        "tokenizer.ggml.tokens",
+        "tokenizer.chat_template",
+        "general.license",
+        "",
+        "a" * 1025,
+    ),
+    *(
+        "block_count",
+        "attention.head_count",
+        "attention.head_count_kv",
+        "context_length",
+        "embedding_length",
+    ),
+    *(
+        "ssm.state_size",
+        "wkv.head_size",
+        "shortconv.l_cache",
+        "kda.head_dim",
+        "nextn_predict_layers",
+        "pooling_type",
+    ),
     *("attention.sliding_window", "attention.sliding_window_pattern", "attention.shared_kv_layers"),
-    *("attention.key_length", "attention.key_length_mla", "attention.key_length_swa", "attention.recurrent_layers"),
+    *(
+        "attention.key_length",
+        "attention.key_length_mla",
+        "attention.key_length_swa",
+        "attention.recurrent_layers",
+    ),
     *("full_attention_interval", "feed_forward_length"),
 )
 _ARCHITECTURES = (
-    *("llama", "qwen35", "nemotron_h", "falcon-h1", "lfm2", "gemma4", "rwkv7", "mamba", "bert", "clip", "t5", "dream"),
+    *(
+        "llama",
+        "qwen35",
+        "nemotron_h",
+        "falcon-h1",
+        "lfm2",
+        "gemma4",
+        "rwkv7",
+        "mamba",
+        "bert",
+        "clip",
+        "t5",
+        "dream",
+    ),
     *("", "\x1b[2J", "\0", "\u202ellama", "é" * 200),
 )
 
@@ -96,7 +174,10 @@ class HeaderCases(Cases):
         ]
         assert all(isinstance(words, str) for words in told)
         assert model.usable or model.problem
-        assert min(model.context_length or 0, model.parameters or 0, fit.context_tokens if fit else 0) >= 0
+        assert (
+            min(model.context_length or 0, model.parameters or 0, fit.context_tokens if fit else 0)
+            >= 0
+        )
         document = orjson.loads(orjson.dumps(_document(model, _FREE_BYTES, None)))
         assert document["usable"] == model.usable
         # What a worker would read of it; refused in words where it is refused.
@@ -110,7 +191,12 @@ class HeaderCases(Cases):
         made += [write(path, 1).read_bytes() for write in WRITERS.values()]
         many = metadata(tokenizer__ggml__tokens=[f"t{number}" for number in range(2500)])
         made.append(write_gguf(path, many | {"general.file_type": 7}, {}).read_bytes())
-        split = {"split.count": 3, "split.no": 1, "general.type": "adapter", "general.alignment": 64}
+        split = {
+            "split.count": 3,
+            "split.no": 1,
+            "general.type": "adapter",
+            "general.alignment": 64,
+        }
         made.append(write_gguf(path, metadata() | split, {}).read_bytes())
         made.append(write_gguf(path, {}, {}).read_bytes())
         return [data[:_HEADER_BYTES] for data in made]
@@ -127,11 +213,14 @@ class AdapterCases(HeaderCases):
             write_tiny_gguf(model)
         assert read_header(model, path).adapter == path
         assert all(
-            tensor.offset >= 0 and min(tensor.shape, default=0) >= 0 for tensor in read_contents(path).tensors.values()
+            tensor.offset >= 0 and min(tensor.shape, default=0) >= 0
+            for tensor in read_contents(path).tensors.values()
         )
 
     def _seeds(self) -> list[bytes]:
-        return [write_tiny_adapter(Path(self._folder.name, "seed.gguf")).read_bytes()[:_HEADER_BYTES]]
+        return [
+            write_tiny_adapter(Path(self._folder.name, "seed.gguf")).read_bytes()[:_HEADER_BYTES]
+        ]
 
 
 def mutated_model(random: Random, files: list[bytes]) -> bytes:
@@ -172,7 +261,18 @@ def _put(data: bytes, at: int, random: Random) -> bytes:
 
 def _after_key(data: bytes, random: Random) -> int:
     """Where the type of a value stands, or near it."""
-    key = random.choice((b"general.", b"tokenizer.", b"llama.", b"mamba.", b"jamba.", b"gemma2.", b"blk.", b"split."))
+    key = random.choice(
+        (
+            b"general.",
+            b"tokenizer.",
+            b"llama.",
+            b"mamba.",
+            b"jamba.",
+            b"gemma2.",
+            b"blk.",
+            b"split.",
+        )
+    )
     start = data.find(key, random.randrange(max(1, len(data))))
     if start < 8:
         return random.randrange(max(1, len(data)))

@@ -16,7 +16,22 @@ MOST_BYTES = 1_000_000
 MEMORY_BYTES = 500 * 1024 * 1024
 HANG_S = 10.0
 
-_WORDS = ("lamp", "oil", "é", "雪国", "маяк", "\u202e", "&amp;", "*", "_", "|", "`", "[1]", "\x00", "\ufffe")
+_WORDS = (
+    "lamp",
+    "oil",
+    "é",
+    "雪国",
+    "маяк",
+    "\u202e",
+    "&amp;",
+    "*",
+    "_",
+    "|",
+    "`",
+    "[1]",
+    "\x00",
+    "\ufffe",
+)
 _NUMBERS = ("-1", "0", "1e9", "99999999999999999999", "NaN", "0x7fffffff", "2147483648", "۱", "")
 
 
@@ -66,7 +81,11 @@ def _yaml_aliases(random: Random) -> str:
     levels, width = random.randint(3, 40), random.randint(2, 12)
     lines = ["a0: &a0 [lol, lol]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * width)}]" for n in range(1, levels)]
-    return "---\n" + "\n".join(lines) + f"\ntitle: *a{levels - 1}\nauthor: [*a{levels - 1}]\n---\n\nText.\n"
+    return (
+        "---\n"
+        + "\n".join(lines)
+        + f"\ntitle: *a{levels - 1}\nauthor: [*a{levels - 1}]\n---\n\nText.\n"
+    )
 
 
 def _front_matter(random: Random) -> str:
@@ -76,7 +95,10 @@ def _front_matter(random: Random) -> str:
         case 7:
             return f"+++\ntitle = {'9' * random.randint(1, 15_000)}\n+++\n\nText.\n"
         case 8:
-            return f'---\ntitle: "\\U{random.choice(("FFFFFFFF", "00000000", "0000D800", "0010FFFF"))}"\n---\n\nText.\n'
+            return (
+                "---\ntitle: "
+                f'"\\U{random.choice(("FFFFFFFF", "00000000", "0000D800", "0010FFFF"))}"\n---\n\nText.\n'
+            )
         case 1:
             return f"---\ntitle: {_nested(random, '[', ']', 'x', 18_000)}\n---\n\nText.\n"
         case 2:
@@ -86,7 +108,10 @@ def _front_matter(random: Random) -> str:
         case 4:
             return f"---\nauthor: {_nested(random, '{name: ', '}', 'x', 2_000)}\n---\n\nText.\n"
         case 5:
-            return "---\n&a a: *a\n? *a\n: <<: *a\ntitle: !!python/object/apply:os.system [true]\n---\n\nText.\n"
+            return (
+                "---\n&a a: *a\n? *a\n: <<: *a\ntitle: !!python/object/apply:os.system "
+                "[true]\n---\n\nText.\n"
+            )
         case _:
             return f"---\n{_repeat(random, '- ')[:19_000]}\n---\n" + _text(random)
 
@@ -101,7 +126,9 @@ def _txt(random: Random) -> bytes:
         case 1:
             text = _repeat(random, "CHAPTER I\n\n")
         case 2:
-            text = _repeat(random, random.choice((" ", "\n", "\t", "_", "—", "*", "a-", "\u200b", ". ")))
+            text = _repeat(
+                random, random.choice((" ", "\n", "\t", "_", "—", "*", "a-", "\u200b", ". "))
+            )
         case 3:
             text = _repeat(random, "a | b | c\n")
         case 4:
@@ -109,7 +136,11 @@ def _txt(random: Random) -> bytes:
         case 5:
             return bytes(random.randrange(256) for _ in range(2_000)) * random.randint(1, 400)
         case 6:
-            halves = ("The lamp. " * 40).encode("utf-16"), ("Лампа. " * 400).encode("cp1251"), b"\xff\xfe\x00"
+            halves = (
+                ("The lamp. " * 40).encode("utf-16"),
+                ("Лампа. " * 400).encode("cp1251"),
+                b"\xff\xfe\x00",
+            )
             return b"".join(random.choices(halves, k=9))
         case _:
             text = _front_matter(random)
@@ -120,7 +151,14 @@ def _markdown(random: Random) -> bytes:
     inner = _text(random)
     traps: list[Callable[[], str]] = [
         lambda: _front_matter(random),
-        lambda: "|" + _repeat(random, "a|") + "\n|" + _repeat(random, "-|") + "\n" + _repeat(random, "|a|b|c|\n"),
+        lambda: (
+            "|"
+            + _repeat(random, "a|")
+            + "\n|"
+            + _repeat(random, "-|")
+            + "\n"
+            + _repeat(random, "|a|b|c|\n")
+        ),
         lambda: "|a|b|\n|-|-|\n" + _repeat(random, "|1|2|\n"),
         lambda: _table(random),
         lambda: _nested(random, "> ", "", inner),
@@ -133,7 +171,9 @@ def _markdown(random: Random) -> bytes:
         lambda: _repeat(random, "<b>"),
         lambda: _repeat(random, "`" * random.randint(1, 30) + "a"),
         lambda: _repeat(random, "[^1]: [^1]\n\n") + "[^1]",
-        lambda: "".join(f"[^{n}]\n\n[^{n}]: note [^{n + 1}]\n\n" for n in range(_many(random, 20_000))),
+        lambda: "".join(
+            f"[^{n}]\n\n[^{n}]: note [^{n + 1}]\n\n" for n in range(_many(random, 20_000))
+        ),
         lambda: _repeat(random, "[a]: b\n") + _repeat(random, "[a] "),
         lambda: _repeat(random, "a\n\n"),
         lambda: _repeat(random, "# a\n"),
@@ -159,7 +199,9 @@ def _table(random: Random) -> str:
 def _body(random: Random) -> str:
     """The inside of an XHTML page."""
     inner = _text(random).replace("\x00", "").replace("\ufffe", "")
-    tag = random.choice(("p", "div", "b", "i", "span", "ul", "table", "blockquote", "sub", "font", "ruby", "q"))
+    tag = random.choice(
+        ("p", "div", "b", "i", "span", "ul", "table", "blockquote", "sub", "font", "ruby", "q")
+    )
     traps: list[Callable[[], str]] = [
         lambda: _nested(random, f"<{tag}>", f"</{tag}>", inner),
         lambda: _nested(random, "<ul><li>", "</li></ul>", inner),
@@ -171,18 +213,23 @@ def _body(random: Random) -> str:
         lambda: "<table>" + _repeat(random, "<tr><td>1</td></tr>") + "</table>",
         lambda: "<table><tr>" + _repeat(random, "<td>1</td>") + "</tr></table>",
         lambda: (
-            f'<table><tr><td colspan="{random.choice(_NUMBERS)}" rowspan="{random.choice(_NUMBERS)}">1</td></tr>'
+            f'<table><tr><td colspan="{random.choice(_NUMBERS)}" '
+            f'rowspan="{random.choice(_NUMBERS)}">1</td></tr>'
             "</table>"
         ),
         lambda: f'<ol start="{random.choice(_NUMBERS)}">' + _repeat(random, "<li>a</li>") + "</ol>",
-        lambda: "".join(f'<p id="n{n}"><a href="#n{n + 1}">{n}</a></p>' for n in range(_many(random, 15_000))),
+        lambda: "".join(
+            f'<p id="n{n}"><a href="#n{n + 1}">{n}</a></p>' for n in range(_many(random, 15_000))
+        ),
         lambda: _repeat(random, '<p><a href="#x">1</a></p>') + '<p id="x">a</p>',
         lambda: _repeat(random, '<img src="a.png" alt="a"/>'),
         lambda: "<p>" + _repeat(random, "&#x61;&nbsp;&eacute;") + "</p>",
         lambda: "<p>" + _repeat(random, "a&") + "</p>",
         lambda: "<p " + _repeat(random, 'a="1" ') + ">x</p>",
         lambda: (
-            "<p " + " ".join(f'a{n}="{random.choice("<>1")}"' for n in range(_many(random, 90_000))) + f">{inner}</p>"
+            "<p "
+            + " ".join(f'a{n}="{random.choice("<>1")}"' for n in range(_many(random, 90_000)))
+            + f">{inner}</p>"
         ),
         lambda: "<style>" + _repeat(random, "a{b:c}") + "</style><p>a</p>",
         lambda: "<p>" + _repeat(random, "<!-- a -->") + inner + "</p>",
@@ -210,14 +257,25 @@ def _fb2(random: Random) -> bytes:
             lambda: _nested(random, "<section>", "</section>", "<p>a</p>"),
             lambda: _repeat(random, "<section><title><p>a</p></title><p>b</p></section>"),
             lambda: "<section>" + _repeat(random, "<p>a</p>") + "</section>",
-            lambda: "<section>" + _repeat(random, "<poem><stanza><v>a</v></stanza></poem>") + "</section>",
+            lambda: (
+                "<section>"
+                + _repeat(random, "<poem><stanza><v>a</v></stanza></poem>")
+                + "</section>"
+            ),
             lambda: "<section><p>&d;&e;&f;</p></section>",
             lambda: "<section>" + _body(random) + "</section>",
-            lambda: "<section><p>" + _repeat(random, '<a l:href="#n" type="note">1</a>') + "</p></section>",
+            lambda: (
+                "<section><p>"
+                + _repeat(random, '<a l:href="#n" type="note">1</a>')
+                + "</p></section>"
+            ),
         )
     )()
     head = _ENTITIES if random.random() < 0.3 else ""
-    notes = '<body name="notes">' + _repeat(random, '<section id="n"><p><a l:href="#n">x</a></p></section>')[:90_000]
+    notes = (
+        '<body name="notes">'
+        + _repeat(random, '<section id="n"><p><a l:href="#n">x</a></p></section>')[:90_000]
+    )
     text = f"""<?xml version="1.0"?>{head}<FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0"
 xmlns:l="http://www.w3.org/1999/xlink"><description><title-info><book-title>a</book-title></title-info></description>
 <body>{inner}</body>{notes}</body></FictionBook>"""
@@ -226,28 +284,38 @@ xmlns:l="http://www.w3.org/1999/xlink"><description><title-info><book-title>a</b
 
 
 def _epub(random: Random) -> bytes:
-    files: dict[str, bytes | str] = {f"{n}.xhtml": page(_body(random)) for n in range(random.choice((1, 1, 2, 5)))}
+    files: dict[str, bytes | str] = {
+        f"{n}.xhtml": page(_body(random)) for n in range(random.choice((1, 1, 2, 5)))
+    }
     if random.random() < 0.2:
         files["0.xhtml"] = page("<p>a</p>" * random.choice((100_000, 1_000_000, 4_000_000)))
     names = list(files)
     repeats = random.choice((1, 1, 1, 50, 5_000, 20_000))
     manifest = "".join(
-        f'<item id="i{n}" href="{name}" media-type="application/xhtml+xml"/>' for n, name in enumerate(names)
+        f'<item id="i{n}" href="{name}" media-type="application/xhtml+xml"/>'
+        for n, name in enumerate(names)
     )
-    manifest += "".join(f'<item id="x{n}" href="0.xhtml" media-type="application/xhtml+xml"/>' for n in range(repeats))
+    manifest += "".join(
+        f'<item id="x{n}" href="0.xhtml" media-type="application/xhtml+xml"/>'
+        for n in range(repeats)
+    )
     if random.random() < 0.3:  # Pages outside the reading order, and a chain of replacements
         files |= {f"u{n}.xhtml": page("<p>a</p>" * 60_000) for n in range(9)}
         manifest += "".join(
-            f'<item id="u{n}" href="u{n}.xhtml" media-type="application/xhtml+xml"/>' for n in range(20)
+            f'<item id="u{n}" href="u{n}.xhtml" media-type="application/xhtml+xml"/>'
+            for n in range(20)
         )
         names += [f"{n}.x" for n in range(2_000)]
         manifest += "".join(
-            f'<item id="i{n}" href="{n}.x" media-type="x/x" fallback="i{n + 1}"/>' for n in range(len(names))
+            f'<item id="i{n}" href="{n}.x" media-type="x/x" fallback="i{n + 1}"/>'
+            for n in range(len(names))
         )
     spine = "".join(f'<itemref idref="i{n}"/>' for n in range(len(names)))
     repeated = random.choice(('<itemref idref="i0"/>', '<itemref idref="x1"/>', ""))
     spine += (
-        repeated * repeats if random.random() < 0.5 else "".join(f'<itemref idref="x{n}"/>' for n in range(repeats))
+        repeated * repeats
+        if random.random() < 0.5
+        else "".join(f'<itemref idref="x{n}"/>' for n in range(repeats))
     )
     contents = random.choice(
         (
@@ -259,13 +327,24 @@ def _epub(random: Random) -> bytes:
                 "",
                 20_000,
             ),
-            _repeat(random, '<navPoint><navLabel><text>a</text></navLabel><content src="0.xhtml#q"/></navPoint>'),
+            _repeat(
+                random,
+                '<navPoint><navLabel><text>a</text></navLabel><content src="0.xhtml#q"/></navPoint>',
+            ),
         )
     )
-    files["toc.ncx"] = f'<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap>{contents}</navMap></ncx>'
+    files["toc.ncx"] = (
+        f'<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap>{contents}</navMap></ncx>'
+    )
     head = _ENTITIES if random.random() < 0.2 else ""
-    title = "&d;&f;" if head else _text(random, 3).replace("\x00", "").replace("&amp;", "a").replace("\ufffe", "")
-    files["content.opf"] = f"""{head}<package xmlns="http://www.idpf.org/2007/opf" version="2.0" unique-identifier="i">
+    title = (
+        "&d;&f;"
+        if head
+        else _text(random, 3).replace("\x00", "").replace("&amp;", "a").replace("\ufffe", "")
+    )
+    files[
+        "content.opf"
+    ] = f"""{head}<package xmlns="http://www.idpf.org/2007/opf" version="2.0" unique-identifier="i">
 <metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{title}</dc:title></metadata>
 <manifest>{manifest}<item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/></manifest>
 <spine toc="ncx">{spine}</spine></package>"""
@@ -286,15 +365,31 @@ def _docx(random: Random) -> bytes:
     body = random.choice(
         (
             lambda: paragraph * random.choice((100_000, 1_000_000)),
-            lambda: _nested(random, "<w:tbl><w:tr><w:tc>", "</w:tc></w:tr></w:tbl>", paragraph, 50_000),
-            lambda: "<w:tbl>" + f"<w:tr><w:tc>{paragraph}</w:tc></w:tr>" * _many(random, 100_000) + "</w:tbl>",
-            lambda: _nested(random, "<w:sdt><w:sdtContent>", "</w:sdtContent></w:sdt>", paragraph, 50_000),
+            lambda: _nested(
+                random, "<w:tbl><w:tr><w:tc>", "</w:tc></w:tr></w:tbl>", paragraph, 50_000
+            ),
             lambda: (
-                f'<w:p><w:pPr><w:numPr><w:ilvl w:val="{number}"/><w:numId w:val="{number}"/></w:numPr></w:pPr>'
+                "<w:tbl>"
+                + f"<w:tr><w:tc>{paragraph}</w:tc></w:tr>" * _many(random, 100_000)
+                + "</w:tbl>"
+            ),
+            lambda: _nested(
+                random, "<w:sdt><w:sdtContent>", "</w:sdtContent></w:sdt>", paragraph, 50_000
+            ),
+            lambda: (
+                f'<w:p><w:pPr><w:numPr><w:ilvl w:val="{number}"/><w:numId '
+                f'w:val="{number}"/></w:numPr></w:pPr>'
                 "<w:r><w:t>a</w:t></w:r></w:p>" * min(_many(random), 50_000)
             ),
-            lambda: "<w:p>" + "<w:r><w:footnoteReference w:id='1'/></w:r>" * min(_many(random), 50_000) + "</w:p>",
-            lambda: f'<w:p><w:pPr><w:pStyle w:val="s{number}"/></w:pPr><w:r><w:t>a</w:t></w:r></w:p>' * 1_000,
+            lambda: (
+                "<w:p>"
+                + "<w:r><w:footnoteReference w:id='1'/></w:r>" * min(_many(random), 50_000)
+                + "</w:p>"
+            ),
+            lambda: (
+                f'<w:p><w:pPr><w:pStyle w:val="s{number}"/></w:pPr><w:r><w:t>a</w:t></w:r></w:p>'
+                * 1_000
+            ),
             lambda: "<w:p><w:r><w:t>&d;&f;</w:t></w:r></w:p>",
         )
     )()
@@ -304,7 +399,10 @@ def _docx(random: Random) -> bytes:
         f'<w:basedOn w:val="s{(n + 1) % count}"/></w:style>'
         for n in range(count)
     )
-    note = '<w:footnote w:id="1"><w:p><w:r><w:t>n</w:t><w:footnoteReference w:id="1"/></w:r></w:p></w:footnote>'
+    note = (
+        '<w:footnote w:id="1"><w:p><w:r><w:t>n</w:t><w:footnoteReference '
+        'w:id="1"/></w:r></w:p></w:footnote>'
+    )
     head = _ENTITIES if "&d;" in body else ""
 
     def part(root: str, inner: str) -> str:
@@ -312,7 +410,9 @@ def _docx(random: Random) -> bytes:
 
     relation = f'<Relationship Id="r{{}}" Type="{_OFFICE}/{{}}" Target="{{}}"/>'
     package = "http://schemas.openxmlformats.org/package/2006/relationships"
-    inner_relations = relation.format(1, "styles", "styles.xml") + relation.format(2, "footnotes", "footnotes.xml")
+    inner_relations = relation.format(1, "styles", "styles.xml") + relation.format(
+        2, "footnotes", "footnotes.xml"
+    )
     return _zipped(
         {
             "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
@@ -358,7 +458,8 @@ def _pdf(random: Random) -> bytes:
         4: b"<</Length %d/Filter/FlateDecode>>stream\n" % len(stream) + stream + b"\nendstream",
         5: b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
         6: b"<</First 8 0 R/Last 8 0 R/Count 1>>",
-        7: b"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X 7 0 R>>>>/Length 5>>stream\n"
+        7: b"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X 7 0 "
+        b"R>>>>/Length 5>>stream\n"
         b"/X Do\nendstream",
         8: b"<</Title(a)/Parent 6 0 R/Next 8 0 R/First 8 0 R/Dest[3 0 R/Fit]>>",
     }
@@ -370,7 +471,9 @@ def _zipped(files: dict[str, bytes | str]) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, data in files.items():
-            archive.writestr(name, data.encode("utf-8", "replace") if isinstance(data, str) else data)
+            archive.writestr(
+                name, data.encode("utf-8", "replace") if isinstance(data, str) else data
+            )
     return made.getvalue()
 
 

@@ -1,4 +1,6 @@
-"""Breaks a file: bytes anywhere, and for archives the bytes of a member, which is then packed again."""
+"""Breaks a file: bytes anywhere, and for archives the bytes of a member, which is then packed
+again.
+"""
 
 import io
 import re
@@ -53,7 +55,10 @@ _NASTY = (
 
 
 def mutated(data: bytes, random: Random, others: list[bytes]) -> bytes:
-    """A file made of `data`, broken somewhere. `others` are files of the same format, to take pieces from."""
+    """A file made of `data`, broken somewhere.
+
+    `others` are files of the same format, to take pieces from.
+    """
     if data[:2] == b"PK" and random.random() < 0.75:
         return _member_mutated(data, random)
     for _ in range(random.choice((1, 1, 1, 2, 3, 8))):
@@ -71,7 +76,10 @@ def _member_mutated(data: bytes, random: Random) -> bytes:
     if what < 0.05:
         del members[index]
     elif what < 0.1:
-        members[index] = (random.choice(("../x", "/abs", "a\\b", name.upper(), "x" * 500, "é\u202e")), content)
+        members[index] = (
+            random.choice(("../x", "/abs", "a\\b", name.upper(), "x" * 500, "é\u202e")),
+            content,
+        )
     elif what < 0.13:
         members.append((name, content))
     else:
@@ -121,6 +129,12 @@ def _token(data: bytes, at: int, random: Random) -> bytes:
     if here is None or there is None:
         return data[::-1]
     put = random.choice(
-        (b"", here[0][:500] * 2, there[0], random.choice(_NASTY), here[0][:500] * random.choice((10, 1000)))
+        (
+            b"",
+            here[0][:500] * 2,
+            there[0],
+            random.choice(_NASTY),
+            here[0][:500] * random.choice((10, 1000)),
+        )
     )
     return data[: here.start()] + put + data[here.end() :]

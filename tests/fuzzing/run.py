@@ -1,7 +1,7 @@
 """Opens mutated files in worker processes with limits of time and memory, and collects what failed.
 
-A worker is forked from a process that has everything imported, opens a few hundred files and ends. One that dies or
-falls silent fails the file it was at, and another goes on behind it.
+A worker is forked from a process that has everything imported, opens a few hundred files and ends.
+One that dies or falls silent fails the file it was at, and another goes on behind it.
 """
 
 import os
@@ -86,25 +86,40 @@ class Cases:
         return open_bytes(data, suffix(self.name, data))
 
     def check(self, index: int) -> None:
-        """Open a file and hold what was read to what is promised. Raises GistreadError when it is refused."""
+        """Open a file and hold what was read to what is promised.
+
+        Raises GistreadError when it is refused.
+        """
         assert_keeps_promises(self.open(index))
 
 
-def run(cases: Cases, first: int, count: int, tally: Tally, *, contained: bool = False) -> Iterator[Failure]:
-    """Open `count` files from `first` on. `contained`: a PDF in a process of its own, as the program does it."""
+def run(
+    cases: Cases, first: int, count: int, tally: Tally, *, contained: bool = False
+) -> Iterator[Failure]:
+    """Open `count` files from `first` on.
+
+    `contained`: a PDF in a process of its own, as the program does it.
+    """
     index = first
     while index < first + count:
         last = min(index + _CASES_OF_A_WORKER, first + count)
         index, failures = _worker(cases, index, last, tally, contained)
         for failure in failures:
-            if cases.name == "pdf" and not contained and failure.what.startswith(("process", "took")):
-                # PDFium died, hung or took much memory: so it may in a process of its own, which has limits.
+            if (
+                cases.name == "pdf"
+                and not contained
+                and failure.what.startswith(("process", "took"))
+            ):
+                # PDFium died, hung or took much memory: so it may in a process of its own, which
+                # has limits.
                 yield from run(cases, failure.index, 1, tally, contained=True)
             else:
                 yield failure
 
 
-def _worker(cases: Cases, first: int, last: int, tally: Tally, contained: bool) -> tuple[int, list[Failure]]:
+def _worker(
+    cases: Cases, first: int, last: int, tally: Tally, contained: bool
+) -> tuple[int, list[Failure]]:
     """The index to go on with, and what failed."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -125,7 +140,8 @@ def _worker(cases: Cases, first: int, last: int, tally: Tally, contained: bool) 
         ready, _, _ = select.select([reading], [], [], cases.hang_s / 4)
         if not ready:
             waited_s = time.monotonic() - began
-            # A busy machine is no hang. A contained PDF waits for a process of its own, which has its limit.
+            # A busy machine is no hang. A contained PDF waits for a process of its own, which has
+            # its limit.
             if _worked_s(child) - worked_s > cases.hang_s or waited_s > cases.hang_s * _PATIENCE:
                 ended = f"process hung for {waited_s:.1f} s"
                 os.kill(child, signal.SIGKILL)
@@ -151,7 +167,11 @@ def _worker(cases: Cases, first: int, last: int, tally: Tally, contained: bool) 
     os.close(reading)
     _, status = os.waitpid(child, 0)
     if index < last and not ended.startswith("took"):
-        died = f"process ended by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "process ended early"
+        died = (
+            f"process ended by signal {os.WTERMSIG(status)}"
+            if os.WIFSIGNALED(status)
+            else "process ended early"
+        )
         failures.append(Failure(index, ended or died))
         index += 1
     return index, failures
@@ -170,7 +190,9 @@ def _open_all(cases: Cases, first: int, last: int, pipe: int, contained: bool) -
     before = _peak_bytes()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     # What is imported already takes much of the address space: numpy alone, and torch more.
-    resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + 3 * MEMORY_BYTES, hard))
+    resource.setrlimit(
+        resource.RLIMIT_AS, (psutil.Process().memory_info().vms + 3 * MEMORY_BYTES, hard)
+    )
     if not contained:
         pdf_format.read_document = _read_here  # type: ignore[assignment]
     for index in range(first, last):
@@ -184,9 +206,15 @@ def _outcome(cases: Cases, index: int, before: int) -> str:
     except GistreadError as error:
         lines = str(error).splitlines()
         harmless = not any(
-            unicodedata.category(character) in ("Cc", "Cf", "Cs") for line in lines for character in line
+            unicodedata.category(character) in ("Cc", "Cf", "Cs")
+            for line in lines
+            for character in line
         )
-        outcome = "refused" if len(lines) <= 2 and harmless else f"its message is not fit to be shown: {lines!r}"
+        outcome = (
+            "refused"
+            if len(lines) <= 2 and harmless
+            else f"its message is not fit to be shown: {lines!r}"
+        )
     except BaseException:
         outcome = traceback.format_exc(limit=-4)
     used = _peak_bytes() - before
@@ -195,7 +223,10 @@ def _outcome(cases: Cases, index: int, before: int) -> str:
 
 def _peak_bytes() -> int:
     """The most memory of this process, or of one that it started."""
-    return 1024 * max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return 1024 * max(
+        resource.getrusage(who).ru_maxrss
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
 
 
 def _read_here(stream: object, cancelled: object) -> PdfDocument:

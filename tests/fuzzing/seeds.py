@@ -1,4 +1,7 @@
-"""Small whole files of each format, to be broken: written here, and real ones where the checkout has them beside it."""
+"""Small whole files of each format, to be broken.
+
+Written here, and real ones where the checkout has them beside it.
+"""
 
 import io
 import zipfile
@@ -11,16 +14,29 @@ from tests.book.make_epub import epub, page
 from tests.book.make_pdf import LinkTo, Put, Sheet, column, pdf
 
 _PROSE = (
-    "The lamp had burned all night in the tower above the sea, and nobody had come until the glass was black.",
-    "“Down in the village they sleep,” she said; the boats lay on the sand as the storm had left them.",
-    "It was the keeper’s daughter who first saw that the light was low, and she climbed the stairs with-\nout a word.",
+    (
+        "The lamp had burned all night in the tower above the sea, and nobody had come until the "
+        "glass was black."
+    ),
+    (
+        "“Down in the village they sleep,” she said; the boats lay on the sand as the storm had "
+        "left "
+        "them."
+    ),
+    (
+        "It was the keeper’s daughter who first saw that the light was low, and she climbed the "
+        "stairs with-\nout a word."
+    ),
 )
 _SMALL_BYTES = 40_000
 _MOST_REAL = 40
 
 
 def seeds(name: str) -> list[bytes]:
-    """Files of a format, the same ones in the same order every time. Raises KeyError for a format it does not know."""
+    """Files of a format, the same ones in the same order every time.
+
+    Raises KeyError for a format it does not know.
+    """
     return _MAKERS[name]()
 
 
@@ -29,8 +45,12 @@ def formats() -> tuple[str, ...]:
 
 
 def _txt() -> list[bytes]:
-    plain = "\n\n".join(f"CHAPTER {number}\n\n" + "\n\n".join(_PROSE) for number in ("I", "II", "III"))
-    verse = "\n".join(["   O lamp, my lamp,", "   that burned for me", "   above the sea,", "   was black."])
+    plain = "\n\n".join(
+        f"CHAPTER {number}\n\n" + "\n\n".join(_PROSE) for number in ("I", "II", "III")
+    )
+    verse = "\n".join(
+        ["   O lamp, my lamp,", "   that burned for me", "   above the sea,", "   was black."]
+    )
     listed = "1. oil\n2. wick\n\n* * *\n\n- glass\n- sand\n\na | b | c\nd | e | f\n"
     made = [
         plain,
@@ -94,7 +114,13 @@ It was <em>very</em> <b>black</b>&mdash;&#x2014;<a href="#n1">1</a>.</p>
     whole = f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{body}</body></html>'
     mhtml = "MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=x\r\n\r\n--x\r\n"
     mhtml += f"Content-Type: text/html\r\n\r\n{whole}\r\n--x--\r\n"
-    return [whole.encode(), body.encode(), page(body).encode(), mhtml.encode(), whole.encode("utf-16")]
+    return [
+        whole.encode(),
+        body.encode(),
+        page(body).encode(),
+        mhtml.encode(),
+        whole.encode("utf-16"),
+    ]
 
 
 def _fb2() -> list[bytes]:
@@ -113,13 +139,31 @@ def _fb2() -> list[bytes]:
     zipped = io.BytesIO()
     with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("lamp.fb2", text)
-    return [text.encode(), text.replace("utf-8", "windows-1251").encode("cp1251", "replace"), zipped.getvalue()]
+    return [
+        text.encode(),
+        text.replace("utf-8", "windows-1251").encode("cp1251", "replace"),
+        zipped.getvalue(),
+    ]
 
 
 def _epub() -> list[bytes]:
-    body = f'<h1 id="a">One</h1><p>{_PROSE[0]} <i>very</i> <a href="b.xhtml#n">1</a></p><hr/><p>{_PROSE[1]}</p>'
-    notes = '<h1>Notes</h1><aside epub:type="footnote" id="n"><p>By soot.</p></aside><table><tr><td>1</td></tr></table>'
-    made = [epub({"a.xhtml": page(body), "b.xhtml": page(notes), "c.xhtml": page(f"<p>{_PROSE[2]}</p>" * 5)})]
+    body = (
+        f'<h1 id="a">One</h1><p>{_PROSE[0]} <i>very</i> <a '
+        f'href="b.xhtml#n">1</a></p><hr/><p>{_PROSE[1]}</p>'
+    )
+    notes = (
+        '<h1>Notes</h1><aside epub:type="footnote" id="n"><p>By '
+        "soot.</p></aside><table><tr><td>1</td></tr></table>"
+    )
+    made = [
+        epub(
+            {
+                "a.xhtml": page(body),
+                "b.xhtml": page(notes),
+                "c.xhtml": page(f"<p>{_PROSE[2]}</p>" * 5),
+            }
+        )
+    ]
     real = [path for path in all_epubs() if path.stat().st_size < _SMALL_BYTES][:_MOST_REAL]
     return made * 5 + [path.read_bytes() for path in real]
 
@@ -127,16 +171,23 @@ def _epub() -> list[bytes]:
 def _docx() -> list[bytes]:
     def word(inner: str, root: str = "document") -> str:
         return (
-            f'<?xml version="1.0" encoding="UTF-8"?><w:{root} xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/'
-            f'2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">{inner}</w:{root}>'
+            f'<?xml version="1.0" encoding="UTF-8"?><w:{root} '
+            'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/'
+            '2006/main" '
+            f'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">{inner}</w:{root}>'
         )
 
     def paragraph(text: str, style: str = "", run: str = "") -> str:
         properties = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
-        return f"<w:p>{properties}<w:r><w:rPr>{run}</w:rPr><w:t xml:space='preserve'>{text}</w:t></w:r></w:p>"
+        return (
+            f"<w:p>{properties}<w:r><w:rPr>{run}</w:rPr><w:t "
+            f"xml:space='preserve'>{text}</w:t></w:r></w:p>"
+        )
 
     note = '<w:p><w:r><w:t>Soot</w:t><w:footnoteReference w:id="1"/></w:r></w:p>'
-    table = f"<w:tbl><w:tr><w:tc>{paragraph('1')}</w:tc><w:tc>{paragraph('2')}</w:tc></w:tr></w:tbl>"
+    table = (
+        f"<w:tbl><w:tr><w:tc>{paragraph('1')}</w:tc><w:tc>{paragraph('2')}</w:tc></w:tr></w:tbl>"
+    )
     link = f'<w:hyperlink r:id="r1">{paragraph("x")[5:-6]}</w:hyperlink>'
     body = (
         paragraph("The Lamp", "Title")
@@ -149,22 +200,30 @@ def _docx() -> list[bytes]:
         + paragraph(_PROSE[1])
     )
     files = {
-        "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default '
-        'Extension="xml" ContentType="application/xml"/><Override PartName="/word/document.xml" ContentType='
+        "[Content_Types].xml": "<Types "
+        'xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default '
+        'Extension="xml" ContentType="application/xml"/><Override PartName="/word/document.xml" '
+        "ContentType="
         '"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
         "_rels/.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
         "<Relationship"
-        ' Id="r0" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" '
+        ' Id="r0" '
+        'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" '
         'Target="word/document.xml"/></Relationships>',
         "word/document.xml": word(f"<w:body>{body}</w:body>"),
         "word/_rels/document.xml.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/'
-        'relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/'
+        'relationships"><Relationship Id="r1" '
+        'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/'
         'hyperlink" Target="https://example.org" TargetMode="External"/></Relationships>',
         "word/styles.xml": word(
-            '<w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/></w:style>', "styles"
+            '<w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/></w:style>',
+            "styles",
         ),
-        "word/footnotes.xml": word(f'<w:footnote w:id="1">{paragraph("By soot.")}</w:footnote>', "footnotes"),
-        "docProps/core.xml": '<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/'
+        "word/footnotes.xml": word(
+            f'<w:footnote w:id="1">{paragraph("By soot.")}</w:footnote>', "footnotes"
+        ),
+        "docProps/core.xml": "<cp:coreProperties "
+        'xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/'
         'core-properties" xmlns:dc="http://purl.org/dc/elements/1.1/">'
         "<dc:title>The Lamp</dc:title></cp:coreProperties>",
     }
@@ -177,14 +236,39 @@ def _docx() -> list[bytes]:
 
 def _pdf() -> list[bytes]:
     text = "\n".join(_PROSE).replace("-\n", "-")
-    foot = [Put(50, 60, "1", 5), Put(54, 57, "By soot, as the parish register says in its margin.", 8)]
-    puts = [Put(100, 570, "The Lamp", 16, "bold"), *column(text), Put(200, 505, "1", 6), *foot, Put(190, 20, "1")]
-    links = [LinkTo(50, 500, 90, 520, page=1, y=500), LinkTo(100, 500, 120, 520, address="https://example.org")]
-    second = [*column(text, x=30, width=150), *column(text, x=215, width=150), Put(20, 200, "draft", turned=True)]
-    sheets = [Sheet(puts, links), Sheet(second, rotate=90), Sheet(column(text, top=400), picture=True)]
+    foot = [
+        Put(50, 60, "1", 5),
+        Put(54, 57, "By soot, as the parish register says in its margin.", 8),
+    ]
+    puts = [
+        Put(100, 570, "The Lamp", 16, "bold"),
+        *column(text),
+        Put(200, 505, "1", 6),
+        *foot,
+        Put(190, 20, "1"),
+    ]
+    links = [
+        LinkTo(50, 500, 90, 520, page=1, y=500),
+        LinkTo(100, 500, 120, 520, address="https://example.org"),
+    ]
+    second = [
+        *column(text, x=30, width=150),
+        *column(text, x=215, width=150),
+        Put(20, 200, "draft", turned=True),
+    ]
+    sheets = [
+        Sheet(puts, links),
+        Sheet(second, rotate=90),
+        Sheet(column(text, top=400), picture=True),
+    ]
     outline = [("The Lamp", 0, 580.0), ("Two", 1, 560.0)]
     return [
-        pdf(sheets, outline=outline, metadata={"Title": "The Lamp", "Author": "A. Keeper"}, language="en"),
+        pdf(
+            sheets,
+            outline=outline,
+            metadata={"Title": "The Lamp", "Author": "A. Keeper"},
+            language="en",
+        ),
         pdf([Sheet(puts)]),
     ]
 
@@ -202,4 +286,6 @@ _MAKERS: dict[str, Callable[[], list[bytes]]] = {
 
 def suffix(name: str, data: bytes) -> str:
     """What a file of a format is called; the name matters where the content leaves it open."""
-    return str(Path("book").with_suffix(".fb2.zip" if name == "fb2" and data[:2] == b"PK" else f".{name}"))
+    return str(
+        Path("book").with_suffix(".fb2.zip" if name == "fb2" and data[:2] == b"PK" else f".{name}")
+    )

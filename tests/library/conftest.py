@@ -59,7 +59,9 @@ def text(tmp_path: Path) -> Make:
         path = tmp_path / "shelves" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         title = title or Path(name).stem
-        path.write_text(f"{title}\n\n" + f"{words or title} was read aloud by the fire, and then again. " * 80)
+        path.write_text(
+            f"{title}\n\n" + f"{words or title} was read aloud by the fire, and then again. " * 80
+        )
         return path
 
     return make

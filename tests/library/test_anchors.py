@@ -63,13 +63,24 @@ def test_in_the_same_text_every_place_is_unchanged(repeats: int) -> None:
 
 def test_other_dashes_quotes_and_spaces_make_no_difference() -> None:
     text = sample()
-    changes = {"—": " - ", "“": '"', "”": '"', "’": "'", "‘": "'", "\n\n": "\n\n\n", "…": "...", "–": "--"}
+    changes = {
+        "—": " - ",
+        "“": '"',
+        "”": '"',
+        "’": "'",
+        "‘": "'",
+        "\n\n": "\n\n\n",
+        "…": "...",
+        "–": "--",
+    }
     other = text
     for old, new in changes.items():
         other = other.replace(old, new)
     other = re.sub(r"\b(\w{4})(\w{4})\b", "\\1-\\2", other)
     assert other != text
-    for place, found in zip(passages(text, 60), anchor_all(passages(text, 60), other, len(text)), strict=True):
+    for place, found in zip(
+        passages(text, 60), anchor_all(passages(text, 60), other, len(text)), strict=True
+    ):
         assert found is not None, place.exact
         got = "".join(words_of(other[slice(*found)]))
         assert got == "".join(words_of(place.exact))
@@ -78,7 +89,9 @@ def test_other_dashes_quotes_and_spaces_make_no_difference() -> None:
 def test_scattered_changes_lose_no_place() -> None:
     text = sample()
     random.seed(4)
-    other = re.sub(r"\b\w{5,}\b", lambda match: "something" if random.random() < 0.08 else match[0], text)
+    other = re.sub(
+        r"\b\w{5,}\b", lambda match: "something" if random.random() < 0.08 else match[0], text
+    )
     places = passages(text, 60)
     for place, found in zip(places, anchor_all(places, other, len(text)), strict=True):
         assert found is not None, place.exact
@@ -108,7 +121,10 @@ def test_only_places_in_removed_paragraphs_are_lost() -> None:
 
 
 def test_a_changed_word_is_found_between_its_neighbours() -> None:
-    text = "The old keeper looked at the grey colour of the evening sea and went slowly up to the lamp."
+    text = (
+        "The old keeper looked at the grey colour of the evening sea and went slowly up to the "
+        "lamp."
+    )
     start = text.index("colour")
     other = "Preface.\n\n" + text.replace("colour", "color")
     found = find_quote(quote_at(text, start, start + 6), SearchableText(other), len(text))
@@ -120,7 +136,9 @@ def test_a_passage_of_many_paragraphs_is_found_by_its_ends() -> None:
     text = sample()
     place = quote_at(text, len(text) // 4, 3 * len(text) // 4)
     random.seed(9)
-    other = "Preface.\n\n" + re.sub(r"\b\w{6,}\b", lambda m: m[0].upper() if random.random() < 0.5 else m[0], text)
+    other = "Preface.\n\n" + re.sub(
+        r"\b\w{6,}\b", lambda m: m[0].upper() if random.random() < 0.5 else m[0], text
+    )
     other = re.sub(r"\bthe\b", lambda m: "that" if random.random() < 0.1 else m[0], other)
     found = find_quote(place, SearchableText(other), len(text))
     assert found is not None
@@ -153,8 +171,12 @@ def test_a_novel_in_another_edition_keeps_its_places() -> None:
     text = novel()
     random.seed(2)
     paragraphs = [part for part in text.split("\n\n") if random.random() > 0.03]
-    other = "A publisher's note of the new edition.\n\n" + "\n\n".join(paragraphs).replace("—", "--").replace("’", "'")
-    other = re.sub(r"\b\w{5,}\b", lambda match: match[0][:-1] if random.random() < 0.03 else match[0], other)
+    other = "A publisher's note of the new edition.\n\n" + "\n\n".join(paragraphs).replace(
+        "—", "--"
+    ).replace("’", "'")
+    other = re.sub(
+        r"\b\w{5,}\b", lambda match: match[0][:-1] if random.random() < 0.03 else match[0], other
+    )
     places = passages(text, 150)
     found = anchor_all(places, other, len(text))
     lost = [place for place, one in zip(places, found, strict=True) if one is None]
@@ -166,7 +188,12 @@ def test_a_novel_in_another_edition_keeps_its_places() -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.text("ab c.\n—“", max_size=60), st.text("ab c.\n—“", max_size=60), st.integers(0, 60), st.integers(0, 60))
+@given(
+    st.text("ab c.\n—“", max_size=60),
+    st.text("ab c.\n—“", max_size=60),
+    st.integers(0, 60),
+    st.integers(0, 60),
+)
 def test_every_place_found_is_inside_the_text(text: str, other: str, one: int, two: int) -> None:
     place = quote_at(text, min(one, two), max(one, two))
     found = find_quote(place, SearchableText(other), len(text))
@@ -174,7 +201,9 @@ def test_every_place_found_is_inside_the_text(text: str, other: str, one: int, t
 
 
 @pytest.mark.parametrize("cut", [5, 60, 130])
-def test_a_quotation_that_ends_in_a_text_cut_off_is_found_or_lost_but_never_an_error(cut: int) -> None:
+def test_a_quotation_that_ends_in_a_text_cut_off_is_found_or_lost_but_never_an_error(
+    cut: int,
+) -> None:
     text = " ".join(f"Sentence {number} tells of the road and the river." for number in range(40))
     place = quote_at(text, len(text) - 160, len(text))
     found = find_quote(place, SearchableText(text[:-cut]), len(text))
@@ -184,4 +213,7 @@ def test_a_quotation_that_ends_in_a_text_cut_off_is_found_or_lost_but_never_an_e
 def test_signs_without_letters_are_found_where_their_surroundings_are() -> None:
     text = "The first part ends. *** The second begins."
     start = text.index("***")
-    assert find_quote(quote_at(text, start, start + 3), SearchableText(text), len(text)) == (start, start + 3)
+    assert find_quote(quote_at(text, start, start + 3), SearchableText(text), len(text)) == (
+        start,
+        start + 3,
+    )

@@ -28,13 +28,17 @@ def test_the_time_left_depends_on_the_users_pace_in_that_language(books: Books, 
     books.open(text("tale.txt", "A Tale"))
     words = books.entries[0].words_left
     slow, slower = (
-        list_entries(books.user_data, books.catalogue, lambda language, speed=speed: speed)[0][0].time_left
+        list_entries(books.user_data, books.catalogue, lambda language, speed=speed: speed)[0][
+            0
+        ].time_left
         for speed in (words / 4, words / 8)
     )
     assert (slow, slower) == ("4 min", "8 min")
 
 
-def test_an_added_book_is_listed_as_unread_and_stays_one_entry_when_opened(books: Books, text: Make) -> None:
+def test_an_added_book_is_listed_as_unread_and_stays_one_entry_when_opened(
+    books: Books, text: Make
+) -> None:
     path = text("tale.txt", "A Tale")
     add_folder(books.catalogue, path.parent, never)
     assert [(entry.title, entry.was_opened) for entry in books.entries] == [("A Tale", False)]
@@ -69,7 +73,9 @@ def test_a_file_saved_again_with_the_same_text_is_the_same_book(books: Books, te
     assert is_this_book(books.entries[0], again)
 
 
-def test_removing_a_book_keeps_its_file_and_position_and_can_be_undone(books: Books, text: Make) -> None:
+def test_removing_a_book_keeps_its_file_and_position_and_can_be_undone(
+    books: Books, text: Make
+) -> None:
     path = text("tale.txt", "A Tale")
     sha256 = books.open(path, position=300)
     entry = books.entries[0]
@@ -100,13 +106,23 @@ def test_a_removed_book_stays_out_until_it_is_opened_or_added(
 
 def named(title: str, author: str = "", *, opened_at: float = 0, position: int = 0) -> LibraryEntry:
     return LibraryEntry(
-        title, (author,) if author else (), Path(f"/{title}"), opened_at=opened_at, position=position, length=9000
+        title,
+        (author,) if author else (),
+        Path(f"/{title}"),
+        opened_at=opened_at,
+        position=position,
+        length=9000,
     )
 
 
 @pytest.mark.parametrize(
-    ("typed", "found"), [("", 3), ("emile", 1), ("ÉMILE rous", 1), ("wells machine", 1), ("e", 3), ("nothing", 0)]
+    ("typed", "found"),
+    [("", 3), ("emile", 1), ("ÉMILE rous", 1), ("wells machine", 1), ("e", 3), ("nothing", 0)],
 )
 def test_filtering_ignores_order_case_and_accents(typed: str, found: int) -> None:
-    entries = [named("The Time Machine", "H. G. Wells"), named("Émile", "J.-J. Rousseau"), named("Eugénie", "Balzac")]
+    entries = [
+        named("The Time Machine", "H. G. Wells"),
+        named("Émile", "J.-J. Rousseau"),
+        named("Eugénie", "Balzac"),
+    ]
     assert len(filter_entries(entries, typed)) == found

@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 from gistread.library.entries import LibraryEntry
-from gistread.library.figures import Figures, describe_book_figures, describe_figures, reading_figures
+from gistread.library.figures import (
+    Figures,
+    describe_book_figures,
+    describe_figures,
+    reading_figures,
+)
 from gistread.store.user_data import UserData
 from tests.folders import paths_in
 
@@ -22,12 +27,15 @@ def user_data(tmp_path: Path) -> UserData:
     return data
 
 
-def read(data: UserData, sha256: str, monkeypatch: pytest.MonkeyPatch, *days: tuple[int, float, float]) -> None:
+def read(
+    data: UserData, sha256: str, monkeypatch: pytest.MonkeyPatch, *days: tuple[int, float, float]
+) -> None:
     """Record (days ago, words, minutes)."""
     for ago, words, minutes in days:
         day = TODAY - timedelta(days=ago)
         monkeypatch.setattr(
-            "gistread.store.user_data.date", type("Date", (date,), {"today": staticmethod(lambda d=day: d)})
+            "gistread.store.user_data.date",
+            type("Date", (date,), {"today": staticmethod(lambda d=day: d)}),
         )
         data.add_reading(sha256, words, 60 * minutes)
 
@@ -56,7 +64,12 @@ def test_today_the_week_and_each_book(user_data: UserData, monkeypatch: pytest.M
     assert found.today_s == 600
     assert found.week == (1200, 0, 0, 0, 0, 0, 600)
     lamp, door = found.books
-    assert (lamp.title, lamp.seconds, lamp.words_per_minute, lamp.share) == ("The Lamp", 41 * 60, 240, 0.25)
+    assert (lamp.title, lamp.seconds, lamp.words_per_minute, lamp.share) == (
+        "The Lamp",
+        41 * 60,
+        240,
+        0.25,
+    )
     assert (door.title, door.last_day) == ("The Door", TODAY - timedelta(days=6))
     today, week = describe_figures(found)
     assert today == "Today: 10 min"

@@ -1,4 +1,7 @@
-"""The library is searched as a whole: what is indexed and kept, and how far each book may be shown."""
+"""The library is searched as a whole.
+
+What is indexed and kept, and how far each book may be shown.
+"""
 
 import contextlib
 import sqlite3
@@ -53,7 +56,10 @@ def test_hits_name_book_and_chapter_and_quote_the_sentence(paths: Paths, tmp_pat
     found = open_shelf(paths).search("Which one has a man with bandaged heads?")
     hit = found.hits[0]
     assert (hit.book.entry.path, hit.chapter) == (inn, "Chapter 2")
-    assert (hit.before, hit.text) == ("Chapter 2\n\nHe came in. ", "The stranger had bandages round his head.")
+    assert (hit.before, hit.text) == (
+        "Chapter 2\n\nHe came in. ",
+        "The stranger had bandages round his head.",
+    )
     text = open_book(inn).text
     assert text[hit.start : hit.end] == hit.text
     assert [text[start:end] for start, end in hit.words] == ["bandages", "head"]
@@ -61,15 +67,27 @@ def test_hits_name_book_and_chapter_and_quote_the_sentence(paths: Paths, tmp_pat
 
 
 def test_each_language_has_its_stems(paths: Paths, tmp_path: Path) -> None:
-    german = story(tmp_path / "Wald.txt", "Die Kinder gingen in den Wald und es war da auch ein Haus aus Brot. " * 30)
-    add(paths, german, story(tmp_path / "Wood.txt", "The child went into the wood and there was a house. " * 30))
+    german = story(
+        tmp_path / "Wald.txt",
+        "Die Kinder gingen in den Wald und es war da auch ein Haus aus Brot. " * 30,
+    )
+    add(
+        paths,
+        german,
+        story(tmp_path / "Wood.txt", "The child went into the wood and there was a house. " * 30),
+    )
     update_index(paths)
     assert set(titles(open_shelf(paths), "Häuser im Walde")) == {"Wald"}
     assert set(titles(open_shelf(paths), "houses in woods")) == {"Wood"}
 
 
-def test_hits_stop_at_the_bound_and_the_rest_is_counted(books: Books, paths: Paths, tmp_path: Path) -> None:
-    path = story(tmp_path / "Novel.txt", *(f"She said to him that he saw the {n}. lantern. " * 9 for n in range(90)))
+def test_hits_stop_at_the_bound_and_the_rest_is_counted(
+    books: Books, paths: Paths, tmp_path: Path
+) -> None:
+    path = story(
+        tmp_path / "Novel.txt",
+        *(f"She said to him that he saw the {n}. lantern. " * 9 for n in range(90)),
+    )
     sha256 = books.open(path)
     update_index(paths)
     assert len(open_shelf(paths).search("lantern").hits) == 90
@@ -100,7 +118,9 @@ def test_a_killed_indexer_goes_on_where_it_was(paths: Paths, tmp_path: Path) -> 
 
 
 def test_a_second_indexer_waits_for_the_first(paths: Paths, text: Make) -> None:
-    """A search right after `books --add` waits for its own indexer, and found no book of the one before it."""
+    """A search right after `books --add` waits for its own indexer, and found no book of the one
+    before it.
+    """
     add(paths, text("one.txt", words="the lantern"))
     paths.index.mkdir(parents=True)
     with open_locked(paths.index / "indexing.lock", wait_s=0):
@@ -125,7 +145,9 @@ def test_a_new_index_waits_for_another_process(paths: Paths) -> None:
     assert index.books() == {}
 
 
-def test_a_removed_book_is_dropped_and_the_file_shrinks(books: Books, paths: Paths, text: Make) -> None:
+def test_a_removed_book_is_dropped_and_the_file_shrinks(
+    books: Books, paths: Paths, text: Make
+) -> None:
     for name in ("one", "two", "three"):
         books.open(text(f"{name}.txt", words=f"the {name} lantern"))
     update_index(paths)
@@ -137,7 +159,9 @@ def test_a_removed_book_is_dropped_and_the_file_shrinks(books: Books, paths: Pat
     assert [book.id for book in LibraryIndex(paths).books().values()] == [1], "it was made again"
 
 
-def test_an_unreadable_book_is_not_tried_again(paths: Paths, text: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_book_is_not_tried_again(
+    paths: Paths, text: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = text("gone.txt")
     add(paths, path)
     path.write_bytes(b"%PDF-1.7 nothing")
@@ -147,7 +171,9 @@ def test_an_unreadable_book_is_not_tried_again(paths: Paths, text: Make, monkeyp
     assert (open_shelf(paths).books, open_shelf(paths).progress) == ((), "")
 
 
-def test_a_damaged_or_outdated_index_is_made_again(paths: Paths, text: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_or_outdated_index_is_made_again(
+    paths: Paths, text: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     add(paths, text("one.txt", words="the lantern"))
     update_index(paths)
     monkeypatch.setattr("gistread.library.index._VERSION", 2000 + EXTRACTION_VERSION)
@@ -161,7 +187,9 @@ def test_a_damaged_or_outdated_index_is_made_again(paths: Paths, text: Make, mon
     assert titles(open_shelf(paths), "lantern")
 
 
-def test_a_series_is_searched_as_one_once_it_is_begun(books: Books, paths: Paths, text: Make) -> None:
+def test_a_series_is_searched_as_one_once_it_is_begun(
+    books: Books, paths: Paths, text: Make
+) -> None:
     one, two = text("one.txt", words="a lantern"), text("two.txt", words="the lanterns")
     series = one.with_name("both.series")
     add_volumes(series, [one, two], paths.texts)
@@ -186,4 +214,7 @@ def test_a_changed_file_is_not_quoted_from(paths: Paths, text: Make) -> None:
     for cached in paths.texts.iterdir():
         cached.unlink()
     path.write_text(path.read_text().replace("fire", "lamp"))
-    assert (open_shelf(paths).search("lantern").hits, open_shelf(paths).search("lantern").total) == ((), 2)
+    assert (
+        open_shelf(paths).search("lantern").hits,
+        open_shelf(paths).search("lantern").total,
+    ) == ((), 2)

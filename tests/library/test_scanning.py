@@ -18,7 +18,9 @@ def never() -> bool:
     return False
 
 
-def test_titles_and_authors_are_read_without_opening_the_books(books: Books, tmp_path: Path, text: Make) -> None:
+def test_titles_and_authors_are_read_without_opening_the_books(
+    books: Books, tmp_path: Path, text: Make
+) -> None:
     folder = text("deep/er/plain.txt", "A Plain Tale").parents[2]
     reversing = package(["a.xhtml"]).replace("A Book", "A \u202eBook")
     (folder / "book.epub").write_bytes(epub({"a.xhtml": page("<p>Words.</p>")}, reversing))
@@ -32,11 +34,17 @@ def test_titles_and_authors_are_read_without_opening_the_books(books: Books, tmp
 def test_every_format_is_found_and_its_title_read_cheaply(books: Books, tmp_path: Path) -> None:
     folder = tmp_path / "shelves"
     folder.mkdir()
-    (folder / "a.md").write_text("---\ntitle: On Marks\nauthor: A. Writer\n---\n\n# One\n\n" + "Words. " * 20_000)
-    (folder / "b.html").write_text("<html><head><title>On Pages</title></head><body><p>Words.</p></body></html>")
+    (folder / "a.md").write_text(
+        "---\ntitle: On Marks\nauthor: A. Writer\n---\n\n# One\n\n" + "Words. " * 20_000
+    )
+    (folder / "b.html").write_text(
+        "<html><head><title>On Pages</title></head><body><p>Words.</p></body></html>"
+    )
     (folder / "c.fb2").write_text(
-        '<?xml version="1.0"?><FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0"><description><title-info>'
-        "<book-title>On Fiction</book-title></title-info></description><body><section><p>Words.</p></section></body>"
+        '<?xml version="1.0"?><FictionBook '
+        'xmlns="http://www.gribuser.ru/xml/fictionbook/2.0"><description><title-info>'
+        "<book-title>On "
+        "Fiction</book-title></title-info></description><body><section><p>Words.</p></section></body>"
         "</FictionBook>"
     )
     (folder / "On Paper.pdf").write_bytes(b"%PDF-1.4\n")
@@ -56,7 +64,9 @@ def test_hidden_folders_and_other_files_are_skipped(books: Books, text: Make) ->
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
-def test_links_to_folders_are_not_followed_and_links_out_are_named(books: Books, text: Make, tmp_path: Path) -> None:
+def test_links_to_folders_are_not_followed_and_links_out_are_named(
+    books: Books, text: Make, tmp_path: Path
+) -> None:
     folder = text("good.txt").parent
     (folder / "round").symlink_to(folder)
     (folder / "itself.txt").symlink_to("itself.txt")
@@ -98,11 +108,16 @@ def test_unusual_file_names_are_listed(books: Books, text: Make) -> None:
     folder = text("good.txt").parent
     names = [b"two\nlines.txt", b"\x1b[31mred.txt", b"caf\xe9.txt", b"\xff\xfe.epub"]
     for number, name in enumerate(names):
-        (folder / os.fsdecode(name)).write_text(f"it is the {number}. text, and goes on for a while, as they do.")
+        (folder / os.fsdecode(name)).write_text(
+            f"it is the {number}. text, and goes on for a while, as they do."
+        )
     added = add_folder(books.catalogue, folder, never)
     assert (added.new, len(added.failed)) == (5, 0)
     entries = books.entries
-    assert {os.fsencode(entry.path.name) for entry in entries if entry.path} == {*names, b"good.txt"}
+    assert {os.fsencode(entry.path.name) for entry in entries if entry.path} == {
+        *names,
+        b"good.txt",
+    }
     for entry in entries:
         assert entry.title.encode()
         assert not entry.missing
@@ -117,7 +132,9 @@ def test_a_stopped_scan_keeps_what_it_found(books: Books, text: Make) -> None:
     assert len(books.entries) == added.new == 10
 
 
-def test_known_files_are_not_read_again(books: Books, text: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_files_are_not_read_again(
+    books: Books, text: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = text("a.txt").parent
     text("b.txt")
     add_folder(books.catalogue, folder, never)
@@ -126,7 +143,9 @@ def test_known_files_are_not_read_again(books: Books, text: Make, monkeypatch: p
     from gistread.library import adding
 
     describe = adding.read_book_file
-    monkeypatch.setattr(adding, "read_book_file", lambda path, stopped: (read.append(path.name), describe(path))[1])
+    monkeypatch.setattr(
+        adding, "read_book_file", lambda path, stopped: (read.append(path.name), describe(path))[1]
+    )
     assert add_folder(books.catalogue, folder, never).new == 1
     assert read == ["c.txt"]
 

@@ -11,7 +11,10 @@ def saga(text: Make) -> Path:
     """A series of two books, in their folder."""
     paths = [text("one.txt", "The First"), text("two.txt", "The Second")]
     path = paths[0].with_name("saga.series")
-    path.write_text(f'title = "The Saga"\nauthors = ["A. Writer"]\nvolumes = {json.dumps([p.name for p in paths])}\n')
+    path.write_text(
+        'title = "The Saga"\nauthors = ["A. Writer"]\nvolumes = '
+        f"{json.dumps([p.name for p in paths])}\n"
+    )
     return path
 
 

@@ -6,7 +6,10 @@ from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 
 
 def make_book(*chapters: Sequence[str], language: str = "en", title: str = "A Book") -> Book:
-    """A book of these chapters, each a sequence of paragraphs; one that begins with `# ` is a heading."""
+    """A book of these chapters, each a sequence of paragraphs.
+
+    One that begins with `# ` is a heading.
+    """
     text = ""
     paragraphs: list[Paragraph] = []
     found: list[Chapter] = []
@@ -18,18 +21,24 @@ def make_book(*chapters: Sequence[str], language: str = "en", title: str = "A Bo
             start = len(text)
             paragraphs.append(
                 Paragraph(
-                    start, start + len(words), ParagraphKind.HEADING if heading else ParagraphKind.TEXT, int(heading)
+                    start,
+                    start + len(words),
+                    ParagraphKind.HEADING if heading else ParagraphKind.TEXT,
+                    int(heading),
                 )
             )
             last = index == len(chapters) - 1 and number == len(chapter) - 1
             text += words + ("" if last else "\n\n")
         found.append(Chapter(f"Chapter {index + 1}", begins, len(text)))
-    return Book(text, title, tuple(paragraphs), tuple(found), authors=("Somebody",), language=language)
+    return Book(
+        text, title, tuple(paragraphs), tuple(found), authors=("Somebody",), language=language
+    )
 
 
 def prose(words: int, *, seed: int = 0) -> str:
     """`words` distinct words in sentences of ten."""
     return " ".join(
-        (f"W{seed}x{i}" if i % 10 == 0 else f"w{seed}x{i}") + ("." if i % 10 == 9 or i == words - 1 else "")
+        (f"W{seed}x{i}" if i % 10 == 0 else f"w{seed}x{i}")
+        + ("." if i % 10 == 9 or i == words - 1 else "")
         for i in range(words)
     )

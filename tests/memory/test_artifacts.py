@@ -12,7 +12,8 @@ from tests.readers.memories import make_memory
 PAGES = 40
 LONG = "summaries of a long memory"
 ALWAYS = [need for need in ARTIFACTS.values() if need.name != LONG]
-"""What a memory of any length is to have, and what is kept with it (`test_parts.py` has the other)."""
+"""What a memory of any length is to have, and what is kept with it (`test_parts.py` has the other).
+"""
 
 
 def models() -> FakeEngine:
@@ -24,7 +25,9 @@ async def made(need: Artifact, memory: GistMemory, engine: FakeEngine) -> list[A
 
 
 @pytest.mark.parametrize("need", ALWAYS, ids=lambda need: need.name)
-async def test_everything_remains_then_nothing_and_a_second_build_does_nothing(need: Artifact) -> None:
+async def test_everything_remains_then_nothing_and_a_second_build_does_nothing(
+    need: Artifact,
+) -> None:
     memory, at_hand = make_memory(PAGES, PAGES), models()
     before = await need.remaining(memory, at_hand)
     assert (before.done, before.complete) == (0, False)
@@ -32,7 +35,12 @@ async def test_everything_remains_then_nothing_and_a_second_build_does_nothing(n
     growth = await made(need, memory, at_hand)
     assert {grown.total for grown in growth} == {before.total}
     after = await need.remaining(memory, at_hand)
-    assert (after.done, after.total, after.prefilled, after.generated) == (before.total, before.total, 0, 0)
+    assert (after.done, after.total, after.prefilled, after.generated) == (
+        before.total,
+        before.total,
+        0,
+        0,
+    )
     again = models()
     await made(need, memory, again)
     assert again.calls == []
@@ -61,9 +69,13 @@ async def test_unread_pages_count_as_remaining(need: Artifact) -> None:
 
 
 @pytest.mark.parametrize(("context", "needed"), [(8192, False), (1000, True)])
-async def test_summaries_are_needed_when_the_gists_outgrow_the_window(context: int, needed: bool) -> None:
+async def test_summaries_are_needed_when_the_gists_outgrow_the_window(
+    context: int, needed: bool
+) -> None:
     memory = make_memory(160, 160) if needed else make_memory(20, 20)
-    engine = FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + ".", context_tokens=context)
+    engine = FakeEngine(
+        says=lambda text: " ".join(text.split()[2:22]) + ".", context_tokens=context
+    )
     need = ARTIFACTS[LONG]
     left = await need.remaining(memory, engine)
     assert (left.needless, left.complete) == (not needed, not needed)

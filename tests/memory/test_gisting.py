@@ -13,12 +13,18 @@ from gistread.prompts import TRAINED
 from tests.fake_engine import FakeEngine
 
 PAGE = (
-    "Mr. Holloway walked down to the harbour before the sun was up, as he had done every morning for thirty years. "
-    "The boats lay still on the grey water, and the ropes creaked. He looked for the Marigold, his brother's boat, "
-    "and did not find her. Where she ought to have lain there was a square of black water and a loose rope. "
-    "He called out to old Tamsin, who mended nets on the wall, and asked whether she had seen her go. "
-    "Tamsin shook her head and said that nobody had gone out in the night, for the wind had been wrong. "
-    "Then Holloway saw that the rope had not been untied. It had been cut, cleanly, with one stroke of a knife."
+    "Mr. Holloway walked down to the harbour before the sun was up, as he had done every morning "
+    "for thirty years. "
+    "The boats lay still on the grey water, and the ropes creaked. He looked for the Marigold, "
+    "his brother's boat, "
+    "and did not find her. Where she ought to have lain there was a square of black water and a "
+    "loose rope. "
+    "He called out to old Tamsin, who mended nets on the wall, and asked whether she had seen "
+    "her go. "
+    "Tamsin shook her head and said that nobody had gone out in the night, for the wind had been "
+    "wrong. "
+    "Then Holloway saw that the rope had not been untied. It had been cut, cleanly, with one "
+    "stroke of a knife."
 )
 GOOD = (
     "Holloway walks to the harbour and finds his brother's boat, the Marigold, gone. "
@@ -43,19 +49,29 @@ async def test_a_good_gist_is_kept_as_the_models() -> None:
 
 async def test_the_starters_gist_is_what_the_page_says_of_it() -> None:
     page = (
-        "Holloway, the keeper, rowed out before dawn. The gulls were loud. Behind the island he found the Marigold "
-        "empty, with her sails set. Tamsin had slept at the inn, and saw nobody go. It was cold that week, and the "
-        "nets hung frozen on the wall of the yard, where the boys had left them on Sunday after the long service. "
-        "“Who was aboard her? Nobody knows,” said the harbour master, and shut his book with a snap."
+        "Holloway, the keeper, rowed out before dawn. The gulls were loud. Behind the island he "
+        "found the Marigold "
+        "empty, with her sails set. Tamsin had slept at the inn, and saw nobody go. It was cold "
+        "that week, and the "
+        "nets hung frozen on the wall of the yard, where the boys had left them on Sunday after "
+        "the long service. "
+        "“Who was aboard her? Nobody knows,” said the harbour master, and shut his book with a "
+        "snap."
     )
-    engine = FakeEngine(says=["Tamsin, the keeper, found the Marigold empty at the inn. Nobody knows who was aboard."])
+    engine = FakeEngine(
+        says=[
+            "Tamsin, the keeper, found the Marigold empty at the inn. Nobody knows who was aboard."
+        ]
+    )
     engine._info = replace(engine.info, wording=TRAINED)
     gist = (await gisted_page(page, engine)).gist
     assert gist.source is GistSource.QUOTED
     assert "Tamsin had slept at the inn, and saw nobody go." in gist.text
     assert "Tamsin, the keeper" not in gist.text
     assert "the nets" not in gist.text
-    quoted = [one.strip("“”") for one in gist.text.replace("? ", "?|").replace(". ", ".|").split("|")]
+    quoted = [
+        one.strip("“”") for one in gist.text.replace("? ", "?|").replace(". ", ".|").split("|")
+    ]
     assert all(one in page for one in quoted)
 
 
@@ -100,10 +116,15 @@ class Listening(FakeEngine):
         (" ".join([PAGE] * 6), Fault.COPIED),
         ("the boats and the ropes " * 100, Fault.LOOP),
         (
-            "He met Anna and then Boris and then Clara and then David and then Emil by the boats. " * 20,
+            "He met Anna and then Boris and then Clara and then David and then Emil by the boats. "
+            * 20,
             Fault.FOREIGN_NAMES,
         ),
-        ("I'm sorry, but as an AI language model I cannot assist. " + "Word after word follows. " * 100, Fault.REFUSAL),
+        (
+            "I'm sorry, but as an AI language model I cannot assist. "
+            + "Word after word follows. " * 100,
+            Fault.REFUSAL,
+        ),
     ],
 )
 async def test_a_hopeless_draft_is_ended_early(words: str, fault: Fault) -> None:

@@ -11,18 +11,26 @@ JAPANESE_PAGE = (
     "雨やみをする市女笠や揉烏帽子が、もう二三人はありそうなものである。それが、この男のほかには誰もいない。"
 )
 RUSSIAN_PAGE = (
-    "Наташа вышла на крыльцо и долго смотрела на дорогу, по которой уехал князь Андрей. Старый граф Ростов сидел в "
-    "кабинете и писал письмо в Москву. Никто не знал, когда вернётся полк, и графиня плакала с самого утра. Соня "
-    "принесла ей чаю, но графиня не хотела ни пить, ни говорить. К вечеру пришло известие о большом сражении."
+    "Наташа вышла на крыльцо и долго смотрела на дорогу, по которой уехал князь Андрей. Старый "
+    "граф Ростов сидел в "
+    "кабинете и писал письмо в Москву. Никто не знал, когда вернётся полк, и графиня плакала с "
+    "самого утра. Соня "
+    "принесла ей чаю, но графиня не хотела ни пить, ни говорить. К вечеру пришло известие о "
+    "большом сражении."
 )
 GERMAN_PAGE = (
-    "Der alte Mann ging am Morgen durch den Garten und sah nach den Rosen, die seine Frau vor vielen Jahren gepflanzt "
-    "hatte. Im Haus schlief noch der Enkel, der am Abend mit dem Zug gekommen war. Der Mann setzte sich auf die Bank "
-    "und dachte an den Brief, der seit Wochen ungeöffnet auf dem Tisch lag. Er hatte Angst vor der Nachricht."
+    "Der alte Mann ging am Morgen durch den Garten und sah nach den Rosen, die seine Frau vor "
+    "vielen Jahren gepflanzt "
+    "hatte. Im Haus schlief noch der Enkel, der am Abend mit dem Zug gekommen war. Der Mann "
+    "setzte sich auf die Bank "
+    "und dachte an den Brief, der seit Wochen ungeöffnet auf dem Tisch lag. Er hatte Angst vor "
+    "der Nachricht."
 )
 
 
-def fault(text: str, page: str = PAGE, *, prompt_words: str = "", cut_off: bool = False) -> Fault | None:
+def fault(
+    text: str, page: str = PAGE, *, prompt_words: str = "", cut_off: bool = False
+) -> Fault | None:
     return find_fault(Draft(text, page, prompt_words, cut_off))
 
 
@@ -34,8 +42,17 @@ def fault(text: str, page: str = PAGE, *, prompt_words: str = "", cut_off: bool 
             "暮方に下人が羅生門で雨のやむのを待つ。広い門には男のほか誰もおらず、円柱に蟋蟀が一匹いるだけだ。",
             JAPANESE_PAGE,
         ),
-        ("Наташа смотрит на дорогу, где уехал Андрей; граф Ростов пишет в Москву, графиня плачет.", RUSSIAN_PAGE),
-        ("Der alte Mann sieht im Garten nach den Rosen. Er hat Angst vor der Nachricht im Brief.", GERMAN_PAGE),
+        (
+            (
+                "Наташа смотрит на дорогу, где уехал Андрей; граф Ростов пишет в Москву, графиня "
+                "плачет."
+            ),
+            RUSSIAN_PAGE,
+        ),
+        (
+            "Der alte Mann sieht im Garten nach den Rosen. Er hat Angst vor der Nachricht im Brief.",
+            GERMAN_PAGE,
+        ),
     ],
     ids=["English", "Japanese", "Russian, names declined", "German, nouns capitalised"],
 )
@@ -60,7 +77,8 @@ def test_refusal(text: str) -> None:
     "text",
     [
         "the boat was gone and " * 8,
-        "Holloway went to the harbour and saw the boat. " + "He saw the rope and the boat and the rope. " * 6,
+        "Holloway went to the harbour and saw the boat. "
+        + "He saw the rope and the boat and the rope. " * 6,
     ],
 )
 def test_loop(text: str) -> None:
@@ -70,7 +88,8 @@ def test_loop(text: str) -> None:
 @pytest.mark.parametrize("name", ["Utoya", "Captain Ahab", "1887"])
 def test_one_foreign_name_among_few_is_too_many(name: str) -> None:
     assert (
-        fault(f"Then Holloway and old Tamsin see at {name} that the rope of his boat was cut.") is Fault.FOREIGN_NAMES
+        fault(f"Then Holloway and old Tamsin see at {name} that the rope of his boat was cut.")
+        is Fault.FOREIGN_NAMES
     )
 
 
@@ -85,13 +104,18 @@ def test_one_foreign_name_among_few_is_too_many(name: str) -> None:
 def test_a_name_that_the_book_had_before_the_page_is_not_foreign(name: str, told: str) -> None:
     gist = f"Then Holloway and old Tamsin tell {name} that the rope of his boat was cut."
     assert find_fault(Draft(gist, PAGE, told_before=told)) is None
-    assert find_fault(Draft(gist, PAGE, told_before="Nobody, Ahaz, Wat and Natal.")) is Fault.FOREIGN_NAMES
+    assert (
+        find_fault(Draft(gist, PAGE, told_before="Nobody, Ahaz, Wat and Natal."))
+        is Fault.FOREIGN_NAMES
+    )
 
 
 def test_another_script() -> None:
     assert fault("一个人走到港口，发现他兄弟的船不见了，绳子被刀割断。") is Fault.OTHER_SCRIPT
     assert (
-        fault("A man waits for the rain to stop beneath a gate. There is nobody else.", JAPANESE_PAGE)
+        fault(
+            "A man waits for the rain to stop beneath a gate. There is nobody else.", JAPANESE_PAGE
+        )
         is Fault.OTHER_SCRIPT
     )
 
@@ -103,14 +127,30 @@ def test_the_beginning_of_the_page_copied() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Holloway finds his boat gone and the rope cut.\nSummary:\nTold in detail with old Tamsin on the wall.",
+        (
+            "Holloway finds his boat gone and the rope cut.\nSummary:\nTold in detail with old "
+            "Tamsin on the wall."
+        ),
         "The sentence:\nHolloway finds his boat gone from the harbour and the rope cut.",
-        "Holloway finds his boat gone.\nSummary of the passage:\nThe rope was cut, the boat gone, Tamsin saw nobody.",
+        (
+            "Holloway finds his boat gone.\nSummary of the passage:\nThe rope was cut, the boat "
+            "gone, Tamsin saw nobody."
+        ),
         "Holloway finds his boat gone.\nIn another example, old Tamsin on the wall saw nobody go.",
-        "This is a shortened version of the original text. Tamsin sat on the harbour wall, the rope was cut.",
-        "The passage describes how old Tamsin sat on the harbour wall and saw that the rope was cut.",
+        (
+            "This is a shortened version of the original text. Tamsin sat on the harbour wall, the "
+            "rope was cut."
+        ),
+        (
+            "The passage describes how old Tamsin sat on the harbour wall and saw that the rope "
+            "was "
+            "cut."
+        ),
         "The passage is about Holloway, whose boat was gone from the harbour and the rope cut.",
-        "Holloway finds the boat gone, the rope cut. I have rewritten it so that old Tamsin is in it.",
+        (
+            "Holloway finds the boat gone, the rope cut. I have rewritten it so that old Tamsin is "
+            "in it."
+        ),
     ],
 )
 def test_a_gist_about_itself_is_rejected(text: str) -> None:
@@ -119,7 +159,8 @@ def test_a_gist_about_itself_is_rejected(text: str) -> None:
 
 def test_repeated_sentences_are_dropped() -> None:
     assert (
-        clean("He saw the boat go. The sea was grey. He saw the boat go.")[0] == "He saw the boat go. The sea was grey."
+        clean("He saw the boat go. The sea was grey. He saw the boat go.")[0]
+        == "He saw the boat go. The sea was grey."
     )
 
 

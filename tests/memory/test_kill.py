@@ -57,7 +57,10 @@ def start(directory: Path) -> "subprocess.Popen[str]":
 
 
 def read_pages(directory: Path) -> list[journal.Record]:
-    """The records of the pages, without what they cost: that depends on what the engine remembered."""
+    """The records of the pages, without what they cost.
+
+    That depends on what the engine remembered.
+    """
     (path,) = directory.glob("*.memory")
     return [{**record, "usage": None} for record in journal.read_records(path)[0][1:]]
 
@@ -77,7 +80,8 @@ def test_twenty_kills_end_with_the_same_pages_without_repeats(tmp_path: Path) ->
         now = read_pages(tmp_path / "killed")
         assert now == pages[: len(now)]
         made = len(now) - kept
-        # What was said is at most one event behind what was kept: no page was made and lost, none made again.
+        # What was said is at most one event behind what was kept: no page was made and lost, none
+        # made again.
         assert made - 1 <= said.count("PageRead") <= made
         kept = len(now)
     assert start(tmp_path / "killed").wait(timeout=60) == 0

@@ -1,4 +1,7 @@
-"""The level of detail of each part of a memory: every page is covered, with detail where it matters."""
+"""The level of detail of each part of a memory.
+
+Every page is covered, with detail where it matters.
+"""
 
 from dataclasses import replace
 
@@ -24,13 +27,17 @@ def told(pieces: list[Node]) -> list[int]:
 def top() -> Node:
     memory = make_memory(200, 200)
     for index, entry in enumerate(memory.entries):
-        memory.entries[index] = replace(entry, gist=Gist(prose(30, seed=index), 30, GistSource.MODEL))
+        memory.entries[index] = replace(
+            entry, gist=Gist(prose(30, seed=index), 30, GistSource.MODEL)
+        )
     return current_tree(memory)
 
 
 @settings(max_examples=15, deadline=None)
 @given(room=st.integers(0, 9000), near=st.lists(st.floats(0, 1), min_size=200, max_size=200))
-def test_every_page_is_covered_once_in_order_within_the_budget(top: Node, room: int, near: list[float]) -> None:
+def test_every_page_is_covered_once_in_order_within_the_budget(
+    top: Node, room: int, near: list[float]
+) -> None:
     pieces = choose_nodes(top, near, room, words)
     assert told(pieces) in (list(range(1, 201)), [])
     assert sum(map(words, pieces)) <= room

@@ -13,7 +13,9 @@ def make_memory(pages: int = 4, read: int | None = None) -> GistMemory:
         words = count_words(book.text[chapter.start : chapter.end])
         gist = " ".join(f"gist{number}x{i}" for i in range(10))
         memory.entries.append(
-            MemoryEntry(Page(number, chapter.start, chapter.end, words), Gist(gist, 10, GistSource.MODEL))
+            MemoryEntry(
+                Page(number, chapter.start, chapter.end, words), Gist(gist, 10, GistSource.MODEL)
+            )
         )
     return memory
 

@@ -20,7 +20,10 @@ PASSED, ANSWERED = [True] * 12, [True] * 6
 # Replies of a model of some 1.7B parameters: polite, rambling, in Markdown, sometimes wrong.
 PLAUSIBLE = {
     "Who paid": "Based on the text, the person who paid for the honey is **the doctor**.",
-    "Whose sister": "Ines is the sister of her brother Karl. They mended the roof of the shed together on Tuesday.",
+    "Whose sister": (
+        "Ines is the sister of her brother Karl. They mended the roof of the shed together on "
+        "Tuesday."
+    ),
     "What can be opened": "Answer: The shed.",
     "work together": "On Monday she sold honey to the doctor, alone. She worked with Karl on Tuesday.",
     "animals": "The text mentions that Ines keeps bees, so the honey was made by bees.",
@@ -51,7 +54,9 @@ def good(text: str) -> Say:
     if "who is this text about" in text:
         return "It is about Ines, who keeps bees."
     if "parts of a book" in text:
-        return next((right.partition("|")[0] for asked, right, _ in QUESTIONS if asked in text), None) or replied(text)
+        return next(
+            (right.partition("|")[0] for asked, right, _ in QUESTIONS if asked in text), None
+        ) or replied(text)
     passage = text.partition("Passage:")[2].partition("---")[0]
     words = [word.strip("“”‘’(),.;:?!").lower() for word in passage.split()]
     return " ".join(words[::7][:25]).capitalize() + "."
@@ -85,7 +90,8 @@ async def test_replies_in_any_wording_pass_the_check() -> None:
 
 async def test_a_model_that_copies_or_loops_fails() -> None:
     assert (await check_model(FakeEngine(says=copying))).line == (
-        "its gists are good; it misunderstands what it reads; it cannot tell whether the text has an answer"
+        "its gists are good; it misunderstands what it reads; it cannot tell whether the text "
+        "has an answer"
     )
     result = await check_model(FakeEngine(says=looping))
     assert result.trust is Trust.FAILED
@@ -117,7 +123,9 @@ async def test_a_check_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPa
         ([EXTRACT, EXTRACT], "gists will be extractive"),
     ],
 )
-def test_rejected_gists_do_not_decide_whether_answers_are_trusted(gisted: list[GistResult], line: str) -> None:
+def test_rejected_gists_do_not_decide_whether_answers_are_trusted(
+    gisted: list[GistResult], line: str
+) -> None:
     result = assess(PASSED, ANSWERED, ENDED, gisted)
     assert (result.trust, result.line) == (Trust.PASSED, line)
     assert len(result.faults) == (2 if EXTRACT in gisted else 0)

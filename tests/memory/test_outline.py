@@ -19,13 +19,18 @@ def memory_of(pages_by_chapter: list[int], levels: list[int] | None = None) -> G
     book = make_book(*chapters)
     if levels:
         pairs = zip(book.chapters, levels, strict=True)
-        book = replace(book, chapters=tuple(replace(chapter, level=level) for chapter, level in pairs))
+        book = replace(
+            book, chapters=tuple(replace(chapter, level=level) for chapter, level in pairs)
+        )
     memory = GistMemory(book, PageSize(20, 40), "fake")
     ends = [p.end for p in book.paragraphs if not p.level]
     for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False), start=1):
         gist = f"Page {number} tells."
         memory.entries.append(
-            MemoryEntry(Page(number, start, end, count_words(book.text[start:end])), Gist(gist, 3, GistSource.MODEL))
+            MemoryEntry(
+                Page(number, start, end, count_words(book.text[start:end])),
+                Gist(gist, 3, GistSource.MODEL),
+            )
         )
     return memory
 
@@ -41,8 +46,18 @@ def test_every_page_occurs_once_and_no_node_has_too_many_children(chapters: list
     top = outline(memory)
 
     def pages(stretch: PageRange) -> list[int]:
-        return [n for child in stretch.children for n in pages(child)] if stretch.children else [stretch.first]
+        return (
+            [n for child in stretch.children for n in pages(child)]
+            if stretch.children
+            else [stretch.first]
+        )
 
     assert pages(top) == [entry.page.number for entry in memory.entries]
-    assert all(2 <= len(stretch.children) <= MAX_CHILDREN for stretch in top.nodes() if stretch.children)
-    assert all((s.first, s.last) == (s.children[0].first, s.children[-1].last) for s in top.nodes() if s.children)
+    assert all(
+        2 <= len(stretch.children) <= MAX_CHILDREN for stretch in top.nodes() if stretch.children
+    )
+    assert all(
+        (s.first, s.last) == (s.children[0].first, s.children[-1].last)
+        for s in top.nodes()
+        if s.children
+    )

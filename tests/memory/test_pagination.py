@@ -83,7 +83,9 @@ async def test_a_window_too_small_for_any_page_is_an_error_with_both_numbers() -
 async def test_pages_cover_the_whole_text_without_gap(
     lengths: list[list[int]], low: int, more: int, choice: int
 ) -> None:
-    book = make_book(*[[prose(words, seed=i) for i, words in enumerate(chapter)] for chapter in lengths])
+    book = make_book(
+        *[[prose(words, seed=i) for i, words in enumerate(chapter)] for chapter in lengths]
+    )
     engine = FakeEngine(chooses=lambda _, options: min(choice, len(options) - 1))
     pages = await all_pages(book, PageSize(low, low + more), engine)
     assert [page.start for page in pages] == [0, *(page.end for page in pages[:-1])]

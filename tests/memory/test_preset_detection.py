@@ -26,14 +26,24 @@ def data(name: str) -> Path:
 
 def test_real_transcripts_are_meetings_with_or_without_empty_lines() -> None:
     for number, line in enumerate(data("qmsum/qmsum_val.jsonl").read_text().splitlines()[::4]):
-        turns = [f"{turn['speaker']}: {turn['content']}" for turn in json.loads(line)["meeting_transcripts"]]
+        turns = [
+            f"{turn['speaker']}: {turn['content']}"
+            for turn in json.loads(line)["meeting_transcripts"]
+        ]
         for separator in ("\n", "\n\n"):
-            assert detect_preset(open_bytes(separator.join(turns).encode(), "m.txt")) == "meeting", number
+            assert (
+                detect_preset(open_bytes(separator.join(turns).encode(), "m.txt")) == "meeting"
+            ), number
 
 
 @pytest.mark.parametrize(
     "name",
-    ["35_The-Time-Machine", "1342_Pride-and-Prejudice", "11_Alice-s-Adventures-in-Wonderland", "2500_Siddhartha"],
+    [
+        "35_The-Time-Machine",
+        "1342_Pride-and-Prejudice",
+        "11_Alice-s-Adventures-in-Wonderland",
+        "2500_Siddhartha",
+    ],
 )
 def test_real_novels_are_fiction(name: str) -> None:
     assert detect_preset(open_book(data(f"books/{name}.txt"))) == "fiction"
@@ -41,7 +51,10 @@ def test_real_novels_are_fiction(name: str) -> None:
 
 def test_real_stories_are_fiction() -> None:
     for line in data("quality/quality_2opt_dev.jsonl").read_text().splitlines()[::30]:
-        assert detect_preset(open_bytes(json.loads(line)["article"].encode(), "story.txt")) == "fiction"
+        assert (
+            detect_preset(open_bytes(json.loads(line)["article"].encode(), "story.txt"))
+            == "fiction"
+        )
 
 
 def test_a_real_paper_is_a_paper() -> None:
@@ -53,7 +66,9 @@ def test_a_novel_as_pdf_is_fiction() -> None:
     assert detect_preset(open_book(data("pdf/1342_pride_and_prejudice.pdf"))) == "fiction"
 
 
-@pytest.mark.parametrize("name", ["kusamakura-japanese-vertical-writing", "regime-anticancer-arabic", "wasteland"])
+@pytest.mark.parametrize(
+    "name", ["kusamakura-japanese-vertical-writing", "regime-anticancer-arabic", "wasteland"]
+)
 def test_other_scripts_and_verse_are_fiction(name: str) -> None:
     assert detect_preset(open_book(data(f"epub/epub3-samples/{name}.epub"))) == "fiction"
 
@@ -71,26 +86,38 @@ def test_other_scripts_and_verse_are_fiction(name: str) -> None:
 )
 def test_a_transcript_is_known_however_its_turns_are_written(turn: str) -> None:
     speakers = ("Frau Abt", "Herr Östlund", "田中")
-    assert detect_preset(text(*(turn.format(who=speakers[n % 3], n=n + 10) for n in range(18)))) == "meeting"
+    assert (
+        detect_preset(text(*(turn.format(who=speakers[n % 3], n=n + 10) for n in range(18))))
+        == "meeting"
+    )
 
 
 def test_a_play_has_speakers_and_is_no_meeting() -> None:
-    play = "\n\n".join(f"{('Nora', 'Helmer')[n % 2]}: Ja, Torvald, das war es wohl." for n in range(20))
+    play = "\n\n".join(
+        f"{('Nora', 'Helmer')[n % 2]}: Ja, Torvald, das war es wohl." for n in range(20)
+    )
     assert (
-        detect_preset(open_bytes(f"# Ein Spiel\n\n## Akt I\n\n{play}\n\n## Akt II\n\n{play}".encode(), "p.md"))
+        detect_preset(
+            open_bytes(f"# Ein Spiel\n\n## Akt I\n\n{play}\n\n## Akt II\n\n{play}".encode(), "p.md")
+        )
         == "fiction"
     )
 
 
 def test_a_story_with_much_talk_is_no_meeting() -> None:
     assert (
-        detect_preset(text(*(f"“Well,” said Ada: “that makes {n} of them.” And she went." for n in range(20))))
+        detect_preset(
+            text(*(f"“Well,” said Ada: “that makes {n} of them.” And she went." for n in range(20)))
+        )
         == "fiction"
     )
 
 
 @pytest.mark.parametrize("heading", ["References", "7. Literatur", "参考文献", "Список литературы"])
 def test_citations_and_a_list_of_references_make_a_paper_in_any_language(heading: str) -> None:
-    body = [f"Es wurde gezeigt [{n}], und anderswo bezweifelt (Meier, 19{n}; Abt, 2001)." for n in range(10, 20)]
+    body = [
+        f"Es wurde gezeigt [{n}], und anderswo bezweifelt (Meier, 19{n}; Abt, 2001)."
+        for n in range(10, 20)
+    ]
     assert detect_preset(text("Über die Dinge", *body, heading, "Meier (1910): Dinge.")) == "paper"
     assert detect_preset(text("Über die Dinge", *body)) == "fiction"

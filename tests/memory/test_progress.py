@@ -19,7 +19,11 @@ def test_the_progress_is_that_of_the_furthest_memory_up_to_its_first_gap(tmp_pat
     write(tmp_path / "a-2.memory", "a" * 64, "large", (100, 200), (0, 100), (500, 900))
     write(tmp_path / "b-1.memory", "b" * 64, "small")
     found, _ = furthest_memories(tmp_path)
-    assert (found["a" * 64].model_name, found["a" * 64].read_until, found["a" * 64].pages) == ("small", 250, 2)
+    assert (found["a" * 64].model_name, found["a" * 64].read_until, found["a" * 64].pages) == (
+        "small",
+        250,
+        2,
+    )
     assert found["b" * 64].pages == 0
 
 

@@ -39,14 +39,18 @@ def store(tmp_path: Path) -> MemoryStore:
     return MemoryStore(tmp_path)
 
 
-async def read_through(store: MemoryStore, model: FakeEngine, reading: ReadingMode = ReadingMode.CAREFUL) -> GistMemory:
+async def read_through(
+    store: MemoryStore, model: FakeEngine, reading: ReadingMode = ReadingMode.CAREFUL
+) -> GistMemory:
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE, reading)) as kept:
         async for _ in read_book(kept, model):
             pass
         return kept.memory
 
 
-async def test_every_page_is_found_then_gisted_then_the_book_is_finished(store: MemoryStore) -> None:
+async def test_every_page_is_found_then_gisted_then_the_book_is_finished(
+    store: MemoryStore,
+) -> None:
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
         events = [event async for event in read_book(kept, engine())]
     found, gisted = events[::2], events[1::2]
@@ -95,17 +99,25 @@ async def test_pages_after_a_gap_stay_though_the_model_now_pauses_elsewhere(
         for index, entry in enumerate(whole.entries):
             if index not in lost:
                 kept.add(entry)
-    chooses_last = FakeEngine(says="A gist of the page.", chooses=lambda _, options: len(options) - 1)
+    chooses_last = FakeEngine(
+        says="A gist of the page.", chooses=lambda _, options: len(options) - 1
+    )
     again = await read_through(store, chooses_last, reading)
     assert again.complete
-    kept_pages = [entry.page.start for index, entry in enumerate(whole.entries) if index not in lost]
+    kept_pages = [
+        entry.page.start for index, entry in enumerate(whole.entries) if index not in lost
+    ]
     assert {*kept_pages} <= {entry.page.start for entry in again.entries}
     assert all(entry.page.words <= SIZE.max_words for entry in again.entries)
-    assert [one.page.end for one in again.entries[:-1]] == [one.page.start for one in again.entries[1:]]
+    assert [one.page.end for one in again.entries[:-1]] == [
+        one.page.start for one in again.entries[1:]
+    ]
 
 
 async def test_an_engine_that_fails_loses_only_the_page_in_flight(store: MemoryStore) -> None:
-    failing = FakeEngine(says=["w0x1 w0x2 w0x3 w0x4 w0x5 w0x6 w0x7.", EngineError("The model died.")])
+    failing = FakeEngine(
+        says=["w0x1 w0x2 w0x3 w0x4 w0x5 w0x6 w0x7.", EngineError("The model died.")]
+    )
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
         with pytest.raises(EngineError):
             async for _ in read_book(kept, failing):
@@ -114,7 +126,9 @@ async def test_an_engine_that_fails_loses_only_the_page_in_flight(store: MemoryS
     assert store.find(BOOK)[0].pages == 2
 
 
-async def test_reading_from_the_current_chapter_ends_with_the_same_memory(store: MemoryStore) -> None:
+async def test_reading_from_the_current_chapter_ends_with_the_same_memory(
+    store: MemoryStore,
+) -> None:
     whole = await read_through(MemoryStore(store.directory / "whole"), engine())
     third = BOOK.chapters[2]
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
@@ -129,10 +143,14 @@ async def test_reading_from_the_current_chapter_ends_with_the_same_memory(store:
         assert order
         assert min(order) >= third.start
         assert not kept.memory.entries[1:]
-    with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:  # what was read ahead has been kept
+    with store.open(
+        BOOK, MemoryRequest("fake", "f", SIZE)
+    ) as kept:  # what was read ahead has been kept
         assert [entry.page.start for entry in kept.pages_ahead] == sorted(order)
     finished = await read_through(store, engine())
-    assert [(one.page, one.gist) for one in finished.entries] == [(one.page, one.gist) for one in whole.entries]
+    assert [(one.page, one.gist) for one in finished.entries] == [
+        (one.page, one.gist) for one in whole.entries
+    ]
 
 
 @pytest.mark.parametrize("reading", ReadingMode)
@@ -151,21 +169,34 @@ async def test_the_chapter_to_which_the_person_moves_comes_next_and_the_memory_e
         assert moved <= 3
         assert order[:moved] == sorted(order[:moved])
         assert order[moved + 1] > third.start
-        assert [(one.page, one.gist) for one in kept.memory.entries] == [(one.page, one.gist) for one in whole.entries]
+        assert [(one.page, one.gist) for one in kept.memory.entries] == [
+            (one.page, one.gist) for one in whole.entries
+        ]
 
 
-@pytest.mark.parametrize(("opening", "skipped"), [("I. The House,\nII. The Ride,", True), (prose(60), False)])
-def test_a_title_page_without_a_chapter_of_its_own_is_front_matter(opening: str, *, skipped: bool) -> None:
-    book = make_book(["The Ride", "By Nobody", opening, "# I. The House", prose(60)], ["# II. The Ride", prose(60)])
+@pytest.mark.parametrize(
+    ("opening", "skipped"), [("I. The House,\nII. The Ride,", True), (prose(60), False)]
+)
+def test_a_title_page_without_a_chapter_of_its_own_is_front_matter(
+    opening: str, *, skipped: bool
+) -> None:
+    book = make_book(
+        ["The Ride", "By Nobody", opening, "# I. The House", prose(60)],
+        ["# II. The Ride", prose(60)],
+    )
     heading = next(one.start for one in book.paragraphs if one.kind is ParagraphKind.HEADING)
     assert front_matter_end(book) == (heading if skipped else 0)
 
 
 async def test_no_model_reads_the_front_matter(store: MemoryStore) -> None:
     imprint = prose(150, seed=99)
-    book = make_book(["# Us", "By Nobody"], ["# Who", imprint], ["# One", *(prose(60, seed=i) for i in range(4))])
+    book = make_book(
+        ["# Us", "By Nobody"], ["# Who", imprint], ["# One", *(prose(60, seed=i) for i in range(4))]
+    )
     titles = ("Title Page", "IMPRINT", "One")
-    chapters = tuple(replace(chapter, title=title) for chapter, title in zip(book.chapters, titles, strict=True))
+    chapters = tuple(
+        replace(chapter, title=title) for chapter, title in zip(book.chapters, titles, strict=True)
+    )
     book = replace(book, chapters=chapters)
     model = engine()
     with store.open(book, MemoryRequest("fake", "f", SIZE)) as kept:
@@ -179,31 +210,53 @@ async def test_no_model_reads_the_front_matter(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize(("passes", "second"), [(False, 6), (True, 15)])
-async def test_second_attempts_end_if_none_of_six_passed(store: MemoryStore, passes: bool, second: int) -> None:
+async def test_second_attempts_end_if_none_of_six_passed(
+    store: MemoryStore, passes: bool, second: int
+) -> None:
     book = make_book([prose(70, seed=i) for i in range(15)])
     tried = 0
 
     def says(prompt: str) -> str:
         nonlocal tried
         tried += "in plain sentences of your own" in prompt
-        return " ".join(prompt.split()[2:20]) if passes and "in plain sentences of your own" in prompt else ""
+        return (
+            " ".join(prompt.split()[2:20])
+            if passes and "in plain sentences of your own" in prompt
+            else ""
+        )
 
     with store.open(book, MemoryRequest("fake", "f", PageSize(60, 80))) as kept:
-        events = [event async for event in read_book(kept, FakeEngine(says=says)) if isinstance(event, PageRead)]
+        events = [
+            event
+            async for event in read_book(kept, FakeEngine(says=says))
+            if isinstance(event, PageRead)
+        ]
     assert (len(events), tried, sum(event.retries for event in events)) == (15, second, second)
     assert sum(len(event.faults) for event in events) == 15 + (0 if passes else 6)
 
 
 @pytest.mark.parametrize(
-    ("wording", "source"), [("", GistSource.MODEL), (TRAINED, GistSource.EXTRACTIVE)], ids=["a good model", "starter"]
+    ("wording", "source"),
+    [("", GistSource.MODEL), (TRAINED, GistSource.EXTRACTIVE)],
+    ids=["a good model", "starter"],
 )
 async def test_a_gist_may_name_the_narrator_whom_an_earlier_page_named(
     store: MemoryStore, wording: str, source: GistSource
 ) -> None:
-    told = "It was the landlord who called me Watson in front of everybody at the table that evening."
+    told = (
+        "It was the landlord who called me Watson in front of everybody at the table that evening."
+    )
     book = make_book([f"{told} {prose(90)}"], [PAGE])
-    model = FakeEngine(says=lambda _: "They tell Watson that Holloway finds the Marigold gone; Tamsin saw nobody go.")
+    model = FakeEngine(
+        says=lambda _: (
+            "They tell Watson that Holloway finds the Marigold gone; Tamsin saw nobody go."
+        )
+    )
     model._info = replace(model.info, wording=wording)
     with store.open(book, MemoryRequest("fake", "f", SIZE)) as kept:
-        gists = [event.entry.gist async for event in read_book(kept, model) if isinstance(event, PageRead)]
+        gists = [
+            event.entry.gist
+            async for event in read_book(kept, model)
+            if isinstance(event, PageRead)
+        ]
     assert gists[-1].source is source

@@ -19,7 +19,10 @@ SIZE = PageSize(100, 300)
 
 def volume(number: int) -> Book:
     """A book whose last chapter is a heading that the next volume must not take."""
-    told = [[f"# Chapter {c}", *(prose(60, seed=1000 * number + 100 * c + i) for i in range(6))] for c in range(2)]
+    told = [
+        [f"# Chapter {c}", *(prose(60, seed=1000 * number + 100 * c + i) for i in range(6))]
+        for c in range(2)
+    ]
     return make_book(["# Part", "By Nobody"], *told, ["# The End"], title=f"Volume {number}")
 
 
@@ -43,7 +46,9 @@ async def read(directory: Path, mode: ReadingMode = ReadingMode.SINGLE_PASS) -> 
 
 
 @pytest.mark.parametrize("mode", list(ReadingMode))
-async def test_its_pages_cover_it_and_none_crosses_the_end_of_a_volume(tmp_path: Path, mode: ReadingMode) -> None:
+async def test_its_pages_cover_it_and_none_crosses_the_end_of_a_volume(
+    tmp_path: Path, mode: ReadingMode
+) -> None:
     memory = await read(tmp_path, mode)
     pages = [entry.page for entry in memory.entries]
     assert [page.number for page in pages] == list(range(1, len(pages) + 1))
@@ -53,14 +58,20 @@ async def test_its_pages_cover_it_and_none_crosses_the_end_of_a_volume(tmp_path:
 
 
 def leaves(stretch: PageRange) -> list[int]:
-    return [page for child in stretch.children for page in leaves(child)] if stretch.children else [stretch.first]
+    return (
+        [page for child in stretch.children for page in leaves(child)]
+        if stretch.children
+        else [stretch.first]
+    )
 
 
 async def test_the_volumes_stand_at_the_top_of_its_tree(tmp_path: Path) -> None:
     memory = await read(tmp_path)
     top = outline(memory)
     assert leaves(top) == [entry.page.number for entry in memory.entries]
-    assert [memory.entry(child.first).page.start for child in top.children] == [one.heading for one in SAGA.volumes]
+    assert [memory.entry(child.first).page.start for child in top.children] == [
+        one.heading for one in SAGA.volumes
+    ]
 
 
 async def test_a_bound_hides_unread_pages_and_titles_of_volumes(tmp_path: Path) -> None:

@@ -34,7 +34,9 @@ def engine(parallel: int = 1, seed: int = 1, **options: object) -> FakeEngine:
     return FakeEngine(says=says, chooses=chooses, parallel=parallel, **options)  # type: ignore[arg-type]
 
 
-async def read(directory: Path, model: FakeEngine, reading: ReadingMode = ReadingMode.SINGLE_PASS) -> GistMemory:
+async def read(
+    directory: Path, model: FakeEngine, reading: ReadingMode = ReadingMode.SINGLE_PASS
+) -> GistMemory:
     with MemoryStore(directory).open(BOOK, MemoryRequest("fake", "f", SIZE, reading)) as kept:
         async for _ in read_book(kept, model):
             pass
@@ -46,13 +48,17 @@ async def test_each_prompt_extends_the_previous_one(tmp_path: Path) -> None:
     memory = await read(tmp_path, model)
     prefilled = sum(entry.usage.prefilled for entry in memory.entries)
     assert memory.complete
-    assert prefilled < 1.48 * tokens_in(BOOK.text)  # pages of 100 words: the tasks weigh more than on real ones
+    assert prefilled < 1.48 * tokens_in(
+        BOOK.text
+    )  # pages of 100 words: the tasks weigh more than on real ones
     careful = await read(tmp_path, engine(), ReadingMode.CAREFUL)
     assert prefilled < 0.7 * sum(entry.usage.prefilled for entry in careful.entries)
 
 
 @pytest.mark.parametrize(("seed", "prefilled"), [(1, 4_238), (2, 4_238), (3, 4_278)])
-async def test_a_story_costs_at_most_a_sixth_more_tokens_than_it_has(tmp_path: Path, seed: int, prefilled: int) -> None:
+async def test_a_story_costs_at_most_a_sixth_more_tokens_than_it_has(
+    tmp_path: Path, seed: int, prefilled: int
+) -> None:
     story = open_book(story_path())
     request = MemoryRequest("fake", "f", PAGE_SIZES["quality"], ReadingMode.SINGLE_PASS)
     with MemoryStore(tmp_path).open(story, request) as kept:
@@ -84,7 +90,9 @@ async def test_the_pages_are_the_same_however_many_chapters_are_read_at_once(
     one = await read(tmp_path / "1", engine(parallel=1), reading)
     for parallel in (3, 64):
         several = await read(tmp_path / str(parallel), engine(parallel=parallel), reading)
-        assert [(e.page, e.gist) for e in several.entries] == [(e.page, e.gist) for e in one.entries]
+        assert [(e.page, e.gist) for e in several.entries] == [
+            (e.page, e.gist) for e in one.entries
+        ]
 
 
 async def test_the_window_restarts_before_it_overflows(tmp_path: Path) -> None:
@@ -92,6 +100,7 @@ async def test_the_window_restarts_before_it_overflows(tmp_path: Path) -> None:
     memory = await read(tmp_path, model)
     assert memory.complete
     longest = max(
-        tokens_in(call.text) + 4 + call.sampling.max_tokens * (call.kind == "complete") for call in model.calls
+        tokens_in(call.text) + 4 + call.sampling.max_tokens * (call.kind == "complete")
+        for call in model.calls
     )
     assert 500 < longest <= 700

@@ -28,6 +28,10 @@ def test_impossible_sizes_are_usage_errors(low: int | None, high: int | None) ->
 
 
 @pytest.mark.parametrize(("context", "high"), [(512, None), (2_048, 5_000)])
-def test_a_window_too_small_for_one_page_is_an_error_with_both_numbers(context: int, high: int | None) -> None:
-    with pytest.raises(EngineError, match=rf"too small for one page.* \d+ tokens.* has {context}\b"):
+def test_a_window_too_small_for_one_page_is_an_error_with_both_numbers(
+    context: int, high: int | None
+) -> None:
+    with pytest.raises(
+        EngineError, match=rf"too small for one page.* \d+ tokens.* has {context}\b"
+    ):
         choose_size(8_000, context, max_words=high)

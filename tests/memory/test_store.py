@@ -27,7 +27,9 @@ def store(tmp_path: Path) -> MemoryStore:
     return MemoryStore(tmp_path / "memories")
 
 
-def open_it(store: MemoryStore, book: Book, fingerprint: str = "f1", size: PageSize = SIZE) -> MemoryWriter:
+def open_it(
+    store: MemoryStore, book: Book, fingerprint: str = "f1", size: PageSize = SIZE
+) -> MemoryWriter:
     return store.open(book, MemoryRequest("fake", fingerprint, size))
 
 
@@ -48,7 +50,9 @@ def test_saved_pages_are_loaded_again(store: MemoryStore, memory: GistMemory) ->
     assert reopened(store, memory) == (memory.entries, "")
 
 
-def test_an_entry_is_on_disk_before_the_memory_has_it(store: MemoryStore, memory: GistMemory) -> None:
+def test_an_entry_is_on_disk_before_the_memory_has_it(
+    store: MemoryStore, memory: GistMemory
+) -> None:
     with open_it(store, memory.book) as kept:
         kept.add(memory.entries[0])
         (header,) = store.find(memory.book)
@@ -83,7 +87,9 @@ def test_pages_ahead_of_a_gap_survive_a_kill(store: MemoryStore, memory: GistMem
         assert kept.add(memory.entries[0]) == memory.entries
 
 
-def test_a_file_cut_at_any_byte_resumes_at_its_last_whole_record(store: MemoryStore, memory: GistMemory) -> None:
+def test_a_file_cut_at_any_byte_resumes_at_its_last_whole_record(
+    store: MemoryStore, memory: GistMemory
+) -> None:
     path = write_all(store, memory)
     whole = path.read_bytes()
     ends = [0]
@@ -97,7 +103,9 @@ def test_a_file_cut_at_any_byte_resumes_at_its_last_whole_record(store: MemorySt
     assert write_all(store, memory).read_bytes() == whole
 
 
-def test_a_flipped_byte_costs_only_its_record_with_a_notice(store: MemoryStore, memory: GistMemory) -> None:
+def test_a_flipped_byte_costs_only_its_record_with_a_notice(
+    store: MemoryStore, memory: GistMemory
+) -> None:
     path = write_all(store, memory)
     whole = path.read_bytes()
     ends = [at for at, byte in enumerate(whole[:-1]) if byte == ord("\n")]
@@ -136,12 +144,16 @@ def test_impossible_records_are_ignored(store: MemoryStore, memory: GistMemory) 
 def test_a_file_of_another_book_is_set_aside(store: MemoryStore, memory: GistMemory) -> None:
     path = write_all(store, memory)
     records, _ = journal.read_records(path)
-    path.write_bytes(b"".join(map(journal.encode_line, [{**records[0], "book": "0" * 64}, *records[1:]])))
+    path.write_bytes(
+        b"".join(map(journal.encode_line, [{**records[0], "book": "0" * 64}, *records[1:]]))
+    )
     entries, notice = reopened(store, memory)
     assert (entries, "set aside" in notice) == ([], True)
 
 
-def test_a_file_of_a_later_version_is_an_error_and_left_alone(store: MemoryStore, memory: GistMemory) -> None:
+def test_a_file_of_a_later_version_is_an_error_and_left_alone(
+    store: MemoryStore, memory: GistMemory
+) -> None:
     path = write_all(store, memory)
     records, _ = journal.read_records(path)
     later = journal.encode_line({**records[0], "version": 2}) + b"something new\n"
@@ -152,7 +164,9 @@ def test_a_file_of_a_later_version_is_an_error_and_left_alone(store: MemoryStore
     assert store.find(memory.book) == []
 
 
-def test_a_second_writer_keeps_pages_in_memory_with_a_notice(store: MemoryStore, memory: GistMemory) -> None:
+def test_a_second_writer_keeps_pages_in_memory_with_a_notice(
+    store: MemoryStore, memory: GistMemory
+) -> None:
     with open_it(store, memory.book) as first:
         first.add(memory.entries[0])
         with open_it(store, memory.book) as second:
@@ -189,7 +203,9 @@ def test_a_full_disk_is_reported_once_and_reading_continues(
     assert reopened(store, memory)[0] == memory.entries[:1]
 
 
-def test_memories_are_found_without_their_model_furthest_first(store: MemoryStore, memory: GistMemory) -> None:
+def test_memories_are_found_without_their_model_furthest_first(
+    store: MemoryStore, memory: GistMemory
+) -> None:
     with open_it(store, memory.book, "little") as kept:
         kept.add(memory.entries[0])
     write_all(store, memory, "whole")

@@ -22,7 +22,11 @@ async def tree_of(memory: GistMemory, fake: FakeEngine) -> tuple[Node, list[Arti
 
 
 def leaves(node: Node) -> list[int]:
-    return [page for child in node.children for page in leaves(child)] if node.children else [node.first]
+    return (
+        [page for child in node.children for page in leaves(child)]
+        if node.children
+        else [node.first]
+    )
 
 
 def all_nodes(node: Node) -> list[Node]:
@@ -30,7 +34,9 @@ def all_nodes(node: Node) -> list[Node]:
 
 
 @pytest.mark.parametrize("pages", [1, 2, 8, 9, 17, 64, 65, 200])
-async def test_every_page_is_a_leaf_once_in_order_and_no_node_has_too_many_children(pages: int) -> None:
+async def test_every_page_is_a_leaf_once_in_order_and_no_node_has_too_many_children(
+    pages: int,
+) -> None:
     top, grown = await tree_of(make_memory(pages, pages), engine())
     assert leaves(top) == list(range(1, pages + 1))
     for node in all_nodes(top):
@@ -40,7 +46,9 @@ async def test_every_page_is_a_leaf_once_in_order_and_no_node_has_too_many_child
             assert max(child.level for child in node.children) == node.level - 1
     inner = [node for node in outline(make_memory(pages, pages)).nodes() if node.children]
     expected = len(inner) - 1  # nobody looks at the top from above
-    assert [(one.done, one.total) for one in grown] == [(done, expected) for done in range(1, expected + 1)]
+    assert [(one.done, one.total) for one in grown] == [
+        (done, expected) for done in range(1, expected + 1)
+    ]
 
 
 async def test_a_stopped_build_resumes(tmp_path: Path) -> None:

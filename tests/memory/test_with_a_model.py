@@ -40,7 +40,9 @@ def beginning(words: int) -> Book:
     book = open_book(STORY)
     end = next(p.end for p in book.paragraphs if len(book.text[: p.end].split()) > words)
     paragraphs = tuple(p for p in book.paragraphs if p.end <= end)
-    return Book(book.text[:end], book.title, paragraphs, (Chapter(book.title, 0, end),), language="en")
+    return Book(
+        book.text[:end], book.title, paragraphs, (Chapter(book.title, 0, end),), language="en"
+    )
 
 
 @pytest.fixture
@@ -53,13 +55,17 @@ async def engine() -> AsyncIterator[LlamaEngine]:
 
 async def read(book: Book, engine: LlamaEngine, directory: Path) -> GistMemory:
     info = engine.info
-    with MemoryStore(directory).open(book, MemoryRequest(info.name, info.fingerprint, SIZE)) as kept:
+    with MemoryStore(directory).open(
+        book, MemoryRequest(info.name, info.fingerprint, SIZE)
+    ) as kept:
         async for _ in read_book(kept, engine):
             pass
         return kept.memory
 
 
-async def test_a_real_model_reads_to_the_end_and_answers(engine: LlamaEngine, tmp_path: Path) -> None:
+async def test_a_real_model_reads_to_the_end_and_answers(
+    engine: LlamaEngine, tmp_path: Path
+) -> None:
     memory = await read(beginning(450), engine, tmp_path)
     assert memory.complete
     assert all(entry.page.words <= SIZE.max_words for entry in memory.entries)
@@ -72,7 +78,13 @@ async def test_a_real_model_reads_to_the_end_and_answers(engine: LlamaEngine, tm
     events = [
         event
         async for event in METHODS["readagent-s"].reader()(
-            Asking("What is the name of the British diplomat?", memory, engine, Steering(), ReaderOptions(max_pages=2))
+            Asking(
+                "What is the name of the British diplomat?",
+                memory,
+                engine,
+                Steering(),
+                ReaderOptions(max_pages=2),
+            )
         )
     ]
     answered = events[-1]

@@ -1,4 +1,6 @@
-"""A home with a tiny model and books that ask for more than they hold, and ways to run gistread in it."""
+"""A home with a tiny model and books that ask for more than they hold, and ways to run gistread in
+it.
+"""
 
 import contextlib
 import os
@@ -19,7 +21,10 @@ TRAP = Path(__file__).parent / "trap"
 ELSEWHERE = "http://gistread.invalid"
 """By its ending a name that nobody can ever have."""
 SIZE = ("--min-words", "60", "--max-words", "200")
-_LINE = "The keeper stood before the door and counted the stairs, one by one, as the sea went on below. "
+_LINE = (
+    "The keeper stood before the door and counted the stairs, one by one, as the sea went on "
+    "below. "
+)
 
 PAGE = f"""<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "{ELSEWHERE}/xhtml1-strict.dtd">
 <html xmlns="http://www.w3.org/1999/xhtml"><head><title>The Keeper</title>
@@ -46,13 +51,18 @@ class Machine:
 
     @property
     def python(self) -> Path:
-        """A Python with the trap in its environment: gistread's children ignore PYTHONPATH as they start."""
+        """A Python with the trap in its environment.
+
+        Gistread's children ignore PYTHONPATH as they start.
+        """
         folder = self.home / "environment"
         if not folder.exists():
             venv.create(folder, symlinks=True)
             packages = next(folder.glob("lib/python*/site-packages"))
             shutil.copy(TRAP / "sitecustomize.py", packages)
-            (packages / "others.pth").write_text("\n".join(path for path in sys.path if Path(path).is_dir()))
+            (packages / "others.pth").write_text(
+                "\n".join(path for path in sys.path if Path(path).is_dir())
+            )
         return folder / "bin" / "python"
 
     @property
@@ -66,11 +76,21 @@ class Machine:
         return environment(self.home, HOME=str(self.home), **(trap if trapped else {}))
 
     def run(
-        self, *words: str | Path, before: tuple[str, ...] = (), trapped: bool = False, seconds: float = 240
+        self,
+        *words: str | Path,
+        before: tuple[str, ...] = (),
+        trapped: bool = False,
+        seconds: float = 240,
     ) -> "subprocess.CompletedProcess[str]":
         """`gistread WORDS`, to its end."""
         return subprocess.run(
-            [*before, self.python if trapped else sys.executable, "-m", "gistread", *map(str, words)],
+            [
+                *before,
+                self.python if trapped else sys.executable,
+                "-m",
+                "gistread",
+                *map(str, words),
+            ],
             env=self.variables(trapped=trapped),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -86,8 +106,14 @@ class Machine:
             run.look(0.2)
 
     def _is_answered(self, question: str) -> bool:
-        with contextlib.closing(sqlite3.connect(self.home / "xdg_data_home" / "gistread" / "gistread.db")) as database:
-            return bool(database.execute("SELECT 1 FROM questions WHERE question = ?", (question,)).fetchone())
+        with contextlib.closing(
+            sqlite3.connect(self.home / "xdg_data_home" / "gistread" / "gistread.db")
+        ) as database:
+            return bool(
+                database.execute(
+                    "SELECT 1 FROM questions WHERE question = ?", (question,)
+                ).fetchone()
+            )
 
     def lines(self, kind: str) -> list[str]:
         """What the trap told of this kind, by all processes."""
@@ -128,6 +154,9 @@ def machine(home: Path) -> Machine:
 def without_network() -> tuple[str, ...]:
     """What runs a command where there is no network at all; empty where that is not permitted."""
     for words in (("unshare", "--net"), ("unshare", "--map-root-user", "--net")):
-        if shutil.which(words[0]) and subprocess.run([*words, "true"], capture_output=True).returncode == 0:
+        if (
+            shutil.which(words[0])
+            and subprocess.run([*words, "true"], capture_output=True).returncode == 0
+        ):
             return words
     return ()

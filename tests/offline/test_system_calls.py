@@ -11,7 +11,12 @@ from tests.reliability import system_calls
 
 def traceable() -> bool:
     try:
-        return subprocess.run(["strace", "-f", "-e", "trace=socket", "true"], capture_output=True).returncode == 0
+        return (
+            subprocess.run(
+                ["strace", "-f", "-e", "trace=socket", "true"], capture_output=True
+            ).returncode
+            == 0
+        )
     except OSError:
         return False
 

@@ -1,4 +1,7 @@
-"""No socket is opened unless a person asks for the network: held by a trap in every process that gistread starts."""
+"""No socket is opened unless a person asks for the network.
+
+Held by a trap in every process that gistread starts.
+"""
 
 import subprocess
 import sys
@@ -30,31 +33,49 @@ def assert_nothing_was_opened(trapped: Machine, processes: int) -> None:
         ("import socket; socket.gethostbyname('localhost')", "socket.gethostbyname"),
         ("import socket; socket.socket(socket.AF_INET6).bind(('::1', 0))", "socket.bind"),
         ("import socket; socket.socket(socket.AF_UNIX).connect('/nowhere')", "socket.connect"),
-        (f"import urllib.request; urllib.request.urlopen('{ELSEWHERE}', timeout=1)", "socket.getaddrinfo"),
+        (
+            f"import urllib.request; urllib.request.urlopen('{ELSEWHERE}', timeout=1)",
+            "socket.getaddrinfo",
+        ),
         ("import asyncio; asyncio.run(asyncio.open_connection('127.0.0.1', 9))", "socket.connect"),
     ],
 )
 def test_the_trap_hears_whoever_does(trapped: Machine, words: str, heard: str) -> None:
-    subprocess.run([sys.executable, "-c", words], env=trapped.variables(trapped=True), capture_output=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", words],
+        env=trapped.variables(trapped=True),
+        capture_output=True,
+        timeout=60,
+    )
     assert any(f" {heard} " in line for line in trapped.lines("socket"))
 
 
-def test_the_trap_hears_it_in_a_process_that_another_one_starts_and_lets_asyncio_wake_itself(trapped: Machine) -> None:
+def test_the_trap_hears_it_in_a_process_that_another_one_starts_and_lets_asyncio_wake_itself(
+    trapped: Machine,
+) -> None:
     inner = "import socket; socket.socket()"
     outer = (
         "import asyncio, sys\n"
         "async def main():\n"
-        f"    await (await asyncio.create_subprocess_exec(sys.executable, '-c', {inner!r})).wait()\n"
+        "    await (await asyncio.create_subprocess_exec(sys.executable, '-c', "
+        f"{inner!r})).wait()\n"
         "asyncio.run(main())"
     )
-    subprocess.run([sys.executable, "-c", outer], env=trapped.variables(trapped=True), check=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", outer], env=trapped.variables(trapped=True), check=True, timeout=60
+    )
     first, second = (line.split()[1] for line in trapped.lines("began"))
     assert {line.split()[1] for line in trapped.lines("socket")} == {second} != {first}
 
 
 def test_the_trap_hears_clients_that_are_imported(trapped: Machine) -> None:
     script = "import httpx2"
-    subprocess.run([sys.executable, "-c", script], env=trapped.variables(trapped=True), capture_output=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", script],
+        env=trapped.variables(trapped=True),
+        capture_output=True,
+        timeout=60,
+    )
     assert any(line.endswith(" httpx2") for line in trapped.lines("import"))
 
 
@@ -80,8 +101,13 @@ def test_a_book_that_is_opened_read_asked_and_left_on_the_screen_opens_no_socket
     trapped: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(trapped.python))
-    variables = {name: trapped.variables(trapped=True)[name] for name in ("HOME", "PYTHONPATH", "GISTREAD_TRAP")}
-    with terminal(["--model", str(trapped.model), str(trapped.page)], trapped.home, **variables) as run:
+    variables = {
+        name: trapped.variables(trapped=True)[name]
+        for name in ("HOME", "PYTHONPATH", "GISTREAD_TRAP")
+    }
+    with terminal(
+        ["--model", str(trapped.model), str(trapped.page)], trapped.home, **variables
+    ) as run:
         run.wait_for("The Keeper", "counted the stairs", seconds=60)
         run.wait_for("memory is complete", seconds=200)
         run.press("m")

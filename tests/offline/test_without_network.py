@@ -10,7 +10,9 @@ import pytest
 from tests.offline.machine import Machine, machine, without_network
 from tests.terminal import terminal
 
-pytestmark = pytest.mark.skipif(not without_network(), reason="no process without network may be made here (unshare)")
+pytestmark = pytest.mark.skipif(
+    not without_network(), reason="no process without network may be made here (unshare)"
+)
 
 
 @pytest.fixture
@@ -20,7 +22,9 @@ def alone(tmp_path: Path) -> Machine:
 
 def test_there_is_none(alone: Machine) -> None:
     connect = "import socket; socket.create_connection(('127.0.0.1', 9), 2)"
-    ran = subprocess.run([*without_network(), sys.executable, "-c", connect], capture_output=True, text=True)
+    ran = subprocess.run(
+        [*without_network(), sys.executable, "-c", connect], capture_output=True, text=True
+    )
     assert "Network is unreachable" in ran.stderr
 
 

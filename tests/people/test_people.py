@@ -62,10 +62,14 @@ def test_forms_of_one_person_are_joined(index: Index) -> None:
     assert found["Dr. Ames"] == {"Dr. Ames"}, "a title names a person who is mentioned once"
 
 
-@pytest.mark.parametrize("names", [("Fosco Hill", "Captain Fosco Hill"), ("Captain Fosco Hill", "Fosco Hill")])
+@pytest.mark.parametrize(
+    "names", [("Fosco Hill", "Captain Fosco Hill"), ("Captain Fosco Hill", "Fosco Hill")]
+)
 def test_a_title_makes_a_person_wherever_it_is_first_used(names: tuple[str, str]) -> None:
     told = "The papers of {} lay there. The money of {} lay with it.".format(*names)
-    entities = Index.from_book(make_book([told, "The rain fell on the roof of the house and on the road."])).entities
+    entities = Index.from_book(
+        make_book([told, "The rain fell on the roof of the house and on the road."])
+    ).entities
     assert [(one.name, one.kind) for one in entities] == [("Fosco Hill", Kind.PERSON)]
 
 
@@ -88,7 +92,8 @@ def test_a_dean_is_not_joined_with_his_town_nor_a_daughter_with_her_father() -> 
     told = (
         "They went to Barnsey, and lived in Barnsey. Mr. Harding Dean of Barnsey sat in Barnsey.",
         "The Dean of Barnsey spoke, and then the Dean of Barnsey was old.",
-        "So Dr Grant took his hat. Dr Grant put on his hat, for he was old." + 2 * " Dr Grant said he was old.",
+        "So Dr Grant took his hat. Dr Grant put on his hat, for he was old."
+        + 2 * " Dr Grant said he was old.",
         "Griselda Grant was here, and Griselda sat.",
     )
     entities = {one.name: one for one in Index.from_book(make_book(list(told))).entities}
@@ -131,7 +136,9 @@ def test_a_view_knows_nothing_of_what_follows(index: Index, book: Book) -> None:
     for end in [dice.randrange(len(book.text)) for _ in range(50)]:
         view = index.upto(end)
         for entity in view.entities:
-            assert all(start + len(form.text) <= end for form in entity.forms for start in form.starts)
+            assert all(
+                start + len(form.text) <= end for form in entity.forms for start in form.starts
+            )
             assert entity.name.removeprefix("the ") in book.text[:end]
 
 
@@ -144,7 +151,8 @@ def test_other_languages_are_not_covered(tmp_path: Path, name: str, covered: boo
 
 @needs_novels
 @pytest.mark.parametrize(
-    "path", [name if "Pride" in name else pytest.param(name, marks=pytest.mark.slow) for name in _NOVELS]
+    "path",
+    [name if "Pride" in name else pytest.param(name, marks=pytest.mark.slow) for name in _NOVELS],
 )
 def test_the_main_people_of_a_novel_are_found_with_their_names_joined(path: str) -> None:
     joined, people, wrong = main_people(DATA / path, _NOVELS[path]["people"])

@@ -6,7 +6,10 @@ from gistread.people.index import Index
 from gistread.people.telling import find_holder, telling_sentences
 from tests.memory.books import make_book
 
-FILLER = "The rain fell on the roof of the house and on the road to the sea, as it always did in the spring. " * 3
+FILLER = (
+    "The rain fell on the roof of the house and on the road to the sea, as it always did in the "
+    "spring. "
+) * 3
 
 
 def best(name: str, *sentences: str) -> str:
@@ -29,20 +32,29 @@ def best(name: str, *sentences: str) -> str:
         "He saw Lieutenant Irene Penn at the door.",
         "He went straight to Irene Penn the vicar.",
         "The captain who spoke was Irene Penn.",
-        "And if he went to Irene Penn, a great singer, would she take him into the house, or leave him to stand "
+        "And if he went to Irene Penn, a great singer, would she take him into the house, or "
+        "leave him to stand "
         "at the door in the rain?",
         "Irene Penn, whom nobody had liked at school, was now the leading dressmaker of the town.",
         "He had never liked Irene Penn; she’s the finest singer in the town.",
     ],
 )
-def test_a_sentence_that_says_what_somebody_is_comes_before_those_that_only_name_them(told: str) -> None:
+def test_a_sentence_that_says_what_somebody_is_comes_before_those_that_only_name_them(
+    told: str,
+) -> None:
     named = (
         "It was not that he felt any emotion for Irene Penn, and Irene Penn knew it.",
         "Irene Penn came in, and he saw the doctor, the clerk, and Irene Penn.",
         "“You are the worst judge in the world, Irene Penn,” he said, and Irene Penn laughed.",
-        "“You are a good lawyer, Irene Penn!” he said, and she went with Irene Penn’s mother, the nurse, to the sea.",
+        (
+            "“You are a good lawyer, Irene Penn!” he said, and she went with Irene Penn’s mother, "
+            "the nurse, to the sea."
+        ),
         "The face of Irene Penn was a master’s.",
-        "Irene Penn sat beside Tobias Finn, who was not a mender of clocks but the chemist of the town.",
+        (
+            "Irene Penn sat beside Tobias Finn, who was not a mender of clocks but the chemist of "
+            "the town."
+        ),
     )
     assert best("Irene Penn", *named, told) == told
     assert best("Irene Penn", *named) == ""
@@ -50,7 +62,8 @@ def test_a_sentence_that_says_what_somebody_is_comes_before_those_that_only_name
 
 def test_a_kinswoman_is_no_man_and_the_next_of_a_list_is_somebody_else() -> None:
     listed = (
-        "There were Lucie, his daughter, Mr. Lorry, the solicitor for the defence, and its counsel. Mr. Lorry was late."
+        "There were Lucie, his daughter, Mr. Lorry, the solicitor for the defence, and its "
+        "counsel. Mr. Lorry was late."
     )
     assert (
         best("Mr. Lorry", listed, "Mr. Lorry, a clerk of the bank, sat down.")

@@ -7,7 +7,10 @@ import pytest
 from gistread.errors import UsageError
 from gistread.presets import FICTION, built_in_presets, find_preset, read_presets
 
-OWN = 'title = "a trial"\nsummary = "who says what"\nkeep = "Keep who says\\nwhat."\nask = "Who says what?"\n'
+OWN = (
+    'title = "a trial"\nsummary = "who says what"\nkeep = "Keep who says\\nwhat."\nask = "Who '
+    'says what?"\n'
+)
 
 
 def test_the_five_domains_come_with_gistread_and_fiction_stands_first() -> None:
@@ -44,14 +47,20 @@ def test_a_preset_of_the_persons_own_takes_the_place_of_ours(tmp_path: Path) -> 
     [
         ("mine", "keep = ", "Preset mine.toml: "),
         ("mine", 'keep = "x"', "ask is missing"),
-        ("mine", OWN + "words = 3", "unknown entry 'words'; a preset has title, summary, keep, ask."),
+        (
+            "mine",
+            OWN + "words = 3",
+            "unknown entry 'words'; a preset has title, summary, keep, ask.",
+        ),
         ("mine", OWN.replace('"a trial"', "3"), "title must be a text in quotes."),
         ("mine", OWN.replace("Keep", "Keep " * 100), "the limit is 400."),
         ("auto", OWN, "name the file in lower-case"),
         ("My Preset", OWN, "name the file in lower-case"),
     ],
 )
-def test_a_file_that_is_no_preset_is_named_with_its_fault(tmp_path: Path, name: str, text: str, said: str) -> None:
+def test_a_file_that_is_no_preset_is_named_with_its_fault(
+    tmp_path: Path, name: str, text: str, said: str
+) -> None:
     (tmp_path / f"{name}.toml").write_text(text)
     found, problems = read_presets(tmp_path)
     assert dict(found) == built_in_presets()

@@ -26,7 +26,17 @@ def test_a_value_too_few_or_too_many_is_an_error(values: dict[str, object]) -> N
         prompts.PromptTemplate("x", "{passage} and {words}").fill(**values)
 
 
-TEXTS = ("passage", "text", "findings", "reports", "summaries", "facts", "elements", "memory", "notes")
+TEXTS = (
+    "passage",
+    "text",
+    "findings",
+    "reports",
+    "summaries",
+    "facts",
+    "elements",
+    "memory",
+    "notes",
+)
 WITHOUT_TEXT = {"aim", "answer_closed", "plan"}
 TASKS = ("single_pass", "task_", "server_")
 WITH_TEXT = sorted(name for name in set(names()) - WITHOUT_TEXT if not name.startswith(TASKS))
@@ -48,17 +58,34 @@ def test_look_up_and_answer_begin_alike() -> None:
 
 
 def test_what_is_given_beforehand_is_data_too_and_part_of_the_version() -> None:
-    template = prompts.PromptTemplate("x", "{text}: {task} in {words}").given({"task": "{words} {text}", "other": "y"})
+    template = prompts.PromptTemplate("x", "{text}: {task} in {words}").given(
+        {"task": "{words} {text}", "other": "y"}
+    )
     assert template.places == {"text", "words"}
     assert template.fill(text="T", words=5) == "T: {words} {text} in 5"
     assert template.own_words == " : {words} {text} in  "
-    assert prompts.version("gist", given={"keep": "a"}) != prompts.version("gist", given={"keep": "b"})
+    assert prompts.version("gist", given={"keep": "a"}) != prompts.version(
+        "gist", given={"keep": "b"}
+    )
     assert prompts.version("pagination", given={"keep": "a"}) == prompts.version("pagination")
 
 
 def test_a_model_with_an_adapter_gets_the_prompts_that_it_was_trained_on() -> None:
-    own = {file.name.removesuffix(".txt") for file in (resources.files("gistread.prompts") / prompts.TRAINED).iterdir()}
-    trained = sorted(own | {"answer", "answer_passages", "check_turn", "gist_again", "single_pass_text", "task_choice"})
+    own = {
+        file.name.removesuffix(".txt")
+        for file in (resources.files("gistread.prompts") / prompts.TRAINED).iterdir()
+    }
+    trained = sorted(
+        own
+        | {
+            "answer",
+            "answer_passages",
+            "check_turn",
+            "gist_again",
+            "single_pass_text",
+            "task_choice",
+        }
+    )
     assert set(trained) <= set(names())
     # Another wording needs another training.
     assert prompts.version(*trained, wording=prompts.TRAINED) == "ad97006643ac"

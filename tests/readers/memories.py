@@ -1,4 +1,7 @@
-"""A small memory for tests of readers: eight pages in eight chapters, with a fact or two on each."""
+"""A small memory for tests of readers.
+
+Eight pages in eight chapters, with a fact or two on each.
+"""
 
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.words import count_words
@@ -23,7 +26,9 @@ FILLING = (
 
 def make_memory(pages: int = 8, total: int = 8) -> GistMemory:
     """The first `pages` of `total` pages have been read."""
-    chapters = [[f"{FILLING[0]} {FACTS[i % 8]} {FILLING[1]}", " ".join(FILLING * 4)] for i in range(total)]
+    chapters = [
+        [f"{FILLING[0]} {FACTS[i % 8]} {FILLING[1]}", " ".join(FILLING * 4)] for i in range(total)
+    ]
     book = make_book(*chapters, title="The Keeper")
     memory = GistMemory(book, PageSize(50, 150), "fake")
     for number, chapter in enumerate(book.chapters[:pages], start=1):
@@ -31,7 +36,8 @@ def make_memory(pages: int = 8, total: int = 8) -> GistMemory:
         gist = " ".join(FACTS[(number - 1) % 8].split()[:6]) + f" (gist {number})."
         memory.entries.append(
             MemoryEntry(
-                Page(number, chapter.start, chapter.end, words), Gist(gist, count_words(gist), GistSource.MODEL)
+                Page(number, chapter.start, chapter.end, words),
+                Gist(gist, count_words(gist), GistSource.MODEL),
             )
         )
     return memory

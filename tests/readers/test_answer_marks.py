@@ -1,4 +1,7 @@
-"""What of an answer is marked: names, numbers and quotations that the text lacks, and nothing else."""
+"""What of an answer is marked.
+
+Names, numbers and quotations that the text lacks, and nothing else.
+"""
 
 import json
 from pathlib import Path
@@ -12,20 +15,38 @@ from tests.memory.books import make_book
 from tests.replies import RECORDED, Recorded
 
 TEXT = (
-    "“For the love of Heaven!” she whispered, “get away from here before it is too late!” Fortunato, a Roman, laughed.",
-    "For the half of a century no mortal has disturbed them. On the third day four men came from Montresor’s house.",
-    "“I drink,” he said, “to the buried.” The road to Chicago was twenty-one miles long, and it’s a long, long way.",
-    "In one thousand eight hundred and nine, at half-past eight, his grey, colourless honour was lost. London sat.",
+    (
+        "“For the love of Heaven!” she whispered, “get away from here before it is too late!” "
+        "Fortunato, a Roman, laughed."
+    ),
+    (
+        "For the half of a century no mortal has disturbed them. On the third day four men came "
+        "from "
+        "Montresor’s house."
+    ),
+    (
+        "“I drink,” he said, “to the buried.” The road to Chicago was twenty-one miles long, and "
+        "it’s a long, long way."
+    ),
+    (
+        "In one thousand eight hundred and nine, at half-past eight, his grey, colourless honour "
+        "was "
+        "lost. London sat."
+    ),
 )
 ELSEWHERE = (
-    "In the vault of the Medoc house there were twenty-seven casks. On a Monday, late in February, he drank there."
+    "In the vault of the Medoc house there were twenty-seven casks. On a Monday, late in "
+    "February, he drank there."
 )
 HEADING = "Chapter 43"
 BOOK = make_book([f"# {HEADING}", *TEXT, ELSEWHERE], title="The Cask")
 
 
 def marked(answer: str, question: str = "What happened?") -> list[str]:
-    return [answer[one.start : one.end] for one in find_marks(answer, question, "\n".join((HEADING, *TEXT)), BOOK)]
+    return [
+        answer[one.start : one.end]
+        for one in find_marks(answer, question, "\n".join((HEADING, *TEXT)), BOOK)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -38,16 +59,28 @@ def marked(answer: str, question: str = "What happened?") -> list[str]:
         "On day 3 the 4 men came; it was 21 miles.",
         "Greed and pride destroy a vain connoisseur, who is outwitted by his rival.",
         "Mr. Fortunato was proud. Italian pride! In the carnival the Montresors rejoiced.",
-        "Jealousy ruins him. Loneliness, too, had a part in it; overwork as well. Poverty taught him nothing.",
+        (
+            "Jealousy ruins him. Loneliness, too, had a part in it; overwork as well. Poverty "
+            "taught "
+            "him nothing."
+        ),
         "On Monday he drank in Chicago, Illinois, and on the third day in February they drank.",
         "Twenty-seven men lay in the vault of the Medoc house.",
         "There are five people: the two men, the lady and others.",
-        'The game "score in hand was his.\nThe score at the end, as the "others" knew, was never told.',
+        (
+            'The game "score in hand was his.\nThe score at the end, as the "others" knew, was '
+            "never "
+            "told."
+        ),
         "1. He laughs.\n2. He drinks.\n3. He dies.",
         "| who | what |\n|---|---|\n| Fortunato | laughs |",
         "Fortunato lachte, und die vier Männer kamen aus dem Haus in Chicago.",
         "About 20 miles, on the road to Chicago [1].",
-        "**Main Events:** Honour and Its Price\n\n## Theme of the Story\nIn Society, he is lost by 8:30 p.m.",
+        (
+            "**Main Events:** Honour and Its Price\n\n## Theme of the Story\nIn Society, he is "
+            "lost "
+            "by 8:30 p.m."
+        ),
         "In 1809, in the 1800s, in the early nineteenth century.",
         'She saw "his gray, colorless honor was lost".',
         "À Londres, il a perdu « son honneur gris et sans couleur », et plus rien.",
@@ -72,7 +105,10 @@ def test_a_fair_answer_is_not_marked(answer: str) -> None:
         ("They read Sixty Million Leagues in the evening.", ["Sixty Million Leagues"]),
         ("Seventeen men came, and 99 stayed.", ["Seventeen", "99"]),
         ("Forty-three men came from the house.", ["Forty-three"]),
-        ("He said, “I shall never forgive you for this.”", ["“I shall never forgive you for this.”"]),
+        (
+            "He said, “I shall never forgive you for this.”",
+            ["“I shall never forgive you for this.”"],
+        ),
         ("Fortunato lachte, und dann kam Luchesi mit 88 Mann.", ["88"]),
     ],
 )
@@ -96,7 +132,9 @@ def test_names_of_the_question_are_not_marked() -> None:
         ("Because the book does not tell the truth about the king, he burns it.", False, False),
     ],
 )
-def test_not_found_is_the_agreed_phrase_at_the_beginning(answer: str, begins: bool, alone: bool) -> None:
+def test_not_found_is_the_agreed_phrase_at_the_beginning(
+    answer: str, begins: bool, alone: bool
+) -> None:
     assert (says_not_found(answer), says_only_not_found(answer)) == (begins, alone)
 
 

@@ -3,7 +3,13 @@
 import pytest
 
 from gistread.engine.protocol import Message
-from gistread.readers.answering import Asking, ReaderOptions, is_looping, says_not_found, without_repetition
+from gistread.readers.answering import (
+    Asking,
+    ReaderOptions,
+    is_looping,
+    says_not_found,
+    without_repetition,
+)
 from gistread.readers.events import Answered
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
@@ -45,7 +51,9 @@ def test_an_answer_is_not_taken_for_not_found(answer: str) -> None:
     assert not says_not_found(answer)
 
 
-@pytest.mark.parametrize("tail", ["the key of the key, ", "no ", "他走了。", "a very long sentence about the sea. "])
+@pytest.mark.parametrize(
+    "tail", ["the key of the key, ", "no ", "他走了。", "a very long sentence about the sea. "]
+)
 def test_repetition_is_recognised(tail: str) -> None:
     assert is_looping("He went. " + tail * 20)
 
@@ -71,8 +79,12 @@ def test_an_answer_is_cut_where_it_begins_to_repeat_itself(text: str, kept: str)
         ("Line A.\n" * 4, "Line A."),
     ],
 )
-async def test_an_answer_is_cleaned_of_its_label_and_of_repetition_and_nothing_else(said: str, kept: str) -> None:
+async def test_an_answer_is_cleaned_of_its_label_and_of_repetition_and_nothing_else(
+    said: str, kept: str
+) -> None:
     asking = Asking("Who?", make_memory(), FakeEngine(says=[said]), Steering(), ReaderOptions())
-    events = [event async for event in asking.answer_from(Answered(), "", (Message("user", "Who?"),))]
+    events = [
+        event async for event in asking.answer_from(Answered(), "", (Message("user", "Who?"),))
+    ]
     assert isinstance(events[-1], Answered)
     assert events[-1].answer == kept

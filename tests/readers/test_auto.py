@@ -1,4 +1,6 @@
-"""Which method answers: by the model, the question, the length of the text and the pace of the machine."""
+"""Which method answers: by the model, the question, the length of the text and the pace of the
+machine.
+"""
 
 import pytest
 
@@ -17,12 +19,23 @@ QUESTION = "Who stole the brass key?"
 
 
 async def ask(
-    question: str = QUESTION, *, pages: int = 8, engine: FakeEngine | None = None, options: ReaderOptions | None = None
+    question: str = QUESTION,
+    *,
+    pages: int = 8,
+    engine: FakeEngine | None = None,
+    options: ReaderOptions | None = None,
 ) -> list[ReaderEvent]:
-    engine = engine or FakeEngine(says=lambda _: "Ferrand stole it.", chooses=lambda _, options: len(options) - 1)
+    engine = engine or FakeEngine(
+        says=lambda _: "Ferrand stole it.", chooses=lambda _, options: len(options) - 1
+    )
     memory = make_memory(pages)
     reader = METHODS["auto"].reader()
-    return [event async for event in reader(Asking(question, memory, engine, Steering(), options or ReaderOptions()))]
+    return [
+        event
+        async for event in reader(
+            Asking(question, memory, engine, Steering(), options or ReaderOptions())
+        )
+    ]
 
 
 def choice(events: list[ReaderEvent]) -> tuple[str, str]:
@@ -39,15 +52,25 @@ def long_text(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_text_that_fits_is_shown_as_a_whole() -> None:
     events = await ask()
     assert choice(events) == ("gistread", "the whole text: it fits the model's window")
-    assert [event.places for event in events if isinstance(event, Shown)] == [((0, len(make_memory().book.text)),)]
+    assert [event.places for event in events if isinstance(event, Shown)] == [
+        ((0, len(make_memory().book.text)),)
+    ]
     assert not any(isinstance(event, LookedUp) for event in events)
 
 
 async def test_a_text_of_two_sentences_is_shown_to_its_end() -> None:
     book = make_book(["The fox slept.", "Then the hen slept."])
-    asking = Asking(QUESTION, unread_memory(book), FakeEngine(says=lambda _: "The hen."), Steering(), ReaderOptions())
+    asking = Asking(
+        QUESTION,
+        unread_memory(book),
+        FakeEngine(says=lambda _: "The hen."),
+        Steering(),
+        ReaderOptions(),
+    )
     events = [event async for event in METHODS["auto"].reader()(asking)]
-    assert [event.places[-1][1] for event in events if isinstance(event, Shown)] == [len(book.text.rstrip())]
+    assert [event.places[-1][1] for event in events if isinstance(event, Shown)] == [
+        len(book.text.rstrip())
+    ]
 
 
 @pytest.mark.usefixtures("long_text")
@@ -56,9 +79,24 @@ async def test_a_text_of_two_sentences_is_shown_to_its_end() -> None:
     [
         (Trust.PASSED, 8, "readagent-s", "the gists of the whole book, with look-ups"),
         (Trust.UNKNOWN, 8, "readagent-s", "the gists of the whole book, with look-ups"),
-        (Trust.FAILED, 8, "gistread", "passages nearest to the question: this model failed its check"),
-        (Trust.PASSED, 3, "gistread", "passages nearest to the question: the model has not read the whole book"),
-        (Trust.PASSED, 0, "gistread", "passages nearest to the question: the model has not read the whole book"),
+        (
+            Trust.FAILED,
+            8,
+            "gistread",
+            "passages nearest to the question: this model failed its check",
+        ),
+        (
+            Trust.PASSED,
+            3,
+            "gistread",
+            "passages nearest to the question: the model has not read the whole book",
+        ),
+        (
+            Trust.PASSED,
+            0,
+            "gistread",
+            "passages nearest to the question: the model has not read the whole book",
+        ),
     ],
 )
 async def test_models_that_choose_look_pages_up_and_others_get_ranked_passages(
@@ -89,13 +127,20 @@ async def test_the_story_so_far_is_told_from_the_gists(question: str) -> None:
         "Who are all the people in it?",
     ],
 )
-async def test_a_question_about_all_of_it_reads_the_whole_book_and_says_so_first(question: str) -> None:
+async def test_a_question_about_all_of_it_reads_the_whole_book_and_says_so_first(
+    question: str,
+) -> None:
     events = await ask(question)
-    assert choice(events) == ("notes", "the whole text, part by part: the question is about all of it")
+    assert choice(events) == (
+        "notes",
+        "the whole text, part by part: the question is about all of it",
+    )
     assert isinstance(events[-1], Answered)
 
 
 @pytest.mark.usefixtures("long_text")
-@pytest.mark.parametrize("question", ["Who is the journalist?", "Who is Count Ferrand?", "Count Ferrand: who is he?"])
+@pytest.mark.parametrize(
+    "question", ["Who is the journalist?", "Who is Count Ferrand?", "Count Ferrand: who is he?"]
+)
 async def test_a_word_that_only_looks_like_a_request_for_all_of_it_is_none(question: str) -> None:
     assert choice(await ask(question))[0] != "notes"

@@ -32,14 +32,20 @@ def after_check(
     refused: tuple[int, ...] = (),
     **values: object,
 ) -> Answered:
-    answered = replace(Answered(answer, bool(answer), (), (), (), 0.0, NO_USAGE, seen=ALL), **values)  # type: ignore[arg-type]
+    answered = replace(
+        Answered(answer, bool(answer), (), (), (), 0.0, NO_USAGE, seen=ALL), **values
+    )  # type: ignore[arg-type]
     asking = Asking(question, memory, FakeEngine(), Steering(refused=set(refused)), options)
     return check_answer(answered, asking, started)
 
 
 def test_a_supported_answer_is_kept() -> None:
     said = after_check("Ferrand stole it. Napoleon paid Wellington.")
-    assert (said.answer, said.found, said.quoted) == ("Ferrand stole it. Napoleon paid Wellington.", True, False)
+    assert (said.answer, said.found, said.quoted) == (
+        "Ferrand stole it. Napoleon paid Wellington.",
+        True,
+        False,
+    )
     assert [said.answer[one.start : one.end] for one in said.marks] == ["Napoleon paid Wellington."]
 
 
@@ -47,7 +53,9 @@ def test_refused_pages_are_not_quoted_though_their_gists_were_shown() -> None:
     gists = tuple(entry.page.number for entry in MEMORY.entries)
     quoted = {one.page for one in after_check("", seen=(), gists=gists).citations}
     assert quoted
-    assert not quoted & {one.page for one in after_check("", seen=(), gists=gists, refused=tuple(quoted)).citations}
+    assert not quoted & {
+        one.page for one in after_check("", seen=(), gists=gists, refused=tuple(quoted)).citations
+    }
 
 
 @pytest.mark.parametrize(
@@ -70,7 +78,9 @@ def test_an_answer_that_tells_nothing_is_replaced_by_the_closest_sentences(answe
 def test_an_unsupported_answer_is_marked_and_the_closest_sentences_stand_below() -> None:
     said = after_check(answer := "The king had a dragon in his palace.")
     assert (said.answer, said.found, said.quoted) == (answer, True, False)
-    assert [(one.start, one.end, one.message) for one in said.marks] == [(0, len(answer), "not supported by the text")]
+    assert [(one.start, one.end, one.message) for one in said.marks] == [
+        (0, len(answer), "not supported by the text")
+    ]
     assert FACTS[5] in {one.quote for one in said.citations}
 
 
@@ -86,7 +96,9 @@ def test_an_unsupported_answer_is_marked_and_the_closest_sentences_stand_below()
         ("As an AI language model I would say that Ferrand did.", []),
     ],
 )
-def test_a_model_that_did_not_fail_its_check_is_never_overwritten(trust: Trust, answer: str, marked: list[str]) -> None:
+def test_a_model_that_did_not_fail_its_check_is_never_overwritten(
+    trust: Trust, answer: str, marked: list[str]
+) -> None:
     said = after_check(answer, ReaderOptions(trust=trust))
     assert (said.answer, said.quoted) == (answer, False)
     assert [answer[one.start : one.end] for one in said.marks] == marked
@@ -110,7 +122,9 @@ def test_only_the_agreed_phrase_alone_is_replaced_by_what_was_searched() -> None
          "Not found in the passages that were looked at (10% of the text)."),
     ],
 )  # fmt: skip
-def test_not_found_names_what_was_looked_at(started: Started, values: dict[str, object], text: str) -> None:
+def test_not_found_names_what_was_looked_at(
+    started: Started, values: dict[str, object], text: str
+) -> None:
     said = after_check("The book does not say.", started=started, **values)
     assert (said.answer, said.found, said.citations) == (text, False, ())
 
@@ -122,9 +136,15 @@ def test_a_weak_model_is_not_believed_about_a_name_that_the_text_lacks() -> None
     assert after_check("The brass key.", ReaderOptions(trust=Trust.PASSED), **asked).found
     known = MEMORY.upto(TEXT.index("Ferrand") - 1)
     bounded = replace(STARTED, bound_share=known.bound_share)
-    said = after_check("A key.", started=bounded, memory=known, question="What did Mr Ferrand steal?", seen=())
-    assert said.answer == f"The text up to {known.bound_share:.0%} of the book does not name Ferrand."
-    assert missing_names("Why did Ferrand meet Sir Robert Walpole, the Duke of Wellington?", MEMORY.book) == [
+    said = after_check(
+        "A key.", started=bounded, memory=known, question="What did Mr Ferrand steal?", seen=()
+    )
+    assert (
+        said.answer == f"The text up to {known.bound_share:.0%} of the book does not name Ferrand."
+    )
+    assert missing_names(
+        "Why did Ferrand meet Sir Robert Walpole, the Duke of Wellington?", MEMORY.book
+    ) == [
         "Sir Robert Walpole",
         "Wellington",
     ]

@@ -1,4 +1,7 @@
-"""Which sentences an answer cites: those of the passages that the model names, or the nearest ones."""
+"""Which sentences an answer cites.
+
+Those of the passages that the model names, or the nearest ones.
+"""
 
 import pytest
 
@@ -38,7 +41,10 @@ def test_words_of_many_sentences_count_where_there_are_few() -> None:
 
 def test_a_sentence_that_the_model_was_not_shown_is_cited_unless_the_user_refused_it() -> None:
     """A model that knows the book tells more than it was shown."""
-    answer, told = "The wreck was the schooner Petrel. It struck because no lamp was burning.", TEXT.index(FACTS[4])
+    answer, told = (
+        "The wreck was the schooner Petrel. It struck because no lamp was burning.",
+        TEXT.index(FACTS[4]),
+    )
     asked = answer, "What happened to Ferrand?", MEMORY, PLACES[:1]
     assert nearest_sentences(*asked, closed=())[0][0].quote == FACTS[4]
     refused = nearest_sentences(*asked, closed=[(told, told + len(FACTS[4]))])
@@ -46,19 +52,34 @@ def test_a_sentence_that_the_model_was_not_shown_is_cited_unless_the_user_refuse
 
 
 def test_a_heading_is_no_source() -> None:
-    book = make_book(["# The Lime Kiln", "He was lying in the kiln with his hands tied.", "The night was cold."])
-    found = cite("In the lime kiln.", "Where was he?", GistMemory(book, PageSize(50, 150), ""), [(0, len(book.text))])
+    book = make_book(
+        ["# The Lime Kiln", "He was lying in the kiln with his hands tied.", "The night was cold."]
+    )
+    found = cite(
+        "In the lime kiln.",
+        "Where was he?",
+        GistMemory(book, PageSize(50, 150), ""),
+        [(0, len(book.text))],
+    )
     assert "The Lime Kiln" not in [one.quote for one in found]
     assert found[0].quote.startswith("He was lying in the kiln")
 
 
 def test_a_number_alone_is_no_source_nor_the_label_of_an_item() -> None:
-    book = make_book(["Alice fell ill in the bad air.", "We sat down about nine o'clock.", "Bob fainted at two."])
+    book = make_book(
+        ["Alice fell ill in the bad air.", "We sat down about nine o'clock.", "Bob fainted at two."]
+    )
     memory = GistMemory(book, PageSize(50, 150), "")
     answer = "Nine people in all:\n\n1. Alice, who fell ill\n2. Bob, who fainted"
     found = nearest_sentences(answer, "How many were poisoned?", memory, [(0, len(book.text))])
-    assert {one.quote for one, _ in found} == {"Alice fell ill in the bad air.", "Bob fainted at two."}
-    assert cite("At nine.", "When was it?", memory, [(0, len(book.text))])[0].quote == "We sat down about nine o'clock."
+    assert {one.quote for one, _ in found} == {
+        "Alice fell ill in the bad air.",
+        "Bob fainted at two.",
+    }
+    assert (
+        cite("At nine.", "When was it?", memory, [(0, len(book.text))])[0].quote
+        == "We sat down about nine o'clock."
+    )
 
 
 @pytest.mark.parametrize("answer", ["A giraffe ate the moon.", "It was unkind of the bishop.", ""])
@@ -67,12 +88,30 @@ def test_unrelated_sentences_are_no_sources(answer: str) -> None:
 
 
 def test_a_cited_passage_gives_its_nearest_sentence_in_the_order_of_the_references() -> None:
-    found = cite("He confessed the theft [1]. Earlier he gambled away a watch. [2]", "Why?", MEMORY, [], PLACES[7:2:-4])
+    found = cite(
+        "He confessed the theft [1]. Earlier he gambled away a watch. [2]",
+        "Why?",
+        MEMORY,
+        [],
+        PLACES[7:2:-4],
+    )
     assert [one.quote for one in found] == [FACTS[7], FACTS[3]]
     places = [PLACES[7], (0, len(TEXT)), PLACES[3]]
-    several = cite("He confessed the theft. [1][2] Earlier he gambled away a watch. [3]", "Why?", MEMORY, [], places)
+    several = cite(
+        "He confessed the theft. [1][2] Earlier he gambled away a watch. [3]",
+        "Why?",
+        MEMORY,
+        [],
+        places,
+    )
     assert [one.quote for one in several] == [FACTS[7], FACTS[7], FACTS[3]]
-    late = cite("Earlier he gambled away a watch. It was his ruin [1].", "Why?", MEMORY, [], [(0, len(TEXT))])
+    late = cite(
+        "Earlier he gambled away a watch. It was his ruin [1].",
+        "Why?",
+        MEMORY,
+        [],
+        [(0, len(TEXT))],
+    )
     assert [one.quote for one in late] == [FACTS[3]]  # the words of the sentence before count too
     strange = cite("Nothing alike [1].", "Why?", MEMORY, [], PLACES[:1])
     assert [one.page for one in strange] == [1]
@@ -82,12 +121,18 @@ def test_a_cited_passage_gives_its_nearest_sentence_in_the_order_of_the_referenc
     ("written", "shown", "cited"),
     [
         ("So it was [3], and so [1, 3] again.", "So it was [1], and so [2][1] again.", (3, 1)),
-        ("So [page 2], or [passages 4 and 5] or [6-8].", "So [1], or [2][3] or [4][5][6].", (2, 4, 5, 6, 7, 8)),
+        (
+            "So [page 2], or [passages 4 and 5] or [6-8].",
+            "So [1], or [2][3] or [4][5][6].",
+            (2, 4, 5, 6, 7, 8),
+        ),
         ("It was in 1809 [99].", "It was in 1809.", ()),
         ("[He] left [the house] in [1809], they say.", "[He] left [the house] in, they say.", ()),
     ],
 )
-def test_references_are_renumbered_as_they_are_written(written: str, shown: str, cited: tuple[int, ...]) -> None:
+def test_references_are_renumbered_as_they_are_written(
+    written: str, shown: str, cited: tuple[int, ...]
+) -> None:
     whole = References(NUMBERED)
     assert whole.add(written) + whole.rest() == shown
     by_letters = References(NUMBERED)

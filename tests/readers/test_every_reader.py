@@ -1,6 +1,7 @@
 """What every reader promises, whatever the model says.
 
-A real engine runs them with a tiny model of random weights; where a prompt has to be looked at, a fake one does.
+A real engine runs them with a tiny model of random weights; where a prompt has to be looked at, a
+fake one does.
 """
 
 import asyncio
@@ -53,7 +54,9 @@ every_reader_for_real = pytest.mark.parametrize(
 
 def sweep(values: Iterable[int], usual: Collection[int]) -> list[Any]:
     """All values, of which only the usual ones are tried by default."""
-    return [value if value in usual else pytest.param(value, marks=pytest.mark.slow) for value in values]
+    return [
+        value if value in usual else pytest.param(value, marks=pytest.mark.slow) for value in values
+    ]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -80,7 +83,9 @@ async def events_of(
     question: str = QUESTION,
     steering: Steering | None = None,
 ) -> list[ReaderEvent]:
-    events = METHODS[name].reader()(Asking(question, memory, engine, steering or Steering(), options))
+    events = METHODS[name].reader()(
+        Asking(question, memory, engine, steering or Steering(), options)
+    )
     return [event async for event in events]
 
 
@@ -91,7 +96,10 @@ def answered(events: list[ReaderEvent]) -> Answered:
 
 @pytest.fixture(autouse=True)
 def short_paths(monkeypatch: pytest.MonkeyPatch) -> None:
-    """GraphReader's paths end after three steps: what they promise is the same, and a tiny model is slow too."""
+    """GraphReader's paths end after three steps.
+
+    What they promise is the same, and a tiny model is slow too.
+    """
     monkeypatch.setattr(graphreader, "STEPS", 3)
 
 
@@ -105,7 +113,9 @@ async def result_of(
 
 
 @every_reader_for_real
-async def test_every_question_ends_with_an_answer(name: str, tiny: LlamaEngine, memory: GistMemory) -> None:
+async def test_every_question_ends_with_an_answer(
+    name: str, tiny: LlamaEngine, memory: GistMemory
+) -> None:
     events = await events_of(name, tiny, memory)
     assert [type(event) for event in events if isinstance(event, Started | Stopped | Answered)] == [
         Started,
@@ -156,15 +166,24 @@ async def test_the_answer_reports_the_text_that_the_model_saw(name: str) -> None
     said = answered(await events_of(name, fake, memory))
     book, last = memory.book, fake.calls[-1]
     assert all(0 <= start < end <= len(book.text) for start, end in said.seen)
-    assert all(one[1] < other[0] and book.text[one[1] : other[0]].strip() for one, other in pairwise(said.seen))
+    assert all(
+        one[1] < other[0] and book.text[one[1] : other[0]].strip()
+        for one, other in pairwise(said.seen)
+    )
     assert bool(said.seen or said.noted) == (name not in WITHOUT_TEXT)
     quotes = said.citations
     assert all(book.text[quote.start : quote.end] == quote.quote for quote in quotes)
     if name not in FROM_NOTES:
-        shown = [p for p in book.paragraphs if any(start <= p.start and p.end <= end for start, end in said.seen)]
+        shown = [
+            p
+            for p in book.paragraphs
+            if any(start <= p.start and p.end <= end for start, end in said.seen)
+        ]
         assert bool(shown) == bool(said.seen)
         plain = words_alone(last.text)
-        assert all(words_alone(book.text[paragraph.start : paragraph.end]) in plain for paragraph in shown)
+        assert all(
+            words_alone(book.text[paragraph.start : paragraph.end]) in plain for paragraph in shown
+        )
     of_task = await fake.measure(last.prompt) - said.context_tokens
     assert 20 < of_task < 160
     assert bool(said.context_tokens) == (name != "closed-book")
@@ -172,7 +191,9 @@ async def test_the_answer_reports_the_text_that_the_model_saw(name: str) -> None
 
 @pytest.mark.parametrize("name", ["gistread", "dos", "full"])
 @pytest.mark.parametrize("budget", sweep((60, 400, 1500), usual=(60, 1500)))
-async def test_the_budget_is_never_exceeded(name: str, budget: int, tiny: LlamaEngine, memory: GistMemory) -> None:
+async def test_the_budget_is_never_exceeded(
+    name: str, budget: int, tiny: LlamaEngine, memory: GistMemory
+) -> None:
     said = await result_of(name, tiny, memory, replace(OPTIONS, budget_tokens=budget))
     if isinstance(said, BudgetTooSmallError):
         assert budget < said.needed_tokens < 1500
@@ -189,7 +210,11 @@ async def test_a_question_larger_than_the_window_is_refused_with_both_numbers(na
     with pytest.raises(PromptTooLongError) as caught:
         await events_of(name, fake, make_memory(), question="Who was it? " * 400)
     assert caught.value.prompt_tokens > 700
-    assert caught.value.answer_tokens == OPTIONS.answer_tokens or name in ("memwalker", "longagent", "notes")
+    assert caught.value.answer_tokens == OPTIONS.answer_tokens or name in (
+        "memwalker",
+        "longagent",
+        "notes",
+    )
     assert caught.value.answer_tokens > 0
     assert str(caught.value.prompt_tokens) in caught.value.message
     assert "700" in caught.value.message
@@ -198,7 +223,9 @@ async def test_a_question_larger_than_the_window_is_refused_with_both_numbers(na
 
 @every_reader
 @pytest.mark.parametrize("window", sweep((150, 400, 600, 900, 1500), usual=(150, 600, 1500)))
-async def test_a_small_window_is_enough_or_refused_with_both_numbers(name: str, window: int) -> None:
+async def test_a_small_window_is_enough_or_refused_with_both_numbers(
+    name: str, window: int
+) -> None:
     fake = FakeEngine(context_tokens=window)
     said = await result_of(name, fake, make_memory(40, 40), OPTIONS)
     if isinstance(said, PromptTooLongError):
@@ -210,7 +237,9 @@ async def test_a_small_window_is_enough_or_refused_with_both_numbers(name: str, 
 
 
 @every_reader_for_real
-async def test_closing_the_stream_frees_the_engine(name: str, tiny: LlamaEngine, memory: GistMemory) -> None:
+async def test_closing_the_stream_frees_the_engine(
+    name: str, tiny: LlamaEngine, memory: GistMemory
+) -> None:
     reader = METHODS[name].reader()(Asking(QUESTION, memory, tiny, Steering(), OPTIONS))
     async with aclosing(reader):
         async for _ in reader:

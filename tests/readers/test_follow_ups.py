@@ -14,7 +14,13 @@ from gistread.prompts import TRAINED
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.steering import Steering
-from gistread.readers.thread import QuestionAnswer, is_follow_up, with_options, with_thread, without_options
+from gistread.readers.thread import (
+    QuestionAnswer,
+    is_follow_up,
+    with_options,
+    with_thread,
+    without_options,
+)
 from gistread.sample import story_path
 from gistread.search.ranked import Relevance
 from tests.fake_engine import FakeEngine
@@ -47,7 +53,9 @@ FOLLOW_UP = "And why did he do that?"
         ("", False),
     ],
 )
-def test_a_question_follows_if_it_goes_on_or_leaves_somebody_unnamed(question: str, *, follows: bool) -> None:
+def test_a_question_follows_if_it_goes_on_or_leaves_somebody_unnamed(
+    question: str, *, follows: bool
+) -> None:
     assert is_follow_up(question) is follows
 
 
@@ -79,7 +87,12 @@ async def events_of(
     name: str, engine: object, question: str, options: ReaderOptions, memory: object = None
 ) -> list[ReaderEvent]:
     reader = METHODS[name].reader()
-    return [one async for one in reader(Asking(question, memory or make_memory(), engine, Steering(), options))]  # type: ignore[arg-type]
+    return [
+        one
+        async for one in reader(
+            Asking(question, memory or make_memory(), engine, Steering(), options)
+        )
+    ]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -113,13 +126,22 @@ async def test_a_follow_up_in_the_starters_window_evaluates_little_that_is_new()
         pytest.skip("the starter is not installed")
     prize = "What prize did Arthur Setchell win at the skating match?"
     vocabulary = LlamaVocabulary(starter)
-    engine = FakeEngine(count=lambda text: len(vocabulary.tokens(text)), says=lambda _: "He won a leg of mutton.")
+    engine = FakeEngine(
+        count=lambda text: len(vocabulary.tokens(text)), says=lambda _: "He won a leg of mutton."
+    )
     engine._info = replace(engine.info, wording=TRAINED)
-    memory, options = unread_memory(open_book(story_path())), ReaderOptions(trust=Trust.FAILED, abstains_reliably=True)
+    memory, options = (
+        unread_memory(open_book(story_path())),
+        ReaderOptions(trust=Trust.FAILED, abstains_reliably=True),
+    )
     first = (await events_of("gistread", engine, prize, options, memory))[-1]
     assert isinstance(first, Answered)
-    thread = (QuestionAnswer(prize, "Arthur Setchell won the skating match. " * 10, seen=first.seen),)
-    second = (await events_of("gistread", engine, FOLLOW_UP, replace(options, thread=thread), memory))[-1]
+    thread = (
+        QuestionAnswer(prize, "Arthur Setchell won the skating match. " * 10, seen=first.seen),
+    )
+    second = (
+        await events_of("gistread", engine, FOLLOW_UP, replace(options, thread=thread), memory)
+    )[-1]
     assert isinstance(second, Answered)
     assert second.seen == first.seen
     assert second.usage.prefilled <= 0.15 * first.usage.prefilled
@@ -133,11 +155,15 @@ async def tiny(tmp_path: Path) -> AsyncIterator[LlamaEngine]:
     await engine.close()
 
 
-@pytest.mark.parametrize("name", ["gistread", *(pytest.param(n, marks=pytest.mark.slow) for n in ("gists", "full"))])
+@pytest.mark.parametrize(
+    "name", ["gistread", *(pytest.param(n, marks=pytest.mark.slow) for n in ("gists", "full"))]
+)
 async def test_a_follow_up_on_the_same_pages_evaluates_little_that_is_new(
     name: str, tiny: LlamaEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gistread.readers.citations._MOST", 1)  # It would be asked for the source as well.
+    monkeypatch.setattr(
+        "gistread.readers.citations._MOST", 1
+    )  # It would be asked for the source as well.
     memory = make_memory(24, 24)
     options = ReaderOptions(max_pages=2, answer_tokens=8, budget_tokens=3400)
     first = (await events_of(name, tiny, FIRST.question, options, memory))[-1]

@@ -61,7 +61,9 @@ async def ask(
 ) -> list[ReaderEvent]:
     reader = METHODS["gistread"].reader()
     events = []
-    async for event in reader(Asking(question, memory or make_memory(), engine, steering or Steering(), options)):
+    async for event in reader(
+        Asking(question, memory or make_memory(), engine, steering or Steering(), options)
+    ):
         events.append(event)
         after(event)
     return events
@@ -118,7 +120,9 @@ async def test_if_the_answer_is_not_found_twice_as_much_text_is_read() -> None:
 
 
 async def test_there_is_no_second_look_if_the_window_is_full() -> None:
-    engine = FakeEngine(says=lambda _: NOTHING, context_tokens=SMALL.answer_tokens + SMALL_TOKENS + 60)
+    engine = FakeEngine(
+        says=lambda _: NOTHING, context_tokens=SMALL.answer_tokens + SMALL_TOKENS + 60
+    )
     assert not answered(await ask(engine)).found
     assert len(engine.calls) == 1
 
@@ -153,9 +157,16 @@ async def test_a_question_with_options_has_no_second_look() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["It was stolen by Napoleon.", "It was stolen by Ferrand, as Napoleon knew.", "Somebody stole it in 1812."]
+    "said",
+    [
+        "It was stolen by Napoleon.",
+        "It was stolen by Ferrand, as Napoleon knew.",
+        "Somebody stole it in 1812.",
+    ],
 )
-async def test_an_answer_of_foreign_names_is_replaced_by_quotations_only_from_a_weak_model(said: str) -> None:
+async def test_an_answer_of_foreign_names_is_replaced_by_quotations_only_from_a_weak_model(
+    said: str,
+) -> None:
     engine = FakeEngine(says=lambda _: said)
     end = answered(await ask(engine, options=ReaderOptions(trust=Trust.FAILED)))
     assert (end.found, end.quoted, end.answer == said) == (False, True, False)
@@ -192,7 +203,9 @@ async def test_an_unreliable_model_that_finds_nothing_is_asked_again() -> None:
     engine = says_once(NOTHING, ANSWER)
     events = await ask(engine, options=GUESSING)
     first, second = texts(engine)
-    assert first.partition("Question:")[0] == second.partition("Question:")[0], "the same passages, evaluated once"
+    assert first.partition("Question:")[0] == second.partition("Question:")[0], (
+        "the same passages, evaluated once"
+    )
     assert (NOTHING in first, NOTHING in second) == (True, False)
     assert answered(events).answer == ANSWER
     assert answered(events).found
@@ -204,7 +217,9 @@ async def test_an_unreliable_model_that_finds_nothing_is_asked_again() -> None:
 @pytest.mark.parametrize("tokens", [0, SMALL_TOKENS, 4096])
 async def test_an_unreliable_model_is_asked_at_most_twice_within_the_budget(tokens: int) -> None:
     engine = FakeEngine(says=lambda _: NOTHING)
-    end = answered(await ask(engine, options=ReaderOptions(trust=Trust.FAILED, budget_tokens=tokens)))
+    end = answered(
+        await ask(engine, options=ReaderOptions(trust=Trust.FAILED, budget_tokens=tokens))
+    )
     assert not end.found
     assert len(engine.calls) == 2
     assert end.context_tokens <= (tokens or SMALL_TOKENS)
@@ -226,8 +241,12 @@ async def test_an_unreliable_model_whose_not_found_counts_is_shown_the_next_pass
     (last,) = (event.places for event in events if isinstance(event, Shown))
     seen = answered(events).seen
     assert all(overlaps(seen, place) for place in last)
-    assert sum(end - start for start, end in seen) > sum(end - start for start, end in last), "what was looked at"
-    beside = await ask(FakeEngine(says=lambda _: NOTHING), question="What hung on a nail?", options=options)
+    assert sum(end - start for start, end in seen) > sum(end - start for start, end in last), (
+        "what was looked at"
+    )
+    beside = await ask(
+        FakeEngine(says=lambda _: NOTHING), question="What hung on a nail?", options=options
+    )
     seen = answered(beside).seen
     assert list(seen) == join(seen, make_memory().book), "the passages of both looks, joined"
     within = FakeEngine(says=lambda _: NOTHING)
@@ -236,7 +255,9 @@ async def test_an_unreliable_model_whose_not_found_counts_is_shown_the_next_pass
     assert answered(await ask(says_once(NOTHING, ANSWER), options=options)).answer == ANSWER
 
 
-async def test_pages_asked_one_by_one_are_reported_in_the_order_of_the_book(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pages_asked_one_by_one_are_reported_in_the_order_of_the_book(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("gistread.readers.gistread.LONG_BOOK_PASSAGES", 5)
     end = answered(await ask(FakeEngine(says=lambda _: ANSWER), options=GUESSING))
     assert end.expanded == tuple(sorted(end.lookups)) != end.lookups
@@ -249,7 +270,9 @@ async def test_the_second_answer_of_an_unreliable_model_is_checked() -> None:
     assert end.quoted
 
 
-@pytest.mark.parametrize("question", ["What has happened so far?", "what is this story about", "Summarise the book."])
+@pytest.mark.parametrize(
+    "question", ["What has happened so far?", "what is this story about", "Summarise the book."]
+)
 async def test_an_unreliable_model_is_not_asked_for_the_story(question: str) -> None:
     engine = FakeEngine()
     end = answered(await ask(engine, question=question, options=GUESSING))
@@ -272,7 +295,10 @@ async def test_an_unreliable_model_is_not_asked_who_somebody_is() -> None:
     assert end.expanded == (3,)
     thread = (QuestionAnswer("Who kept the lighthouse?", "Martha Quill."),)
     options = replace(GUESSING, thread=thread)
-    assert answered(await ask(engine, question="And who is Ferrand?", options=options)).answer == end.answer
+    assert (
+        answered(await ask(engine, question="And who is Ferrand?", options=options)).answer
+        == end.answer
+    )
 
 
 async def test_an_unreliable_model_is_not_asked_about_a_name_that_the_text_lacks() -> None:
@@ -280,7 +306,9 @@ async def test_an_unreliable_model_is_not_asked_about_a_name_that_the_text_lacks
     said = await ask(engine, question="Who is Napoleon?", options=GUESSING)
     end = answered(said)
     assert engine.calls == []
-    assert not any(isinstance(event, AnswerDelta) for event in said), "the check replaces the answer"
+    assert not any(isinstance(event, AnswerDelta) for event in said), (
+        "the check replaces the answer"
+    )
     assert (end.found, end.quoted, end.citations) == (False, False, ())
     assert end.answer == "The book does not name Napoleon."
 

@@ -46,8 +46,12 @@ def says(text: str) -> str:
 Choose = Callable[[str, Sequence[str]], str]
 
 
-def choosing(starts: int = 5, pages: int = 1, action: str = "search more", neighbour: bool = False) -> Choose:
-    """So many initial nodes, so many pages of each node's facts, this action after each page, and on or not."""
+def choosing(
+    starts: int = 5, pages: int = 1, action: str = "search more", neighbour: bool = False
+) -> Choose:
+    """So many initial nodes, so many pages of each node's facts, this action after each page, and
+    on or not.
+    """
 
     def choose(text: str, options: Sequence[str]) -> str:
         if "should the search begin" in text:
@@ -63,7 +67,9 @@ def choosing(starts: int = 5, pages: int = 1, action: str = "search more", neigh
     return choose
 
 
-async def ask(fake: FakeEngine, pages: int = 8, steering: Steering | None = None) -> list[ReaderEvent]:
+async def ask(
+    fake: FakeEngine, pages: int = 8, steering: Steering | None = None
+) -> list[ReaderEvent]:
     reader = graphreader.graphreader(
         Asking(QUESTION, make_memory(pages, pages), fake, steering or Steering(), ReaderOptions())
     )
@@ -103,7 +109,11 @@ async def test_a_path_reports_what_it_reads_and_its_notebook() -> None:
 async def test_a_note_on_facts_has_the_place_of_the_nearest_fact_and_is_cited_by_number() -> None:
     def say(text: str) -> str:
         if "Write it down in one or two" in text:
-            return f"Noted: {FACTS[7]}" if "Above is what the pages" in text and FACTS[7] in text else "Nothing new."
+            return (
+                f"Noted: {FACTS[7]}"
+                if "Above is what the pages" in text and FACTS[7] in text
+                else "Nothing new."
+            )
         return "Ferrand stole it. [1]" if "searchers" in text else says(text)
 
     events = await ask(FakeEngine(says=say, chooses=choosing()))
@@ -121,7 +131,9 @@ async def test_a_note_on_facts_has_the_place_of_the_nearest_fact_and_is_cited_by
         ("enough", [2]),
     ],
 )
-async def test_after_a_page_the_path_reads_on_or_moves_or_ends(action: str, read: list[int]) -> None:
+async def test_after_a_page_the_path_reads_on_or_moves_or_ends(
+    action: str, read: list[int]
+) -> None:
     """At "brass", which pages 2 and 6 tell of; both are put into the queue."""
     fake = FakeEngine(says=says, chooses=choosing(starts=1, pages=2, action=action))
     assert [event.page for event in await ask(fake) if isinstance(event, LookedUp)] == read
@@ -136,7 +148,9 @@ async def test_a_page_that_does_not_fit_the_window_is_no_page_that_was_opened() 
 
 
 async def test_every_call_counts_and_a_path_ends_after_ten() -> None:
-    fake = FakeEngine(says=says, chooses=choosing(starts=1, pages=2, action="next page", neighbour=True))
+    fake = FakeEngine(
+        says=says, chooses=choosing(starts=1, pages=2, action="next page", neighbour=True)
+    )
     events = await ask(fake)
     # The facts of an element, seven pages, the choice of a neighbour, its facts.
     steps = [event for event in events if isinstance(event, Visited | LookedUp)]
@@ -146,7 +160,9 @@ async def test_every_call_counts_and_a_path_ends_after_ten() -> None:
 
 
 async def test_a_path_has_at_most_ten_steps() -> None:
-    fake = FakeEngine(says=says, chooses=choosing(starts=1, pages=3, action="next page", neighbour=True))
+    fake = FakeEngine(
+        says=says, chooses=choosing(starts=1, pages=3, action="next page", neighbour=True)
+    )
     events = await ask(fake, 40)
     steps = sum(isinstance(event, Visited | LookedUp) for event in events)
     assert steps + len(texts(fake, "should be looked at next")) == graphreader.STEPS
@@ -156,7 +172,9 @@ async def test_the_second_question_reuses_the_facts() -> None:
     memory = make_memory()
     for made in (8, 0):
         fake = FakeEngine(says=says, chooses=choosing())
-        reader = graphreader.graphreader(Asking(QUESTION, memory, fake, Steering(), ReaderOptions()))
+        reader = graphreader.graphreader(
+            Asking(QUESTION, memory, fake, Steering(), ReaderOptions())
+        )
         assert isinstance([event async for event in reader][-1], Answered)
         assert len(texts(fake, "atomic facts")) == made
 
@@ -189,10 +207,14 @@ async def test_stop_ends_the_search_and_refused_pages_are_not_read() -> None:
 async def test_stop_before_the_first_notebook_answers_from_the_facts(made_before: int) -> None:
     memory = make_memory(8, 8)
     if made_before:
-        reader = graphreader.graphreader(Asking(QUESTION, memory, FakeEngine(says=says), Steering(), ReaderOptions()))
+        reader = graphreader.graphreader(
+            Asking(QUESTION, memory, FakeEngine(says=says), Steering(), ReaderOptions())
+        )
         assert [event async for event in reader]
     fake = FakeEngine(says=says, chooses=choosing())
-    reader = graphreader.graphreader(Asking(QUESTION, memory, fake, Steering(stop=True), ReaderOptions()))
+    reader = graphreader.graphreader(
+        Asking(QUESTION, memory, fake, Steering(stop=True), ReaderOptions())
+    )
     assert isinstance([event async for event in reader][-1], Answered)
     (asked,) = texts(fake, "Searcher 1:")
     assert any(fact in asked for fact in FACTS), "what is known by then stands in the notebook"

@@ -9,18 +9,30 @@ from tests.memory.books import make_book
 TEXT = (
     "CONTENTS I The Arrival of Mr Verrall II Mr Verrall Departs III Saltness",
     "Mr Verrall came at dusk, and Mrs Oake let him in. Nobody had ever seen Mr Verrall laugh.",
-    "Mr Verrall was tall and grave, with a purse that never opened. He called on his sister, Natália, at once.",
+    (
+        "Mr Verrall was tall and grave, with a purse that never opened. He called on his sister, "
+        "Natália, at once."
+    ),
     "Mrs Oake, a widow with two sons, kept the inn. The dog was called Biscuit.",
-    "Mr Penn, the Clerk, wrote it down for the vicar. Mr Penn was wiping his pen, and the rain came in.",
+    (
+        "Mr Penn, the Clerk, wrote it down for the vicar. Mr Penn was wiping his pen, and the rain "
+        "came in."
+    ),
     "Mr Penn owned the Gannet, which had no sail. The ferry was called the Gannet, and it leaked.",
     "Mr Penn liked Duchess best. They drove home behind an old white horse called Duchess.",
     "That evening I walked home to my old friend, the Belgian ex-detective, Achille Corvin.",
-    "“Do you remember how Justine came?” Of four children Justine was the third. “And where is old Walton now?”",
+    (
+        "“Do you remember how Justine came?” Of four children Justine was the third. “And where is "
+        "old Walton now?”"
+    ),
 )
 
 
 def memory() -> GistMemory:
-    rain = "and the rain fell on the roof of the house and on the road to the sea, as it always did in the spring. "
+    rain = (
+        "and the rain fell on the roof of the house and on the road to the sea, as it always did "
+        "in the spring. "
+    )
     return GistMemory(make_book([*TEXT, 6 * rain]), PageSize(50, 150), "fake")
 
 
@@ -40,7 +52,9 @@ def memory() -> GistMemory:
         ("Where is Saltness?", None),
     ],
 )
-def test_a_question_asks_to_explain_a_name_or_something_else(question: str, name: str | None) -> None:
+def test_a_question_asks_to_explain_a_name_or_something_else(
+    question: str, name: str | None
+) -> None:
     asked = introductions(question, memory())
     assert (asked.name if asked else None) == name
 
@@ -67,7 +81,9 @@ def test_names_are_introduced_by_what_is_said_of_them_or_by_their_first_mention(
     asked = introductions(f"Who is {name}?", memory())
     assert asked is not None
     places = zip(asked.sentences, sentences, strict=True)
-    assert [memory().book.text[start : start + len(begin)] for (start, _), begin in places] == sentences
+    assert [
+        memory().book.text[start : start + len(begin)] for (start, _), begin in places
+    ] == sentences
 
 
 @pytest.mark.parametrize(
@@ -96,8 +112,16 @@ def test_a_sentence_tells_if_it_says_what_somebody_or_something_is(name: str, te
     ],
 )
 def test_a_particle_belongs_to_the_family_name(name: str, told: str) -> None:
-    sentences = "Madame Danglars was the wife of a banker.", "The Ripper was seen.", "Gogh was a town.", told
-    rain = 6 * "the rain fell on the roof of the house and on the road to the sea, as it always did in the spring. "
+    sentences = (
+        "Madame Danglars was the wife of a banker.",
+        "The Ripper was seen.",
+        "Gogh was a town.",
+        told,
+    )
+    rain = 6 * (
+        "the rain fell on the roof of the house and on the road to the sea, as it always did "
+        "in the spring. "
+    )
     known = GistMemory(make_book([*sentences, rain]), PageSize(50, 150), "fake")
     asked = introductions(f"Who is {name}?", known)
     assert asked is not None

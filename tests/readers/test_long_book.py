@@ -1,4 +1,7 @@
-"""War and Peace in a small window: every page told, nothing cut, the window kept to, and cheaply."""
+"""War and Peace in a small window.
+
+Every page told, nothing cut, the window kept to, and cheaply.
+"""
 
 import pytest
 
@@ -59,7 +62,9 @@ async def test_every_page_is_covered_in_a_window_of_8k(memory: GistMemory, reade
     assert nearest + 1 in near
 
 
-async def test_the_same_question_over_the_same_memory_gives_the_same_prompt(memory: GistMemory) -> None:
+async def test_the_same_question_over_the_same_memory_gives_the_same_prompt(
+    memory: GistMemory,
+) -> None:
     first, again = FakeEngine(context_tokens=8192), FakeEngine(context_tokens=8192)
     await ask(memory, first, "gists")
     await ask(memory, again, "gists")

@@ -1,4 +1,7 @@
-"""A team that has the book between it: mention first, conflicts resolved by sharing parts, rounds bounded."""
+"""A team that has the book between it.
+
+Mention first, conflicts resolved by sharing parts, rounds bounded.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -37,7 +40,10 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def choosing(
     *mention: str, ask: Sequence[bool] = (), conflicts: Sequence[str] = ()
 ) -> Callable[[str, Sequence[str]], str]:
-    """Members whose part has one of these words say yes; the leader asks on and sees conflicts as told."""
+    """Members whose part has one of these words say yes.
+
+    The leader asks on and sees conflicts as told.
+    """
     asks, pairs = list(ask), list(conflicts)
 
     def choose(text: str, options: Sequence[str]) -> str:
@@ -51,13 +57,18 @@ def choosing(
 
 
 def saying(answers: dict[str, str], final: str = "Ferrand stole it.") -> Callable[[str], str]:
-    """Of a member: the answer of the first of these words that its text has; of the leader: the end."""
+    """Of a member: the answer of the first of these words that its text has; of the leader.
+
+    The end.
+    """
 
     def say(text: str) -> str:
         if "readers of a book" in text:
             return answers.get("ASK", "") if "one short question" in text else final
         body = text.partition("\n---")[0]
-        return next((answer for word, answer in answers.items() if word in body), "The book does not say.")
+        return next(
+            (answer for word, answer in answers.items() if word in body), "The book does not say."
+        )
 
     return say
 
@@ -66,7 +77,9 @@ async def ask(
     fake: FakeEngine, memory: GistMemory | None = None, steering: Steering | None = None
 ) -> list[ReaderEvent]:
     memory = memory or make_memory()
-    events = longagent.longagent(Asking(QUESTION, memory, fake, steering or Steering(), ReaderOptions()))
+    events = longagent.longagent(
+        Asking(QUESTION, memory, fake, steering or Steering(), ReaderOptions())
+    )
     return [event async for event in events]
 
 
@@ -91,7 +104,9 @@ async def test_every_member_is_asked_and_those_whose_chunk_mentions_the_question
 
 async def test_the_answer_cites_members_by_the_number_of_their_part() -> None:
     said = {"confessed": "Ferrand", "found the brass key missing": "Martha missed it"}
-    fake = FakeEngine(says=saying(said, "Martha missed it. [11] Ferrand had it. [15][2]"), chooses=choosing(*said))
+    fake = FakeEngine(
+        says=saying(said, "Martha missed it. [11] Ferrand had it. [15][2]"), chooses=choosing(*said)
+    )
     end, memory = answered(await ask(fake)), make_memory()
     assert "Part 11: Martha missed it\nPart 15: Ferrand" in fake.calls[-1].text
     assert end.answer == "Martha missed it. [1] Ferrand had it. [2]"
@@ -103,7 +118,9 @@ async def test_after_a_contradiction_the_answer_from_both_chunks_counts() -> Non
     answers = {"confessed": "Ferrand", "found the brass key missing": "Martha"}
 
     def say(text: str) -> str:
-        return "Ferrand stole it" if all(word in text for word in answers) else saying(answers)(text)
+        return (
+            "Ferrand stole it" if all(word in text for word in answers) else saying(answers)(text)
+        )
 
     fake = FakeEngine(says=say, chooses=choosing(*answers, conflicts=["1 and 2"]))
     events = await ask(fake)
@@ -120,7 +137,11 @@ async def test_after_a_contradiction_the_answer_from_both_chunks_counts() -> Non
 
 
 async def test_the_leader_asks_further_questions_with_the_reports_so_far() -> None:
-    answers = {"confessed": "Ferrand", "wooden leg": "a wooden leg", "ASK": "What is odd about Ferrand?"}
+    answers = {
+        "confessed": "Ferrand",
+        "wooden leg": "a wooden leg",
+        "ASK": "What is odd about Ferrand?",
+    }
     fake = FakeEngine(says=saying(answers), chooses=choosing("confessed", "wooden leg", ask=[True]))
     events = await ask(fake)
     asked = [event for event in events if isinstance(event, MembersAsked)]
@@ -134,16 +155,22 @@ async def test_no_question_is_asked_twice_and_rounds_are_bounded() -> None:
     again = {"confessed": "Ferrand", "ASK": "who stole the Brass Key"}
     fake = FakeEngine(says=saying(again), chooses=choosing("confessed", ask=[True] * 9))
     await ask(fake)
-    members = len(await split_into_chunks(make_memory().book, longagent.MAX_CHUNK_TOKENS, fake.count))
+    members = len(
+        await split_into_chunks(make_memory().book, longagent.MAX_CHUNK_TOKENS, fake.count)
+    )
     assert sum(call.options == ("yes", "no") for call in fake.calls) == members
     numbers = iter(range(100))
     endless = FakeEngine(
-        says=lambda text: f"Query number {next(numbers)}?" if "one short question" in text else "Ferrand",
+        says=lambda text: (
+            f"Query number {next(numbers)}?" if "one short question" in text else "Ferrand"
+        ),
         chooses=choosing("confessed", ask=[True] * 9),
     )
     events = await ask(endless)
     assert Stopped(StopReason.LIMIT) in events
-    assert sum(call.options == ("yes", "no") for call in endless.calls) == members * longagent.ROUNDS
+    assert (
+        sum(call.options == ("yes", "no") for call in endless.calls) == members * longagent.ROUNDS
+    )
 
 
 async def test_no_prompt_is_longer_than_the_window_however_many_members_answer() -> None:
@@ -179,7 +206,9 @@ class Crowded(FakeEngine):
 
     at_once = most = 0
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
+    async def choose(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+    ) -> Choice:
         self.at_once += 1
         self.most = max(self.most, self.at_once)
         try:
@@ -191,7 +220,9 @@ class Crowded(FakeEngine):
 
 async def test_closing_the_generator_cancels_every_member() -> None:
     fake = Crowded(
-        says=saying({"confessed": "Ferrand", "wooden": "A stranger"}), chooses=choosing("confessed"), parallel=4
+        says=saying({"confessed": "Ferrand", "wooden": "A stranger"}),
+        chooses=choosing("confessed"),
+        parallel=4,
     )
     events = longagent.longagent(Asking(QUESTION, make_memory(), fake, Steering(), ReaderOptions()))
     async for event in events:
@@ -215,6 +246,8 @@ def test_equal_answers_agree(one: str, other: str) -> None:
     assert longagent.agree(other, one)
 
 
-@pytest.mark.parametrize(("one", "other"), [("Ferrand", "Martha"), ("1809", "1890"), ("", "Ferrand"), ("李", "王")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("Ferrand", "Martha"), ("1809", "1890"), ("", "Ferrand"), ("李", "王")]
+)
 def test_different_answers_disagree(one: str, other: str) -> None:
     assert not longagent.agree(one, other)

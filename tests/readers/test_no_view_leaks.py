@@ -1,7 +1,8 @@
-"""No view of a book shows anything from behind the bound (D8): names, cards, story so far, questions.
+"""No view of a book shows anything from behind the bound (D8): names, cards, story so far,
+questions.
 
-Names that stand only behind the bound are everywhere there: as people, in titles of chapters, in gists, summaries and
-facts. The book is made once; its views are looked at for 50 places.
+Names that stand only behind the bound are everywhere there: as people, in titles of chapters, in
+gists, summaries and facts. The book is made once; its views are looked at for 50 places.
 """
 
 import random
@@ -22,7 +23,10 @@ _PEOPLE = ("Ada Brennan", "Tomas", "Mr. Penn", "Dr. Ames", "Mrs. Oake")
 
 
 def telling_book() -> Book:
-    """Of each paragraph, the last names say where it stands: `Zed3x2` is first named in the third of chapter 2."""
+    """Of each paragraph, the last names say where it stands.
+
+    `Zed3x2` is first named in the third of chapter 2.
+    """
     chapters = []
     for chapter in range(_CHAPTERS):
         one, other = _PEOPLE[chapter % 5], _PEOPLE[(chapter + 2) % 5]
@@ -30,8 +34,10 @@ def telling_book() -> Book:
         for number in range(4):
             new = _name(chapter, number)
             texts.append(
-                f"{one} was there in March 18{chapter + 10}, and {new} looked at {one}. My cousin, {new}, spoke. "
-                f'"I know {new}," said {other}, and {new} went to the house. {one} was the same as {new}.'
+                f"{one} was there in March 18{chapter + 10}, and {new} looked at {one}. My "
+                f"cousin, {new}, spoke. "
+                f'"I know {new}," said {other}, and {new} went to the house. {one} was the same '
+                f"as {new}."
             )
         chapters.append(texts)
     return make_book(*chapters, title="The Book of Zed")
@@ -59,18 +65,39 @@ async def read(book: Book) -> GistMemory:
 async def test_no_view_shows_what_stands_behind_the_bound() -> None:
     book = telling_book()
     memory, index = await read(book), Index.from_book(book)
-    firsts = {name: book.text.index(name) for c in range(_CHAPTERS) for n in range(4) if (name := _name(c, n))}
-    corrections = [NameCorrection("merge", ("Tomas",), _name(5, 3)), NameCorrection("hide", (_name(5, 0),))]
+    firsts = {
+        name: book.text.index(name)
+        for c in range(_CHAPTERS)
+        for n in range(4)
+        if (name := _name(c, n))
+    }
+    corrections = [
+        NameCorrection("merge", ("Tomas",), _name(5, 3)),
+        NameCorrection("hide", (_name(5, 0),)),
+    ]
     dice = random.Random(7)
     for bound in (dice.randrange(len(book.text)) for _ in range(PLACES)):
         view, known = index.upto(bound, corrections), memory.upto(bound)
         cards = [view.card(entity) for entity in view.entities]
         quotes = [
-            book.text[start:end] for card in cards[:12] for start, end in introducing_sentences(card.entity, view.book)
+            book.text[start:end]
+            for card in cards[:12]
+            for start, end in introducing_sentences(card.entity, view.book)
         ]
         told = recap(known, corrections)
-        shown = repr([view.entities, cards, quotes, told, suggestions(known, corrections), facts.known_facts(known)])
-        assert not [name for name, first in firsts.items() if first + len(name) > bound and name in shown], bound
+        shown = repr(
+            [
+                view.entities,
+                cards,
+                quotes,
+                told,
+                suggestions(known, corrections),
+                facts.known_facts(known),
+            ]
+        )
+        assert not [
+            name for name, first in firsts.items() if first + len(name) > bound and name in shown
+        ], bound
         assert not told.stopped or told.stopped[1] <= bound
         assert all(len(card.chapters) == len(view.book.chapters) for card in cards)
     whole = index.upto(len(book.text))

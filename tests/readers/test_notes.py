@@ -29,7 +29,9 @@ def says(text: str) -> str:
 async def ask(
     fake: FakeEngine, memory: GistMemory | None = None, steering: Steering | None = None
 ) -> list[ReaderEvent]:
-    events = notes.notes(Asking(QUESTION, memory or make_memory(), fake, steering or Steering(), ReaderOptions()))
+    events = notes.notes(
+        Asking(QUESTION, memory or make_memory(), fake, steering or Steering(), ReaderOptions())
+    )
     return [event async for event in events]
 
 
@@ -53,7 +55,8 @@ async def test_the_answer_cites_notes_by_number_and_so_the_part_that_each_was_ta
         if "Notes so far" not in text:
             return "She found it missing. [1] Ferrand had stolen it. [2]"
         return next(
-            (f"Here: {fact}" for fact in (FACTS[5], FACTS[7]) if fact in text.partition("---")[0]), "Nothing new."
+            (f"Here: {fact}" for fact in (FACTS[5], FACTS[7]) if fact in text.partition("---")[0]),
+            "Nothing new.",
         )
 
     fake = FakeEngine(says=say)
@@ -68,7 +71,11 @@ async def test_the_answer_cites_notes_by_number_and_so_the_part_that_each_was_ta
 async def test_old_notes_are_dropped_with_a_notice_to_fit_the_window() -> None:
     numbers = iter(range(1000))
     fake = FakeEngine(
-        says=lambda text: ANSWER if "Notes so far" not in text else f"Note {next(numbers)} " + "of the matter " * 15,
+        says=lambda text: (
+            ANSWER
+            if "Notes so far" not in text
+            else f"Note {next(numbers)} " + "of the matter " * 15
+        ),
         context_tokens=900,
     )
     events = await ask(fake, make_memory(40, 40))

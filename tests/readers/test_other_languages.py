@@ -1,4 +1,7 @@
-"""Questions about a German and a French story to a model that reads well: answers, checks, citations and notices."""
+"""Questions about a German and a French story to a model that reads well.
+
+Answers, checks, citations and notices.
+"""
 
 from pathlib import Path
 
@@ -46,25 +49,65 @@ en rit encore.
 
 TOLD = {
     "German": [
-        ("Wann kommt Dr. Brandt auf die Insel?", "Er kommt am 3. Januar mit dem letzten Boot.", "Am 3. Januar kam"),
-        ("Was sagt Hansen?", "»Ohne das Mädchen lägen wir auf den Klippen«, sagt er.", "Ohne das Mädchen"),
-        ("Wer ist Grete?", "Grete ist die siebzehnjährige Tochter des Wärters Thomsen.", "Thomsens Tochter Grete"),
+        (
+            "Wann kommt Dr. Brandt auf die Insel?",
+            "Er kommt am 3. Januar mit dem letzten Boot.",
+            "Am 3. Januar kam",
+        ),
+        (
+            "Was sagt Hansen?",
+            "»Ohne das Mädchen lägen wir auf den Klippen«, sagt er.",
+            "Ohne das Mädchen",
+        ),
+        (
+            "Wer ist Grete?",
+            "Grete ist die siebzehnjährige Tochter des Wärters Thomsen.",
+            "Thomsens Tochter Grete",
+        ),
         ("Was sagt Thomsen am Steg?", "Er sagt: »Sie kommen spät«.", "Sie kommen spät"),
         (
             "Woher kommt die Kiste?",
             "Sie stammt aus Lübeck und enthält Arzneien, einen Brief und eine Uhr.",
             "aus Lübeck",
         ),
-        ("Wie lange hielt Grete die Fackel?", "Sie hielt sie 4 Stunden lang über das Geländer.", "vier Stunden"),
-        ("Warum bleibt Thomsen?", "Er will bei der Lampe bleiben: „Ich bleibe bei der Lampe.“", "bei der Lampe"),
+        (
+            "Wie lange hielt Grete die Fackel?",
+            "Sie hielt sie 4 Stunden lang über das Geländer.",
+            "vier Stunden",
+        ),
+        (
+            "Warum bleibt Thomsen?",
+            "Er will bei der Lampe bleiben: „Ich bleibe bei der Lampe.“",
+            "bei der Lampe",
+        ),
     ],
     "French": [
-        ("Quand Lenoir arrive-t-il ?", "Il arrive le 14 juillet, par une grande chaleur.", "le 14 juillet"),
-        ("Que dit la meunière de la roue ?", "Elle dit : « Elle ne tourne plus depuis onze jours. »", "onze jours"),
+        (
+            "Quand Lenoir arrive-t-il ?",
+            "Il arrive le 14 juillet, par une grande chaleur.",
+            "le 14 juillet",
+        ),
+        (
+            "Que dit la meunière de la roue ?",
+            "Elle dit : « Elle ne tourne plus depuis onze jours. »",
+            "onze jours",
+        ),
         ("Que croit Bastien ?", "Selon Bastien, un esprit retenait l’eau.", "un esprit retenait"),
-        ("Qui a construit la digue ?", "Le boulanger, Gaspard Morel, qui l’avoue lui-même.", "Morel"),
-        ("Combien Morel voulait-il payer ?", "Il comptait en donner 2000 francs.", "deux mille francs"),
-        ("Que demande Mme Aubry ?", "Que le boulanger défasse la digue de ses propres mains.", "défasse la digue"),
+        (
+            "Qui a construit la digue ?",
+            "Le boulanger, Gaspard Morel, qui l’avoue lui-même.",
+            "Morel",
+        ),
+        (
+            "Combien Morel voulait-il payer ?",
+            "Il comptait en donner 2000 francs.",
+            "deux mille francs",
+        ),
+        (
+            "Que demande Mme Aubry ?",
+            "Que le boulanger défasse la digue de ses propres mains.",
+            "défasse la digue",
+        ),
         (
             "Qui est Colette ?",
             "C’est la petite-fille de Bastien, qui rit encore de l’histoire.",
@@ -80,7 +123,11 @@ MADE_UP = {
     ],
     "French": [
         ("Comment s’appelle l’étang ?", "On l’appelle l’étang de Brocéliande.", "Brocéliande"),
-        ("Que répond Lenoir ?", "Il répond : « La justice passera par ce moulin avant l’hiver. »", "La justice"),
+        (
+            "Que répond Lenoir ?",
+            "Il répond : « La justice passera par ce moulin avant l’hiver. »",
+            "La justice",
+        ),
         ("En quelle année ?", "En 1893.", "1893"),
     ],
 }
@@ -104,13 +151,19 @@ async def test_answers_in_the_books_language_are_kept_cited_and_checked(
             for question, said, tells in told:
                 answer = await session.ask(question)
                 assert (answer.text, answer.marks) == (said, ()), question
-                assert any(tells in " ".join(one.quote.split()) for one in answer.citations), question
-                assert all(is_whole(book.text, one.start, one.end) for one in answer.citations), answer.citations
+                assert any(tells in " ".join(one.quote.split()) for one in answer.citations), (
+                    question
+                )
+                assert all(is_whole(book.text, one.start, one.end) for one in answer.citations), (
+                    answer.citations
+                )
             for question, said, words in made_up:
                 answer = await session.ask(question)
                 assert answer.text == said
                 start = said.index(words)
-                assert any(one.start < start + len(words) and start < one.end for one in answer.marks), question
+                assert any(
+                    one.start < start + len(words) and start < one.end for one in answer.marks
+                ), question
 
 
 def is_whole(text: str, start: int, end: int) -> bool:

@@ -1,4 +1,7 @@
-"""The phrases that readers recognize: each one that the code names is there, compiles, and is used."""
+"""The phrases that readers recognize.
+
+Each one that the code names is there, compiles, and is used.
+"""
 
 import re
 from pathlib import Path

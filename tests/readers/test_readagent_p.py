@@ -45,16 +45,25 @@ async def test_a_server_may_name_pages_in_another_form(reply: str, pages: tuple[
         """Does not know of grammars."""
 
         async def complete(
-            self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+            self,
+            prompt: Prompt,
+            sampling: Sampling = GREEDY,
+            priority: Priority = Priority.INTERACTIVE,
         ) -> Completion:
-            return Completion(reply, "end", NO_USAGE) if sampling.grammar else await super().complete(prompt, sampling)
+            return (
+                Completion(reply, "end", NO_USAGE)
+                if sampling.grammar
+                else await super().complete(prompt, sampling)
+            )
 
     events = await ask("readagent-p", Server(says=lambda _: ANSWER, chooses=["Page 6"]))
     assert answered(events).lookups == pages
 
 
 async def test_named_pages_keep_the_limit_and_fit_the_window() -> None:
-    events = await ask("readagent-p", FakeEngine(says=lambda _: ANSWER), options=ReaderOptions(max_pages=3))
+    events = await ask(
+        "readagent-p", FakeEngine(says=lambda _: ANSWER), options=ReaderOptions(max_pages=3)
+    )
     assert (Stopped(StopReason.LIMIT) in events, answered(events).lookups) == (True, (1, 2, 3))
     small = FakeEngine(says=lambda _: ANSWER, context_tokens=620)
     events = await ask("readagent-p", small, options=ReaderOptions(max_pages=8, answer_tokens=64))

@@ -99,14 +99,20 @@ async def test_an_open_page_replaces_its_gist_in_the_order_of_the_book() -> None
 async def test_the_reason_comes_with_the_choice() -> None:
     engine = FakeEngine(says=says, chooses=["Page 6", "STOP"])
     events = await ask(engine)
-    assert [event.reason for event in events if isinstance(event, LookedUp)] == ["it tells of the key"]
+    assert [event.reason for event in events if isinstance(event, LookedUp)] == [
+        "it tells of the key"
+    ]
     assert len(engine.calls) == 3
 
 
 @pytest.mark.parametrize(
     ("reply", "reason", "asked_again"),
     [
-        ('```json\n{"choice": "Page 6", "reason": "of the \\"key\\", and"}\n```', "of the ”key”, and", False),
+        (
+            '```json\n{"choice": "Page 6", "reason": "of the \\"key\\", and"}\n```',
+            "of the ”key”, and",
+            False,
+        ),
         ('{"choice": "Page 6", "reason": "it tells wh', "it tells wh…", False),
         ("Page 6, because it tells of the key.", "", True),
         ('{"choice": "Page 66", "reason": "it tells"}', "", True),
@@ -117,12 +123,23 @@ async def test_a_server_may_reply_otherwise(reply: str, reason: str, asked_again
         """Does not know of grammars."""
 
         async def complete(
-            self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+            self,
+            prompt: Prompt,
+            sampling: Sampling = GREEDY,
+            priority: Priority = Priority.INTERACTIVE,
         ) -> Completion:
-            return Completion(reply, "end", NO_USAGE) if sampling.grammar else await super().complete(prompt, sampling)
+            return (
+                Completion(reply, "end", NO_USAGE)
+                if sampling.grammar
+                else await super().complete(prompt, sampling)
+            )
 
     engine = Server(says=says, chooses=["Page 6"])
-    (event,) = [one for one in await ask(engine, options=ReaderOptions(max_pages=1)) if isinstance(one, LookedUp)]
+    (event,) = [
+        one
+        for one in await ask(engine, options=ReaderOptions(max_pages=1))
+        if isinstance(one, LookedUp)
+    ]
     assert (event.page, event.reason) == (6, reason)
     assert any(call.kind == "choose" for call in engine.calls) == asked_again
 
@@ -140,15 +157,21 @@ async def test_pages_too_long_for_the_window_are_not_offered() -> None:
     words = 20 * long.page.words
     filler = " filling" * words
     book = replace(
-        memory.book, text=memory.book.text[: long.page.end].rstrip() + filler + memory.book.text[long.page.end :]
+        memory.book,
+        text=memory.book.text[: long.page.end].rstrip()
+        + filler
+        + memory.book.text[long.page.end :],
     )
     shift = len(book.text) - len(memory.book.text)
     memory.book = book
-    memory.entries[3] = replace(long, page=replace(long.page, end=long.page.end + shift, words=long.page.words + words))
+    memory.entries[3] = replace(
+        long, page=replace(long.page, end=long.page.end + shift, words=long.page.words + words)
+    )
     for index in range(4, 8):
         page = memory.entries[index].page
         memory.entries[index] = replace(
-            memory.entries[index], page=replace(page, start=page.start + shift, end=page.end + shift)
+            memory.entries[index],
+            page=replace(page, start=page.start + shift, end=page.end + shift),
         )
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=1200)
     await ask(engine, memory)
@@ -201,7 +224,9 @@ async def test_an_unfinished_memory_answers_and_reports_how_much_was_read() -> N
 
 
 async def test_a_number_in_brackets_is_no_citation_of_a_model_that_was_not_asked_to_cite() -> None:
-    engine = FakeEngine(says=lambda _: "Ferrand stole the key. [7]", chooses=lambda _, options: len(options) - 1)
+    engine = FakeEngine(
+        says=lambda _: "Ferrand stole the key. [7]", chooses=lambda _, options: len(options) - 1
+    )
     end = answered(await ask(engine, options=ReaderOptions(trust=Trust.FAILED)))
     assert (end.answer, end.cited) == ("Ferrand stole the key. [7]", ())
 

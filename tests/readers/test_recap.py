@@ -35,7 +35,10 @@ def test_it_is_told_from_the_gists_up_to_the_place() -> None:
 
 
 def test_the_book_is_quoted_where_a_gist_says_something_else() -> None:
-    page = "One man was missing from the boat, and the keeper counted again. Nobody said a word until the tide turned."
+    page = (
+        "One man was missing from the boat, and the keeper counted again. Nobody said a word "
+        "until the tide turned."
+    )
     book = make_book([page, "The keeper lit the lamp at nine."])
     told = []
     for gist in (
@@ -45,7 +48,10 @@ def test_the_book_is_quoted_where_a_gist_says_something_else() -> None:
     ):
         entry = MemoryEntry(Page(1, 0, len(page), 20), Gist(gist, 5, GistSource.MODEL))
         told += [one.text for one in recap(GistMemory(book, PageSize(5, 50), "m", [entry])).chapter]
-    assert told == ["One man is missing.", *2 * ["One man was missing from the boat, and the keeper counted again."]]
+    assert told == [
+        "One man is missing.",
+        *2 * ["One man was missing from the boat, and the keeper counted again."],
+    ]
 
 
 async def test_summaries_that_are_there_tell_the_story_before() -> None:
@@ -67,7 +73,13 @@ async def test_summaries_that_are_there_tell_the_story_before() -> None:
 
 def test_without_gists_it_is_told_in_the_sentences_of_the_chapter() -> None:
     book = make_book(
-        ["Mr. Penn came to the farm, and Mr. Penn rang the bell. Nobody came to the door for a long time."]
+        [
+            (
+                "Mr. Penn came to the farm, and Mr. Penn rang the bell. Nobody came to the door "
+                "for "
+                "a long time."
+            )
+        ]
     )
     story = recap(GistMemory(book, PageSize(50, 150), ""))
     assert story.pages == 0
@@ -77,7 +89,9 @@ def test_without_gists_it_is_told_in_the_sentences_of_the_chapter() -> None:
 
 
 def test_people_met_long_before_are_not_near() -> None:
-    early, late = (f"{name} came to the farm, and {name} rang the bell." for name in ("Mr. Penn", "Mrs. Doyle"))
+    early, late = (
+        f"{name} came to the farm, and {name} rang the bell." for name in ("Mr. Penn", "Mrs. Doyle")
+    )
     between = ["It rained on the hills, and the road was empty. " * 10] * 10
     assert 4_000 < sum(map(len, between)) < 6_000
     book = make_book([early, *between, late])
@@ -85,7 +99,10 @@ def test_people_met_long_before_are_not_near() -> None:
 
 
 def test_a_sentence_that_the_place_cuts_is_not_told() -> None:
-    first, last = "He took up his lantern and thanked her twice.", "He went up the lane so fast that the light jumped."
+    first, last = (
+        "He took up his lantern and thanked her twice.",
+        "He went up the lane so fast that the light jumped.",
+    )
     book = make_book([f"{first} {last}"])
     memory = GistMemory(book, PageSize(50, 150), "").upto(book.text.index(" fast"))
     assert [one.text for one in recap(memory).chapter] == [first]
@@ -93,7 +110,9 @@ def test_a_sentence_that_the_place_cuts_is_not_told() -> None:
 
 def test_what_is_printed_behind_the_story_is_not_told() -> None:
     licence = "You may copy this book and share it freely with anybody whom you like."
-    book = make_book(["The keeper lit the lamp."], ["The lamp went out and the keeper rowed."], [licence])
+    book = make_book(
+        ["The keeper lit the lamp."], ["The lamp went out and the keeper rowed."], [licence]
+    )
     *story, last = book.chapters
     book = replace(book, chapters=(*story, replace(last, title="Uncopyright")))
     told = recap(GistMemory(book, PageSize(50, 150), ""))
@@ -105,11 +124,18 @@ def test_what_is_printed_behind_the_story_is_not_told() -> None:
 
 async def test_a_title_page_is_no_part_of_the_story() -> None:
     story = open_book(story_path())
-    starts = [0, story.text.index("Chapter 1."), *(chapter.start for chapter in story.chapters[1:]), len(story.text)]
+    starts = [
+        0,
+        story.text.index("Chapter 1."),
+        *(chapter.start for chapter in story.chapters[1:]),
+        len(story.text),
+    ]
     title = " ".join(story.text[: starts[1]].split())
     told = "Nora Vell put down her sewing and listened."
     entries = [
-        MemoryEntry(Page(number, start, end, 300), Gist(told if number > 1 else title, 9, GistSource.MODEL))
+        MemoryEntry(
+            Page(number, start, end, 300), Gist(told if number > 1 else title, 9, GistSource.MODEL)
+        )
         for number, (start, end) in enumerate(pairwise(starts), 1)
     ]
     memory = GistMemory(story, PageSize(200, 600), "m", entries)
@@ -125,7 +151,9 @@ def test_where_the_memory_ends_long_before_the_place_the_chapter_there_tells_the
     story = open_book(story_path())
     chapters = story.chapters
     entries = [
-        MemoryEntry(Page(number, one.start, one.end, 300), Gist("Nora heard the bell.", 4, GistSource.MODEL))
+        MemoryEntry(
+            Page(number, one.start, one.end, 300), Gist("Nora heard the bell.", 4, GistSource.MODEL)
+        )
         for number, one in enumerate(chapters[:2], 1)
     ]
     memory = GistMemory(story, PageSize(200, 600), "m", entries)
@@ -134,4 +162,6 @@ def test_where_the_memory_ends_long_before_the_place_the_chapter_there_tells_the
     assert found.title == chapters[5].title
     assert all(chapters[5].start <= one.start < chapters[5].end for one in found.chapter)
     assert found.chapter
-    assert describe_sources(found).endswith("the gists of 2 sections and the chapter’s own sentences")
+    assert describe_sources(found).endswith(
+        "the gists of 2 sections and the chapter’s own sentences"
+    )

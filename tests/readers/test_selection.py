@@ -23,7 +23,11 @@ EXPLAIN, WHO, *_ = (question for _, question in CHOICES)
 
 
 async def ask(
-    engine: Engine, words: str, question: str = EXPLAIN, memory: GistMemory | None = None, **options: object
+    engine: Engine,
+    words: str,
+    question: str = EXPLAIN,
+    memory: GistMemory | None = None,
+    **options: object,
 ) -> Answered:
     memory = memory or replace(make_memory(), entries=[])
     start = make_memory().book.text.index(words) if words else 0
@@ -59,7 +63,8 @@ async def test_a_name_is_explained_by_what_introduces_it() -> None:
 async def test_a_name_is_looked_for_outside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[threading.Thread] = []
     monkeypatch.setattr(
-        "gistread.readers.selection.introductions", lambda *_: threads.append(threading.current_thread())
+        "gistread.readers.selection.introductions",
+        lambda *_: threads.append(threading.current_thread()),
     )
     await ask(FakeEngine(), "Ferrand", WHO)
     assert threads
@@ -88,19 +93,25 @@ def test_the_bound_includes_the_sentence_that_is_asked_about() -> None:
 
 async def test_a_translation_is_of_the_passage_alone_and_is_not_checked() -> None:
     engine = FakeEngine(says=["Der Schlüssel aus Messing hing an einem Nagel."])
-    said = await ask(engine, "The brass key hung on a nail", "Translate this into German.", trust=Trust.FAILED)
+    said = await ask(
+        engine, "The brass key hung on a nail", "Translate this into German.", trust=Trust.FAILED
+    )
     assert FACTS[2] not in engine.calls[0].text
     assert said.answer == "Der Schlüssel aus Messing hing an einem Nagel."
     assert not said.marks
     said = await ask(
-        FakeEngine(says=["The brass key hung on a nail."]), "The brass key hung on a nail", "Translate this."
+        FakeEngine(says=["The brass key hung on a nail."]),
+        "The brass key hung on a nail",
+        "Translate this.",
     )
     assert "cannot translate" in said.answer
     assert not said.found
 
 
 async def test_an_answer_that_the_text_does_not_have_is_marked_above_what_stands_near() -> None:
-    said = await ask(FakeEngine(says=lambda _: "He ate marmalade."), "Ferrand drank rum", trust=Trust.FAILED)
+    said = await ask(
+        FakeEngine(says=lambda _: "He ate marmalade."), "Ferrand drank rum", trust=Trust.FAILED
+    )
     assert said.marks
     assert said.citations
     assert not any("Ferrand drank rum" in one.quote for one in said.citations)
@@ -110,9 +121,16 @@ async def test_a_real_model_explains_words_of_a_book_without_a_memory(tmp_path: 
     engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), log=tmp_path / "worker.log")
     await engine.start()
     try:
-        options = ReaderOptions(selection=(0, 40), trust=Trust.FAILED, answer_tokens=8, budget_tokens=60)
+        options = ReaderOptions(
+            selection=(0, 40), trust=Trust.FAILED, answer_tokens=8, budget_tokens=60
+        )
         memory = replace(make_memory(2, 2), entries=[])
-        said = [one async for one in METHODS["auto"].reader()(Asking(EXPLAIN, memory, engine, Steering(), options))]
+        said = [
+            one
+            async for one in METHODS["auto"].reader()(
+                Asking(EXPLAIN, memory, engine, Steering(), options)
+            )
+        ]
     finally:
         await engine.close()
     assert any(isinstance(event, AnswerDelta) for event in said)

@@ -1,4 +1,6 @@
-"""A fact is asked of an unreliable model over each near passage alone, and the surest answer that fits counts."""
+"""A fact is asked of an unreliable model over each near passage alone, and the surest answer that
+fits counts.
+"""
 
 import pytest
 
@@ -8,7 +10,14 @@ from gistread.memory.sizes import unread_memory
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered
 from gistread.readers.gistread import gistread
-from gistread.readers.shortlist import MOST_PASSAGES, Vote, agree, asks_for_a_fact, choose, with_surroundings
+from gistread.readers.shortlist import (
+    MOST_PASSAGES,
+    Vote,
+    agree,
+    asks_for_a_fact,
+    choose,
+    with_surroundings,
+)
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 
@@ -21,21 +30,34 @@ def votes(*answers: str) -> list[Vote]:
     ("question", "answers", "right"),
     [
         ("Who commands the brig?", ("The mate.", "Hoseason.", "Captain Hoseason."), "Hoseason."),
-        ("What is the name of the inn?", ("A village.", "The Coach and Horses."), "The Coach and Horses."),
-        ("How many years does he swear not to drink?", ("Wine.", "A long time.", "Twenty-one."), "Twenty-one."),
+        (
+            "What is the name of the inn?",
+            ("A village.", "The Coach and Horses."),
+            "The Coach and Horses.",
+        ),
+        (
+            "How many years does he swear not to drink?",
+            ("Wine.", "A long time.", "Twenty-one."),
+            "Twenty-one.",
+        ),
         ("What did Helen take?", ("Helen.", "The umbrella."), "The umbrella."),
         ("What did Helen take?", ("A hat.", "A coat."), "A hat."),
         ("Where does Juley live?", ("At Juley’s.", "At Swanage."), "At Swanage."),
         ("Who shot Bob?", ("It was dark.", "Finch."), "Finch."),
     ],
 )
-def test_the_answer_that_fits_and_that_others_share_wins(question: str, answers: tuple[str, ...], right: str) -> None:
+def test_the_answer_that_fits_and_that_others_share_wins(
+    question: str, answers: tuple[str, ...], right: str
+) -> None:
     assert choose(question, votes(*answers))[0].answer == right
 
 
 def test_of_two_answers_that_fit_the_surer_one_wins_and_the_other_comes_after() -> None:
     surer = Vote((9, 10), "A coat.", log_probability=-0.2)
-    assert choose("What did Helen take?", [Vote((0, 1), "A hat.", log_probability=-2.0), surer])[0] == surer
+    assert (
+        choose("What did Helen take?", [Vote((0, 1), "A hat.", log_probability=-2.0), surer])[0]
+        == surer
+    )
     ranked = choose("Whom does she marry?", votes("Paul Wilcox.", "Henry.", "Mr. Wilcox."))
     assert [vote.answer for vote in ranked] == ["Paul Wilcox.", "Mr. Wilcox.", "Henry."]
     assert choose("Whom does she marry?", []) == ()
@@ -75,7 +97,9 @@ def test_only_questions_for_a_few_words_are_asked_so(question: str, is_fact: boo
 def test_a_passage_is_asked_with_the_sentences_around_it() -> None:
     builder = BookBuilder()
     for number in range(100):
-        builder.add(f"This is sentence {number} of a long evening at sea. It is followed by another.")
+        builder.add(
+            f"This is sentence {number} of a long evening at sea. It is followed by another."
+        )
     book = builder.build(title="The Brig", source_format="text")
     start = book.text.index("This is sentence 50 ")
     passage, beside, far = (start, start + 60), (start + 90, start + 150), (10, 60)
@@ -87,11 +111,19 @@ def test_a_passage_is_asked_with_the_sentences_around_it() -> None:
 
 
 async def test_a_long_book_is_asked_passage_by_passage() -> None:
-    noise = [f"The brig lay at anchor for {number} days, and nobody commanded her." for number in range(400)]
-    told = ["Hoseason commanded the brig.", "The brig was commanded by Captain Hoseason, of Dysart."]
+    noise = [
+        f"The brig lay at anchor for {number} days, and nobody commanded her."
+        for number in range(400)
+    ]
+    told = [
+        "Hoseason commanded the brig.",
+        "The brig was commanded by Captain Hoseason, of Dysart.",
+    ]
     builder = BookBuilder()
     for text in (*noise[:200], told[0], *noise[200:], told[1]):
-        builder.add(f"{text} {'The wind was in the east and the rain came down upon the deck. ' * 6}")
+        builder.add(
+            f"{text} {'The wind was in the east and the rain came down upon the deck. ' * 6}"
+        )
     memory = unread_memory(builder.build(title="The Brig", source_format="text"))
 
     def says(prompt: str) -> str:
@@ -101,7 +133,13 @@ async def test_a_long_book_is_asked_passage_by_passage() -> None:
     events = [
         event
         async for event in gistread(
-            Asking("Who commanded the brig?", memory, engine, Steering(), ReaderOptions(trust=Trust.FAILED))
+            Asking(
+                "Who commanded the brig?",
+                memory,
+                engine,
+                Steering(),
+                ReaderOptions(trust=Trust.FAILED),
+            )
         )
     ]
     answered = events[-1]
@@ -111,9 +149,13 @@ async def test_a_long_book_is_asked_passage_by_passage() -> None:
     assert "Hoseason" in own.quote
     assert not own.tells
     told = {one.tells for one in others if "Hoseason" not in one.quote}
-    assert told == {"The wind was in the east."}, "what other passages answer stands below, with their sources"
+    assert told == {"The wind was in the east."}, (
+        "what other passages answer stands below, with their sources"
+    )
     assert len(engine.calls) == MOST_PASSAGES
     reliable = FakeEngine(says=says)
-    async for _ in gistread(Asking("Who commanded the brig?", memory, reliable, Steering(), ReaderOptions())):
+    async for _ in gistread(
+        Asking("Who commanded the brig?", memory, reliable, Steering(), ReaderOptions())
+    ):
         pass
     assert len(reliable.calls) == 1, "a capable model reads all passages together"

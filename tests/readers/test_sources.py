@@ -21,7 +21,13 @@ class Failing(FakeEngine):
 async def sources(engine: FakeEngine, said: str = DOUBTFUL) -> list[str]:
     engine._says = lambda _: said
     events = METHODS["gistread"].reader()(
-        Asking("What did Ferrand do?", make_memory(), engine, Steering(), ReaderOptions(trust=Trust.UNKNOWN))
+        Asking(
+            "What did Ferrand do?",
+            make_memory(),
+            engine,
+            Steering(),
+            ReaderOptions(trust=Trust.UNKNOWN),
+        )
     )
     answered = [event async for event in events][-1]
     assert isinstance(answered, Answered)

@@ -1,7 +1,7 @@
 """No reader gets past the spoiler bound (D8): a word that stands only behind it reaches no prompt.
 
-The word stands everywhere it can: in the text, in the titles, and in every gist, summary and fact that was made from
-text with it in.
+The word stands everywhere it can: in the text, in the titles, and in every gist, summary and fact
+that was made from text with it in.
 """
 
 import random
@@ -35,10 +35,14 @@ USUAL = (0, 17, 34)
 
 def test_an_english_text_that_speaks_of_nobody_has_no_plot() -> None:
     trees = (
-        "The tree has evolved in the unrelated classes of plants, and most of the species grow in the tropics. " * 40
-    )
+        "The tree has evolved in the unrelated classes of plants, and most of the species grow "
+        "in the tropics. "
+    ) * 40
     people = trees.replace("most of the species grow", "the trees he planted for her grew")
-    german = "Der Baum ist in den Klassen der Pflanzen entstanden, und die Arten wachsen in den Tropen. " * 40
+    german = (
+        "Der Baum ist in den Klassen der Pflanzen entstanden, und die Arten wachsen in den Tropen. "
+        * 40
+    )
     assert [has_plot(make_book([text] * 4)) for text in (trees, people, german, trees[:800])] == [
         False,
         True,
@@ -51,18 +55,28 @@ def telling(prompt: str) -> str:
     """A gist, summary or fact that names the secret if the text in the prompt does."""
     text = prompt.partition("\n---")[0]
     words = " ".join(text.split()[-30:-10])
-    return f"- {words} {SECRET} | {SECRET}\n" if SECRET in text else f"- {words} | {text.split()[-1]}\n"
+    return (
+        f"- {words} {SECRET} | {SECRET}\n"
+        if SECRET in text
+        else f"- {words} | {text.split()[-1]}\n"
+    )
 
 
 def book_with_a_secret(chance: random.Random, *, volumes: int) -> tuple[Book, int]:
-    """A book or series, and the offset where the secret first stands: anywhere in the book but not in a heading."""
+    """A book or series, and the offset where the secret first stands.
+
+    Anywhere in the book but not in a heading.
+    """
     made = []
     paragraphs = chance.randint(3, 5)
     told_in = chance.randrange(volumes), chance.randrange(3), chance.randrange(1, paragraphs)
     for volume in range(volumes):
         chapters = []
         for chapter in range(3):
-            texts = [prose(chance.randint(30, 90), seed=100 * volume + 10 * chapter + n) for n in range(paragraphs)]
+            texts = [
+                prose(chance.randint(30, 90), seed=100 * volume + 10 * chapter + n)
+                for n in range(paragraphs)
+            ]
             if (volume, chapter) >= told_in[:2]:
                 first = told_in[2] if (volume, chapter) == told_in[:2] else 0
                 for n in range(first, paragraphs):
@@ -76,7 +90,9 @@ def book_with_a_secret(chance: random.Random, *, volumes: int) -> tuple[Book, in
     return book, book.text.index(SECRET, body)
 
 
-async def memory_of(book: Book, store: MemoryStore, focus: GistFocus, mode: ReadingMode) -> GistMemory:
+async def memory_of(
+    book: Book, store: MemoryStore, focus: GistFocus, mode: ReadingMode
+) -> GistMemory:
     engine = FakeEngine(says=telling)
     request = MemoryRequest("fake", "f", PageSize(60, 180), mode, focus)
     with store.open(book, request) as writer:
@@ -89,16 +105,26 @@ async def memory_of(book: Book, store: MemoryStore, focus: GistFocus, mode: Read
 
 
 async def asked(
-    name: str, memory: GistMemory, *, context_tokens: int, options: ReaderOptions, steps: Steps = Steps.ALONE
+    name: str,
+    memory: GistMemory,
+    *,
+    context_tokens: int,
+    options: ReaderOptions,
+    steps: Steps = Steps.ALONE,
 ) -> tuple[list[ReaderEvent], FakeEngine]:
-    """The events, with a decision for each of the first look-ups that is proposed; the others are accepted."""
+    """The events, with a decision for each of the first look-ups that is proposed.
+
+    The others are accepted.
+    """
     engine = FakeEngine(says=telling, chooses=lambda _, offered: 0, context_tokens=context_tokens)
     end, after = len(memory.book.text), len(memory.entries) + 1
     steering = Steering(pinned=set(range(1, 40, 3)), here=end - 1, steps=steps)
     decisions = [Decision(refuses=True), Decision(pages=(after,))]
     events: list[ReaderEvent] = []
     try:
-        async for event in METHODS[name].reader()(Asking(QUESTION, memory, engine, steering, options)):
+        async for event in METHODS[name].reader()(
+            Asking(QUESTION, memory, engine, steering, options)
+        ):
             events.append(event)
             if isinstance(event, Proposed):
                 steering.decide(decisions.pop(0) if decisions else Decision())
@@ -108,7 +134,11 @@ async def asked(
 
 
 @pytest.mark.parametrize(
-    "place", [place if place in USUAL else pytest.param(place, marks=pytest.mark.slow) for place in range(PLACES)]
+    "place",
+    [
+        place if place in USUAL else pytest.param(place, marks=pytest.mark.slow)
+        for place in range(PLACES)
+    ],
 )
 async def test_no_reader_shows_what_stands_behind_the_bound(
     place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -126,11 +156,17 @@ async def test_no_reader_shows_what_stands_behind_the_bound(
     for bound in (secret, chance.randrange(secret // 2, secret)):
         known = memory.upto(bound)
         for name in METHODS:
-            options = ReaderOptions(max_pages=2, answer_tokens=24, trust=Trust.PASSED if place % 4 else Trust.FAILED)
+            options = ReaderOptions(
+                max_pages=2, answer_tokens=24, trust=Trust.PASSED if place % 4 else Trust.FAILED
+            )
             window = chance.choice((400, 700, 8192))
             steps = Steps.ASK if place % 2 else Steps.ALONE
-            events, engine = await asked(name, known, context_tokens=window, options=options, steps=steps)
-            assert not any(SECRET in call.text or SECRET in "".join(call.options) for call in engine.calls), name
+            events, engine = await asked(
+                name, known, context_tokens=window, options=options, steps=steps
+            )
+            assert not any(
+                SECRET in call.text or SECRET in "".join(call.options) for call in engine.calls
+            ), name
             assert SECRET not in repr(events), name
             check_what_is_said(events, known, bound, len(book.text))
         about = ReaderOptions(selection=(max(0, len(known.book.text) - 60), len(known.book.text)))
@@ -139,7 +175,9 @@ async def test_no_reader_shows_what_stands_behind_the_bound(
         check_what_is_said(events, known, bound, len(book.text))
 
 
-def check_what_is_said(events: list[ReaderEvent], known: GistMemory, bound: int, length: int) -> None:
+def check_what_is_said(
+    events: list[ReaderEvent], known: GistMemory, bound: int, length: int
+) -> None:
     """How much was looked at, as the events tell it, is so."""
     for event in events:
         if isinstance(event, Started):

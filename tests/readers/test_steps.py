@@ -43,7 +43,10 @@ async def ask(
     memory: GistMemory | None = None,
     options: ReaderOptions | None = None,
 ) -> list[ReaderEvent]:
-    """The events, with a decision for each proposal; the rest is accepted. A text names a method of the steering."""
+    """The events, with a decision for each proposal; the rest is accepted.
+
+    A text names a method of the steering.
+    """
     left, events = list(decisions), []
     steering = steering or Steering(steps=Steps.ASK)
     engine = engine or FakeEngine(chooses=first_pages)
@@ -81,7 +84,10 @@ async def test_every_page_and_the_answer_are_proposed_and_accepted() -> None:
 
 async def test_a_refused_page_stays_closed_and_another_one_is_opened_instead() -> None:
     events = await ask("readagent-s", NO, Decision(refuses=True, pages=(7,)))
-    assert [event for event in events if isinstance(event, Refused)] == [Refused((1,)), Refused((2,), (7,))]
+    assert [event for event in events if isinstance(event, Refused)] == [
+        Refused((1,)),
+        Refused((2,), (7,)),
+    ]
     assert opened(events)[0] == (7, OpenedBy.PERSON)
     answered = events[-1]
     assert isinstance(answered, Answered)
@@ -103,7 +109,9 @@ async def test_who_decides_can_be_switched_while_a_page_is_proposed() -> None:
     assert opened(seen)[0] == (1, OpenedBy.AGENT)
 
 
-@pytest.mark.parametrize("reader", ["readagent-s", "readagent-p", "memwalker", "gistread", "bm25", "dos"])
+@pytest.mark.parametrize(
+    "reader", ["readagent-s", "readagent-p", "memwalker", "gistread", "bm25", "dos"]
+)
 async def test_answering_now_ends_the_search(reader: str) -> None:
     events = await ask(reader, "answer_now")
     assert len(proposed(events)) == 1
@@ -118,7 +126,9 @@ async def test_pages_chosen_at_once_are_proposed_together(reader: str) -> None:
     answered = events[-1]
     assert isinstance(answered, Answered)
     assert {*answered.expanded} <= {2, 6}
-    assert all(any(one.start <= start < end <= one.end for one in page) for start, end in answered.seen)
+    assert all(
+        any(one.start <= start < end <= one.end for one in page) for start, end in answered.seen
+    )
     assert answered.seen
     options = ReaderOptions(budget_tokens=0 if reader == "readagent-p" else 300)
     first, second = proposed(await ask(reader, NO, engine=engine, options=options))[:2]

@@ -6,10 +6,16 @@ from gistread.readers.recap import suggestions
 from tests.memory.books import make_book
 from tests.readers.memories import make_memory
 
-CALM = "The wind went round to the north that night, and the gulls cried over the grey water as they always did. " * 4
+CALM = (
+    "The wind went round to the north that night, and the gulls cried over the grey water as "
+    "they always did. "
+) * 4
 STORY = (
     CALM,
-    "On Monday Mrs. Quill met Ferrand in Saltness. The keeper of the lamp, Mrs. Quill, said nothing to Ferrand.",
+    (
+        "On Monday Mrs. Quill met Ferrand in Saltness. The keeper of the lamp, Mrs. Quill, said "
+        "nothing to Ferrand."
+    ),
     "Then Ferrand walked to Saltness, and Mrs. Quill saw Ferrand from the tower.",
 )
 SECRET = CALM + "And there stood Rosebud. " + "Nobody had seen Rosebud before. " * 6

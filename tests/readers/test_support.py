@@ -43,12 +43,17 @@ def test_statements_in_the_same_or_similar_words_are_supported(answer: str) -> N
     [
         ("It was stolen by Napoleon.", ("Napoleon",)),
         ("Ferrand stole it in 1812.", ("1812",)),
-        ("He said: “I never saw this brass key before.”", ("“I never saw this brass key before.”",)),
+        (
+            "He said: “I never saw this brass key before.”",
+            ("“I never saw this brass key before.”",),
+        ),
         ("A dragon ate it.", ()),
         ("The king wanted a new palace for his daughters.", ()),
     ],
 )
-def test_statements_that_the_text_does_not_make_are_not_supported(answer: str, foreign: tuple[str, ...]) -> None:
+def test_statements_that_the_text_does_not_make_are_not_supported(
+    answer: str, foreign: tuple[str, ...]
+) -> None:
     (statement,) = check(answer, QUESTION, MEMORY, ALL)
     assert (statement.supported, statement.foreign, statement.quote) == (False, foreign, None)
 
@@ -62,8 +67,15 @@ def test_statements_that_the_text_does_not_make_are_not_supported(answer: str, f
         ("For how many years was he paid to keep the books?", "Ten.", False),
     ],
 )
-def test_a_name_or_a_number_alone_must_stand_near_what_is_asked(question: str, answer: str, is_supported: bool) -> None:
-    pages = [*FACTS, "He was paid to keep the books for thirty-four years.", *FILLING, "They met at half past ten."]
+def test_a_name_or_a_number_alone_must_stand_near_what_is_asked(
+    question: str, answer: str, is_supported: bool
+) -> None:
+    pages = [
+        *FACTS,
+        "He was paid to keep the books for thirty-four years.",
+        *FILLING,
+        "They met at half past ten.",
+    ]
     memory = GistMemory(make_book(pages), PageSize(50, 150), "")
     assert supported(answer, question, memory) == [is_supported]
 
@@ -86,7 +98,9 @@ def test_the_quote_is_the_sentence_that_carries_the_statement() -> None:
 def test_text_that_the_model_did_not_see_supports_nothing() -> None:
     page = MEMORY.entry(4).page
     elsewhere = [(0, page.start), (page.end, len(MEMORY.book.text))]
-    (statement,) = check("He lost a silver watch at cards.", "What did Ferrand lose?", MEMORY, elsewhere)
+    (statement,) = check(
+        "He lost a silver watch at cards.", "What did Ferrand lose?", MEMORY, elsewhere
+    )
     assert not statement.supported
 
 
@@ -135,10 +149,12 @@ def test_statements_in_other_languages_are_checked(text: str, right: str, wrong:
         ("Who went out?", "A second.", False),
     ],
 )
-def test_a_short_answer_must_fit_the_kind_of_question(question: str, answer: str, is_fit: bool) -> None:
-    text = (
-        MEMORY.book.text
-        + "\n\nIn twenty-two years, and in three days, F. had one ship, two feet, a second and none of them."
+def test_a_short_answer_must_fit_the_kind_of_question(
+    question: str, answer: str, is_fit: bool
+) -> None:
+    text = MEMORY.book.text + (
+        "\n\nIn twenty-two years, and in three days, F. had one ship, two feet, a second and "
+        "none of them."
     )
     memory = make_memory()
     memory = replace(memory, book=replace(memory.book, text=text))

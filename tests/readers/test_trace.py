@@ -30,7 +30,15 @@ from gistread.readers.events import (
     Visited,
     Walked,
 )
-from gistread.readers.trace import Places, ToPage, ToPlace, describe_scope, progress_of, step_of, summary_of
+from gistread.readers.trace import (
+    Places,
+    ToPage,
+    ToPlace,
+    describe_scope,
+    progress_of,
+    step_of,
+    summary_of,
+)
 from gistread.units import in_quotes, ranges_words
 from tests.readers.memories import make_memory
 
@@ -91,10 +99,17 @@ def texts(events: Sequence[ReaderEvent]) -> list[str]:
             ],
             "section 8 opened · 1 note",
         ),
-        (TEAM, ["· 8 members, each with a part of the book", "● member 8, section 8: Ferrand"], "8 members asked"),
+        (
+            TEAM,
+            ["· 8 members, each with a part of the book", "● member 8, section 8: Ferrand"],
+            "8 members asked",
+        ),
         (
             (Shared((3, 8), 8, "Ferrand"), MembersAsked(2, "When was the storm?")),
-            ["⇄ members 3 and 8 disagree; both parts together say: Ferrand", "? the leader asks: When was the storm?"],
+            [
+                "⇄ members 3 and 8 disagree; both parts together say: Ferrand",
+                "? the leader asks: When was the storm?",
+            ],
             "the leader asks: When was the storm?",
         ),
         (
@@ -110,7 +125,9 @@ def texts(events: Sequence[ReaderEvent]) -> list[str]:
         ((Restarted("It broke off."),), ["↻ the answer begins again: It broke off"], None),
     ],
 )
-def test_the_steps_of_a_reader_are_said_once(events: Sequence[ReaderEvent], said: list[str], summary: str) -> None:
+def test_the_steps_of_a_reader_are_said_once(
+    events: Sequence[ReaderEvent], said: list[str], summary: str
+) -> None:
     assert texts(events) == said
     assert summary is None or summary_of(events, PLACES) == summary
 
@@ -134,7 +151,9 @@ def test_progress_is_that_of_the_last_event() -> None:
     assert progress_of((PartRead(8, 8, *PAGES[7]),)) is None
 
 
-@pytest.mark.parametrize("reason", [one for one in StopReason if one is not StopReason.NOTHING_LEFT])
+@pytest.mark.parametrize(
+    "reason", [one for one in StopReason if one is not StopReason.NOTHING_LEFT]
+)
 def test_a_stop_has_a_reason_unless_nothing_was_left(reason: StopReason) -> None:
     assert texts([Stopped(reason)])
     assert not texts([Stopped(StopReason.NOTHING_LEFT)])
@@ -147,7 +166,9 @@ def test_a_page_that_does_not_fit_is_closed_or_partly_read() -> None:
 
 def test_the_scope_of_a_question_is_said_only_if_limited() -> None:
     assert describe_scope(Started("r", 9, 9, True)) == ""
-    said = describe_scope(Started("r", 18, 46, False, told=(SegmentLevel(1, 17, 1), SegmentLevel(18, 18, 0))))
+    said = describe_scope(
+        Started("r", 18, 46, False, told=(SegmentLevel(1, 17, 1), SegmentLevel(18, 18, 0)))
+    )
     assert "From the first 18 of ~46 sections." in said
     assert "1 section by its own gist, 17 sections in 1 summary" in said
     assert describe_scope(Started("r", 9, 9, True, bound_share=0.152)) == "Up to 15% of the book."

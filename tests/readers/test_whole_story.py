@@ -1,4 +1,6 @@
-"""Every reader puts the pieces of a whole-story answer together, as far as its model tells them rightly."""
+"""Every reader puts the pieces of a whole-story answer together, as far as its model tells them
+rightly.
+"""
 
 import json
 
@@ -27,13 +29,18 @@ PIECES = {
     "Downstairs a ledger lies open to anybody": ("The cellar door stood open",),
     "In the end Ferrand owns up to the theft": ("Ferrand confessed that he had",),
 }
-CAPABLE = WholeStoryReader(PIECES, {fact: f"- {fact} | {'; '.join(elements_in(fact))}\n" for fact in FACTS})
+CAPABLE = WholeStoryReader(
+    PIECES, {fact: f"- {fact} | {'; '.join(elements_in(fact))}\n" for fact in FACTS}
+)
 
 
 @pytest.mark.parametrize(
     ("name", "is_long"),
     [
-        *((name, False) for name in ("auto", "gistread", "readagent-p", "memwalker", "graphreader", "longagent")),
+        *(
+            (name, False)
+            for name in ("auto", "gistread", "readagent-p", "memwalker", "graphreader", "longagent")
+        ),
         *((name, True) for name in ("auto", "readagent-s", "notes")),
     ],
 )
@@ -50,21 +57,35 @@ async def test_a_capable_model_answers_about_the_whole_story(
 
 async def ask(name: str, question: str, memory: GistMemory, reader: WholeStoryReader) -> str:
     engine = FakeEngine(says=reader.says, chooses=reader.chooses)
-    events = METHODS[name].reader()(Asking(question, memory, engine, Steering(), ReaderOptions(max_pages=6)))
+    events = METHODS[name].reader()(
+        Asking(question, memory, engine, Steering(), ReaderOptions(max_pages=6))
+    )
     answered = [event async for event in events][-1]
     assert isinstance(answered, Answered)
     assert answered.found
-    assert max([await engine.measure(call.prompt) for call in engine.calls]) < engine.info.context_tokens
+    assert (
+        max([await engine.measure(call.prompt) for call in engine.calls])
+        < engine.info.context_tokens
+    )
     return answered.answer
 
 
 # What the recorded reader noted of "The Cask of Amontillado", and words of the story that tell it.
 RECORDED_PIECES = {
-    "He lures the drunken Fortunato with talk of Amontillado": ("what passes for Amontillado", "supposed Amontillado"),
-    "He leads him down into the catacombs of the Montresors": ("damp ground of the catacombs", "damp catacombs"),
+    "He lures the drunken Fortunato with talk of Amontillado": (
+        "what passes for Amontillado",
+        "supposed Amontillado",
+    ),
+    "He leads him down into the catacombs of the Montresors": (
+        "damp ground of the catacombs",
+        "damp catacombs",
+    ),
     "He fetters him to the granite in a recess of a deep crypt": ("fettered him to the granite",),
     "He walls up the niche, tier by tier": ("laid the first tier", "began walling up the niche"),
-    "At midnight he forces in the last stone": ("forced the last stone", "forced in the last stone"),
+    "At midnight he forces in the last stone": (
+        "forced the last stone",
+        "forced in the last stone",
+    ),
 }
 _BEGINS = "to pause:\n\n"
 _LAST_BEGINS = "It was now midnight"
@@ -79,7 +100,11 @@ def recorded_memory() -> GistMemory:
         for one in exchanges
         if one["run"] == "index-cask" and "Shorten the text" in one["messages"][-1]["content"]
     ]
-    begins = [0, *(book.text.index(first) for first, _ in gists[1:-1]), book.text.index(_LAST_BEGINS)]
+    begins = [
+        0,
+        *(book.text.index(first) for first, _ in gists[1:-1]),
+        book.text.index(_LAST_BEGINS),
+    ]
     memory = GistMemory(book, PageSize(50, 700), "recorded")
     for number, ((_, gist), start, end) in enumerate(
         zip(gists, begins, [*begins[1:], len(book.text)], strict=True), start=1
@@ -92,14 +117,25 @@ def recorded_memory() -> GistMemory:
 @pytest.mark.skipif(not RECORDED.exists(), reason="the recorded replies are not there")
 @pytest.mark.parametrize(
     "name",
-    ["auto", "gistread", "readagent-p", "readagent-s", "memwalker", "graphreader", "longagent", "notes"],
+    [
+        "auto",
+        "gistread",
+        "readagent-p",
+        "readagent-s",
+        "memwalker",
+        "graphreader",
+        "longagent",
+        "notes",
+    ],
 )
 async def test_every_reader_puts_the_recorded_statements_about_a_real_story_together(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gistread.readers.longagent.MAX_CHUNK_TOKENS", 1500)
     monkeypatch.setattr("gistread.readers.notes.CHUNK_TOKENS", 1500)
-    facts = {words[0]: f"- {said} | Montresor; Fortunato\n" for said, words in RECORDED_PIECES.items()}
+    facts = {
+        words[0]: f"- {said} | Montresor; Fortunato\n" for said, words in RECORDED_PIECES.items()
+    }
     reader = WholeStoryReader(RECORDED_PIECES, facts)
     question = "How does Montresor carry out his revenge on Fortunato, from start to finish?"
     answered = await ask(name, question, recorded_memory(), reader)

@@ -53,13 +53,17 @@ async def test_every_page_is_shown_once_in_order_for_any_window(context: int) ->
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=context)
     events = await ask(engine, make_memory(160, 160), options=ReaderOptions(answer_tokens=64))
     assert pages_told(engine.calls[0].text) == list(range(1, 161))
-    assert [page for one in told(events) for page in range(one.first, one.last + 1)] == list(range(1, 161))
+    assert [page for one in told(events) for page in range(one.first, one.last + 1)] == list(
+        range(1, 161)
+    )
 
 
 async def test_chapters_near_the_question_are_shown_page_by_page() -> None:
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
     memory = make_memory(160, 160)
-    memory.entries[49] = replace(memory.entry(50), gist=Gist("The zeppelin landed at Skerry.", 5, GistSource.MODEL))
+    memory.entries[49] = replace(
+        memory.entry(50), gist=Gist("The zeppelin landed at Skerry.", 5, GistSource.MODEL)
+    )
     events = await ask(engine, memory, question="Where did the zeppelin land?")
     levels = {page: one.level for one in told(events) for page in range(one.first, one.last + 1)}
     assert levels[50] == 0
@@ -71,7 +75,9 @@ async def test_chapters_near_the_reading_position_are_shown_in_more_detail() -> 
         engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
         memory = make_memory(160, 160)
         offset = None if here is None else memory.entry(here).page.start
-        events = await ask(engine, memory, question="What happened?", steering=Steering(here=offset))
+        events = await ask(
+            engine, memory, question="What happened?", steering=Steering(here=offset)
+        )
         return {page: one.level for one in told(events) for page in range(one.first, one.last + 1)}
 
     assert (await levels(20))[20] == 0

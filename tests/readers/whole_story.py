@@ -1,6 +1,8 @@
-"""A scripted reader who answers a question about a whole story from what is in front of them, and from nothing else.
+"""A scripted reader who answers a question about a whole story from what is in front of them, and
+from nothing else.
 
-It reads as a capable model does: it says of each prompt which pieces of the answer it tells, and asks for the missing.
+It reads as a capable model does: it says of each prompt which pieces of the answer it tells, and
+asks for the missing.
 """
 
 import re
@@ -20,7 +22,11 @@ class WholeStoryReader:
 
     def told(self, text: str) -> list[str]:
         """The statements that a text tells, in the words of the book or in the reader's own."""
-        return [said for said, words in self._pieces.items() if any(one in text for one in (said, *words))]
+        return [
+            said
+            for said, words in self._pieces.items()
+            if any(one in text for one in (said, *words))
+        ]
 
     def says(self, prompt: str) -> str:
         text, _, task = prompt.rpartition("\n---\n")
@@ -29,7 +35,9 @@ class WholeStoryReader:
         if "Write a plan" in prompt:
             return "Find how it begins, what happens, and how it ends."
         known = (
-            task.partition("What you know")[2] or task.partition("Notes so far:")[2] or task.partition("Notebook:")[2]
+            task.partition("What you know")[2]
+            or task.partition("Notes so far:")[2]
+            or task.partition("Notebook:")[2]
         )
         if "Nothing new" in task or "in JSON" in task:
             return self._tell(one for one in self.told(text) if one not in known) or "Nothing new."
@@ -58,12 +66,16 @@ class WholeStoryReader:
         if _PAGE.search(text):
             in_full = " ".join(self.told(re.sub(_PAGE, "", text)))
             shut = [
-                number for number, gist in _PAGE.findall(text) if any(one not in in_full for one in self.told(gist))
+                number
+                for number, gist in _PAGE.findall(text)
+                if any(one not in in_full for one in self.told(gist))
             ]
             return next((f"Page {one}" for one in shut if f"Page {one}" in options), "STOP")
         if "ANSWER" in options and not missing:
             return "ANSWER"
         helpful = [
-            number for number, words in _NUMBERED.findall(text) if any(one in missing for one in self.told(words))
+            number
+            for number, words in _NUMBERED.findall(text)
+            if any(one in missing for one in self.told(words))
         ]
         return next((one for one in helpful if one in options), options[0])

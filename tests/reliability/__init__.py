@@ -1,1 +1,4 @@
-"""Measures what is lost: words of PDFs and EPUBs, pages of memories that are killed, damaged or refused by the disk."""
+"""Measures what is lost.
+
+Words of PDFs and EPUBs, pages of memories that are killed, damaged or refused by the disk.
+"""

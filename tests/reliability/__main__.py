@@ -26,15 +26,36 @@ _HEADINGS = {
     "pdf": ("PDF", "words", "found", "in order", "words that are in neither source"),
     "epub": ("EPUBs", "books", "letters and digits", "not read", "without a notice"),
     "kills": _FAULT,
-    "screens": ("fault", "times", "pages, marks and questions lost", "pages doubled", "orphans", "longest wait in s"),
+    "screens": (
+        "fault",
+        "times",
+        "pages, marks and questions lost",
+        "pages doubled",
+        "orphans",
+        "longest wait in s",
+    ),
     "damage": _FAULT,
     "processes": _FAULT,
     "disks": _FAULT,
     "books": ("hostile files", "files", "opened", "refused in words", "over a limit or failed"),
     "models": ("broken files", "files", "used", "refused in words", "crash, hang or traceback"),
-    "evening": ("screens", "searches", "questions", "MiB after a quarter", "at the end", "grown by"),
+    "evening": (
+        "screens",
+        "searches",
+        "questions",
+        "MiB after a quarter",
+        "at the end",
+        "grown by",
+    ),
     "sockets": ("command", "processes", "sockets"),
-    "device": ("asked for", "device", "KV cache", "MiB on it: estimated, used", "notice", "letters alike"),
+    "device": (
+        "asked for",
+        "device",
+        "KV cache",
+        "MiB on it: estimated, used",
+        "notice",
+        "letters alike",
+    ),
 }
 
 
@@ -74,7 +95,9 @@ def _print_table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python3 -m tests.reliability", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"which tables: {', '.join(_HEADINGS)} (all)")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"which tables: {', '.join(_HEADINGS)} (all)"
+    )
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--files", type=int, default=1000)
     parser.add_argument("--screens", type=int, default=2000)

@@ -1,4 +1,6 @@
-"""Words of EPUBs compared with a second, independent reading of their files, or with the words put into them."""
+"""Words of EPUBs compared with a second, independent reading of their files, or with the words put
+into them.
+"""
 
 import re
 import unicodedata
@@ -17,14 +19,34 @@ from tests.book.source_words import source_words
 
 _CHARACTER = re.compile(r"\w")
 _MANY = 1_500
-_TAGS = ("a", "font", "b><i", "div", "span", "blockquote", "ul><li", "table><tr><td", "section", "video", "svg><text")
+_TAGS = (
+    "a",
+    "font",
+    "b><i",
+    "div",
+    "span",
+    "blockquote",
+    "ul><li",
+    "table><tr><td",
+    "section",
+    "video",
+    "svg><text",
+)
 
 
 def rows(folder: Path) -> Iterator[tuple[str, ...]]:
-    """For each collection: books, characters in words, those in no paragraph, and those of them without a notice."""
+    """For each collection: books, characters in words, those in no paragraph, and those of them
+    without a notice.
+    """
     for name in dict.fromkeys(path.parent.name for path in all_epubs()):
-        yield _row(name, (each for path in all_epubs() if path.parent.name == name for each in _compared(path)))
-    yield _row(f"generated: tags {_MANY:,} deep, closed or not", map(_nested, _TAGS * 2, [True, False] * len(_TAGS)))
+        yield _row(
+            name,
+            (each for path in all_epubs() if path.parent.name == name for each in _compared(path)),
+        )
+    yield _row(
+        f"generated: tags {_MANY:,} deep, closed or not",
+        map(_nested, _TAGS * 2, [True, False] * len(_TAGS)),
+    )
 
 
 def _row(name: str, compared: Iterator[tuple[str, Book]]) -> tuple[str, ...]:
@@ -47,7 +69,9 @@ def _compared(path: Path) -> Iterator[tuple[str, Book]]:
 def _nested(tag: str, is_closed: bool) -> tuple[str, Book]:
     words = [f"word{number}" for number in range(_MANY)]
     closing = "".join(f"</{name}>" for name in reversed(tag.split("><")))
-    return "".join(words), read_pages("".join(f"<{tag}>{word} " for word in words) + closing * (is_closed and _MANY))
+    return "".join(words), read_pages(
+        "".join(f"<{tag}>{word} " for word in words) + closing * (is_closed and _MANY)
+    )
 
 
 def _letters(text: str) -> Counter[str]:

@@ -1,4 +1,7 @@
-"""The memory of the screen over a long evening: reading along War and Peace, with searches and questions."""
+"""The memory of the screen over a long evening.
+
+Reading along War and Peace, with searches and questions.
+"""
 
 import asyncio
 import subprocess
@@ -25,7 +28,12 @@ class ForgetfulEngine(SteppedEngine):
     """Keeps no prompts, which would be what grows."""
 
     async def _take(
-        self, kind: str, prompt: Prompt, options: tuple[str, ...], sampling: Sampling, priority: Priority
+        self,
+        kind: str,
+        prompt: Prompt,
+        options: tuple[str, ...],
+        sampling: Sampling,
+        priority: Priority,
     ) -> Usage:
         usage = await super()._take(kind, prompt, options, sampling, priority)
         self.calls.clear()
@@ -39,12 +47,21 @@ class ForgetfulEngine(SteppedEngine):
 
 
 def rows(folder: Path, screens: int) -> Iterator[tuple[str, ...]]:
-    """Screens, searches, questions, MiB after the first part and at the end, and the growth between."""
+    """Screens, searches, questions, MiB after the first part and at the end, and the growth
+    between.
+    """
     command = [sys.executable, "-m", "tests.reliability.evenings", str(folder), str(screens)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     first, last = map(float, done.stdout.split())
     searches, questions = screens // _SEARCH_EVERY, screens // _ASK_EVERY
-    yield str(screens), str(searches), str(questions), f"{first:.0f}", f"{last:.0f}", f"{last - first:.0f}"
+    yield (
+        str(screens),
+        str(searches),
+        str(questions),
+        f"{first:.0f}",
+        f"{last:.0f}",
+        f"{last - first:.0f}",
+    )
 
 
 async def _read(folder: Path, screens: int) -> None:
@@ -68,12 +85,19 @@ async def _ask(pilot: Pilot[None], screen: ReadingScreen, question: str) -> None
     assert session is not None
     pane, before = screen.answers_pane, len(screen.answers_pane.exchanges)
     await _type(pilot, "a", question)
-    await until(pilot, lambda: len(pane.exchanges) > before and pane.exchanges[-1].answer and not session.answering)
+    await until(
+        pilot,
+        lambda: (
+            len(pane.exchanges) > before and pane.exchanges[-1].answer and not session.answering
+        ),
+    )
     await pilot.press("escape")
 
 
 async def _type(pilot: Pilot[None], key: str, text: str) -> None:
-    await pilot.press(key, *({" ": "space", "?": "question_mark"}.get(letter, letter) for letter in text), "enter")
+    await pilot.press(
+        key, *({" ": "space", "?": "question_mark"}.get(letter, letter) for letter in text), "enter"
+    )
 
 
 if __name__ == "__main__":

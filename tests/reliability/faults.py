@@ -28,7 +28,9 @@ from tests.tiny_gguf import write_tiny_gguf
 
 FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
 SIZE = ("--min-words", "60", "--max-words", "200")
-_LINE = "The keeper stood before door {} and counted the stairs, one by one, as the sea went on below. "
+_LINE = (
+    "The keeper stood before door {} and counted the stairs, one by one, as the sea went on below. "
+)
 _PAUSE_S = 0.02  # Of each answer
 _SLOW = {"GISTREAD_TEST_PAUSE_S": str(_PAUSE_S)}
 _CLOCK = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
@@ -56,7 +58,10 @@ class Home:
         default_paths().config_file.write_text(f'model = "{self.folder / "fake.gguf"}"\n')
 
     def start(
-        self, *words: str | Path, limit_bytes: int | None = None, environment: Mapping[str, str] = MappingProxyType({})
+        self,
+        *words: str | Path,
+        limit_bytes: int | None = None,
+        environment: Mapping[str, str] = MappingProxyType({}),
     ) -> "subprocess.Popen[str]":
         def limit() -> None:
             if limit_bytes is not None:
@@ -90,7 +95,9 @@ class Home:
 
 
 def rows(folder: Path, *, kills: int) -> Iterator[tuple[str, ...]]:
-    """For each fault: how often, pages lost, pages doubled, and pages other than in an undisturbed run."""
+    """For each fault: how often, pages lost, pages doubled, and pages other than in an undisturbed
+    run.
+    """
     home = Home(folder)
     out, errors = home.index().communicate()
     assert "error" not in json.loads(out), errors
@@ -99,19 +106,31 @@ def rows(folder: Path, *, kills: int) -> Iterator[tuple[str, ...]]:
     yield "SIGKILL of `index`", *_killed(home, kills, undisturbed, lambda number: _Forked(home))
 
     def on_another_day(number: int) -> "subprocess.Popen[str]":
-        clock = {"LD_PRELOAD": str(_CLOCK), "FAKETIME": f"{(number % 3 - 1) * _DAY:+}s", **_REAL_DURATIONS}
+        clock = {
+            "LD_PRELOAD": str(_CLOCK),
+            "FAKETIME": f"{(number % 3 - 1) * _DAY:+}s",
+            **_REAL_DURATIONS,
+        }
         return home.start("index", home.book, *SIZE, "--events", environment={**_SLOW, **clock})
 
     if _CLOCK.exists():
         found = _killed(home, max(1, kills // 20), undisturbed, on_another_day)
         yield "SIGKILL, and the clock set forward and back by a day", *found
-    yield "disk full, after a random number of bytes", *_full(home, length, max(1, kills // 10), undisturbed)
+    yield (
+        "disk full, after a random number of bytes",
+        *_full(home, length, max(1, kills // 10), undisturbed),
+    )
     model = write_tiny_gguf(folder / "tiny.gguf", brief=True)
-    yield "SIGKILL of the model's process, in `index`", *_worker_killed(home, model, max(1, kills // 5))
+    yield (
+        "SIGKILL of the model's process, in `index`",
+        *_worker_killed(home, model, max(1, kills // 5)),
+    )
 
 
 class _Forked:
-    """`gistread index` over the fake engine in a fork of this process, which saves the second that Python needs."""
+    """`gistread index` over the fake engine in a fork of this process, which saves the second that
+    Python needs.
+    """
 
     def __init__(self, home: Home) -> None:
         reading, writing = os.pipe()
@@ -154,7 +173,9 @@ def _killed(
         assert process.stdout is not None
         for _ in range(chance.choice((0, *range(20)))):
             process.stdout.readline()
-        time.sleep(chance.uniform(0, 0.1))  # Some are killed before the first event, and some between two
+        time.sleep(
+            chance.uniform(0, 0.1)
+        )  # Some are killed before the first event, and some between two
         process.kill()
         process.communicate()
         pages = home.pages()
@@ -177,12 +198,19 @@ def _worker_killed(home: Home, model: Path, kills: int) -> tuple[str, ...]:
         process = home.start("index", home.book, *SIZE, "--events", "--model", model)
         assert process.stdout is not None
         for _ in process.stdout:
-            for worker in psutil.Process(process.pid).children() if done < kills and chance.random() < 0.3 else ():
+            for worker in (
+                psutil.Process(process.pid).children()
+                if done < kills and chance.random() < 0.3
+                else ()
+            ):
                 worker.kill()
                 done += 1
         process.communicate()
         starts = [start for start, _, _ in home.pages()]
-        lost, doubled = lost + max(0, before - len(starts)), doubled + len(starts) - len(set(starts))
+        lost, doubled = (
+            lost + max(0, before - len(starts)),
+            doubled + len(starts) - len(set(starts)),
+        )
         before = len(starts)
         if process.returncode == ExitStatus.DONE:
             home.forget()
@@ -190,7 +218,9 @@ def _worker_killed(home: Home, model: Path, kills: int) -> tuple[str, ...]:
     return str(done), str(lost), str(doubled), ""
 
 
-def _full(home: Home, length: int, times: int, undisturbed: list[tuple[int, int, str]]) -> tuple[str, ...]:
+def _full(
+    home: Home, length: int, times: int, undisturbed: list[tuple[int, int, str]]
+) -> tuple[str, ...]:
     chance = random.Random(3)
     lost = other = 0
     for _ in range(times):

@@ -1,4 +1,6 @@
-"""Disks that are full from one write on, for each write of a command in turn, by a library put before the system's."""
+"""Disks that are full from one write on, for each write of a command in turn, by a library put
+before the system's.
+"""
 
 import contextlib
 import shutil
@@ -20,7 +22,10 @@ _PARAGRAPHS = 8
 
 
 def rows(folder: Path) -> Iterator[tuple[str, ...]]:
-    """For each command: writes refused in turn; pages, questions and books lost, doubled, other than undisturbed."""
+    """For each command: writes refused in turn.
+
+    Pages, questions and books lost, doubled, other than undisturbed.
+    """
     compiler = shutil.which("cc")
     if compiler is None:
         yield "disk full, at every write", "no C compiler", "", "", ""
@@ -61,7 +66,9 @@ def _refused(home: Home, shim: Path, words: tuple[str | Path, ...]) -> tuple[str
         now = _contents(home)
         _run(home, *words)
         again = _contents(home)
-        lost += sum(one not in now for one in had) + sum(one not in again for one in {*now, *undisturbed})
+        lost += sum(one not in now for one in had) + sum(
+            one not in again for one in {*now, *undisturbed}
+        )
         doubled += len(again) - len(set(again))
         other += sum(one not in undisturbed for one in again)
     shutil.rmtree(saved)
@@ -70,8 +77,12 @@ def _refused(home: Home, shim: Path, words: tuple[str | Path, ...]) -> tuple[str
 
 def _run(home: Home, *words: str | Path, **environment: str) -> str:
     # Python's own cache of modules must not count.
-    said = home.start(*words, environment={"PYTHONDONTWRITEBYTECODE": "1", **environment}).communicate()[1]
-    for process in psutil.process_iter(["cmdline"]):  # The index of new books is made after the command has ended
+    said = home.start(
+        *words, environment={"PYTHONDONTWRITEBYTECODE": "1", **environment}
+    ).communicate()[1]
+    for process in psutil.process_iter(
+        ["cmdline"]
+    ):  # The index of new books is made after the command has ended
         command = " ".join(process.info["cmdline"] or ())
         if "gistread.library.indexing" in command and str(home.folder) in command:
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -84,4 +95,8 @@ def _contents(home: Home) -> list[object]:
     """Everything saved that a person would miss."""
     paths = default_paths()
     questions = {one.question for one in UserData(paths).questions(open_book(home.book).sha256)}
-    return [*home.pages(), *questions, *(file.title for file in Catalogue(paths).read().files.values())]
+    return [
+        *home.pages(),
+        *questions,
+        *(file.title for file in Catalogue(paths).read().files.values()),
+    ]

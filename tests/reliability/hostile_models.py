@@ -1,4 +1,7 @@
-"""Models and adapters that are broken: their headers read in this process, and some of them loaded by llama.cpp."""
+"""Models and adapters that are broken.
+
+Their headers read in this process, and some of them loaded by llama.cpp.
+"""
 
 import asyncio
 import tempfile
@@ -22,7 +25,13 @@ def rows(headers: int, loads: int) -> Iterator[tuple[str, ...]]:
     for cases in (HeaderCases(1), AdapterCases(1)):
         tally = Tally()
         failed = len(list(run(cases, 0, headers, tally)))
-        yield f"{cases.name}: header read", str(headers), str(tally.read), str(tally.refused), str(failed)
+        yield (
+            f"{cases.name}: header read",
+            str(headers),
+            str(tally.read),
+            str(tally.refused),
+            str(failed),
+        )
     for is_adapter in (False, True):
         outcomes = asyncio.run(_load(loads, is_adapter))
         counts = (str(outcomes.count(outcome)) for outcome in ("used", "refused", "failed"))
@@ -32,7 +41,9 @@ def rows(headers: int, loads: int) -> Iterator[tuple[str, ...]]:
 async def _load(count: int, is_adapter: bool) -> list[str]:
     with tempfile.TemporaryDirectory() as name:
         model, broken = write_tiny_gguf(Path(name, "tiny.gguf")), Path(name, "broken.gguf")
-        whole = (write_tiny_adapter(Path(name, "adapter.gguf")) if is_adapter else model).read_bytes()
+        whole = (
+            write_tiny_adapter(Path(name, "adapter.gguf")) if is_adapter else model
+        ).read_bytes()
         outcomes = []
         for index in range(count):
             # The data of the tensors are there as a rule: llama.cpp reads the whole file.

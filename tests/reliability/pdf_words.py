@@ -19,7 +19,10 @@ WORD = re.compile("[\u3000-\u9fff]|[^\\W\u3000-\u9fff]+")
 
 
 def rows(folder: Path) -> Iterator[tuple[str, ...]]:
-    """For each PDF, and for each program: name, words, recall, order in per cent, words that the source lacks."""
+    """For each PDF, and for each program.
+
+    Name, words, recall, order in per cent, words that the source lacks.
+    """
     done: list[tuple[str, ...]] = []
     for kind in all_kinds():
         if kind.missing:
@@ -32,7 +35,9 @@ def rows(folder: Path) -> Iterator[tuple[str, ...]]:
     for path in all_pdfs() if shutil.which("pdftotext") else ():
         run = subprocess.run(["pdftotext", str(path), "-"], capture_output=True, check=False)
         text = run.stdout.decode().replace("-\n", "")
-        yield _row(f"{path.stem}, against pdftotext", words_of(text), words_of(open_book(path).text), "")
+        yield _row(
+            f"{path.stem}, against pdftotext", words_of(text), words_of(open_book(path).text), ""
+        )
 
 
 def _lowest(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
@@ -40,16 +45,31 @@ def _lowest(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
     compared = [row for row in rows if row[3]]
     for program in dict.fromkeys(re.split(r"\W", row[0])[0] for row in compared):
         own = [row for row in compared if row[0].startswith(program)]
-        found, order = (min((row[column] for row in own), key=lambda share: float(share[:-1])) for column in (2, 3))
+        found, order = (
+            min((row[column] for row in own), key=lambda share: float(share[:-1]))
+            for column in (2, 3)
+        )
         words = sum(int(row[1].replace(",", "")) for row in own)
-        yield f"{program}: lowest of {len(own)}", f"{words:,}", found, order, " ".join({row[4] for row in own})
+        yield (
+            f"{program}: lowest of {len(own)}",
+            f"{words:,}",
+            found,
+            order,
+            " ".join({row[4] for row in own}),
+        )
 
 
 def _row_of(kind: Typeset, folder: Path) -> tuple[str, ...]:
     try:
         book = open_book(kind.make(folder))
     except BookError as error:
-        return kind.name, "", "", "", f"refused: {str(error).partition('.pdf ')[2].partition('.')[0]}"
+        return (
+            kind.name,
+            "",
+            "",
+            "",
+            f"refused: {str(error).partition('.pdf ')[2].partition('.')[0]}",
+        )
     if not kind.words:
         return kind.name, "", "", "", " ".join(book.notices) or "SILENT"
     mine, source = words_of(book.text), words_of(kind.words)

@@ -1,4 +1,6 @@
-"""Everything that is saved, cut and flipped at every byte, and written by two processes, one of which is killed."""
+"""Everything that is saved, cut and flipped at every byte, and written by two processes, one of
+which is killed.
+"""
 
 import random
 import signal
@@ -33,7 +35,9 @@ class Kind:
     """A kind of saved data, in one file of a folder."""
 
     write: Callable[[Path, int], None]  # Add the record with this number
-    numbers: Callable[[Path], Collection[int]]  # Numbers of the records, each as often as it is there
+    numbers: Callable[
+        [Path], Collection[int]
+    ]  # Numbers of the records, each as often as it is there
 
 
 def _add_mark(folder: Path, number: int) -> None:
@@ -43,7 +47,9 @@ def _add_mark(folder: Path, number: int) -> None:
 
 
 def _add_question(folder: Path, number: int) -> None:
-    UserData(paths_in(folder)).add_question(_SHA256, SavedQuestion(f"{number}?", "An answer.", found=True))
+    UserData(paths_in(folder)).add_question(
+        _SHA256, SavedQuestion(f"{number}?", "An answer.", found=True)
+    )
 
 
 def _add_file(folder: Path, number: int) -> None:
@@ -72,25 +78,42 @@ def _derived(folder: Path) -> list[int]:
 KINDS: Mapping[str, Kind] = {
     "memory": Kind(_add_page, _pages),
     "summaries and facts": Kind(
-        lambda folder, number: DerivedRecords(folder / "book.derived").put("fact", str(number), {"text": "A fact."}),
+        lambda folder, number: DerivedRecords(folder / "book.derived").put(
+            "fact", str(number), {"text": "A fact."}
+        ),
         _derived,
     ),
     "questions": Kind(
-        _add_question, lambda folder: [int(one.question[:-1]) for one in UserData(paths_in(folder)).questions(_SHA256)]
+        _add_question,
+        lambda folder: [
+            int(one.question[:-1]) for one in UserData(paths_in(folder)).questions(_SHA256)
+        ],
     ),
-    "marks": Kind(_add_mark, lambda folder: [mark.start for mark in MarkStore(paths_in(folder)).marks(_SHA256)]),
-    "library": Kind(_add_file, lambda folder: [int(one) for one in Catalogue(paths_in(folder)).read().files]),
+    "marks": Kind(
+        _add_mark,
+        lambda folder: [mark.start for mark in MarkStore(paths_in(folder)).marks(_SHA256)],
+    ),
+    "library": Kind(
+        _add_file, lambda folder: [int(one) for one in Catalogue(paths_in(folder)).read().files]
+    ),
     "settings": Kind(
-        lambda folder, number: save_setting(folder / "config.toml", f"keys.command{number}", f"f{number}"),
+        lambda folder, number: save_setting(
+            folder / "config.toml", f"keys.command{number}", f"f{number}"
+        ),
         lambda folder: [int(one[1:]) for one in load_config(folder / "config.toml").keys.values()],
     ),
 }
 _DAMAGED = ["memory", "summaries and facts"]  # Journals; damage of the store has tests of its own
-_SHARED = [name for name in KINDS if name != "memory"]  # A memory is written by one process at a time
+_SHARED = [
+    name for name in KINDS if name != "memory"
+]  # A memory is written by one process at a time
 
 
 def damage_rows(folder: Path) -> Iterator[tuple[str, ...]]:
-    """For each kind: bytes cut and flipped one after another; records lost beside the one hit, and doubled."""
+    """For each kind: bytes cut and flipped one after another.
+
+    Records lost beside the one hit, and doubled.
+    """
     for name in _DAMAGED:
         own = folder / name
         own.mkdir()
@@ -127,14 +150,18 @@ def _damaged(kind: Kind, folder: Path) -> tuple[str, ...]:
         numbers_before = set(kind.numbers(folder))
         for position in range(at, at + len(line)):
             flipped = whole[position] ^ (1 << position % 8)
-            check(whole[:position] + bytes([flipped]) + whole[position + 1 :], numbers_without[index])
+            check(
+                whole[:position] + bytes([flipped]) + whole[position + 1 :], numbers_without[index]
+            )
             check(whole[:position], numbers_before)
         at += len(line)
     return str(cases), str(lost), str(doubled), "0"
 
 
 def shared_rows(folder: Path) -> Iterator[tuple[str, ...]]:
-    """For each kind: records that two processes write at once, of which a third that is killed loses none."""
+    """For each kind: records that two processes write at once, of which a third that is killed
+    loses none.
+    """
     for name in _SHARED:
         own = folder / name
         own.mkdir()
@@ -145,7 +172,9 @@ def _shared(name: str, folder: Path) -> tuple[str, ...]:
     writers = [_writer(name, folder, first) for first in (0, _WRITTEN)]
     killed = _writer(name, folder, 2 * _WRITTEN)
     assert killed.stdout is not None
-    said = [killed.stdout.readline() for _ in range(random.Random(name).randrange(1, _WRITTEN // 2))]
+    said = [
+        killed.stdout.readline() for _ in range(random.Random(name).randrange(1, _WRITTEN // 2))
+    ]
     killed.send_signal(signal.SIGKILL)
     said += killed.communicate()[0].split()
     acknowledged = set(map(int, said))
@@ -154,7 +183,12 @@ def _shared(name: str, folder: Path) -> tuple[str, ...]:
         assert process.returncode == 0, name
     found = list(KINDS[name].numbers(folder))
     lost = {*range(2 * _WRITTEN), *acknowledged} - set(found)
-    return str(2 * _WRITTEN + len(acknowledged)), str(len(lost)), str(len(found) - len(set(found))), "0"
+    return (
+        str(2 * _WRITTEN + len(acknowledged)),
+        str(len(lost)),
+        str(len(found) - len(set(found))),
+        "0",
+    )
 
 
 def _writer(name: str, folder: Path, first: int) -> "subprocess.Popen[str]":

@@ -1,4 +1,7 @@
-"""The screen, `index` and their model's process killed in a real terminal: losses, orphans, and how long users wait."""
+"""The screen, `index` and their model's process killed in a real terminal.
+
+Losses, orphans, and how long users wait.
+"""
 
 import os
 import random
@@ -18,13 +21,19 @@ from tests.tiny_gguf import write_tiny_gguf
 _ORPHAN_S = 5.0
 _TRY_AGAIN, _CHOOSER = "r try again", "Tab reads or answers"
 _SAVING, _SAVED_EVERY = (" B", "aWho counted the stairs?\r"), 4  # A bookmark, a question; kills
-_WHILE_READING = 0.7  # Share of kills after the first new page; the others may come while the model loads
+_WHILE_READING = (
+    0.7  # Share of kills after the first new page; the others may come while the model loads
+)
 _PARAGRAPHS = 200
-_ENOUGH_PAGES = 40  # Of about 100; then the book is read anew, so that there is always something to read
+_ENOUGH_PAGES = (
+    40  # Of about 100; then the book is read anew, so that there is always something to read
+)
 
 
 def rows(folder: Path, kills: int) -> Iterator[tuple[str, ...]]:
-    """For each victim: kills, pages, marks and questions lost, pages doubled, orphans, the longest wait in seconds."""
+    """For each victim: kills, pages, marks and questions lost, pages doubled, orphans, the longest
+    wait in seconds.
+    """
     home = Home(folder, paragraphs=_PARAGRAPHS)
     model = write_tiny_gguf(folder / "tiny.gguf", brief=True)
     default_paths().config_file.write_text(f'model = "{model}"\nmin_words = 60\nmax_words = 200\n')
@@ -51,7 +60,11 @@ class _Kills:
     def _one(self, number: int) -> None:
         folders = {name: os.environ[name] for name in FOLDERS}
         book = str(self._home.book)
-        words = ["index", book, *SIZE] if self._victim == "index" else [book, "--model", str(self._model)]
+        words = (
+            ["index", book, *SIZE]
+            if self._victim == "index"
+            else [book, "--model", str(self._model)]
+        )
         with terminal(words, self._home.folder, **folders) as run:
             ready = "counted the stairs" if self._victim != "index" else "%"
             self._waited(run.wait_for(ready))
@@ -91,7 +104,9 @@ class _Kills:
         before, began = len(self._home.pages()), time.monotonic()
         while len(self._home.pages()) <= before:
             run.look()
-            if _TRY_AGAIN in run.text:  # It was killed while it loaded the model, which may have been too large
+            if (
+                _TRY_AGAIN in run.text
+            ):  # It was killed while it loaded the model, which may have been too large
                 if _CHOOSER in run.text:  # Opened for a question that waits for a model
                     run.press("\x1b")
                     run.wait_until_gone(_CHOOSER)
@@ -109,7 +124,9 @@ class _Kills:
     def _compare(self) -> None:
         """What was saved before this kill, and is gone after it or stands twice."""
         pages = self._home.pages()
-        self._lost += sum(page not in pages for page in self._pages) + max(0, self._saved - self._count_saved())
+        self._lost += sum(page not in pages for page in self._pages) + max(
+            0, self._saved - self._count_saved()
+        )
         self._doubled += len(pages) - len({start for start, _, _ in pages})
         self._pages = pages
         if len(pages) > _ENOUGH_PAGES:

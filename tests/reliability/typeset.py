@@ -13,14 +13,25 @@ from pathlib import Path
 from gistread.sample import story_path
 
 LIGATURES = (
-    "The first officer filed five flawless final affidavits; the efficient staff offered fluffy waffles, a baffling"
-    " shelf of flint and the official flag of the fleet. Different difficulties, sufficient traffic and refined"
-    " scientific significance flew before the fire: an afflicted chief, off duty, finds coffee, gifts and flowers."
+    "The first officer filed five flawless final affidavits; the efficient staff offered fluffy "
+    "waffles, a baffling"
+    " shelf of flint and the official flag of the fleet. Different difficulties, sufficient "
+    "traffic and refined"
+    " scientific significance flew before the fire: an afflicted chief, off duty, finds coffee, "
+    "gifts and flowers."
 )
-HEBREW = "בראשית ברא אלהים את השמים ואת הארץ (1). והארץ היתה תהו ובהו וחשך על פני תהום, ויאמר אלהים יהי אור."
-ARABIC = "كان يا ما كان في قديم الزمان ملك له ثلاثة أولاد. وفي سنة 1947 جاء رجل من London إلى المدينة والأرض كلها له."
+HEBREW = (
+    "בראשית ברא אלהים את השמים ואת הארץ (1). והארץ היתה תהו ובהו וחשך על פני תהום, ויאמר אלהים "
+    "יהי אור."
+)
+ARABIC = (
+    "كان يا ما كان في قديم الزمان ملك له ثلاثة أولاد. وفي سنة 1947 جاء رجل من London إلى المدينة "
+    "والأرض كلها له."
+)
 JAPANESE = "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。何でも薄暗いじめじめした所で泣いていた。"
-CHINESE = "话说天下大势，分久必合，合久必分。周末七国分争，并入于秦。及秦灭之后，楚、汉分争，又并入于汉。"
+CHINESE = (
+    "话说天下大势，分久必合，合久必分。周末七国分争，并入于秦。及秦灭之后，楚、汉分争，又并入于汉。"
+)
 _HEAD = '<!doctype html><meta charset="utf-8"><style>body{font:11pt serif}'
 _PREAMBLES = {
     "Computer Modern": ("", ""),
@@ -42,7 +53,10 @@ _PREAMBLES = {
 
 @dataclass(frozen=True)
 class Typeset:
-    """A PDF to make in a folder. Without `words` it cannot be read, and has to be refused or come with a notice."""
+    """A PDF to make in a folder.
+
+    Without `words` it cannot be read, and has to be refused or come with a notice.
+    """
 
     name: str
     programs: str  # Separated by spaces
@@ -58,7 +72,9 @@ class Typeset:
 def story() -> list[str]:
     """Paragraphs in ASCII."""
     text = story_path().read_text(encoding="utf-8").translate(str.maketrans("‘’“”—–", "''\"\"--"))
-    plain = (" ".join(part.split()) for part in text.encode("ascii", "ignore").decode().split("\n\n"))
+    plain = (
+        " ".join(part.split()) for part in text.encode("ascii", "ignore").decode().split("\n\n")
+    )
     return [LIGATURES, *(part for part in plain if len(part) > 200)]
 
 
@@ -74,11 +90,18 @@ def all_kinds() -> Iterator[Typeset]:
             ]
         if "three" in name:
             body = ["\\begin{multicols}{3}", *body, "\\end{multicols}"]
-        yield Typeset(f"LaTeX, {name}", "pdflatex", _latex(body, preamble, options), " ".join(parts))
+        yield Typeset(
+            f"LaTeX, {name}", "pdflatex", _latex(body, preamble, options), " ".join(parts)
+        )
     yield from _structured(parts[:30])
     yield from _tabular(" ".join(parts[:20]).split())
     yield Typeset("Groff", "groff", partial(_groff, parts), " ".join(parts))
-    yield Typeset("Groff through PostScript", "groff ps2pdf", partial(_groff_postscript, parts), " ".join(parts))
+    yield Typeset(
+        "Groff through PostScript",
+        "groff ps2pdf",
+        partial(_groff_postscript, parts),
+        " ".join(parts),
+    )
     yield from _printed(parts[:30])
     yield from _unreadable(parts[:30])
 
@@ -90,31 +113,59 @@ def _structured(parts: list[str]) -> Iterator[Typeset]:
         first, _, rest = part.partition(" ")
         note = f"Note {number}. {parts[number - 1].split(',')[0]}." if number % 4 == 0 else ""
         heading = f"\\chapter{{Part {number} of it}}\n" if number % 10 == 0 else ""
-        noted.append(heading + (f"{first}\\footnote{{{_tex(note)}}} {_tex(rest)}" if note else _tex(part)))
+        noted.append(
+            heading + (f"{first}\\footnote{{{_tex(note)}}} {_tex(rest)}" if note else _tex(part))
+        )
         label = "abcdefgh"[number % 10 // 4] if note else ""  # Counted anew in each chapter
         opening = f"Chapter {number // 10 + 1} Part {number} of it" if heading else ""
         words += [opening, first, label, rest]
         notes += [label, note]
     letters = "\\renewcommand\\thefootnote{\\alph{footnote}}\\pagestyle{headings}"
     book = _latex(noted, f"\\usepackage[a5paper]{{geometry}}{letters}", "11pt,twoside", kind="book")
-    yield Typeset("LaTeX, a book with notes, heads left and right", "pdflatex", book, " ".join(words), " ".join(notes))
-    body = [*map(_tex, parts[:10]), "\\begin{landscape}", *map(_tex, parts[10:20]), "\\end{landscape}"]
-    yield Typeset("LaTeX, rotated pages", "pdflatex", _latex(body, "\\usepackage{pdflscape}"), " ".join(parts[:20]))
+    yield Typeset(
+        "LaTeX, a book with notes, heads left and right",
+        "pdflatex",
+        book,
+        " ".join(words),
+        " ".join(notes),
+    )
+    body = [
+        *map(_tex, parts[:10]),
+        "\\begin{landscape}",
+        *map(_tex, parts[10:20]),
+        "\\end{landscape}",
+    ]
+    yield Typeset(
+        "LaTeX, rotated pages",
+        "pdflatex",
+        _latex(body, "\\usepackage{pdflscape}"),
+        " ".join(parts[:20]),
+    )
     cells = [" ".join(part.split()[:4]) for part in parts]
-    rows = "\\\\ ".join(f"{number} & {_tex(cell)} & {number * number / 8}" for number, cell in enumerate(cells))
+    rows = "\\\\ ".join(
+        f"{number} & {_tex(cell)} & {number * number / 8}" for number, cell in enumerate(cells)
+    )
     table = f"\\begin{{longtable}}{{lll}}{rows}\\end{{longtable}}"
     shown = " ".join(f"{number} {cell} {number * number / 8}" for number, cell in enumerate(cells))
     yield Typeset("LaTeX, a table", "pdflatex", _latex([table], "\\usepackage{longtable}"), shown)
-    fields = "".join(f"\n\n\\TextField[width=9cm,value={{The value {n} of it}}]{{Field {n}:}}" for n in range(9))
-    form = _latex([_tex(parts[0]), f"\\begin{{Form}}{fields}\\end{{Form}}"], "\\usepackage{hyperref}")
+    fields = "".join(
+        f"\n\n\\TextField[width=9cm,value={{The value {n} of it}}]{{Field {n}:}}" for n in range(9)
+    )
+    form = _latex(
+        [_tex(parts[0]), f"\\begin{{Form}}{fields}\\end{{Form}}"], "\\usepackage{hyperref}"
+    )
     values = " ".join(f"Field {n}: The value {n} of it" for n in range(9))
-    yield Typeset("LaTeX, a form that no viewer has filled", "pdflatex", form, f"{parts[0]} {values}")
+    yield Typeset(
+        "LaTeX, a form that no viewer has filled", "pdflatex", form, f"{parts[0]} {values}"
+    )
     sheet = ["\\noindent\\includegraphics[width=.48\\textwidth]{page.pdf}" * 2]
     once = " ".join(parts[:5])
     yield Typeset(
         "Chromium's pages, two on a sheet by LaTeX",
         "chromium pdflatex",
-        lambda folder: _latex(sheet, "\\usepackage{graphicx}")(_chromium(_page(parts[:5]), folder, "page").parent),
+        lambda folder: _latex(sheet, "\\usepackage{graphicx}")(
+            _chromium(_page(parts[:5]), folder, "page").parent
+        ),
         f"{once} {once}",
     )
 
@@ -131,8 +182,13 @@ def _tabular(words: list[str]) -> Iterator[Typeset]:
     lines = "\\\\ \\hline ".join(" & ".join(map(_tex, row)) for row in rows)
     for column, name in {"p": "top", "m": "middle", "b": "bottom"}.items():
         spec = f"{column}{{2cm}}{column}{{4cm}}{column}{{4cm}}"
-        table = _latex([f"\\begin{{longtable}}{{{spec}}}{lines}\\end{{longtable}}"], "\\usepackage{longtable,array}")
-        yield Typeset(f"LaTeX, a table with cells of several lines, {name}", "pdflatex", table, known)
+        table = _latex(
+            [f"\\begin{{longtable}}{{{spec}}}{lines}\\end{{longtable}}"],
+            "\\usepackage{longtable,array}",
+        )
+        yield Typeset(
+            f"LaTeX, a table with cells of several lines, {name}", "pdflatex", table, known
+        )
     cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
     table_of = f"<table><tr>{'<tr>'.join(cells)}</table>"
     page = f"{_HEAD}tr{{break-inside:avoid}}td{{width:33%;text-align:justify;hyphens:auto}}</style>{table_of}"
@@ -149,11 +205,20 @@ def _printed(parts: list[str]) -> Iterator[Typeset]:
         "": "",
         ", two columns, a drop capital": columns,
         ", small capitals, letterspaced": "p{font-variant:small-caps;letter-spacing:.1em}",
-        ", several scales": "p:nth-child(3n){transform:scale(.8,1);transform-origin:0 0}p:nth-child(3n+1){zoom:1.3}",
+        ", several scales": (
+            "p:nth-child(3n){transform:scale(.8,1);transform-origin:0 0}p:nth-child(3n+1){zoom:1.3}"
+        ),
     }
     for name, style in styles.items():
-        yield Typeset(f"Chromium{name}", "chromium", partial(_chromium, _page(parts, style)), " ".join(parts))
-        yield Typeset(f"WeasyPrint{name}", "weasyprint", partial(_weasyprint, _page(parts, style)), " ".join(parts))
+        yield Typeset(
+            f"Chromium{name}", "chromium", partial(_chromium, _page(parts, style)), " ".join(parts)
+        )
+        yield Typeset(
+            f"WeasyPrint{name}",
+            "weasyprint",
+            partial(_weasyprint, _page(parts, style)),
+            " ".join(parts),
+        )
     fonts = 'body{font:12pt "DejaVu Sans","Noto Sans CJK JP","Droid Sans Fallback",sans-serif}'
     vertical = f"{fonts}body{{writing-mode:vertical-rl}}"
     for name, text, style in (
@@ -168,10 +233,15 @@ def _printed(parts: list[str]) -> Iterator[Typeset]:
     ruby = "<ruby>吾輩<rt>わがはい</rt></ruby>は<ruby>猫<rt>ねこ</rt></ruby>である。" * 40
     said = re.sub("<rt>(.*?)</rt>", "（\\1）", ruby)
     for program, print_ in {"Chromium": _chromium, "LibreOffice": _libreoffice}.items():
-        name, programs = f"{program}, readings (ruby)", {"LibreOffice": "soffice pandoc"}.get(program, "chromium")
+        name, programs = (
+            f"{program}, readings (ruby)",
+            {"LibreOffice": "soffice pandoc"}.get(program, "chromium"),
+        )
         page = f"{_HEAD}{fonts}</style><p>{ruby}</p>"
         yield Typeset(name, programs, partial(print_, page), re.sub("<.*?>", "", said))
-    yield Typeset("LibreOffice", "soffice pandoc", partial(_libreoffice, _page(parts)), " ".join(parts))
+    yield Typeset(
+        "LibreOffice", "soffice pandoc", partial(_libreoffice, _page(parts)), " ".join(parts)
+    )
 
 
 def _unreadable(parts: list[str]) -> Iterator[Typeset]:
@@ -182,7 +252,9 @@ def _unreadable(parts: list[str]) -> Iterator[Typeset]:
         _run("qpdf", *options, str(source), "made.pdf", folder=folder)
         return folder / "made.pdf"
 
-    def changed(name: bytes, other: bytes | Callable[[re.Match[bytes]], bytes], folder: Path) -> Path:
+    def changed(
+        name: bytes, other: bytes | Callable[[re.Match[bytes]], bytes], folder: Path
+    ) -> Path:
         source = with_option("--qdf", "--object-streams=disable", folder=folder)
         (folder / "broken.pdf").write_bytes(re.sub(name, other, source.read_bytes()))
         return folder / "broken.pdf"
@@ -195,10 +267,19 @@ def _unreadable(parts: list[str]) -> Iterator[Typeset]:
     lock = ("--encrypt", "secret", "owner", "256", "--")
     unlocked = ("--encrypt", "", "owner", "256", "--extract=n", "--")
     needs = "weasyprint qpdf"
-    yield Typeset("encrypted, no password needed", needs, lambda f: with_option(*unlocked, folder=f), " ".join(parts))
+    yield Typeset(
+        "encrypted, no password needed",
+        needs,
+        lambda f: with_option(*unlocked, folder=f),
+        " ".join(parts),
+    )
     yield Typeset("encrypted, with a password", needs, lambda f: with_option(*lock, folder=f))
     yield Typeset("without Unicode tables", needs, partial(changed, b"/ToUnicode", b"/ToNowhere"))
-    yield Typeset("with wrong Unicode tables", needs, partial(changed, rb"(?<=> <00)(\w\w)(?=>)", _three_further))
+    yield Typeset(
+        "with wrong Unicode tables",
+        needs,
+        partial(changed, rb"(?<=> <00)(\w\w)(?=>)", _three_further),
+    )
     yield Typeset("scanned", "weasyprint pdftoppm", scanned)
 
 
@@ -211,7 +292,9 @@ def _tex(text: str) -> str:
     return re.sub(r'"(?=\w)', "``", text).replace('"', "''")
 
 
-def _latex(body: Sequence[str], preamble: str, options: str = "", *, kind: str = "article") -> Callable[[Path], Path]:
+def _latex(
+    body: Sequence[str], preamble: str, options: str = "", *, kind: str = "article"
+) -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
         source = folder / "made.tex"
         text = "\n\n".join(body)
@@ -226,7 +309,9 @@ def _latex(body: Sequence[str], preamble: str, options: str = "", *, kind: str =
 
 
 def _groff(parts: Sequence[str], folder: Path, device: str = "pdf") -> Path:
-    (folder / "story.ms").write_text(".LP\n" + "\n.PP\n".join(part.replace("'", "\\(cq") for part in parts) + "\n")
+    (folder / "story.ms").write_text(
+        ".LP\n" + "\n.PP\n".join(part.replace("'", "\\(cq") for part in parts) + "\n"
+    )
     made = folder / f"groff.{device}"
     made.write_bytes(_run("groff", "-ms", f"-T{device}", "story.ms", folder=folder))
     return made
@@ -245,7 +330,13 @@ def _chromium(page: str, folder: Path, name: str = "made") -> Path:
     (folder / "page.html").write_text(page)
     made = folder / f"{name}.pdf"
     # --no-sandbox: it prints a file of ours, and refuses to start as root otherwise.
-    options = ("--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={folder}/own")
+    options = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-pdf-header-footer",
+        f"--user-data-dir={folder}/own",
+    )
     _run("chromium", *options, f"--print-to-pdf={made}", "page.html", folder=folder)
     return made
 

@@ -1,4 +1,6 @@
-"""The sample story opens, and the answers to the questions about it are where `questions.json` says."""
+"""The sample story opens, and the answers to the questions about it are where `questions.json`
+says.
+"""
 
 import json
 from pathlib import Path
@@ -20,8 +22,11 @@ CHAPTERS = (
     "Chapter 7. Four O’Clock",
     "Chapter 8. The New Rope",
 )
-# Each with its answer, how much of the book it needs, and the quotes that answer it with their offsets
-QUESTIONS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("questions.json").read_text("utf-8"))
+# Each with its answer, how much of the book it needs, and the quotes that answer it with their
+# offsets
+QUESTIONS: list[dict[str, Any]] = json.loads(
+    Path(__file__).with_name("questions.json").read_text("utf-8")
+)
 
 
 def of_kind(kind: str) -> list[dict[str, Any]]:
@@ -35,7 +40,9 @@ def story() -> Book:
 
 def test_the_story_opens_with_its_title_and_all_its_chapters(story: Book) -> None:
     assert story.title == "The Ferry Bell"
-    assert tuple(chapter.title for chapter in story.chapters if chapter.title in CHAPTERS) == CHAPTERS
+    assert (
+        tuple(chapter.title for chapter in story.chapters if chapter.title in CHAPTERS) == CHAPTERS
+    )
     assert story.notices == ()
 
 
@@ -50,14 +57,20 @@ def test_some_questions_need_two_places_and_some_have_no_answer() -> None:
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question["question"][:40])
-def test_every_quote_stands_once_in_the_book_at_its_offsets(story: Book, question: dict[str, Any]) -> None:
+def test_every_quote_stands_once_in_the_book_at_its_offsets(
+    story: Book, question: dict[str, Any]
+) -> None:
     starts = [place["start"] for place in question["places"]]
     assert starts == sorted(starts)
     for place in question["places"]:
-        assert story.text[place["start"] : place["end"]] == place["quote"], f"now at {story.text.find(place['quote'])}"
+        assert story.text[place["start"] : place["end"]] == place["quote"], (
+            f"now at {story.text.find(place['quote'])}"
+        )
         assert story.text.count(place["quote"]) == 1
 
 
 def test_an_answer_of_one_place_stands_in_one_chapter(story: Book) -> None:
     for question in of_kind("single"):
-        assert len({story.chapter_index(place["start"]) for place in question["places"]}) == 1, question["question"]
+        assert len({story.chapter_index(place["start"]) for place in question["places"]}) == 1, (
+            question["question"]
+        )

@@ -7,7 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gistread.book.model import Book, Chapter, Paragraph
-from gistread.search.book_search import BookSearch, PatternError, SearchCancelled, SearchHits, SearchMode
+from gistread.search.book_search import (
+    BookSearch,
+    PatternError,
+    SearchCancelled,
+    SearchHits,
+    SearchMode,
+)
 from tests.tui.books import long_book, small_book
 
 
@@ -40,7 +46,9 @@ def test_expressions_are_matched_or_refused() -> None:
         search.find("(", SearchMode.REGEX)
 
 
-def test_an_expression_is_found_while_another_index_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expression_is_found_while_another_index_is_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     search = BookSearch(small_book())
     building, done = threading.Event(), threading.Event()
 

@@ -36,7 +36,11 @@ def found(text: str, words: str) -> list[str]:
         ("Élan, élan, Elan", "Élan", ["Élan"]),
         ("Князь, князь", "князь", ["Князь", "князь"]),
         ("İstanbul, istanbul", "istanbul", ["istanbul"]),
-        ("well-known well--known well—known", "well-known", ["well-known", "well--known", "well—known"]),
+        (
+            "well-known well--known well—known",
+            "well-known",
+            ["well-known", "well--known", "well—known"],
+        ),
     ],
 )
 def test_hits_are_found(text: str, words: str, expected: list[str]) -> None:

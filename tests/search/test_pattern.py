@@ -29,7 +29,9 @@ def test_hits_are_found(text: str, expression: str, expected: list[str]) -> None
     assert found(text, expression) == expected
 
 
-@pytest.mark.parametrize("expression", ["[", "(", "a{2,1}", "*", "(?P<x", r"\p{Zork}", "(?<=", "(" * 400, "a" * 501])
+@pytest.mark.parametrize(
+    "expression", ["[", "(", "a{2,1}", "*", "(?P<x", r"\p{Zork}", "(?<=", "(" * 400, "a" * 501]
+)
 def test_an_invalid_expression_is_explained(expression: str) -> None:
     with pytest.raises(PatternError) as caught:
         found("some text", expression)

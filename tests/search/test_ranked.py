@@ -60,7 +60,9 @@ def test_every_page_has_a_score_that_is_not_negative() -> None:
         ("tlh", "jatlhpu' qaghwI'", "qaghwI'"),
     ],
 )
-def test_words_are_compared_by_the_stems_of_their_language(language: str, document: str, query: str) -> None:
+def test_words_are_compared_by_the_stems_of_their_language(
+    language: str, document: str, query: str
+) -> None:
     assert Ranker(["nothing at all", document], language).top(query, 1) == [1]
 
 
@@ -79,7 +81,9 @@ def test_the_section_with_the_answer_is_usually_among_the_first_three() -> None:
 
 def test_threads_stem_at_once_without_disturbing_each_other() -> None:
     words = [
-        f"{beginning}{ending}" for beginning in ("walk", "hop", "relat", "nat") for ending in ("ing", "ional", "ed")
+        f"{beginning}{ending}"
+        for beginning in ("walk", "hop", "relat", "nat")
+        for ending in ("ing", "ional", "ed")
     ]
     words = [f"{word}{number}ing" for number in range(300) for word in words]
     alone = [Terms("en").stem(word) for word in words]

@@ -23,8 +23,19 @@ def test_a_passage_with_the_words_comes_first() -> None:
 
 
 def test_relevant_neighbours_raise_a_passage() -> None:
-    passages = [FILLING, KEEPER, FILLING, FILLING, FILLING, LODGER, KEEPER, f"Martha saw the leg. {FILLING}"]
-    assert best(passages, "What did Martha of the lighthouse say to the man with the wooden leg?") in (5, 6, 7)
+    passages = [
+        FILLING,
+        KEEPER,
+        FILLING,
+        FILLING,
+        FILLING,
+        LODGER,
+        KEEPER,
+        f"Martha saw the leg. {FILLING}",
+    ]
+    assert best(
+        passages, "What did Martha of the lighthouse say to the man with the wooden leg?"
+    ) in (5, 6, 7)
 
 
 def test_an_isolated_passage_with_all_the_words_is_among_the_first_two() -> None:
@@ -45,7 +56,10 @@ def test_help_from_neighbours_is_symmetric_and_fades_with_distance() -> None:
 
 
 def test_options_only_decide_between_equal_passages() -> None:
-    knave, queen = f"The tarts were stolen by the knave. {FILLING}", f"The tarts were baked by the queen. {FILLING}"
+    knave, queen = (
+        f"The tarts were stolen by the knave. {FILLING}",
+        f"The tarts were baked by the queen. {FILLING}",
+    )
     relevance = Relevance([queen, knave])
     assert (
         relevance.scores("Who had the tarts?", ["the knave", "the hatter"]).alone[1]
@@ -58,7 +72,10 @@ def test_options_only_decide_between_equal_passages() -> None:
 
 @pytest.mark.slow
 def test_the_indexes_of_an_evening_take_little_memory() -> None:
-    """Each question up to a later place indexes more passages; neither they nor all earlier indexes are kept."""
+    """Each question up to a later place indexes more passages.
+
+    Neither they nor all earlier indexes are kept.
+    """
     dice = Random(1)
     words = [f"word{number}" for number in range(500)]
 

@@ -1,4 +1,7 @@
-"""A question about the whole library: the books named, the answer from their passages, and no text behind a bound."""
+"""A question about the whole library.
+
+The books named, the answer from their passages, and no text behind a bound.
+"""
 
 import random
 import re
@@ -72,13 +75,17 @@ def titles(named: tuple[NamedBook, ...]) -> list[str]:
     return [one.book.entry.title for one in named]
 
 
-async def test_the_answer_is_from_the_likeliest_books_and_its_sources_name_them(paths: Paths, add: Add) -> None:
+async def test_the_answer_is_from_the_likeliest_books_and_its_sources_name_them(
+    paths: Paths, add: Add
+) -> None:
     add("The Inn", f"It was cold. {INN}\n\nNobody came. " * 3)
     add("The Farm", FARM * 3)
     add("The Sea", "They sailed on. " * 9)
     update_index(paths)
     engine = FakeEngine(says=lambda prompt: "It is The Inn.")
-    named, answered, asked = await ask(paths, "Which book has a man with bandages round his head?", engine)
+    named, answered, asked = await ask(
+        paths, "Which book has a man with bandages round his head?", engine
+    )
     assert titles(named[0])[0] == "The Inn"
     assert "The Sea" not in titles(named[0])
     assert named[0][0].reason == "1 passage, “head”, “round”"
@@ -89,15 +96,24 @@ async def test_the_answer_is_from_the_likeliest_books_and_its_sources_name_them(
     for citation in answered.citations:
         book, (start, end) = asked.source(citation)
         assert (asked._shelf.text_of(book) or "")[start:end] == citation.quote
-    assert "bandages round his head" in answered.citations[0].quote, "not the title that the answer names"
+    assert "bandages round his head" in answered.citations[0].quote, (
+        "not the title that the answer names"
+    )
 
 
-async def test_which_book_it_is_is_answered_by_the_words_if_the_model_finds_nothing(paths: Paths, add: Add) -> None:
+async def test_which_book_it_is_is_answered_by_the_words_if_the_model_finds_nothing(
+    paths: Paths, add: Add
+) -> None:
     add("The Inn", f"It was cold. {INN}\n\nNobody came. " * 3)
     add("The Farm", FARM * 3)
     update_index(paths)
-    for question, found in (("Which book has a man with bandages round his head?", True), ("Who is bandaged?", False)):
-        *_, answered, asked = await ask(paths, question, FakeEngine(says=lambda prompt: "The book does not say."))
+    for question, found in (
+        ("Which book has a man with bandages round his head?", True),
+        ("Who is bandaged?", False),
+    ):
+        *_, answered, asked = await ask(
+            paths, question, FakeEngine(says=lambda prompt: "The book does not say.")
+        )
         assert answered.found is found, question
         if found:
             assert answered.answer == "By its words, the question is about The Inn:"
@@ -105,13 +121,20 @@ async def test_which_book_it_is_is_answered_by_the_words_if_the_model_finds_noth
             assert "bandages round his head" in answered.citations[0].quote
 
 
-async def test_which_book_it_is_is_not_guessed_by_a_model_that_failed_its_check(paths: Paths, add: Add) -> None:
+async def test_which_book_it_is_is_not_guessed_by_a_model_that_failed_its_check(
+    paths: Paths, add: Add
+) -> None:
     """Asked which book has a man with bandages round his head, the starter said "Tomorrow." """
     add("The Inn", f"It was cold. {INN}\n\nNobody came. " * 3)
     update_index(paths)
-    CheckResults(paths, installed_version()).save("fake-1", None, CheckResult(Trust.FAILED, "guesses"))
+    CheckResults(paths, installed_version()).save(
+        "fake-1", None, CheckResult(Trust.FAILED, "guesses")
+    )
     engine = FakeEngine(says=lambda prompt: "It was cold.")
-    for question in ("Which of my books has a man with bandages?", "Which one has a man with bandages?"):
+    for question in (
+        "Which of my books has a man with bandages?",
+        "Which one has a man with bandages?",
+    ):
         *_, answered, asked = await ask(paths, question, engine)
         assert answered.answer == "By its words, the question is about The Inn:"
         assert "bandages round his head" in answered.citations[0].quote
@@ -120,15 +143,24 @@ async def test_which_book_it_is_is_not_guessed_by_a_model_that_failed_its_check(
     assert answered.answer.startswith("It was cold.")
 
 
-def test_no_heading_is_quoted_where_a_sentence_has_a_word_of_the_question(paths: Paths, add: Add) -> None:
-    chapter = "CHAPTER {}. The Man With Bandages Round His Head\n\nIt was cold. He had bandages. Nobody came.\n\n"
+def test_no_heading_is_quoted_where_a_sentence_has_a_word_of_the_question(
+    paths: Paths, add: Add
+) -> None:
+    chapter = (
+        "CHAPTER {}. The Man With Bandages Round His Head\n\nIt was cold. He had bandages. "
+        "Nobody came.\n\n"
+    )
     add("The Inn", "\n" + "".join(chapter.format(number) for number in ("I", "II", "III")))
     update_index(paths)
-    _, *others = open_shelf(paths).search("bandages round head").hits  # The first chapter begins above its heading
+    _, *others = (
+        open_shelf(paths).search("bandages round head").hits
+    )  # The first chapter begins above its heading
     assert [hit.text for hit in others] == ["He had bandages."] * 2
 
 
-async def test_the_model_chooses_among_the_likeliest_unless_it_failed_its_check(paths: Paths, add: Add) -> None:
+async def test_the_model_chooses_among_the_likeliest_unless_it_failed_its_check(
+    paths: Paths, add: Add
+) -> None:
     add("The Inn", INN * 9)
     add("The Yard", "The dog had bandages round its head. " * 4)
     update_index(paths)
@@ -144,13 +176,17 @@ async def test_the_model_chooses_among_the_likeliest_unless_it_failed_its_check(
     assert not [call for call in engine.calls if call.options]
 
 
-async def test_gists_before_the_bound_speak_for_their_book(paths: Paths, books: Books, add: Add) -> None:
+async def test_gists_before_the_bound_speak_for_their_book(
+    paths: Paths, books: Books, add: Add
+) -> None:
     add("The Inn", "A masked man came in. " * 9)
     path = add("The Yard", "A man hid his face in white cloth. " * 60)
     book, page = open_book(path), Page(1, 0, 1000, 200)
     request = MemoryRequest("fake", "fake-1", PageSize(100, 200))
     with MemoryStore(paths.memories).open(book, request) as memory:
-        memory.add(MemoryEntry(page, Gist("A masked stranger wears bandages.", 5, GistSource.MODEL)))
+        memory.add(
+            MemoryEntry(page, Gist("A masked stranger wears bandages.", 5, GistSource.MODEL))
+        )
     update_index(paths)
 
     def first() -> str:
@@ -176,7 +212,8 @@ async def test_books_not_begun_are_asked_only_if_wanted(paths: Paths, add: Add) 
 
 
 @pytest.mark.parametrize(
-    ("count", "places"), [pytest.param(3, 4, id="some"), pytest.param(20, 50, id="all", marks=pytest.mark.slow)]
+    ("count", "places"),
+    [pytest.param(3, 4, id="some"), pytest.param(20, 50, id="all", marks=pytest.mark.slow)],
 )
 async def test_no_sentence_behind_a_bound_reaches_a_hit_a_prompt_or_an_answer(
     paths: Paths, books: Books, add: Add, count: int, places: int
@@ -184,12 +221,21 @@ async def test_no_sentence_behind_a_bound_reaches_a_hit_a_prompt_or_an_answer(
     """Each sentence names its book and number; the words of the question stand in all of them."""
     dice = random.Random(5)
     for book in range(count):
-        sentences = [f"He saw lantern b{book}s{n}e when she was by the sea." for n in range(dice.randrange(200, 400))]
+        sentences = [
+            f"He saw lantern b{book}s{n}e when she was by the sea."
+            for n in range(dice.randrange(200, 400))
+        ]
         pieces = [" ".join(sentences[at : at + 7]) for at in range(0, len(sentences), 7)]
         chapters = ["\n\n".join(pieces[at : at + 9]) for at in range(0, len(pieces), 9)]
-        add(f"Book {book}", "\n\n\n".join(f"Chapter {n}\n\n{text}" for n, text in enumerate(chapters, 1)))
+        add(
+            f"Book {book}",
+            "\n\n\n".join(f"Chapter {n}\n\n{text}" for n, text in enumerate(chapters, 1)),
+        )
     update_index(paths)
-    texts = {book.indexed.sha256: open_shelf(paths).text_of(book) or "" for book in open_shelf(paths).books}
+    texts = {
+        book.indexed.sha256: open_shelf(paths).text_of(book) or ""
+        for book in open_shelf(paths).books
+    }
     assert len(texts) == count
     for _ in range(places):
         known = set()
@@ -199,7 +245,8 @@ async def test_no_sentence_behind_a_bound_reaches_a_hit_a_prompt_or_an_answer(
             known.update(re.findall(r"b\d+s\d+e", text[:bound]))
         found = open_shelf(paths).search("lantern by the sea", 10_000)
         engine = FakeEngine(
-            says=lambda prompt: " ".join(prompt.split()[-90:-30]), chooses=lambda _, options: len(options) - 1
+            says=lambda prompt: " ".join(prompt.split()[-90:-30]),
+            chooses=lambda _, options: len(options) - 1,
         )
         named, answered, _ = await ask(paths, "Who saw the lantern by the sea?", engine)
         shown = repr([(hit.before, hit.text, hit.after) for hit in found.hits])

@@ -19,7 +19,10 @@ GRAPHREADER = replace(CONFIG, reader="graphreader")
 
 def says(text: str) -> str:
     if FACTS in text:
-        return f"- This is paragraph {re.findall('paragraph ([0-9]+)', text)[0]} of the road. | road; river\n"
+        return (
+            f"- This is paragraph {re.findall('paragraph ([0-9]+)', text)[0]} of the road. | "
+            "road; river\n"
+        )
     return "The road went on along the river."
 
 
@@ -35,18 +38,24 @@ async def all_built(session: Session, told: Told) -> None:
     await told.until(lambda: not session.building)
 
 
-async def test_artifacts_of_the_reader_are_built_once_after_the_gists_and_stored(tmp_path: Path) -> None:
+async def test_artifacts_of_the_reader_are_built_once_after_the_gists_and_stored(
+    tmp_path: Path,
+) -> None:
     for expected in ({1}, set()):
         engine = SteppedEngine(says=says)
         session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
         await session.use_model("fake")
         await all_built(session, told)
         assert set(extractions(engine).values()) == expected
-        assert {call.priority for call in engine.calls if FACTS in call.text} <= {Priority.BACKGROUND}
+        assert {call.priority for call in engine.calls if FACTS in call.text} <= {
+            Priority.BACKGROUND
+        }
         await session.close()
 
 
-async def test_facts_that_cannot_be_saved_serve_this_session_and_a_notice_says_so(tmp_path: Path) -> None:
+async def test_facts_that_cannot_be_saved_serve_this_session_and_a_notice_says_so(
+    tmp_path: Path,
+) -> None:
     for config in (replace(CONFIG, reader="gistread"), GRAPHREADER):
         session, told = session_on(tmp_path, SteppedEngine(says=says), long_book(40), config)
         await session.use_model("fake")

@@ -45,7 +45,10 @@ async def test_a_book_is_read_and_a_question_answered(tmp_path: Path) -> None:
     (exchange,) = answer.thread
     assert (exchange.question, exchange.answer) == ("Who kept the lamp?", answer.text)
     assert exchange.seen
-    assert [one.question for one in second.thread] == ["Who kept the lamp?", f"“{book.text[:2]}”: And why?"]
+    assert [one.question for one in second.thread] == [
+        "Who kept the lamp?",
+        f"“{book.text[:2]}”: And why?",
+    ]
 
 
 async def test_nothing_is_loaded_or_read_before_it_is_needed(tmp_path: Path) -> None:
@@ -69,7 +72,10 @@ async def test_leaving_the_stream_pauses_and_the_next_one_resumes(tmp_path: Path
         assert session.memory is not None
         assert not session.memory.complete
         rest = [event async for event in session.stream_reading()]
-        started, first = rest[0], next(event for event in rest if isinstance(event, events.PageRead))
+        started, first = (
+            rest[0],
+            next(event for event in rest if isinstance(event, events.PageRead)),
+        )
         assert isinstance(started, events.ReadingStarted)
         assert first.entry.page.number == started.pages + 1
         assert isinstance(rest[-1], events.MemoryComplete)
@@ -124,7 +130,9 @@ def test_the_synchronous_session_gives_the_same(tmp_path: Path) -> None:
         assert session.ask("Who kept the lamp?", reader="readagent-s").text, "it waits for nobody"
         decisions = [Decision(refuses=True)]
         told = []
-        for event in session.stream_answer("Who kept the lamp?", steps=Steps.ASK, reader="readagent-s"):
+        for event in session.stream_answer(
+            "Who kept the lamp?", steps=Steps.ASK, reader="readagent-s"
+        ):
             told.append(event)
             if isinstance(event, Proposed):
                 session.steering.decide(decisions.pop(0) if decisions else Decision())
@@ -136,18 +144,27 @@ def test_the_synchronous_session_gives_the_same(tmp_path: Path) -> None:
 def test_the_public_names_are_typed_and_imported_lazily() -> None:
     assert all(getattr(gistread, name) is not None for name in gistread.__all__)
     stub = ast.parse(Path(gistread.__file__).with_suffix(".pyi").read_text())
-    typed = {alias.asname for one in stub.body if isinstance(one, ast.ImportFrom) for alias in one.names}
+    typed = {
+        alias.asname for one in stub.body if isinstance(one, ast.ImportFrom) for alias in one.names
+    }
     assert typed | {"__version__"} == set(gistread.__all__)
     script = "import gistread, sys; print({'asyncio', 'textual', 'llama_cpp'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "set()\n"
+    assert (
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout
+        == "set()\n"
+    )
 
 
 async def test_concurrent_questions_get_their_own_answers(tmp_path: Path) -> None:
-    engine = SteppedEngine(says=lambda text: "The key." if "What was lost?" in text else "Ada kept the lamp.")
+    engine = SteppedEngine(
+        says=lambda text: "The key." if "What was lost?" in text else "Ada kept the lamp."
+    )
     async with Session(small_book(), "fake", **options(tmp_path, engine)) as session:  # type: ignore[arg-type]
         await session.read()
         asked = ("Who kept the lamp?", "What was lost?")
-        first, second = await asyncio.gather(*(session.ask(question, reader="gistread") for question in asked))
+        first, second = await asyncio.gather(
+            *(session.ask(question, reader="gistread") for question in asked)
+        )
         assert [one.thread[0].question for one in (first, second)] == list(asked)
         assert first.text != second.text
         streams = [session.stream_answer(question, reader="gistread") for question in asked]
@@ -157,7 +174,9 @@ async def test_concurrent_questions_get_their_own_answers(tmp_path: Path) -> Non
 
 async def _last(stream: AsyncGenerator[ReaderEvent, None]) -> Answered:
     told = [event async for event in stream]
-    assert "".join(event.text for event in told if isinstance(event, AnswerDelta)), "every answer is streamed"
+    assert "".join(event.text for event in told if isinstance(event, AnswerDelta)), (
+        "every answer is streamed"
+    )
     assert isinstance(told[-1], Answered)
     return told[-1]
 
@@ -189,7 +208,9 @@ async def test_what_cannot_be_asked_is_a_usage_error_and_the_next_question_is_an
         assert (await session.ask("Who kept the lamp?")).text
 
 
-async def test_leaving_the_stream_of_a_waiting_question_takes_it_out_of_the_queue(tmp_path: Path) -> None:
+async def test_leaving_the_stream_of_a_waiting_question_takes_it_out_of_the_queue(
+    tmp_path: Path,
+) -> None:
     async with Session(small_book(), "fake", **options(tmp_path, library_engine())) as session:  # type: ignore[arg-type]
         await session.read()
         first = session.stream_answer("Who kept the lamp?", reader="readagent-s", steps=Steps.ASK)

@@ -22,7 +22,17 @@ from gistread.session.machine import Signal, next_state
         ((Signal.MODEL_CHOSEN, Signal.READ, Signal.OPENED, Signal.YIELD, Signal.READ), R.WAITING),
         ((Signal.MODEL_CHOSEN, Signal.READ, Signal.OPENED, Signal.YIELD, Signal.REGAIN), R.LOADING),
         ((Signal.MODEL_CHOSEN, Signal.READ, Signal.OPENED, Signal.PAUSE, Signal.YIELD), R.PAUSED),
-        ((Signal.MODEL_CHOSEN, Signal.READ, Signal.OPENED, Signal.YIELD, Signal.PAUSE, Signal.REGAIN), R.PAUSED),
+        (
+            (
+                Signal.MODEL_CHOSEN,
+                Signal.READ,
+                Signal.OPENED,
+                Signal.YIELD,
+                Signal.PAUSE,
+                Signal.REGAIN,
+            ),
+            R.PAUSED,
+        ),
         ((Signal.MODEL_CHOSEN, Signal.READ, Signal.FAIL, Signal.OPENED), R.FAILED),
         ((Signal.MODEL_CHOSEN, Signal.READ, Signal.MEMORY_CHOSEN), R.IDLE),
         ((Signal.MEMORY_CHOSEN,), R.NO_MODEL),

@@ -39,7 +39,9 @@ def resolve(
     return choice.request(info, chosen)
 
 
-def begin(store: MemoryStore, memory: GistMemory, fingerprint: str, focus: GistFocus, pages: int = 1) -> None:
+def begin(
+    store: MemoryStore, memory: GistMemory, fingerprint: str, focus: GistFocus, pages: int = 1
+) -> None:
     with store.open(memory.book, MemoryRequest("fake", fingerprint, SIZE, focus=focus)) as writer:
         for entry in memory.entries[:pages]:
             writer.add(entry)

@@ -1,4 +1,7 @@
-"""The model that reads is checked beside its reading: when, how often, and what a question does to it."""
+"""The model that reads is checked beside its reading.
+
+When, how often, and what a question does to it.
+"""
 
 import asyncio
 from pathlib import Path
@@ -17,7 +20,9 @@ from tests.tui.books import long_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
 
 GOOD = CheckResult(Trust.PASSED, "good for reading")
-LOCAL = EngineInfo("local", "local-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, True))
+LOCAL = EngineInfo(
+    "local", "local-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, True)
+)
 
 
 def local_engine(stop_after: int | None = None) -> SteppedEngine:
@@ -55,7 +60,9 @@ def results(folder: Path) -> CheckResults:
     return CheckResults(paths_in(folder), installed_version())
 
 
-async def test_a_model_is_checked_once_after_the_first_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_model_is_checked_once_after_the_first_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     check, engine = Check(monkeypatch), local_engine(stop_after=0)
     session, told = session_on(tmp_path, engine, long_book(40))
     await session.use_model("local")

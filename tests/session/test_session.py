@@ -39,10 +39,14 @@ async def test_the_book_is_read_to_its_end_and_stored(tmp_path: Path) -> None:
     assert "is damaged" in told_again.of(events.Notice)[0].text
 
 
-async def test_a_pace_learned_in_other_books_estimates_reading_and_questions_up_to_the_bound(tmp_path: Path) -> None:
+async def test_a_pace_learned_in_other_books_estimates_reading_and_questions_up_to_the_bound(
+    tmp_path: Path,
+) -> None:
     engine = SteppedEngine()
     engine.stop_after = 0
-    ModelPaces(paths_in(tmp_path)).add(engine.info.fingerprint, DEFAULT_READING_MODE.value, 1000, 100.0)
+    ModelPaces(paths_in(tmp_path)).add(
+        engine.info.fingerprint, DEFAULT_READING_MODE.value, 1000, 100.0
+    )
     session, told = session_on(tmp_path, engine)
     await session.use_model("fake")
     await engine.stopped.wait()
@@ -152,7 +156,9 @@ async def test_a_waiting_question_fails_if_the_model_cannot_be_loaded(tmp_path: 
     await session.close()
 
 
-async def test_questions_queue_and_each_gets_its_own_answer(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_questions_queue_and_each_gets_its_own_answer(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     session, told = session_on(tmp_path, SteppedEngine())
     await session.use_model("fake")
     await told.until(lambda: told.of(events.MemoryComplete))
@@ -172,7 +178,9 @@ async def test_questions_queue_and_each_gets_its_own_answer(tmp_path: Path, read
 
 async def test_the_stored_check_decides_whether_a_model_is_reliable(tmp_path: Path) -> None:
     nothing = "The book does not say."
-    engine = SteppedEngine(says=lambda prompt: nothing if nothing in prompt else "The lamp and the boy.")
+    engine = SteppedEngine(
+        says=lambda prompt: nothing if nothing in prompt else "The lamp and the boy."
+    )
     session, told = session_on(tmp_path, engine, config=replace(CONFIG, reader="gistread"))
     await session.use_model("fake")
     await told.until(lambda: told.of(events.MemoryComplete))

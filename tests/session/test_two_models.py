@@ -1,4 +1,7 @@
-"""One model reads and another answers, behind the screen: who is loaded when, what waits, what is told."""
+"""One model reads and another answers, behind the screen.
+
+Who is loaded when, what waits, what is told.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -122,14 +125,18 @@ async def test_the_answering_model_is_loaded_with_the_first_question_and_both_ar
     assert machine.loaded == []
 
 
-async def test_the_same_model_for_both_roles_is_one_engine(machine: Machine, reader: ScriptedReader) -> None:
+async def test_the_same_model_for_both_roles_is_one_engine(
+    machine: Machine, reader: ScriptedReader
+) -> None:
     session, _ = await machine.read(asking="small")
     await asked(session, reader)
     assert machine.loaded == ["small"]
     assert not session.activity.asking_model
 
 
-async def test_reading_pauses_for_an_answer_and_resumes(machine: Machine, reader: ScriptedReader) -> None:
+async def test_reading_pauses_for_an_answer_and_resumes(
+    machine: Machine, reader: ScriptedReader
+) -> None:
     session, told = await machine.reading(asking="large")
     small = machine.named("small")
     read = len(told.of(events.PageRead))
@@ -203,12 +210,16 @@ async def test_if_the_answering_model_cannot_be_used_the_reading_model_answers_w
     await asked(session, reader)
     await answered(session, reader, told)
     assert told.of(events.QuestionStarted) == [events.QuestionStarted("small", "small")]
-    said = [item.text for item in told.of(events.Notice) if "cannot be used for questions" in item.text]
+    said = [
+        item.text for item in told.of(events.Notice) if "cannot be used for questions" in item.text
+    ]
     assert len(said) == 1
     assert f"{name} cannot be used for questions, small answers instead" in said[0]
     assert "\n" not in said[0]
     await asked(session, reader)  # and is not tried again with each question
-    assert len(told.of(events.Notice)) == 1 + sum("unloaded" in item.text for item in told.of(events.Notice))
+    assert len(told.of(events.Notice)) == 1 + sum(
+        "unloaded" in item.text for item in told.of(events.Notice)
+    )
 
 
 async def test_a_model_without_a_memory_answers_over_that_of_another_with_a_notice(
@@ -220,7 +231,8 @@ async def test_a_model_without_a_memory_answers_over_that_of_another_with_a_noti
     await told.until(lambda: session.activity.reading is events.ReadingState.OFFERED)
     assert not machine.named("large").calls
     assert told.of(events.Notice)[-1].text.startswith(
-        f"large has not read this book; small has, {pages} pages. Questions are asked over that memory."
+        f"large has not read this book; small has, {pages} pages. Questions are asked over that "
+        "memory."
     )
     assert session.activity.read_by == "small"
     await asked(session, reader)

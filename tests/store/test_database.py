@@ -23,16 +23,24 @@ BOOK = "a" * 64
 
 
 def open_text(user_data: UserData, sha256: str = BOOK) -> None:
-    user_data.record_opening(sha256, title="The Door", authors=(), length=5000, path=Path("/door.txt"))
+    user_data.record_opening(
+        sha256, title="The Door", authors=(), length=5000, path=Path("/door.txt")
+    )
 
 
 def filled(folder: Path, questions: int = 400) -> UserData:
     """A store of several hundred pages."""
     user_data = UserData(paths_in(folder))
     open_text(user_data)
-    asked = [SavedQuestion(f"{n}?", "word " * 100, found=True, asked_at=1.0 + n) for n in range(questions)]
+    asked = [
+        SavedQuestion(f"{n}?", "word " * 100, found=True, asked_at=1.0 + n)
+        for n in range(questions)
+    ]
     assert user_data.add_questions(BOOK, asked) == questions
-    marks = [new_mark(MarkKind.NOTE, TextQuote(n, n + 1, "x", "", ""), note="note " * 50) for n in range(100)]
+    marks = [
+        new_mark(MarkKind.NOTE, TextQuote(n, n + 1, "x", "", ""), note="note " * 50)
+        for n in range(100)
+    ]
     MarkStore(paths_in(folder)).put_new(BOOK, marks)
     return user_data
 
@@ -157,11 +165,16 @@ WRITER = textwrap.dedent(
 
 def test_two_processes_lose_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path)]
-    running = [subprocess.Popen([*command, name, "15"], stdout=subprocess.DEVNULL) for name in ("left", "right")]
+    running = [
+        subprocess.Popen([*command, name, "15"], stdout=subprocess.DEVNULL)
+        for name in ("left", "right")
+    ]
     assert [process.wait(timeout=120) for process in running] == [0, 0]
     asked = [question.question for question in UserData(paths_in(tmp_path)).questions(BOOK)]
     for name in ("left", "right"):
-        assert [one for one in asked if one.startswith(name)] == [f"{name} {number}" for number in range(15)]
+        assert [one for one in asked if one.startswith(name)] == [
+            f"{name} {number}" for number in range(15)
+        ]
 
 
 def test_a_kill_loses_nothing_that_was_saved(tmp_path: Path) -> None:
@@ -176,7 +189,9 @@ def test_a_kill_loses_nothing_that_was_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("killed_before", [False, True])
-def test_a_read_only_folder_can_be_read_and_says_that_it_cannot_be_written(tmp_path: Path, killed_before: bool) -> None:
+def test_a_read_only_folder_can_be_read_and_says_that_it_cannot_be_written(
+    tmp_path: Path, killed_before: bool
+) -> None:
     user_data = UserData(paths_in(tmp_path))
     user_data.set_position(BOOK, 77)
     script = textwrap.dedent(
@@ -195,7 +210,9 @@ def test_a_read_only_folder_can_be_read_and_says_that_it_cannot_be_written(tmp_p
     )
     data = paths_in(tmp_path).data
     if killed_before:
-        change = "connection.execute('UPDATE texts SET position = 78'); connection.commit(); os._exit(1)"
+        change = (
+            "connection.execute('UPDATE texts SET position = 78'); connection.commit(); os._exit(1)"
+        )
         writer = f"import os, sqlite3, sys; connection = sqlite3.connect(sys.argv[1]); {change}"
         subprocess.run([sys.executable, "-c", writer, paths_in(tmp_path).store], check=False)
         assert (data / "gistread.db-wal").exists()
@@ -203,7 +220,9 @@ def test_a_read_only_folder_can_be_read_and_says_that_it_cannot_be_written(tmp_p
         file.chmod(0o444)
     data.chmod(0o555)
     command = [sys.executable, "-c", script, str(tmp_path), BOOK]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, preexec_fn=obey_permissions)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, preexec_fn=obey_permissions
+    )
     data.chmod(0o755)
     assert done.stdout.startswith("78 " if killed_before else "77 ")
     assert "gistread.db" in done.stdout

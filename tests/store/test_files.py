@@ -21,7 +21,9 @@ def test_it_holds_the_new_bytes_and_keeps_its_permissions(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_of_another_owner_leaves_no_other_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_another_owner_leaves_no_other_readable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "folder"
     (folder / "inner").mkdir(parents=True)
     for path in (folder / "inner", folder, tmp_path):
@@ -39,7 +41,10 @@ def test_a_file_of_another_owner_leaves_no_other_readable(tmp_path: Path, monkey
 
     monkeypatch.setattr(Path, "chmod", refuse)
     make_private(folder)
-    assert {path.name for path in folder.rglob("*") if path.lstat().st_mode & 0o077} == {"theirs", "link"}
+    assert {path.name for path in folder.rglob("*") if path.lstat().st_mode & 0o077} == {
+        "theirs",
+        "link",
+    }
     assert folder.stat().st_mode & 0o777 == 0o700
     assert tmp_path.stat().st_mode & 0o777 == 0o755, "what a link leads to is not ours"
 

@@ -1,4 +1,6 @@
-"""Data of 0.2 is imported whole, once, and through kills, full disks, damage and two processes at once."""
+"""Data of 0.2 is imported whole, once, and through kills, full disks, damage and two processes at
+once.
+"""
 
 import resource
 import signal
@@ -45,7 +47,10 @@ def check_whole(paths: Paths, books: int = 2) -> None:
     """Check that all of the old home is there, each thing once."""
     data = UserData(paths)
     recent = data.recent()
-    assert {one.title for one in data.all_texts()} == {"The Lamp", *(f"Book {number}" for number in range(1, books))}
+    assert {one.title for one in data.all_texts()} == {
+        "The Lamp",
+        *(f"Book {number}" for number in range(1, books)),
+    }
     assert recent[-1].file == "f" * 64
     (lamp,) = [one for one in data.all_texts() if one.sha256 == TEXT]
     assert (lamp.path, lamp.authors) == (Path("/books/caf\udce9.txt"), ("A. Author", "雪"))
@@ -56,13 +61,23 @@ def check_whole(paths: Paths, books: int = 2) -> None:
     assert quote.exact == "the lamp went ou"
     assert (data.bound_choice(TEXT), data.bound_choice(OTHER)) == (BoundChoice(whole=True), None)
     assert data.reading_along(TEXT) == ReadAlongChoice("starter", along=True)
-    assert data.reading_days()[TEXT] == [ReadingDay("2026-11-21", 300, 60), ReadingDay("2026-11-22", 500, 100)]
+    assert data.reading_days()[TEXT] == [
+        ReadingDay("2026-11-21", 300, 60),
+        ReadingDay("2026-11-22", 500, 100),
+    ]
     assert data.name_corrections(TEXT) == (NameCorrection("merge", ("Ada",), "Miss Brennan", 5.0),)
     when, fell, why = data.questions(TEXT)
-    assert when == SavedQuestion("When?", "At night.", found=True, reader="gists", model="m", asked_at=1_600_000_000.0)
+    assert when == SavedQuestion(
+        "When?", "At night.", found=True, reader="gists", model="m", asked_at=1_600_000_000.0
+    )
     assert (fell.answer, fell.citations) == ("Ada.", (Citation(3, 1200, 1215, "Ada fell on the"),))
     assert (fell.upto, fell.lookups, fell.memory) == (1300, (3, 7), "starter")
-    assert (why.thread, why.passage, tuple((one.start, one.end) for one in why.marks), why.pinned) == (
+    assert (
+        why.thread,
+        why.passage,
+        tuple((one.start, one.end) for one in why.marks),
+        why.pinned,
+    ) == (
         fell.asked_at,
         (3, 9),
         ((0, 3),),
@@ -70,7 +85,11 @@ def check_whole(paths: Paths, books: int = 2) -> None:
     )
     assert [one.name for one in data.threads(TEXT)] == ["When?", "The fall"]
     highlight, letter, lost = MarkStore(paths).marks(TEXT)
-    assert (highlight.note, highlight.color, highlight.place.exact) == ("Why?\n“quoted”", Color.GREEN, "the stair")
+    assert (highlight.note, highlight.color, highlight.place.exact) == (
+        "Why?\n“quoted”",
+        Color.GREEN,
+        "the stair",
+    )
     assert (letter.kind, letter.letter) == (MarkKind.LETTER, "a")
     assert (lost.note, lost.lost) == ("lost", True)
     library = Catalogue(paths).read()
@@ -104,8 +123,13 @@ def test_damaged_lines_and_foreign_records_cost_themselves_alone(paths: Paths) -
     write_journal(paths.data / "books" / f"{OTHER}.jsonl", {"kind": "shelf", "version": 1})
     with (paths.data / "books" / f"{OTHER}.jsonl").open("ab") as file:
         file.write(b"garbage\n" + encode_line({"kind": "position", "offset": {"page": 3}}))
-        file.write(encode_line({"kind": "question", "question": "Whole?"}) + encode_line({"kind": ["cloud"]}))
-        file.write(encode_line({"kind": "cloud"}) + encode_line({"kind": "bound", "whole": True}) + b"torn")
+        file.write(
+            encode_line({"kind": "question", "question": "Whole?"})
+            + encode_line({"kind": ["cloud"]})
+        )
+        file.write(
+            encode_line({"kind": "cloud"}) + encode_line({"kind": "bound", "whole": True}) + b"torn"
+        )
     with (paths.data / "marks" / f"{TEXT}.jsonl").open("ab") as file:
         file.write(encode_line({"kind": "highlight", "id": "1", "changed_at": 9.0, "place": 3}))
     assert UserData(paths).bound_choice(OTHER) == BoundChoice(whole=True)
@@ -165,7 +189,10 @@ def test_a_full_disk_is_said_and_the_next_start_imports_everything(paths: Paths)
     check_whole(paths)
 
 
-OPEN = START + "print('ready', flush=True); UserData(paths_in(Path(sys.argv[1]))).recent(); print('done', flush=True)"
+OPEN = START + (
+    "print('ready', flush=True); UserData(paths_in(Path(sys.argv[1]))).recent(); "
+    "print('done', flush=True)"
+)
 
 
 @pytest.mark.slow
@@ -174,11 +201,15 @@ def test_a_kill_at_any_time_loses_and_doubles_nothing(tmp_path: Path) -> None:
     for step in range(25):
         paths = paths_in(tmp_path / str(step))
         write_old_home(paths, MANY)
-        with subprocess.Popen([sys.executable, "-c", OPEN, paths.data.parent], stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(
+            [sys.executable, "-c", OPEN, paths.data.parent], stdout=subprocess.PIPE
+        ) as process:
             assert process.stdout is not None
             process.stdout.readline()
             try:
-                process.wait(0.002 * step**1.7 if step < 24 else 60)  # One ends by itself, however busy the machine
+                process.wait(
+                    0.002 * step**1.7 if step < 24 else 60
+                )  # One ends by itself, however busy the machine
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
             seen.add(process.wait())

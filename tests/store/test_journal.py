@@ -43,8 +43,14 @@ def test_gives_back_what_was_appended_in_order(file: Path) -> None:
         assert again.cut_bytes == 0
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])  # The first text takes seconds on a busy machine.
-@given(st.dictionaries(st.text(), st.none() | st.booleans() | st.text() | st.integers(-(2**63), 2**63 - 1)))
+@settings(
+    suppress_health_check=[HealthCheck.too_slow]
+)  # The first text takes seconds on a busy machine.
+@given(
+    st.dictionaries(
+        st.text(), st.none() | st.booleans() | st.text() | st.integers(-(2**63), 2**63 - 1)
+    )
+)
 def test_a_line_decodes_to_the_record_it_was_made_of(record: Record) -> None:
     line = journal.encode_line(record)
     assert line.count(b"\n") == 1
@@ -53,7 +59,10 @@ def test_a_line_decodes_to_the_record_it_was_made_of(record: Record) -> None:
 
 @given(st.binary())
 def test_no_bytes_make_decoding_fail(line: bytes) -> None:
-    assert journal.decode_line(line) is None or journal.encode_line(journal.decode_line(line) or {}) == line
+    assert (
+        journal.decode_line(line) is None
+        or journal.encode_line(journal.decode_line(line) or {}) == line
+    )
 
 
 def test_cut_at_every_byte_it_holds_exactly_the_whole_records(file: Path, tmp_path: Path) -> None:
@@ -67,7 +76,9 @@ def test_cut_at_every_byte_it_holds_exactly_the_whole_records(file: Path, tmp_pa
             assert opened.records == RECORDS[:whole], length
             opened.append({"after": length})
         assert journal.read_records(torn)[0] == [*RECORDS[:whole], {"after": length}], length
-        assert not torn.with_name("torn.memory.damaged").exists(), "a torn line is no damage worth keeping"
+        assert not torn.with_name("torn.memory.damaged").exists(), (
+            "a torn line is no damage worth keeping"
+        )
 
 
 def test_every_flipped_bit_costs_its_record_and_no_other(file: Path, tmp_path: Path) -> None:
@@ -80,8 +91,13 @@ def test_every_flipped_bit_costs_its_record_and_no_other(file: Path, tmp_path: P
             changed[at] ^= 1 << bit
             flipped.write_bytes(changed)
             damaged = sum(end <= at for end in ends)
-            assert journal.read_records(flipped)[0] == RECORDS[:damaged] + RECORDS[damaged + 1 :], (at, bit)
-            assert journal.is_damaged(flipped) == (at < len(data) - 1), "without its end the last line is torn"
+            assert journal.read_records(flipped)[0] == RECORDS[:damaged] + RECORDS[damaged + 1 :], (
+                at,
+                bit,
+            )
+            assert journal.is_damaged(flipped) == (at < len(data) - 1), (
+                "without its end the last line is torn"
+            )
 
 
 def test_damaged_lines_are_kept_beside_the_file(file: Path) -> None:
@@ -131,7 +147,9 @@ WRITER = textwrap.dedent(
 )
 
 
-def write_in_another_process(path: Path, first: int, count: int, pause_s: float = 0.0) -> "subprocess.Popen[str]":
+def write_in_another_process(
+    path: Path, first: int, count: int, pause_s: float = 0.0
+) -> "subprocess.Popen[str]":
     arguments = [sys.executable, "-c", WRITER, str(path), str(first), str(count), str(pause_s)]
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -194,7 +212,9 @@ def test_a_full_disk_is_an_error_and_leaves_whole_records(tmp_path: Path) -> Non
         """
     )
     path = tmp_path / "full.memory"
-    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     # Refused data must not appear later, when there is space again.
     assert journal.read_records(path) == ([{"page": 1}, {"page": 2}], path.stat().st_size)
@@ -233,9 +253,13 @@ def test_a_folder_that_may_not_be_written_is_an_error_and_can_still_be_read(file
     assert done.stdout == f"{RECORDS}\n"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None
+)
 @given(st.data())
-def test_any_damage_leaves_a_beginning_of_the_records_that_can_be_gone_on_from(file: Path, data: st.DataObject) -> None:
+def test_any_damage_leaves_a_beginning_of_the_records_that_can_be_gone_on_from(
+    file: Path, data: st.DataObject
+) -> None:
     original = b"".join(map(journal.encode_line, RECORDS))
     at = data.draw(st.integers(0, len(original)))
     end = data.draw(st.integers(at, len(original)))

@@ -10,11 +10,15 @@ from gistread.store.user_data import MarkStore
 from tests.folders import paths_in
 
 BOOK, OTHER = "a" * 64, "b" * 64
-TEXT = "In November Ada fell on the stair and broke her wrist, and that night the lamp went out. " * 40
+TEXT = (
+    "In November Ada fell on the stair and broke her wrist, and that night the lamp went out. " * 40
+)
 
 
 def highlight(start: int = 12, note: str = "") -> Mark:
-    return new_mark(MarkKind.HIGHLIGHT, quote_at(TEXT, start, start + 20), color=Color.GREEN, note=note)
+    return new_mark(
+        MarkKind.HIGHLIGHT, quote_at(TEXT, start, start + 20), color=Color.GREEN, note=note
+    )
 
 
 @pytest.fixture
@@ -41,7 +45,9 @@ def test_a_removed_mark_can_be_restored(store: MarkStore) -> None:
     assert store.marks(BOOK) == []
     assert store.put_new(BOOK, [mark]) == []
     back = store.put(BOOK, removed)
-    assert [replace(one, changed_at=0) for one in store.marks(BOOK)] == [replace(back, changed_at=0)]
+    assert [replace(one, changed_at=0) for one in store.marks(BOOK)] == [
+        replace(back, changed_at=0)
+    ]
     assert back.note == "keep me"
 
 

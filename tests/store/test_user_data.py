@@ -30,12 +30,19 @@ def user_data(tmp_path: Path) -> UserData:
 
 
 def put(
-    user_data: UserData, sha256: str = BOOK, title: str = "The Door", path: Path | None = Path("/books/door.txt")
+    user_data: UserData,
+    sha256: str = BOOK,
+    title: str = "The Door",
+    path: Path | None = Path("/books/door.txt"),
 ) -> None:
-    user_data.record_opening(sha256, title=title, authors=("A. Author", "雪"), length=5000, path=path)
+    user_data.record_opening(
+        sha256, title=title, authors=("A. Author", "雪"), length=5000, path=path
+    )
 
 
-def test_a_book_never_opened_is_at_its_beginning_and_nothing_is_created(user_data: UserData, tmp_path: Path) -> None:
+def test_a_book_never_opened_is_at_its_beginning_and_nothing_is_created(
+    user_data: UserData, tmp_path: Path
+) -> None:
     assert user_data.position(BOOK) == 0
     assert user_data.questions(BOOK) == []
     assert user_data.recent() == []
@@ -64,17 +71,29 @@ def test_recent_books_come_last_opened_first(user_data: UserData) -> None:
     assert door.opened_at > window.opened_at
 
 
-def test_questions_are_kept_in_threads_that_can_be_named_and_deleted(user_data: UserData, tmp_path: Path) -> None:
+def test_questions_are_kept_in_threads_that_can_be_named_and_deleted(
+    user_data: UserData, tmp_path: Path
+) -> None:
     put(user_data)
     first, other = QUESTION, replace(QUESTION, question="Where\n?", asked_at=QUESTION.asked_at + 1)
     second = replace(
-        QUESTION, question="And why?", asked_at=QUESTION.asked_at + 2, thread=first.asked_at, upto=77, passage=(3, 9)
+        QUESTION,
+        question="And why?",
+        asked_at=QUESTION.asked_at + 2,
+        thread=first.asked_at,
+        upto=77,
+        passage=(3, 9),
     )
-    after_the_clock_was_set_back = replace(second, question="Truly?", asked_at=QUESTION.asked_at - 86_400)
+    after_the_clock_was_set_back = replace(
+        second, question="Truly?", asked_at=QUESTION.asked_at - 86_400
+    )
     for one in (first, other, second, after_the_clock_was_set_back):
         user_data.add_question(BOOK, one)
     threads = user_data.threads(BOOK)
-    assert [one.questions for one in threads] == [(other,), (first, second, after_the_clock_was_set_back)]
+    assert [one.questions for one in threads] == [
+        (other,),
+        (first, second, after_the_clock_was_set_back),
+    ]
     assert [one.name for one in threads] == ["Where ?", first.question]
     user_data.rename_thread(BOOK, threads[0].id, " The  place ")
     user_data.rename_thread(BOOK, threads[1].id, "The door")

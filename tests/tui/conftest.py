@@ -35,7 +35,8 @@ def no_starter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def drawn_when_looked_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw only what a test looks at: without a terminal Textual draws each update and throws it away.
+    """Draw only what a test looks at: without a terminal Textual draws each update and throws it
+    away.
 
     That is half the time of these tests. Those marked `drawn` are about drawing.
     """
@@ -43,7 +44,9 @@ def drawn_when_looked_at(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
         return
     render = Compositor.render_update
 
-    def render_if_full(compositor: Compositor, full: bool = False, **how: Any) -> RenderableType | None:
+    def render_if_full(
+        compositor: Compositor, full: bool = False, **how: Any
+    ) -> RenderableType | None:
         if full:
             return render(compositor, full, **how)
         compositor._dirty_regions.clear()
@@ -63,5 +66,7 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "Books"
     folder.mkdir()
     for title in ("A Short Tale", "The Long Tale", "Notes on Émile"):
-        (folder / f"{title}.txt").write_text(f"{title}\n\n" + f"Once upon a time there was {title}. " * 60)
+        (folder / f"{title}.txt").write_text(
+            f"{title}\n\n" + f"Once upon a time there was {title}. " * 60
+        )
     return folder

@@ -1,4 +1,7 @@
-"""Shared helpers for tests of marks: a small book, its saved marks, selections and the clipboard."""
+"""Shared helpers for tests of marks.
+
+A small book, its saved marks, selections and the clipboard.
+"""
 
 import base64
 from pathlib import Path

@@ -11,7 +11,15 @@ from textual.widgets import Input
 from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.concurrency import Observable
-from gistread.engine.protocol import EngineInfo, EngineState, Phase, Priority, Prompt, Sampling, Usage
+from gistread.engine.protocol import (
+    EngineInfo,
+    EngineState,
+    Phase,
+    Priority,
+    Prompt,
+    Sampling,
+    Usage,
+)
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.steering import Steering
@@ -23,7 +31,9 @@ from tests.folders import paths_in as paths_in
 
 
 class SteppedEngine(FakeEngine):
-    """A fake whose state can be watched, and which waits before every request while `gate` is not set."""
+    """A fake whose state can be watched, and which waits before every request while `gate` is not
+    set.
+    """
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)
@@ -57,7 +67,12 @@ class SteppedEngine(FakeEngine):
         self.be(EngineState(Phase.STOPPED))
 
     async def _take(
-        self, kind: str, prompt: Prompt, options: tuple[str, ...], sampling: Sampling, priority: Priority
+        self,
+        kind: str,
+        prompt: Prompt,
+        options: tuple[str, ...],
+        sampling: Sampling,
+        priority: Priority,
     ) -> Usage:
         self.be(EngineState(Phase.DECODE, tokens_per_s=41, priority=priority))
         try:
@@ -74,7 +89,10 @@ class SteppedEngine(FakeEngine):
 
 
 def app_on(
-    book: Book | Path | None, folder: Path, engine: FakeEngine | None = None, config: Config | None = None
+    book: Book | Path | None,
+    folder: Path,
+    engine: FakeEngine | None = None,
+    config: Config | None = None,
 ) -> GistreadApp:
     """The app on this book; with an engine, as if a model were chosen already."""
     return GistreadApp(
@@ -128,7 +146,10 @@ async def until(pilot: Pilot[None], holds: Callable[[], object], seconds: float 
 
 
 async def type_text(pilot: Pilot[None], text: str) -> None:
-    """Put text into the focused line at once, as by pasting: each key takes ten milliseconds or more."""
+    """Put text into the focused line at once, as by pasting.
+
+    Each key takes ten milliseconds or more.
+    """
     focused = pilot.app.focused
     assert isinstance(focused, Input)
     focused.insert_text_at_cursor(text)
@@ -137,7 +158,9 @@ async def type_text(pilot: Pilot[None], text: str) -> None:
 
 async def opened(pilot: Pilot[None]) -> ReadingScreen:
     """The reading screen, once its book is on it and its session runs."""
-    await until(pilot, lambda: isinstance(pilot.app.screen, ReadingScreen) and pilot.app.screen.session)
+    await until(
+        pilot, lambda: isinstance(pilot.app.screen, ReadingScreen) and pilot.app.screen.session
+    )
     screen = pilot.app.screen
     assert isinstance(screen, ReadingScreen)
     return screen
@@ -147,7 +170,9 @@ async def read_whole(pilot: Pilot[None]) -> ReadingScreen:
     """The reading screen, once the model has read the book."""
     screen = await opened(pilot)
     with pilot.app.batch_update():  # Drawn once, not page by page.
-        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
+        await until(
+            pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE
+        )
     await pilot.pause()
     return screen
 
@@ -161,7 +186,10 @@ def lines(app: App[None]) -> list[str]:
 
 
 def filled(app: App[None], row: int) -> str:
-    """The words of a row that are drawn in reverse: the tab that is shown, and no end of a scroll bar."""
+    """The words of a row that are drawn in reverse.
+
+    The tab that is shown, and no end of a scroll bar.
+    """
     strip = app.screen._compositor.render_strips()[row]
     shown = "".join(segment.text for segment in strip if segment.style and segment.style.reverse)
     return shown.strip(" ▁▂▃▄▅▆▇█")

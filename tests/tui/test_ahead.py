@@ -47,8 +47,12 @@ def test_sections_read_ahead_of_a_gap_and_the_one_under_way_are_hidden_too() -> 
     assert any("Ferrand confessed." in block.text for block in rest_blocks(some, view, 2))
 
 
-async def test_what_lies_ahead_is_shown_as_the_user_reads_and_without_a_bound(tmp_path: Path) -> None:
-    app = app_on(long_book(40), tmp_path, SteppedEngine(says=lambda _: "The road went on along the river."))
+async def test_what_lies_ahead_is_shown_as_the_user_reads_and_without_a_bound(
+    tmp_path: Path,
+) -> None:
+    app = app_on(
+        long_book(40), tmp_path, SteppedEngine(says=lambda _: "The road went on along the river.")
+    )
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         pane = screen.memory_pane
@@ -61,5 +65,9 @@ async def test_what_lies_ahead_is_shown_as_the_user_reads_and_without_a_bound(tm
         await until(pilot, lambda: shown_count(pane.memory, pane.view) == len(pane.memory.entries))
         await pilot.press("ctrl+t", "enter")
         await until(
-            pilot, lambda: shown_count(pane.memory, pane.view) < len(pane.memory.entries) and AHEAD in text_of(app)
+            pilot,
+            lambda: (
+                shown_count(pane.memory, pane.view) < len(pane.memory.entries)
+                and AHEAD in text_of(app)
+            ),
         )

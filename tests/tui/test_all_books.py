@@ -1,4 +1,7 @@
-"""The library searches and asks all books; a hit or a source is opened as a look, and Escape leads back to the list."""
+"""The library searches and asks all books.
+
+A hit or a source is opened as a look, and Escape leads back to the list.
+"""
 
 from pathlib import Path
 
@@ -32,8 +35,12 @@ def shelf(tmp_path: Path) -> list[Path]:
     books = [tmp_path / "shelf" / name for name in ("The Inn.txt", "The Farm.txt")]
     books[0].parent.mkdir()
     filler = "She went with him to the sea and came home again. " * 60
-    books[0].write_text(f"The Inn\n\n\nChapter 1\n\n{filler}\n\n\nChapter 2\n\n{filler}\n\n{SEEN}\n\n{filler}\n")
-    books[1].write_text(f"The Farm\n\n\nChapter 1\n\n{filler}\n\nA cow wore a bandage.\n\n{filler}\n")
+    books[0].write_text(
+        f"The Inn\n\n\nChapter 1\n\n{filler}\n\n\nChapter 2\n\n{filler}\n\n{SEEN}\n\n{filler}\n"
+    )
+    books[1].write_text(
+        f"The Farm\n\n\nChapter 1\n\n{filler}\n\nA cow wore a bandage.\n\n{filler}\n"
+    )
     Catalogue(paths_in(tmp_path)).add([read_book_file(path) for path in books])
     update_index(paths_in(tmp_path))
     return books
@@ -47,11 +54,18 @@ def panel(app: GistreadApp) -> AllBooksScreen:
 async def begin(pilot: Pilot[None], key: str) -> AllBooksScreen:
     await until(pilot, lambda: "2 books" in text_of(pilot.app))
     await pilot.press(key)
-    await until(pilot, lambda: isinstance(pilot.app.screen, AllBooksScreen) and pilot.app.screen._shelf is not None)
+    await until(
+        pilot,
+        lambda: (
+            isinstance(pilot.app.screen, AllBooksScreen) and pilot.app.screen._shelf is not None
+        ),
+    )
     return panel(pilot.app)
 
 
-async def test_a_hit_opens_as_a_look_and_escape_leads_back_to_it(tmp_path: Path, shelf: list[Path]) -> None:
+async def test_a_hit_opens_as_a_look_and_escape_leads_back_to_it(
+    tmp_path: Path, shelf: list[Path]
+) -> None:
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         screen = await begin(pilot, "slash")
@@ -59,7 +73,12 @@ async def test_a_hit_opens_as_a_look_and_escape_leads_back_to_it(tmp_path: Path,
         await until(pilot, lambda: [row.text for row in screen.shown][:1] == ["The Inn"])
         await pilot.press(*(["backspace"] * 3))
         await type_text(pilot, "bandaged heads")
-        await until(pilot, lambda: "bandages round his" in text_of(app) and "The Inn · 66% · Chapter 2" in text_of(app))
+        await until(
+            pilot,
+            lambda: (
+                "bandages round his" in text_of(app) and "The Inn · 66% · Chapter 2" in text_of(app)
+            ),
+        )
         await pilot.press("enter")
         reading = await opened(pilot)
         await until(pilot, lambda: SEEN in text_of(app) and "/bandaged heads" in text_of(app))
@@ -67,7 +86,9 @@ async def test_a_hit_opens_as_a_look_and_escape_leads_back_to_it(tmp_path: Path,
         await until(pilot, lambda: position.looking)
         assert position.place < 100
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, AllBooksScreen) and app.screen.chosen is not None)
+        await until(
+            pilot, lambda: isinstance(app.screen, AllBooksScreen) and app.screen.chosen is not None
+        )
         assert panel(app).typed == "bandaged heads"
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, LibraryScreen))
@@ -79,7 +100,9 @@ async def test_a_hit_opens_as_a_look_and_escape_leads_back_to_it(tmp_path: Path,
         assert app.screen is reading, "who reads on is no longer on the way back"
 
 
-async def test_a_question_names_its_books_and_a_source_opens(tmp_path: Path, shelf: list[Path]) -> None:
+async def test_a_question_names_its_books_and_a_source_opens(
+    tmp_path: Path, shelf: list[Path]
+) -> None:
     sha256 = ""
     engine = FakeEngine(says=lambda prompt: SEEN, chooses=lambda _, options: 0)
     app = app_on(None, tmp_path, engine)
@@ -102,18 +125,24 @@ async def test_a_question_names_its_books_and_a_source_opens(tmp_path: Path, she
         assert screen.shown[0].text == SEEN
         await pilot.press("enter")
         reading = await opened(pilot)
-        await until(pilot, lambda: reading.controllers.context.position.looking and SEEN in text_of(app))
+        await until(
+            pilot, lambda: reading.controllers.context.position.looking and SEEN in text_of(app)
+        )
         sha256 = reading.book.sha256
         asked = questions()
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, AllBooksScreen) and app.screen.chosen is not None)
+        await until(
+            pilot, lambda: isinstance(app.screen, AllBooksScreen) and app.screen.chosen is not None
+        )
         assert [row.text for row in panel(app).shown][:2] == [SEEN, f"“{SEEN}”"]
         assert questions() == asked, "it is not asked again"
         await pilot.press("escape", "escape", "q")
     assert UserData(paths_in(tmp_path)).position(sha256) < 100
 
 
-async def test_a_book_that_was_only_looked_into_is_not_begun(tmp_path: Path, shelf: list[Path]) -> None:
+async def test_a_book_that_was_only_looked_into_is_not_begun(
+    tmp_path: Path, shelf: list[Path]
+) -> None:
     """Else the same search would find nothing in it: it would end at its first screen."""
 
     async def look(*then: str) -> int:
@@ -124,7 +153,9 @@ async def test_a_book_that_was_only_looked_into_is_not_begun(tmp_path: Path, she
             await until(pilot, lambda: "bandages round his" in text_of(app))
             await pilot.press("enter")
             reading = await opened(pilot)
-            await until(pilot, lambda: reading.controllers.context.position.looking and SEEN in text_of(app))
+            await until(
+                pilot, lambda: reading.controllers.context.position.looking and SEEN in text_of(app)
+            )
             await pilot.press(*then, "q")
         return UserData(paths_in(tmp_path)).reading_place(reading.book.sha256).furthest
 

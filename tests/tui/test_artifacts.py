@@ -44,19 +44,27 @@ async def test_the_reader_chooser_shows_needs_and_times(tmp_path: Path) -> None:
     app = app_on(long_book(20), tmp_path, engine, replace(GRAPHREADER, reader="readagent-s"))
     async with app.run_test(size=(120, 60)) as pilot:
         screen = await opened(pilot)
-        await pilot.press("A")  # the method in the settings is none of the usual three: all are listed
+        await pilot.press(
+            "A"
+        )  # the method in the settings is none of the usual three: all are listed
         await until(pilot, lambda: "needs facts" in text_of(app))
         session = screen.session
         assert session is not None
         with app.batch_update():
             await until(pilot, lambda: session.activity.reading is events.ReadingState.DONE)
         await pilot.press("escape", "A")
-        await until(pilot, lambda: re.search(r"page with the answer · (needs )?summaries", text_of(app)))
+        await until(
+            pilot, lambda: re.search(r"page with the answer · (needs )?summaries", text_of(app))
+        )
         await pilot.press("j", "j", "j")
         await until(pilot, lambda: re.search(r"needs facts:[^:]*?about \d+ ", text_of(app)))
         await pilot.press("enter")
         with app.batch_update():
-            await until(pilot, lambda: session.activity.artifact is None and session.reader == "graphreader", 60)
+            await until(
+                pilot,
+                lambda: session.activity.artifact is None and session.reader == "graphreader",
+                60,
+            )
             await until(pilot, lambda: not session.building, 60)
         await pilot.press("A")
         await until(pilot, lambda: "facts are ready" in text_of(app))

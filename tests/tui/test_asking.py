@@ -52,14 +52,18 @@ def says(text: str) -> str:
     return "The lamp and the boy are spoken of."
 
 
-def answered(text: str, *citations: Citation, found: bool = True, lookups: tuple[int, ...] = (2,)) -> Answered:
+def answered(
+    text: str, *citations: Citation, found: bool = True, lookups: tuple[int, ...] = (2,)
+) -> Answered:
     return Answered(text, found, citations, lookups, lookups, 80.0, NO_USAGE)
 
 
 def citation(screen: ReadingScreen, words: str) -> Citation:
     """A citation of these words of the book."""
     start = screen.book.text.index(words)
-    return Citation(screen.memory_pane.memory.page_at(start).number, start, start + len(words), words)
+    return Citation(
+        screen.memory_pane.memory.page_at(start).number, start, start + len(words), words
+    )
 
 
 async def ask(pilot: Pilot[None], question: str) -> None:
@@ -78,11 +82,15 @@ async def test_what_is_typed_at_once_with_the_key_before_it_runs_no_command(
         await opened(pilot)
         for character in f"{opens}Grow tall":
             app.post_message(events.Key(character_to_key(character), character))
-        await until(pilot, lambda: isinstance(app.focused, Input) and app.focused.value == "Grow tall")
+        await until(
+            pilot, lambda: isinstance(app.focused, Input) and app.focused.value == "Grow tall"
+        )
         assert app.screen is app.reading
 
 
-async def test_lines_pasted_as_a_first_question_become_one_and_show_their_end(tmp_path: Path) -> None:
+async def test_lines_pasted_as_a_first_question_become_one_and_show_their_end(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
@@ -94,7 +102,9 @@ async def test_lines_pasted_as_a_first_question_become_one_and_show_their_end(tm
         assert "the last ship?" in text_of(app)
 
 
-async def test_steps_appear_one_by_one_and_opened_pages_are_shown(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_steps_appear_one_by_one_and_opened_pages_are_shown(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
@@ -106,7 +116,9 @@ async def test_steps_appear_one_by_one_and_opened_pages_are_shown(tmp_path: Path
         await until(pilot, lambda: "opened by the agent: the road" in text_of(app))
         assert "section 30: the road" in text_of(app)
         assert "section 31" not in text_of(app)
-        reader.say(LookedUp(31, 2, "why not"), Expanded(31, OpenedBy.AGENT), Stopped(StopReason.ENOUGH))
+        reader.say(
+            LookedUp(31, 2, "why not"), Expanded(31, OpenedBy.AGENT), Stopped(StopReason.ENOUGH)
+        )
         await until(pilot, lambda: "enough to answer" in text_of(app))
         await until(pilot, lambda: "Answering" in text_of(app))
         reader.say(AnswerDelta("Finch "), AnswerDelta("did "))
@@ -142,14 +154,19 @@ def _marks(screen: ReadingScreen) -> list[tuple[int, int]]:
     return [(mark.start, mark.end) for mark in screen.book_pane.marks if mark.style]
 
 
-async def test_a_reference_in_the_answer_is_a_link_for_the_mouse(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_a_reference_in_the_answer_is_a_link_for_the_mouse(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         page = screen.memory_pane.memory.entry(30).page
         await ask(pilot, "who")
         reader.say(
-            STARTED, replace(answered("Somebody did [1]."), citations=(Citation(30, page.start, page.end, "x"),))
+            STARTED,
+            replace(
+                answered("Somebody did [1]."), citations=(Citation(30, page.start, page.end, "x"),)
+            ),
         )
         await until(pilot, lambda: "Somebody did [1]." in text_of(app))
         row = next(row for row, line in enumerate(lines(app)) if "Somebody did [1]." in line)
@@ -159,7 +176,9 @@ async def test_a_reference_in_the_answer_is_a_link_for_the_mouse(tmp_path: Path,
         assert start <= page.start < end
 
 
-async def test_the_user_refuses_a_page_and_stops_the_lookups(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_the_user_refuses_a_page_and_stops_the_lookups(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
@@ -193,7 +212,9 @@ async def test_pinned_pages_reach_the_reader_and_escape_frees_the_prompt(
         await until(pilot, lambda: reader.questions == ["who", "again"])
 
 
-async def test_a_question_during_reading_names_its_scope(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_a_question_during_reading_names_its_scope(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     engine = SteppedEngine(says=says)
     engine.stop_after = 9
     app = app_on(long_book(), tmp_path, engine, Config(min_words=200, max_words=300))
@@ -203,8 +224,12 @@ async def test_a_question_during_reading_names_its_scope(tmp_path: Path, reader:
         await until(pilot, lambda: not engine.gate.is_set())
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
-        reader.say(Started("readagent-s", reader.pages_read, 46, False, told=(SegmentLevel(1, 1, 0),)))
-        await until(pilot, lambda: f"from the first {reader.pages_read} of ~46 sections" in text_of(app))
+        reader.say(
+            Started("readagent-s", reader.pages_read, 46, False, told=(SegmentLevel(1, 1, 0),))
+        )
+        await until(
+            pilot, lambda: f"from the first {reader.pages_read} of ~46 sections" in text_of(app)
+        )
         assert "memory is larger than" in text_of(app)
         assert "Reading along" not in text_of(app)
         await pilot.press("escape")
@@ -229,10 +254,14 @@ async def test_with_hardly_any_text_in_front_of_the_bound_a_line_says_so_and_how
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=(130, 14)) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: screen.controllers.line.bound_words == "answers use the whole book")
+        await until(
+            pilot, lambda: screen.controllers.line.bound_words == "answers use the whole book"
+        )
 
 
-async def test_a_mistyped_place_where_answers_stop_is_explained_and_changes_nothing(tmp_path: Path) -> None:
+async def test_a_mistyped_place_where_answers_stop_is_explained_and_changes_nothing(
+    tmp_path: Path,
+) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=(130, 14)) as pilot:
         screen = await opened(pilot)
@@ -243,8 +272,12 @@ async def test_a_mistyped_place_where_answers_stop_is_explained_and_changes_noth
         assert screen.controllers.line.bound_words == before
 
 
-@pytest.mark.parametrize("typed", ["40%", "5000", "page:1", "chapter:Chapter 3", "section:2", "here", "all"])
-async def test_where_answers_stop_can_be_set_to_every_value_of_upto(tmp_path: Path, typed: str) -> None:
+@pytest.mark.parametrize(
+    "typed", ["40%", "5000", "page:1", "chapter:Chapter 3", "section:2", "here", "all"]
+)
+async def test_where_answers_stop_can_be_set_to_every_value_of_upto(
+    tmp_path: Path, typed: str
+) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=(130, 14)) as pilot:
         screen = await read_whole(pilot)
@@ -257,12 +290,16 @@ async def test_where_answers_stop_can_be_set_to_every_value_of_upto(tmp_path: Pa
         await until(pilot, lambda: line.bound == (end if end != len(screen.book.text) else None))
 
 
-async def test_a_section_that_has_not_been_read_is_no_place_where_answers_stop(tmp_path: Path) -> None:
+async def test_a_section_that_has_not_been_read_is_no_place_where_answers_stop(
+    tmp_path: Path,
+) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=(130, 14)) as pilot:
         await opened(pilot)
         await pilot.press("ctrl+t", *"section:9")
-        await until(pilot, lambda: "There is no section 9: the model has read 0 sections." in text_of(app))
+        await until(
+            pilot, lambda: "There is no section 9: the model has read 0 sections." in text_of(app)
+        )
 
 
 async def test_a_question_up_to_a_place_in_the_front_matter_says_that_nothing_has_been_read(
@@ -270,7 +307,11 @@ async def test_a_question_up_to_a_place_in_the_front_matter_says_that_nothing_ha
 ) -> None:
     book = small_book()
     first, *others = book.chapters
-    app = app_on(replace(book, chapters=(replace(first, title="Imprint"), *others)), tmp_path, SteppedEngine(says=says))
+    app = app_on(
+        replace(book, chapters=(replace(first, title="Imprint"), *others)),
+        tmp_path,
+        SteppedEngine(says=says),
+    )
     async with app.run_test(size=(130, 10)) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: screen.memory_pane.memory and screen.memory_pane.memory.complete)
@@ -285,11 +326,16 @@ async def test_a_question_up_to_a_place_in_the_front_matter_says_that_nothing_ha
 async def test_a_question_without_a_model_offers_the_choice_and_is_asked_then(
     tmp_path: Path, reader: ScriptedReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter([model("small-model")]))
+    monkeypatch.setattr(
+        "gistread.tui.screens.model.each_model", lambda: iter([model("small-model")])
+    )
     monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: None)
     engine = SteppedEngine(says=says)
     app = GistreadApp(
-        small_book(), paths=paths_in(tmp_path), config=Config(min_words=40, max_words=90), make_engine=lambda _: engine
+        small_book(),
+        paths=paths_in(tmp_path),
+        config=Config(min_words=40, max_words=90),
+        make_engine=lambda _: engine,
     )
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
@@ -318,10 +364,17 @@ async def test_a_question_while_the_book_is_being_opened_waits_for_its_model(
         await until(pilot, lambda: "still being opened" in text_of(app))
         assert app.screen is screen, "no chooser of models opens"
         go_on.set()
-        await until(pilot, lambda: screen.answers_pane.exchanges and screen.answers_pane.exchanges[-1].record.answer)
+        await until(
+            pilot,
+            lambda: (
+                screen.answers_pane.exchanges and screen.answers_pane.exchanges[-1].record.answer
+            ),
+        )
 
 
-async def test_a_question_before_the_first_page_waits_for_it(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_a_question_before_the_first_page_waits_for_it(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     engine = SteppedEngine(says=says)
     engine.gate.clear()
     app = app_on(small_book(), tmp_path, engine)
@@ -345,8 +398,14 @@ async def test_a_restart_discards_the_answer_and_words_that_the_text_lacks_are_m
         reader.say(STARTED, AnswerDelta("Wrong words"), Restarted("the model ended"))
         await until(pilot, lambda: "the answer begins again: the model ended" in text_of(app))
         assert "Wrong words" not in text_of(app)
-        reader.say(answered("Not in the sections read so far (1 of about 333).", found=False, lookups=(1, 3)))
-        await until(pilot, lambda: "Not in the sections read so far (1 of about 333)." in text_of(app))
+        reader.say(
+            answered(
+                "Not in the sections read so far (1 of about 333).", found=False, lookups=(1, 3)
+            )
+        )
+        await until(
+            pilot, lambda: "Not in the sections read so far (1 of about 333)." in text_of(app)
+        )
         await ask(pilot, "who else")
         reader.say(STARTED, AnswerDelta("It was Napoleon."))
         await until(pilot, lambda: "Napoleon" in text_of(app))
@@ -357,7 +416,9 @@ async def test_a_restart_discards_the_answer_and_words_that_the_text_lacks_are_m
         await until(pilot, lambda: "It was Napoleon [not in the text]. He rode." in text_of(app))
 
 
-async def test_earlier_questions_are_restored_with_their_answers(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_earlier_questions_are_restored_with_their_answers(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
@@ -388,7 +449,9 @@ async def test_on_a_narrow_terminal_the_steps_take_three_lines_of_any_pane(
         await until(pilot, lambda: screen.panes.current is Pane.ANSWERS)
         await pilot.press("tab")
         assert screen.panes.current is Pane.BOOK
-        reader.say(STARTED, LookedUp(2, 1, "because it tells of the boy"), Expanded(2, OpenedBy.AGENT))
+        reader.say(
+            STARTED, LookedUp(2, 1, "because it tells of the boy"), Expanded(2, OpenedBy.AGENT)
+        )
         await until(pilot, lambda: "because it tells of the boy" in text_of(app))
         strip = lines(app)[-4:-1]
         assert strip[0].strip() == "? who lit it"

@@ -39,14 +39,21 @@ def test_blocks_have_the_styles_and_links_of_their_words() -> None:
 
 def test_a_piece_of_a_paragraph_has_the_marks_inside_it() -> None:
     spans = inline_spans(book(), TEXT.index("ry odd"), TEXT.index(" See"))
-    assert [(one.start, one.end, one.style) for one in spans][:2] == [(0, 2, "emphasis"), (7, 8, "superscript")]
+    assert [(one.start, one.end, one.style) for one in spans][:2] == [
+        (0, 2, "emphasis"),
+        (7, 8, "superscript"),
+    ]
 
 
 def test_rows_of_a_list_hang_behind_its_marker_and_verse_turns_over() -> None:
     text = "• One thing and another"
-    one = Book(text, "T", (Paragraph(0, len(text), ParagraphKind.LIST, 1),), (Chapter("T", 0, len(text)),))
+    one = Book(
+        text, "T", (Paragraph(0, len(text), ParagraphKind.LIST, 1),), (Chapter("T", 0, len(text)),)
+    )
     assert BookBlocks(one)[0].turnover == 2
-    verse = Book(text, "T", (Paragraph(0, len(text), ParagraphKind.VERSE),), (Chapter("T", 0, len(text)),))
+    verse = Book(
+        text, "T", (Paragraph(0, len(text), ParagraphKind.VERSE),), (Chapter("T", 0, len(text)),)
+    )
     assert BookBlocks(verse)[0].turnover > 0
 
 
@@ -74,9 +81,14 @@ async def test_a_click_on_a_link_of_the_book_names_it() -> None:
 
 def test_a_book_in_which_people_talk_is_a_story() -> None:
     def written(share: int) -> Book:
-        said = ["“Come in,” he said." if number % share == 0 else "The fog came on." for number in range(100)]
+        said = [
+            "“Come in,” he said." if number % share == 0 else "The fog came on."
+            for number in range(100)
+        ]
         starts = [sum(len(one) + 2 for one in said[:at]) for at in range(100)]
-        paragraphs = tuple(Paragraph(at, at + len(one)) for at, one in zip(starts, said, strict=True))
+        paragraphs = tuple(
+            Paragraph(at, at + len(one)) for at, one in zip(starts, said, strict=True)
+        )
         return Book("\n\n".join(said), "T", paragraphs, (Chapter("T", 0, 10),))
 
     assert is_story(written(4))
@@ -88,7 +100,12 @@ def test_the_lines_of_a_title_page_are_centred_and_no_others() -> None:
     text, paragraphs = "\n\n".join(parts), list[Paragraph]()
     for number, part in enumerate(parts):
         kind = ParagraphKind.TEXT if number % 2 else ParagraphKind.HEADING
-        paragraphs.append(Paragraph(text.index(part), text.index(part) + len(part), kind, 1 - number % 2))
-    chapters = (Chapter(parts[0], 0, paragraphs[2].start), Chapter(parts[2], paragraphs[2].start, len(text)))
+        paragraphs.append(
+            Paragraph(text.index(part), text.index(part) + len(part), kind, 1 - number % 2)
+        )
+    chapters = (
+        Chapter(parts[0], 0, paragraphs[2].start),
+        Chapter(parts[2], paragraphs[2].start, len(text)),
+    )
     shown = BookBlocks(Book(text, "T", tuple(paragraphs), chapters))
     assert [block.align for block in shown] == ["center", "center", "center", "left"]

@@ -48,11 +48,15 @@ def models(monkeypatch: pytest.MonkeyPatch) -> list[ModelFile]:
     """Two models on this machine, one of them broken."""
     found = [model("small-model"), model("broken-model", usable=False)]
     monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter(list(found)))
-    monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: found[0].path if found else None)
+    monkeypatch.setattr(
+        "gistread.tui.screens.model.starter_path", lambda: found[0].path if found else None
+    )
     return found
 
 
-async def test_models_are_listed_with_facts_and_the_choice_is_saved(tmp_path: Path, models: list[ModelFile]) -> None:
+async def test_models_are_listed_with_facts_and_the_choice_is_saved(
+    tmp_path: Path, models: list[ModelFile]
+) -> None:
     engine = SteppedEngine()
     asked_for: list[str] = []
 
@@ -75,10 +79,14 @@ async def test_models_are_listed_with_facts_and_the_choice_is_saved(tmp_path: Pa
         await pilot.press("escape", *"small", "enter")
         await until(pilot, lambda: "memory is complete" in text_of(app))
         assert asked_for == [str(models[0].path)]
-        await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).model == str(models[0].path))
+        await until(
+            pilot, lambda: load_config(paths_in(tmp_path).config_file).model == str(models[0].path)
+        )
 
 
-async def test_without_models_the_screen_says_how_to_get_the_starter(tmp_path: Path, models: list[ModelFile]) -> None:
+async def test_without_models_the_screen_says_how_to_get_the_starter(
+    tmp_path: Path, models: list[ModelFile]
+) -> None:
     models.clear()
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
@@ -131,7 +139,9 @@ async def test_the_installed_starter_is_used_while_no_model_is_chosen(
         asked_for.append(name)
         return SteppedEngine()
 
-    monkeypatch.setattr("gistread.engine.model_search.starter_path", lambda: tmp_path / "starter.gguf")
+    monkeypatch.setattr(
+        "gistread.engine.model_search.starter_path", lambda: tmp_path / "starter.gguf"
+    )
     app = GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await opened(pilot)
@@ -139,11 +149,19 @@ async def test_the_installed_starter_is_used_while_no_model_is_chosen(
     assert asked_for == ["starter"]
 
 
-async def test_a_model_that_cannot_be_used_is_one_line_and_the_book_stays_readable(tmp_path: Path) -> None:
+async def test_a_model_that_cannot_be_used_is_one_line_and_the_book_stays_readable(
+    tmp_path: Path,
+) -> None:
     def make(name: str) -> SteppedEngine:
         raise EngineError("missing.gguf does not exist.", "Choose another.")
 
-    app = GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config(), model="missing.gguf", make_engine=make)
+    app = GistreadApp(
+        small_book(),
+        paths=paths_in(tmp_path),
+        config=Config(),
+        model="missing.gguf",
+        make_engine=make,
+    )
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await until(pilot, lambda: "missing.gguf does not exist." in text_of(app))
@@ -159,7 +177,9 @@ async def test_switching_to_no_model_closes_the_engine_and_keeps_the_memory(
     async with app.run_test(size=SIZE) as pilot:
         await read_whole(pilot)
         await pilot.press("m")
-        await until(pilot, lambda: isinstance(app.screen, ModelScreen) and "Read without" in text_of(app))
+        await until(
+            pilot, lambda: isinstance(app.screen, ModelScreen) and "Read without" in text_of(app)
+        )
         await pilot.press("ctrl+end", "enter")
         await until(pilot, lambda: "No model" in text_of(app))
         assert engine.closed
@@ -176,7 +196,9 @@ async def test_the_engine_is_closed_on_quitting(tmp_path: Path) -> None:
     assert app.return_code == 0
 
 
-async def test_a_book_that_was_named_and_cannot_be_read_ends_the_app_with_that_error(tmp_path: Path) -> None:
+async def test_a_book_that_was_named_and_cannot_be_read_ends_the_app_with_that_error(
+    tmp_path: Path,
+) -> None:
     app = app_on(tmp_path / "nothing.txt", tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: app.failure is not None)
@@ -189,7 +211,9 @@ async def test_themes_change_at_once_and_are_remembered(tmp_path: Path) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         before = app.theme
-        await pilot.press("T", "down", "down")  # another start takes it from the settings: test_themes.py
+        await pilot.press(
+            "T", "down", "down"
+        )  # another start takes it from the settings: test_themes.py
         await until(pilot, lambda: app.theme != before)
         chosen = app.theme
         assert app.screen is not app.reading
@@ -223,7 +247,9 @@ async def test_keys_are_changed_by_the_settings_and_wrong_ones_are_named(tmp_pat
 
 async def test_a_reader_is_chosen_and_saved(tmp_path: Path) -> None:
     paths = paths_in(tmp_path)
-    app = GistreadApp(small_book(), paths=paths, config=Config(), make_engine=lambda _: SteppedEngine())
+    app = GistreadApp(
+        small_book(), paths=paths, config=Config(), make_engine=lambda _: SteppedEngine()
+    )
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("A")
@@ -258,10 +284,14 @@ async def test_reading_along_and_its_pause_are_remembered_for_each_book(tmp_path
             return engines[-1]
 
         config = Config(model="fake", min_words=40, max_words=90)
-        return GistreadApp(long_book(40), paths=paths_in(tmp_path), config=config, model=named, make_engine=make)
+        return GistreadApp(
+            long_book(40), paths=paths_in(tmp_path), config=config, model=named, make_engine=make
+        )
 
     async def states(*steps: tuple[str, ReadingState], named: str = "") -> None:
-        """Open the book, with a model `named` on the command line, press each key and wait for its state."""
+        """Open the book, with a model `named` on the command line, press each key and wait for its
+        state.
+        """
         app = app_with_default(named)
         async with app.run_test(size=SIZE) as pilot:
             screen = await opened(pilot)

@@ -11,7 +11,15 @@ from gistread.readers.events import Answered
 from gistread.session import models as session_models
 from gistread.tui.app import GistreadApp
 from tests.tui.books import small_book
-from tests.tui.scripted import ScriptedReader, SteppedEngine, opened, paths_in, read_whole, text_of, until
+from tests.tui.scripted import (
+    ScriptedReader,
+    SteppedEngine,
+    opened,
+    paths_in,
+    read_whole,
+    text_of,
+    until,
+)
 from tests.tui.test_choosing import SIZE, model
 
 
@@ -34,7 +42,9 @@ def app_with(folder: Path, **settings: str) -> tuple[GistreadApp, dict[str, Step
         return engines[name]
 
     config = Config(read_along=True, min_words=40, max_words=90, **settings)  # type: ignore[arg-type]
-    return GistreadApp(small_book(), paths=paths_in(folder), config=config, make_engine=make), engines
+    return GistreadApp(
+        small_book(), paths=paths_in(folder), config=config, make_engine=make
+    ), engines
 
 
 def settings_in(folder: Path) -> Config:

@@ -35,7 +35,10 @@ def test_chapters_are_nested_by_level() -> None:
 
 
 def test_a_filter_ignores_diacritics_and_reads_numbers() -> None:
-    found = {wanted: [title for title, _ in SHAPE if matches(title, wanted)] for wanted in ("elan", "part 2", "zebra")}
+    found = {
+        wanted: [title for title, _ in SHAPE if matches(title, wanted)]
+        for wanted in ("elan", "part 2", "zebra")
+    }
     assert found == {"elan": ["The Élan"], "part 2": ["Part Two"], "zebra": []}
 
 
@@ -57,7 +60,9 @@ async def test_the_tree_shows_the_place_and_the_share_read(tmp_path: Path) -> No
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[4].start)
         screen.controllers.context.position.read = ((0, screen.book.chapters[4].start),)
         await pilot.press("t")
-        await until(pilot, lambda: isinstance(app.screen, ContentsScreen) and "← you" in text_of(app))
+        await until(
+            pilot, lambda: isinstance(app.screen, ContentsScreen) and "← you" in text_of(app)
+        )
         rows = {title: next(line for line in lines(app)[1:] if title in line) for title, _ in SHAPE}
         assert "← you" in rows["The Storm"]
         assert "read" in rows["Preface"]

@@ -39,7 +39,9 @@ async def test_a_click_on_a_highlighted_caption_opens_one_screen(tmp_path: Path)
 
 
 async def test_every_command_names_a_method_of_a_controller(tmp_path: Path) -> None:
-    source = "".join(path.read_text("utf-8") for path in TUI.rglob("*") if path.suffix in (".py", ".toml"))
+    source = "".join(
+        path.read_text("utf-8") for path in TUI.rglob("*") if path.suffix in (".py", ".toml")
+    )
     named = {*re.findall(r"""\brun\(["']([a-z_.]+)["']""", source)}
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
@@ -48,7 +50,9 @@ async def test_every_command_names_a_method_of_a_controller(tmp_path: Path) -> N
         assert all(callable(attrgetter(path)(screen.controllers)) for path in named)
 
 
-async def test_a_defect_while_reading_aloud_ends_the_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_defect_while_reading_aloud_ends_the_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(setting: str) -> None:
         raise RuntimeError("a defect")
 

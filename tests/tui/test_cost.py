@@ -26,7 +26,9 @@ async def test_a_costly_answer_is_announced_and_a_quick_one_offered(tmp_path: Pa
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
         await pilot.press("a", *"why", "enter")
         await until(pilot, lambda: isinstance(app.screen, ListScreen))
-        assert f"Thorough reads ~{len(screen.session.memory.entries)} sections: about" in text_of(app)
+        assert f"Thorough reads ~{len(screen.session.memory.entries)} sections: about" in text_of(
+            app
+        )
         assert "Quick: about" in text_of(app)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is screen)
@@ -43,8 +45,10 @@ async def test_a_costly_answer_is_announced_and_a_quick_one_offered(tmp_path: Pa
 
 def test_a_long_answer_is_announced_also_where_the_speed_is_unknown() -> None:
     long, short = unread_memory(long_book(240)), unread_memory(small_book())
-    assert [is_long(reader, None, long) for reader in ("notes", "graphreader", "auto", "gistread")] == [True] * 2 + [
-        False
-    ] * 2
+    assert [
+        is_long(reader, None, long) for reader in ("notes", "graphreader", "auto", "gistread")
+    ] == [True] * 2 + [False] * 2
     assert not is_long("notes", None, short)
-    assert cost_words("notes", long, None).endswith("sections. This model's speed is not known yet.")
+    assert cost_words("notes", long, None).endswith(
+        "sections. This model's speed is not known yet."
+    )

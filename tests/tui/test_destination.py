@@ -23,7 +23,9 @@ def book() -> Book:
         for words in (title, "word " * 39 + "word."):
             paragraphs.append(
                 Paragraph(
-                    len(text), len(text) + len(words), ParagraphKind.HEADING if words == title else ParagraphKind.TEXT
+                    len(text),
+                    len(text) + len(words),
+                    ParagraphKind.HEADING if words == title else ParagraphKind.TEXT,
                 )
             )
             text += words + "\n\n"
@@ -69,7 +71,12 @@ def test_chapters_of_one_name_say_which_part_they_belong_to() -> None:
 
 @pytest.mark.parametrize(
     ("typed", "said"),
-    [("zebra", "No such chapter"), ("page 9", "pages 1 to 1"), ("101%", "0 to 100"), ("@999999", "ends at")],
+    [
+        ("zebra", "No such chapter"),
+        ("page 9", "pages 1 to 1"),
+        ("101%", "0 to 100"),
+        ("@999999", "ends at"),
+    ],
 )
 def test_invalid_destinations_are_explained(typed: str, said: str) -> None:
     found = destinations_of(typed, book(), 0)
@@ -77,6 +84,8 @@ def test_invalid_destinations_are_explained(typed: str, said: str) -> None:
     assert said in found.problem
 
 
-@pytest.mark.parametrize("typed", ["", "   ", "%", "²", "9" * 40, "@" * 50, "page", "٣", "+", "-%", "[", "\x00"])
+@pytest.mark.parametrize(
+    "typed", ["", "   ", "%", "²", "9" * 40, "@" * 50, "page", "٣", "+", "-%", "[", "\x00"]
+)
 def test_any_destination_can_be_typed_without_an_error(typed: str) -> None:
     destinations_of(typed, book(), 0)

@@ -40,7 +40,9 @@ SIZE = (110, 40)
 
 @pytest.fixture
 def hub(tmp_path: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
-    """A hub with one model, which is the only one of the catalogue that fits this machine, and none on disk."""
+    """A hub with one model, which is the only one of the catalogue that fits this machine, and none
+    on disk.
+    """
     without_environment(monkeypatch)
     monkeypatch.setattr("gistread.tui.model_downloads.this_machine", lambda: Machine(10**9, 0, 4))
     monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: None)
@@ -87,7 +89,9 @@ def new_app(tmp_path: Path, hub: FaultyServer, asked_for: list[str]) -> Callable
         asked_for.append(name)
         return SteppedEngine()
 
-    return lambda: GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make)
+    return lambda: GistreadApp(
+        small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make
+    )
 
 
 @pytest.fixture
@@ -128,7 +132,9 @@ async def downloading(pilot: "Pilot[None]", part: Path) -> None:
     await until(pilot, lambda: part.exists() and part.stat().st_size > 20_000)
 
 
-async def test_the_recommended_model_is_shown_with_size_time_and_licence(app: GistreadApp, hub: FaultyServer) -> None:
+async def test_the_recommended_model_is_shown_with_size_time_and_licence(
+    app: GistreadApp, hub: FaultyServer
+) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await choosing(pilot)
         shown = text_of(app)
@@ -143,11 +149,19 @@ async def test_the_recommended_model_is_shown_with_size_time_and_licence(app: Gi
     assert not hub.requests
 
 
-async def test_nothing_is_downloaded_without_confirmation(app: GistreadApp, hub: FaultyServer, placed: Path) -> None:
+async def test_nothing_is_downloaded_without_confirmation(
+    app: GistreadApp, hub: FaultyServer, placed: Path
+) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await asked_about(pilot)
         shown = text_of(app)
-        for said in ("cc0-1.0", "owner/tiny-GGUF", "the catalogue's", "are free", str(placed.parent)[:30]):
+        for said in (
+            "cc0-1.0",
+            "owner/tiny-GGUF",
+            "the catalogue's",
+            "are free",
+            str(placed.parent)[:30],
+        ):
             assert said in shown
         await pilot.press("down", "enter")
         await until(pilot, lambda: isinstance(app.screen, ModelScreen))
@@ -167,7 +181,9 @@ async def test_a_downloaded_model_can_be_used_at_once(
         await pilot.press("enter")
         await until(pilot, lambda: "On this machine" in text_of(app))
         assert placed.read_bytes() == gguf
-        await until(pilot, lambda: isinstance(app.screen, ModelScreen) and app.screen.chosen == str(placed))
+        await until(
+            pilot, lambda: isinstance(app.screen, ModelScreen) and app.screen.chosen == str(placed)
+        )
         await pilot.press("enter")
         await until(pilot, lambda: asked_for == [str(placed)])
         await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).model == str(placed))
@@ -180,7 +196,9 @@ async def test_a_model_is_downloaded_by_mouse(app: GistreadApp, placed: Path) ->
 
     async with app.run_test(size=SIZE) as pilot:
         await choosing(pilot)
-        await until(pilot, lambda: "No model on this machine yet" in text_of(app))  # now the rows stay
+        await until(
+            pilot, lambda: "No model on this machine yet" in text_of(app)
+        )  # now the rows stay
         await click_on("about 1 s for this book")
         await until(pilot, lambda: "Download tiny?" in text_of(app))
         await click_on("You agree")

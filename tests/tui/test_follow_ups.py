@@ -1,6 +1,10 @@
-"""A question that goes on from the last: the chip beside it, Backspace, and the thread after a restart."""
+"""A question that goes on from the last.
+
+The chip beside it, Backspace, and the thread after a restart.
+"""
 
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,6 +13,7 @@ from gistread.readers.events import Expanded, LookedUp, OpenedBy
 from gistread.store.model import SavedQuestion
 from gistread.store.user_data import UserData
 from gistread.tui.reading.question_line import QuestionLine
+from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.widgets.row_list import RowList
 from tests.tui.books import small_book
 from tests.tui.scripted import (
@@ -28,7 +33,9 @@ CHIP = "following on"
 FOLLOW_UP = "and why did he"
 
 
-async def test_a_follow_up_is_shown_as_one_and_backspace_drops_it(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_a_follow_up_is_shown_as_one_and_backspace_drops_it(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
@@ -46,7 +53,9 @@ async def test_a_follow_up_is_shown_as_one_and_backspace_drops_it(tmp_path: Path
         await until(pilot, lambda: CHIP not in text_of(app))
         await pilot.press("backspace")
         await until(pilot, lambda: CHIP in text_of(app))
-        with pytest.MonkeyPatch.context() as patch:  # The answer drew on more of the book than may be used now.
+        with (
+            pytest.MonkeyPatch.context() as patch
+        ):  # The answer drew on more of the book than may be used now.
             patch.setattr(QuestionLine, "bound", 10)
             assert not screen.controllers.line.follows
         await pilot.press("escape")
@@ -66,7 +75,13 @@ async def test_a_follow_up_is_shown_as_one_and_backspace_drops_it(tmp_path: Path
     assert [len(one.questions) for one in threads] == [2, 1]
 
 
-async def test_the_last_thread_goes_on_after_a_restart(tmp_path: Path, reader: ScriptedReader) -> None:
+def last_answer_is(screen: ReadingScreen, answer: str) -> bool:
+    return screen.answers_pane.exchanges[-1].answer == answer
+
+
+async def test_the_last_thread_goes_on_after_a_restart(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     for question in ("which lamp was lit", FOLLOW_UP):
         app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
         async with app.run_test(size=WIDE) as pilot:
@@ -74,7 +89,8 @@ async def test_the_last_thread_goes_on_after_a_restart(tmp_path: Path, reader: S
             await ask(pilot, question)
             await until(pilot, lambda: reader.questions and reader.questions[-1].endswith(question))  # noqa: B023
             reader.say(STARTED, answered(f"Said of {question}."))
-            await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == f"Said of {question}.")  # noqa: B023
+            answer = f"Said of {question}."
+            await until(pilot, partial(last_answer_is, screen, answer))
     assert [one.question for one in reader.options.thread] == ["which lamp was lit"]
 
 
@@ -85,7 +101,9 @@ async def test_where_nothing_has_been_asked_three_questions_are_offered_and_a_di
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("a")
-        await until(pilot, lambda: "1 What do we learn about Finch?" in text_of(app).replace("\u00a0", " "))
+        await until(
+            pilot, lambda: "1 What do we learn about Finch?" in text_of(app).replace("\u00a0", " ")
+        )
         assert len(screen.question.suggested) == 3
         await pilot.resize_terminal(24, 20)
         await until(pilot, lambda: "1 What do we learn…" in text_of(app).replace("\u00a0", " "))
@@ -98,7 +116,9 @@ async def test_where_nothing_has_been_asked_three_questions_are_offered_and_a_di
         assert not screen.question.suggested
 
 
-async def test_an_interrupted_question_is_asked_again_with_its_pages(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_an_interrupted_question_is_asked_again_with_its_pages(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
@@ -109,7 +129,9 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(tmp_path: P
         await pilot.press("escape")
         await until(pilot, lambda: "ask again" in text_of(app))
     saved = UserData(paths_in(tmp_path))
-    saved.add_question(small_book().sha256, SavedQuestion("where", "In the tower.", True, asked_at=time.time()))
+    saved.add_question(
+        small_book().sha256, SavedQuestion("where", "In the tower.", True, asked_at=time.time())
+    )
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
@@ -128,15 +150,22 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(tmp_path: P
         await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == "Finch did.")
         assert len(screen.answers_pane.exchanges) == 2
     threads = UserData(paths_in(tmp_path)).threads(small_book().sha256)
-    assert sorted(one.answer for thread in threads for one in thread.questions) == ["Finch did.", "In the tower."]
+    assert sorted(one.answer for thread in threads for one in thread.questions) == [
+        "Finch did.",
+        "In the tower.",
+    ]
 
 
 async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
     tmp_path: Path, reader: ScriptedReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, book = UserData(paths_in(tmp_path)), small_book()
-    data.add_question(book.sha256, SavedQuestion("who lit it", "Finch did.", True, asked_at=1.0, upto=9))
-    data.add_question(book.sha256, SavedQuestion("where", "In the tower." + "\nHigh." * 20, True, asked_at=2.0))
+    data.add_question(
+        book.sha256, SavedQuestion("who lit it", "Finch did.", True, asked_at=1.0, upto=9)
+    )
+    data.add_question(
+        book.sha256, SavedQuestion("where", "In the tower." + "\nHigh." * 20, True, asked_at=2.0)
+    )
     copied: list[str] = []
     app = app_on(book, tmp_path, SteppedEngine(says=says))
     monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
@@ -149,14 +178,26 @@ async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
         await pilot.press("Y", "a")
         assert "In the tower." in copied[-1]
         pane = screen.answers_pane
-        await until(pilot, lambda: pane.max_scroll_y > pane.scroll_offset.y > 0 and "In the tower." in text_of(app))
+        await until(
+            pilot,
+            lambda: (
+                pane.max_scroll_y > pane.scroll_offset.y > 0 and "In the tower." in text_of(app)
+            ),
+        )
         await pilot.press("escape")
         await pilot.press("J")
-        await until(pilot, lambda: "Past questions" in text_of(app) and "who lit it" in text_of(app))
+        await until(
+            pilot, lambda: "Past questions" in text_of(app) and "who lit it" in text_of(app)
+        )
         await pilot.press("x")
-        await until(pilot, lambda: names() == ["who lit it"] and len(screen.answers_pane.exchanges) == 1)
+        await until(
+            pilot, lambda: names() == ["who lit it"] and len(screen.answers_pane.exchanges) == 1
+        )
         await pilot.press("U")
-        await until(pilot, lambda: names() == ["who lit it", "where"] and len(screen.answers_pane.exchanges) == 2)
+        await until(
+            pilot,
+            lambda: names() == ["who lit it", "where"] and len(screen.answers_pane.exchanges) == 2,
+        )
         await pilot.press("j", "y")
         await until(pilot, lambda: "Finch did." in copied[-1])
         await pilot.press("J", "j", "e", "!", "enter")
@@ -168,11 +209,16 @@ async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
         await until(pilot, lambda: app.screen.query_one(RowList).cursor_key == 1)
         await pilot.click(offset=(20, row))
         await until(pilot, lambda: CHIP in text_of(app))
-        assert [one.record.question for one in screen.answers_pane.exchanges] == ["where", "who lit it"]
+        assert [one.record.question for one in screen.answers_pane.exchanges] == [
+            "where",
+            "who lit it",
+        ]
         screen.question.value = "and then"
         await pilot.press("enter")
         await until(pilot, lambda: reader.options.thread)
         assert [one.answer for one in reader.options.thread] == ["Finch did."]
         reader.say(STARTED, answered("He slept."))
         await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == "He slept.")
-        await until(pilot, lambda: [len(one.questions) for one in data.threads(book.sha256)] == [1, 2])
+        await until(
+            pilot, lambda: [len(one.questions) for one in data.threads(book.sha256)] == [1, 2]
+        )

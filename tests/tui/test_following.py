@@ -23,7 +23,15 @@ from gistread.tui.answer_blocks import line_key
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book
-from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, lines, read_whole, text_of, until
+from tests.tui.scripted import (
+    ScriptedReader,
+    SteppedEngine,
+    app_on,
+    lines,
+    read_whole,
+    text_of,
+    until,
+)
 
 WIDE, NARROW = (130, 44), (80, 24)
 STARTED = Started("memwalker", 9, 9, True)
@@ -58,7 +66,9 @@ async def on_line(pilot: Pilot[None], screen: ReadingScreen, line: object) -> No
         if screen.answers_pane.cursor_key == wanted:
             return
         await pilot.press("j")
-    raise AssertionError(f"the cursor came to {screen.answers_pane.cursor_key}\n{text_of(pilot.app)}")
+    raise AssertionError(
+        f"the cursor came to {screen.answers_pane.cursor_key}\n{text_of(pilot.app)}"
+    )
 
 
 def row_of(pilot: Pilot[None], words: str) -> int:
@@ -84,7 +94,9 @@ async def test_enter_or_a_click_on_a_line_goes_to_its_place_and_backspace_comes_
         await until(pilot, lambda: screen.book_pane.place == start)
 
 
-async def test_shown_passages_are_linked_and_marked_in_the_contents(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_shown_passages_are_linked_and_marked_in_the_contents(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await asked(pilot, reader, STARTED)
@@ -94,9 +106,14 @@ async def test_shown_passages_are_linked_and_marked_in_the_contents(tmp_path: Pa
         row = row_of(pilot, "1 passage given")
         await pilot.click(offset=(lines(app)[row].index("section 30"), row))
         await until(pilot, lambda: _sees(screen, place.start))
-        assert [(mark.start, mark.end) for mark in screen.book_pane.marks if mark.style] == [(place.start, place.end)]
+        assert [(mark.start, mark.end) for mark in screen.book_pane.marks if mark.style] == [
+            (place.start, place.end)
+        ]
         second = screen.book.chapters[1]
-        reader.say(Shown(((second.start, second.start + 50), (second.start + 90, second.start + 120))), DONE)
+        reader.say(
+            Shown(((second.start, second.start + 50), (second.start + 90, second.start + 120))),
+            DONE,
+        )
         await until(pilot, lambda: "Ferrand did." in text_of(app))
         screen.panes.show(Pane.BOOK)
         await pilot.press("t")
@@ -110,7 +127,9 @@ def _sees(screen: ReadingScreen, offset: int) -> bool:
     return start <= offset < end
 
 
-async def test_back_returns_to_the_answer_on_a_narrow_screen(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_back_returns_to_the_answer_on_a_narrow_screen(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=NARROW) as pilot:
         screen = await asked(pilot, reader, *WALK)
@@ -129,7 +148,9 @@ async def test_back_returns_to_the_answer_on_a_narrow_screen(tmp_path: Path, rea
 async def test_the_steps_fold_to_a_line_and_unfold(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
-        screen = await asked(pilot, reader, *WALK, Stopped(StopReason.ENOUGH), AnswerDelta("Ferrand"), DONE)
+        screen = await asked(
+            pilot, reader, *WALK, Stopped(StopReason.ENOUGH), AnswerDelta("Ferrand"), DONE
+        )
         await until(pilot, lambda: "Ferrand did." in text_of(app))
         assert "▸  section 12 opened" in text_of(app)
         assert "down to sections" not in text_of(app)
@@ -150,7 +171,9 @@ async def test_the_steps_fold_to_a_line_and_unfold(tmp_path: Path, reader: Scrip
         for fold in (press_key, press_enter, click):
             for shown in (True, False):
                 await fold()
-                await until(pilot, lambda shown=shown: ("down to sections" in text_of(app)) is shown)
+                await until(
+                    pilot, lambda shown=shown: ("down to sections" in text_of(app)) is shown
+                )
 
 
 def _notes(first: int, last: int) -> list[ReaderEvent]:
@@ -184,7 +207,9 @@ async def test_a_long_answer_is_followed_only_at_its_end(
         await until(pilot, lambda: "parts read: 80 of 90" in text_of(app))
 
 
-async def test_the_answers_pane_grows_up_to_half_of_the_screen(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_the_answers_pane_grows_up_to_half_of_the_screen(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await asked(pilot, reader, STARTED)

@@ -35,10 +35,14 @@ SIZE = (110, 40)
         (nearest_scopes(None, library=True), Scope.LIBRARY),
     ],
 )
-def test_help_lists_the_keys_of_the_current_pane_first(first: tuple[Scope, ...], heading: Scope) -> None:
+def test_help_lists_the_keys_of_the_current_pane_first(
+    first: tuple[Scope, ...], heading: Scope
+) -> None:
     shown = sorted_help({}, first)
     assert shown[0].heading == heading
-    assert {line.title for line in shown} == {command.title for command in COMMANDS if command.title}
+    assert {line.title for line in shown} == {
+        command.title for command in COMMANDS if command.title
+    }
 
 
 def test_help_lists_the_keys_of_a_panel_first() -> None:
@@ -54,12 +58,19 @@ def test_help_lists_the_keys_of_a_panel_first() -> None:
         ("quoted", "Show or hide the memory"),
     ],
 )
-def test_a_search_finds_by_words_of_the_command_of_its_place_and_by_its_key(search: str, found: str) -> None:
-    assert any(line.matches(search.split()) and line.title.startswith(found) for line in sorted_help({}, ()))
+def test_a_search_finds_by_words_of_the_command_of_its_place_and_by_its_key(
+    search: str, found: str
+) -> None:
+    assert any(
+        line.matches(search.split()) and line.title.startswith(found)
+        for line in sorted_help({}, ())
+    )
 
 
 async def test_typing_searches_and_escape_clears_then_closes(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, config=Config(keys={"read-aloud": "z,Z", "focus-mode": "f5"}))
+    app = app_on(
+        small_book(), tmp_path, config=Config(keys={"read-aloud": "z,Z", "focus-mode": "f5"})
+    )
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("f1")
@@ -88,7 +99,9 @@ async def test_help_in_the_memory_lists_its_keys_first(tmp_path: Path) -> None:
         await until(pilot, lambda: "In the memory" in text_of(app))
 
 
-async def test_every_panel_has_help_is_closed_by_key_and_mouse_and_leaves_room_for_notices(tmp_path: Path) -> None:
+async def test_every_panel_has_help_is_closed_by_key_and_mouse_and_leaves_room_for_notices(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         screen = await opened(pilot)
@@ -105,7 +118,9 @@ async def test_every_panel_has_help_is_closed_by_key_and_mouse_and_leaves_room_f
                     await pilot.press(key)
                     await until(pilot, lambda: "Esc close" in text_of(app))
                 app.notify("Two\nrows")
-                await until(pilot, lambda: app.screen.query(Toast) and app.screen.query_one(Toast).region)
+                await until(
+                    pilot, lambda: app.screen.query(Toast) and app.screen.query_one(Toast).region
+                )
                 notice = app.screen.query_one(Toast).region
                 covered = list(screen.query("#status, #keys")) + list(app.screen.query(".panel"))
                 assert len(covered) >= 2
@@ -115,7 +130,9 @@ async def test_every_panel_has_help_is_closed_by_key_and_mouse_and_leaves_room_f
                 if close == "key":
                     await pilot.press("escape")
                 else:
-                    row = next(number for number, line in enumerate(lines(app)) if "Esc close" in line)
+                    row = next(
+                        number for number, line in enumerate(lines(app)) if "Esc close" in line
+                    )
                     await pilot.click(offset=(lines(app)[row].index("Esc"), row))
                 await until(pilot, lambda: app.screen is screen and app.focused is screen.book_pane)
 
@@ -126,7 +143,10 @@ async def test_every_command_is_run_by_its_key_and_by_a_click_in_the_help(tmp_pa
         screen = await opened(pilot)
         titled = {command for command in COMMANDS if command.title}
         works = {command for command in titled if app.target_of(command)}
-        for key, comes in (("V", lambda: screen.book_pane.selecting), ("L", lambda: app.screen is not screen)):
+        for key, comes in (
+            ("V", lambda: screen.book_pane.selecting),
+            ("L", lambda: app.screen is not screen),
+        ):
             await pilot.press(key)
             await until(pilot, comes)
             works |= {command for command in titled if app.target_of(command)}
@@ -137,19 +157,29 @@ async def test_every_command_is_run_by_its_key_and_by_a_click_in_the_help(tmp_pa
         for pane in (screen.book_pane, screen.memory_pane):
             screen.set_focus(pane)
             bound |= {(key, one.binding.action) for key, one in screen.active_bindings.items()}
-        wanted = [c for c in COMMANDS if c.title and c.scope not in (Scope.SELECTING, Scope.LIBRARY)]
-        assert [command.id for command in wanted if (key_names(command, {})[0], command.action) not in bound] == []
+        wanted = [
+            c for c in COMMANDS if c.title and c.scope not in (Scope.SELECTING, Scope.LIBRARY)
+        ]
+        assert [
+            command.id
+            for command in wanted
+            if (key_names(command, {})[0], command.action) not in bound
+        ] == []
         screen.set_focus(screen.book_pane)
         await pilot.click("#header", offset=(lines(app)[0].index("≡"), 0))
         await until(pilot, lambda: "Half a screen down" in text_of(app))
         await type_text(pilot, "to the end")
-        await until(pilot, lambda: "To the end" in text_of(app) and "Half a screen down" not in text_of(app))
+        await until(
+            pilot, lambda: "To the end" in text_of(app) and "Half a screen down" not in text_of(app)
+        )
         row = next(number for number, line in enumerate(lines(app)) if "To the end" in line)
         await pilot.click(offset=(lines(app)[row].index("To the end"), row))
         await until(pilot, lambda: screen.book_pane.share_read(screen.book) == 1.0)
 
 
-async def test_the_keys_of_the_help_and_of_leaving_are_always_in_the_key_line(tmp_path: Path) -> None:
+async def test_the_keys_of_the_help_and_of_leaving_are_always_in_the_key_line(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(140, 24)) as pilot:
         await opened(pilot)
@@ -172,9 +202,15 @@ async def test_a_look_says_how_to_go_back_and_read_on_whatever_the_model_is_doin
         screen.controllers.navigation.jump(len(screen.book.text) // 2)
         await until(pilot, lambda: "Backspace back" in words() and "Enter read on" in words())
         note = "Looking" if size[1] > 13 else "Looking · Backspace: back · Enter: read on"
-        for said in ("Answering", "The memory is complete", "The model ended twice while it was reading the book"):
+        for said in (
+            "Answering",
+            "The memory is complete",
+            "The model ended twice while it was reading the book",
+        ):
             for tone in ("accent", "error") if size[1] > 13 else ("accent",):
-                screen.query_one("#status", StatusLine).show_status(Status((said,), tone=tone), note)
+                screen.query_one("#status", StatusLine).show_status(
+                    Status((said,), tone=tone), note
+                )
                 screen.lines.show_keys()
                 await until(pilot, lambda said=said: said[:9] in words() or "Looking" in words())
                 assert "Backspace back" in words()

@@ -1,4 +1,7 @@
-"""Pictures among the text: drawn where they stand, the cover above the first line, and nothing moves for them."""
+"""Pictures among the text.
+
+Drawn where they stand, the cover above the first line, and nothing moves for them.
+"""
 
 from pathlib import Path
 
@@ -19,13 +22,26 @@ RED, BLUE = (255, 0, 0), (0, 0, 255)
 
 
 def illustrated(folder: Path, around: int = 0, *, cover: bool = False) -> Path:
-    """A book with a red picture between so many paragraphs before and after, and perhaps a blue cover."""
-    text = "".join(f"<p>Paragraph {number} of the voyage along the coast.</p>" for number in range(around))
-    body = f"{text}<p>A boat lay here.</p><figure><img src='red.png' alt='A red flag'/></figure><p>It blew.</p>{text}"
-    item = "<item id='c' href='blue.png' media-type='image/png' properties='cover-image'/>" if cover else ""
+    """A book with a red picture between so many paragraphs before and after, and perhaps a blue
+    cover.
+    """
+    text = "".join(
+        f"<p>Paragraph {number} of the voyage along the coast.</p>" for number in range(around)
+    )
+    body = (
+        f"{text}<p>A boat lay here.</p><figure><img src='red.png' alt='A red "
+        f"flag'/></figure><p>It blew.</p>{text}"
+    )
+    item = (
+        "<item id='c' href='blue.png' media-type='image/png' properties='cover-image'/>"
+        if cover
+        else ""
+    )
     pictures = {"red.png": png("#ff0000", (300, 200)), "blue.png": png("#0000ff", (300, 450))}
     path = folder / "book.epub"
-    path.write_bytes(epub({"one.xhtml": page(body), **pictures}, package(["one.xhtml"], manifest=item)))
+    path.write_bytes(
+        epub({"one.xhtml": page(body), **pictures}, package(["one.xhtml"], manifest=item))
+    )
     return path
 
 
@@ -34,10 +50,14 @@ def rows_of(app: App[None], color: tuple[int, int, int]) -> list[int]:
 
     def colored(style: Style | None) -> bool:
         drawn = style.color.triplet if style and style.color else None
-        return drawn is not None and all(abs(one - wanted) < 8 for one, wanted in zip(drawn, color, strict=True))
+        return drawn is not None and all(
+            abs(one - wanted) < 8 for one, wanted in zip(drawn, color, strict=True)
+        )
 
     strips = app.screen._compositor.render_strips()
-    return [row for row, strip in enumerate(strips) if any(colored(segment.style) for segment in strip)]
+    return [
+        row for row, strip in enumerate(strips) if any(colored(segment.style) for segment in strip)
+    ]
 
 
 def row_with(pilot: Pilot[None], words: str) -> int:
@@ -50,7 +70,12 @@ async def test_a_picture_stands_above_its_caption_and_a_click_enlarges_it(tmp_pa
         await opened(pilot)
         await until(pilot, lambda: rows_of(app, RED))
         rows = rows_of(app, RED)
-        assert row_with(pilot, "A boat lay here") < rows[0] < rows[-1] == row_with(pilot, "A red flag") - 1
+        assert (
+            row_with(pilot, "A boat lay here")
+            < rows[0]
+            < rows[-1]
+            == row_with(pilot, "A red flag") - 1
+        )
         assert len(rows) <= SIZE[1] * 2 / 3
         await pilot.click(offset=(lines(app)[rows[1]].index("▀") + 2, rows[1]))
         await until(pilot, lambda: isinstance(app.screen, ImageScreen))

@@ -14,7 +14,9 @@ from tests.tui.library import SIZE, entries, library_of, read_first, type_quickl
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until
 
 
-async def test_an_empty_library_says_how_to_open_a_book_and_offers_the_sample(tmp_path: Path) -> None:
+async def test_an_empty_library_says_how_to_open_a_book_and_offers_the_sample(
+    tmp_path: Path,
+) -> None:
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: "The Ferry Bell" in text_of(app))
@@ -33,7 +35,10 @@ async def test_without_a_book_enter_opens_the_one_that_was_read_last_and_the_mou
     UserData(paths_in(tmp_path)).add_question(last, SavedQuestion("Who was it?", "", found=False))
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "You asked: Who was it?" in text_of(app) and "“A Short Tale" in text_of(app))
+        await until(
+            pilot,
+            lambda: "You asked: Who was it?" in text_of(app) and "“A Short Tale" in text_of(app),
+        )
         shown = text_of(app)
         assert shown.index("A Short Tale") < shown.index("The Long Tale")
         assert "just now" in shown
@@ -41,11 +46,15 @@ async def test_without_a_book_enter_opens_the_one_that_was_read_last_and_the_mou
         screen = await opened(pilot)
         assert screen.book.title == "A Short Tale"
         await pilot.press("L")
-        await until(pilot, lambda: isinstance(app.screen, LibraryScreen) and "The Long Tale" in text_of(app))
+        await until(
+            pilot, lambda: isinstance(app.screen, LibraryScreen) and "The Long Tale" in text_of(app)
+        )
         await pilot.click("#books", offset=(20, 1))
         await until(pilot, lambda: "“The Long Tale" in text_of(app))
         await pilot.click("#books", offset=(20, 1))
-        await until(pilot, lambda: app.reading is not screen and isinstance(app.screen, ReadingScreen))
+        await until(
+            pilot, lambda: app.reading is not screen and isinstance(app.screen, ReadingScreen)
+        )
         assert (await opened(pilot)).book.title == "The Long Tale"
 
 
@@ -69,13 +78,17 @@ async def test_another_book_takes_the_place_of_the_open_one(tmp_path: Path, fold
         await opened(pilot)
         await pilot.press("L")
         await type_quickly(pilot, "o", str(folder / "A Short Tale.txt"))
-        await until(pilot, lambda: isinstance(app.screen, ReadingScreen) and app.screen.book is not None)
+        await until(
+            pilot, lambda: isinstance(app.screen, ReadingScreen) and app.screen.book is not None
+        )
         screen = await opened(pilot)
         assert screen.book.title == "A Short Tale"
         assert sum(isinstance(one, ReadingScreen) for one in app.screen_stack) == 1
 
 
-async def test_a_path_is_proposed_as_it_is_typed(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_path_is_proposed_as_it_is_typed(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(folder.parent)  # A short path: the line shows its end
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:

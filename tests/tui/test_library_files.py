@@ -19,7 +19,9 @@ from tests.tui.library import SIZE, entries, library_of, read_first, type_quickl
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until
 
 
-async def test_a_moved_file_is_located_by_the_user_and_opened_at_the_same_place(tmp_path: Path, folder: Path) -> None:
+async def test_a_moved_file_is_located_by_the_user_and_opened_at_the_same_place(
+    tmp_path: Path, folder: Path
+) -> None:
     path = folder / "A Short Tale.txt"
     await read_first(path, tmp_path)
     UserData(paths_in(tmp_path)).set_position(entries(tmp_path)[0].sha256, 900)
@@ -39,9 +41,9 @@ async def test_a_moved_file_is_located_by_the_user_and_opened_at_the_same_place(
         screen = await opened(pilot)
         assert screen.book.title == "A Short Tale"
         await pilot.press("q")
-    assert [(entry.path, entry.position > 0) for entry in entries(tmp_path) if entry.was_opened] == [
-        (far / "tale.txt", True)
-    ]
+    assert [
+        (entry.path, entry.position > 0) for entry in entries(tmp_path) if entry.was_opened
+    ] == [(far / "tale.txt", True)]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names are Unicode there")
@@ -53,7 +55,12 @@ async def test_undecodable_names_are_shown_safely_and_open(tmp_path: Path, folde
     async with library_of(folder, tmp_path, books=2) as pilot:
         assert "\x1b" not in text_of(pilot.app)
         await pilot.press("slash", *"caf")
-        await until(pilot, lambda: isinstance(pilot.app.screen, AllBooksScreen) and pilot.app.screen.chosen is not None)
+        await until(
+            pilot,
+            lambda: (
+                isinstance(pilot.app.screen, AllBooksScreen) and pilot.app.screen.chosen is not None
+            ),
+        )
         assert "\x1b" not in text_of(pilot.app)
         await pilot.press("enter")
         screen = await opened(pilot)
@@ -68,7 +75,9 @@ async def test_damaged_user_data_does_not_hide_other_books(tmp_path: Path, folde
     damaged = paths_in(tmp_path).store
     data = bytearray(damaged.read_bytes())
     with sqlite3.connect(damaged) as connection:
-        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'questions'").fetchone()
+        (page,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'questions'"
+        ).fetchone()
     data[4096 * (page - 1) : 4096 * page] = b"\xff" * 4096
     damaged.write_bytes(data)
     app = app_on(None, tmp_path)

@@ -14,13 +14,23 @@ NARROW, WIDE = (80, 24), (120, 40)
 
 
 def linked_book() -> Book:
-    """A paragraph with two notes, the first of which has a note of its own; links to the end and out of the book."""
+    """A paragraph with two notes, the first of which has a note of its own.
+
+    Links to the end and out of the book.
+    """
     texts = [
         ("The Beginning", ParagraphKind.HEADING),
-        ("The keeper* of the light† knew what the ending was, and told the newspaper.", ParagraphKind.TEXT),
+        (
+            "The keeper* of the light† knew what the ending was, and told the newspaper.",
+            ParagraphKind.TEXT,
+        ),
         *(
             (
-                f"Paragraph {n} says nothing but goes on for a while so that there is something to scroll.",
+                (
+                    f"Paragraph {n} says nothing but goes on for a while so that there is "
+                    "something "
+                    "to scroll."
+                ),
                 ParagraphKind.TEXT,
             )
             for n in range(60)
@@ -59,7 +69,10 @@ def linked_book() -> Book:
 
 
 def chosen(screen: ReadingScreen) -> list[str]:
-    return [screen.book.text[mark.start : mark.end] for mark in screen.controllers.context.layers.of(Layer.LINKS)]
+    return [
+        screen.book.text[mark.start : mark.end]
+        for mark in screen.controllers.context.layers.of(Layer.LINKS)
+    ]
 
 
 async def test_links_are_chosen_in_turn_and_back_returns(tmp_path: Path) -> None:
@@ -89,7 +102,9 @@ async def test_a_note_opens_under_its_paragraph_and_the_same_key_closes_it(tmp_p
         rows = screen.book_pane.row_count
         await pilot.press(".", "enter")
         await until(pilot, lambda: "┊ " in text_of(app))
-        note = next(n for n, line in enumerate(lines(app)) if "* Ada, of whom more is known‡." in line)
+        note = next(
+            n for n, line in enumerate(lines(app)) if "* Ada, of whom more is known‡." in line
+        )
         assert "Paragraph 0" in "".join(lines(app)[note:])
         assert "The keeper" in "".join(lines(app)[:note])
         assert screen.book_pane.place == 0
@@ -98,7 +113,9 @@ async def test_a_note_opens_under_its_paragraph_and_the_same_key_closes_it(tmp_p
         assert screen.book_pane.row_count == rows
 
 
-async def test_notes_stand_in_the_order_of_their_references_and_a_link_in_one_leads_on(tmp_path: Path) -> None:
+async def test_notes_stand_in_the_order_of_their_references_and_a_link_in_one_leads_on(
+    tmp_path: Path,
+) -> None:
     app = app_on(linked_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -108,9 +125,13 @@ async def test_notes_stand_in_the_order_of_their_references_and_a_link_in_one_le
         await pilot.press(",", "enter")
         await until(pilot, lambda: "* Ada, of whom" in text_of(app))
         shown = text_of(app)
-        assert shown.index("* Ada") < shown.index("† It went out"), "in the order in which they are cited"
+        assert shown.index("* Ada") < shown.index("† It went out"), (
+            "in the order in which they are cited"
+        )
         await pilot.press(*"....", "enter")
-        await until(pilot, lambda: screen.book_pane.place >= screen.book.text.index("‡ From the log.") - 500)
+        await until(
+            pilot, lambda: screen.book_pane.place >= screen.book.text.index("‡ From the log.") - 500
+        )
         await pilot.press("backspace")
         await until(pilot, lambda: "* Ada, of whom" in text_of(app))
         await pilot.press("escape", "escape")
@@ -134,7 +155,9 @@ async def test_links_and_notes_can_be_clicked(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[1].start)
 
 
-async def test_an_address_is_opened_only_after_a_second_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_address_is_opened_only_after_a_second_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     app = app_on(linked_book(), tmp_path)
     went: list[str] = []
     monkeypatch.setattr(app, "open_url", went.append)

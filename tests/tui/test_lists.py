@@ -12,7 +12,11 @@ from tests.tui.books import small_book
 from tests.tui.scripted import app_on, lines, opened, text_of, until
 from tests.tui.text.scene import Screen
 
-FRUIT = [Row(None, "Fruit"), *(Row(number, f"apple {number}", "sweet") for number in range(40)), Row(99, "Pear")]
+FRUIT = [
+    Row(None, "Fruit"),
+    *(Row(number, f"apple {number}", "sweet") for number in range(40)),
+    Row(99, "Pear"),
+]
 
 
 class WithKeys(ListScreen[int]):
@@ -29,7 +33,14 @@ async def test_a_list_can_be_closed_while_it_opens(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         screen = await opened(pilot)
-        for turns in (0, 5, 10, 20, 40, 60):  # of the event loop before the key: its parts are mounted between them
+        for turns in (
+            0,
+            5,
+            10,
+            20,
+            40,
+            60,
+        ):  # of the event loop before the key: its parts are mounted between them
             app.push_screen(ListScreen("Colours", rows=[Row("r", "red")]))
             for _ in range(turns):
                 await asyncio.sleep(0)
@@ -58,7 +69,9 @@ async def test_letters_filter_a_list_and_escape_clears_before_it_closes(tmp_path
         screen, chosen = await opened(pilot), list[int | None]()
         panel = ListScreen("Fruit", rows=FRUIT, at=20, placeholder="a fruit")
         app.push_screen(panel, chosen.append)
-        await until(pilot, lambda: panel.is_mounted and panel.chosen == 20 and "apple 20" in text_of(app))
+        await until(
+            pilot, lambda: panel.is_mounted and panel.chosen == 20 and "apple 20" in text_of(app)
+        )
         await pilot.press(*"pear")
         await until(pilot, lambda: panel.chosen == 99 and "apple" not in text_of(app))
         await pilot.press("s")
@@ -70,13 +83,18 @@ async def test_letters_filter_a_list_and_escape_clears_before_it_closes(tmp_path
         assert chosen == [1]
 
 
-async def test_a_list_drawn_anew_begins_with_its_heading_before_its_scroll_bar_is_there(tmp_path: Path) -> None:
+async def test_a_list_drawn_anew_begins_with_its_heading_before_its_scroll_bar_is_there(
+    tmp_path: Path,
+) -> None:
     """Textual ignores a scroll of a widget without scroll bar unless it is forced."""
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot)
         app.push_screen(panel := ListScreen("Fruit", rows=FRUIT))
-        await until(pilot, lambda: panel.is_mounted and panel.chosen == 0 and panel.list.show_vertical_scrollbar)
+        await until(
+            pilot,
+            lambda: panel.is_mounted and panel.chosen == 0 and panel.list.show_vertical_scrollbar,
+        )
         panel.list.scroll_to(y=1, animate=False, immediate=True)
         await until(pilot, lambda: panel.list.scroll_offset.y == 1)
         panel.list.show_vertical_scrollbar = False
@@ -101,7 +119,9 @@ async def test_letters_of_a_list_with_keys_act_and_a_first_click_only_moves(
         assert chosen == [3]
         if size[1] < 24:
             return
-        app.push_screen(again := WithKeys("Fruit", rows=FRUIT, placeholder="a fruit"), chosen.append)
+        app.push_screen(
+            again := WithKeys("Fruit", rows=FRUIT, placeholder="a fruit"), chosen.append
+        )
         await until(pilot, lambda: again.is_mounted and "x drop" in text_of(app))
         row = next(number for number, line in enumerate(lines(app)) if "apple 2" in line)
         await pilot.click(offset=(12, row))

@@ -21,7 +21,11 @@ async def test_a_selection_is_highlighted_and_the_colour_has_a_sign(tmp_path: Pa
         await pilot.press("V", "V", "right", "h")
         await until(pilot, lambda: len(kept(tmp_path)) == 1)
         (mark,) = kept(tmp_path)
-        assert (mark.kind, mark.color, mark.place.exact) == (MarkKind.HIGHLIGHT, Color.YELLOW, "Ada Brennan")
+        assert (mark.kind, mark.color, mark.place.exact) == (
+            MarkKind.HIGHLIGHT,
+            Color.YELLOW,
+            "Ada Brennan",
+        )
         assert any("● Ada Brennan" in line for line in lines(app))
 
 
@@ -45,7 +49,11 @@ async def test_a_note_is_written_shown_edited_deleted_and_restored(tmp_path: Pat
         await pilot.press(*"Who?", "enter", *"Why?", "ctrl+s")
         await until(pilot, lambda: kept(tmp_path))
         (mark,) = kept(tmp_path)
-        assert (mark.kind, mark.note, mark.place.exact) == (MarkKind.NOTE, "Who?\nWhy?", "Ada Brennan")
+        assert (mark.kind, mark.note, mark.place.exact) == (
+            MarkKind.NOTE,
+            "Who?\nWhy?",
+            "Ada Brennan",
+        )
         row = next(number for number, line in enumerate(lines(app)) if "✎ Ada Brennan" in line)
         column = lines(app)[row].index("Brennan")
         await pilot.click(offset=(column, row))
@@ -96,7 +104,9 @@ async def test_leaving_a_changed_note_asks_and_quitting_keeps_it(tmp_path: Path)
         await pilot.press("V", "e")
         await until(pilot, lambda: isinstance(app.screen, NoteScreen))
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, ReadingScreen))  # nothing was written: nothing is asked
+        await until(
+            pilot, lambda: isinstance(app.screen, ReadingScreen)
+        )  # nothing was written: nothing is asked
         await pilot.press("e")
         await until(pilot, lambda: isinstance(app.screen, NoteScreen))
         await pilot.press(*"draft", "escape")
@@ -128,7 +138,9 @@ async def test_emptying_a_note_deletes_it_but_not_a_highlight(tmp_path: Path) ->
 # Bookmarks
 
 
-async def test_bookmarks_are_set_removed_and_gone_to_beside_letters_of_earlier_versions(tmp_path: Path) -> None:
+async def test_bookmarks_are_set_removed_and_gone_to_beside_letters_of_earlier_versions(
+    tmp_path: Path,
+) -> None:
     book = long_book()
     letter = new_mark(MarkKind.LETTER, quote_at(book.text, book.chapters[3].start), letter="q")
     store(tmp_path).put(book.sha256, letter)
@@ -144,4 +156,7 @@ async def test_bookmarks_are_set_removed_and_gone_to_beside_letters_of_earlier_v
         await pilot.press("g", "enter")
         await until(pilot, lambda: app.screen is screen and screen.book_pane.place == first)
         await pilot.press("B")
-        await until(pilot, lambda: [mark.kind for mark in store(tmp_path).marks(book.sha256)] == [MarkKind.LETTER])
+        await until(
+            pilot,
+            lambda: [mark.kind for mark in store(tmp_path).marks(book.sha256)] == [MarkKind.LETTER],
+        )

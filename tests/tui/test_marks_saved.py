@@ -31,7 +31,10 @@ async def test_the_marks_list_filters_and_leads_to_a_mark(tmp_path: Path) -> Non
         await until(pilot, lambda: "1 of 3" in text_of(app))
         assert "III. The Dark Night" in text_of(app)
         await pilot.press("enter")
-        await until(pilot, lambda: "Finch relit it" in text_of(app) and isinstance(app.screen, ReadingScreen))
+        await until(
+            pilot,
+            lambda: "Finch relit it" in text_of(app) and isinstance(app.screen, ReadingScreen),
+        )
         assert screen.book_pane.place > 0
         await pilot.press("backspace")
         await until(pilot, lambda: screen.book_pane.place == 0)
@@ -62,7 +65,9 @@ async def test_a_mark_that_lost_its_place_is_listed_with_its_words(tmp_path: Pat
         await pilot.press("l")
         await until(pilot, lambda: "Words of another edition" in text_of(app))
         assert "not found in this version" in text_of(app)
-        await until(pilot, lambda: "Esc close" in text_of(app))  # The last action, in a row of its own.
+        await until(
+            pilot, lambda: "Esc close" in text_of(app)
+        )  # The last action, in a row of its own.
         await pilot.press("enter")
         await until(pilot, lambda: "These words are not in" in text_of(app))
 
@@ -70,7 +75,9 @@ async def test_a_mark_that_lost_its_place_is_listed_with_its_words(tmp_path: Pat
 # Other gistreads, and disks
 
 
-async def test_a_failed_write_of_marks_is_reported_and_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failed_write_of_marks_is_reported_and_retried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("gistread.tui.marking.controller.POLL_S", 0.05)
     blocking = paths_in(tmp_path).data
     blocking.write_text("a file where the folder should be")
@@ -78,7 +85,9 @@ async def test_a_failed_write_of_marks_is_reported_and_retried(tmp_path: Path, m
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await marking(pilot)
         await pilot.press("V", "h")
-        await until(pilot, lambda: "cannot be saved yet" in text_of(app) or "cannot be read" in text_of(app))
+        await until(
+            pilot, lambda: "cannot be saved yet" in text_of(app) or "cannot be read" in text_of(app)
+        )
         assert any("● Ada" in line for line in lines(app))
         blocking.unlink()
         await until(pilot, lambda: len(kept(tmp_path)) == 1)
@@ -86,7 +95,10 @@ async def test_a_failed_write_of_marks_is_reported_and_retried(tmp_path: Path, m
 
 async def test_marks_are_migrated_to_a_changed_text(tmp_path: Path) -> None:
     path = tmp_path / "book.txt"
-    paragraphs = [f"The {n}. night was dark, and the lamp on the {n}. stair burned low till dawn." for n in range(60)]
+    paragraphs = [
+        f"The {n}. night was dark, and the lamp on the {n}. stair burned low till dawn."
+        for n in range(60)
+    ]
     path.write_text("\n\n".join(paragraphs))
     first = app_on(path, tmp_path)
     async with first.run_test(size=NARROW, notifications=True) as pilot:
@@ -97,7 +109,9 @@ async def test_marks_are_migrated_to_a_changed_text(tmp_path: Path) -> None:
         place = screen.book.text[screen.book_pane.place :][:20]
         await pilot.press("q")
     assert UserData(paths_in(tmp_path)).recent()
-    path.write_text("A preface of the new edition.\n\n" + "\n\n".join(paragraphs).replace("dawn", "daybreak"))
+    path.write_text(
+        "A preface of the new edition.\n\n" + "\n\n".join(paragraphs).replace("dawn", "daybreak")
+    )
     again = app_on(path, tmp_path)
     async with again.run_test(size=NARROW, notifications=True) as pilot:
         screen = await marking(pilot)
@@ -120,7 +134,9 @@ async def test_a_word_is_looked_up_by_the_command_of_the_settings(tmp_path: Path
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
 
 
-async def test_export_replaces_a_file_only_after_confirmation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_export_replaces_a_file_only_after_confirmation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(tmp_path, "Ada Brennan", color=Color.GREEN, note="The keeper.")
     monkeypatch.chdir(tmp_path)
     app = app_on(BOOK, tmp_path)
@@ -161,7 +177,11 @@ async def test_export_replaces_a_file_only_after_confirmation(tmp_path: Path, mo
 @pytest.mark.slow
 async def test_marking_works_at_every_size_of_terminal(tmp_path: Path) -> None:
     put(tmp_path, "Ada Brennan", color=Color.GREEN, note="She " * 300)
-    app = app_on(BOOK, tmp_path, config=Config(lookup_command=f"{sys.executable} -c \"print('word ' * 999)\""))
+    app = app_on(
+        BOOK,
+        tmp_path,
+        config=Config(lookup_command=f"{sys.executable} -c \"print('word ' * 999)\""),
+    )
     async with app.run_test(size=(20, 5)) as pilot:
         screen = await marking(pilot)
         await until(pilot, lambda: screen.controllers.marks.marks)
@@ -170,7 +190,21 @@ async def test_marking_works_at_every_size_of_terminal(tmp_path: Path) -> None:
             for keys in (
                 ["g", "V", "down", "V", "right", "down", ")", "}", "H", "escape", "h"],
                 ["V", "e", "x", "ctrl+s", "B"],
-                ["l", "down", "e", "escape", "l", "slash", "x", "escape", "escape", "E", "down", "escape", "escape"],
+                [
+                    "l",
+                    "down",
+                    "e",
+                    "escape",
+                    "l",
+                    "slash",
+                    "x",
+                    "escape",
+                    "escape",
+                    "E",
+                    "down",
+                    "escape",
+                    "escape",
+                ],
                 ["V", "w", "pagedown", "escape", "V", "y", "U"],
             ):
                 await pilot.press(*keys)
@@ -180,7 +214,9 @@ async def test_marking_works_at_every_size_of_terminal(tmp_path: Path) -> None:
                 assert len(screen.controllers.marks.marks) >= 3
 
 
-async def test_marks_that_cannot_be_read_are_one_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_marks_that_cannot_be_read_are_one_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(_: MarkStore, sha256: str) -> tuple[int, float]:
         raise StorageError("the disk is full")
 

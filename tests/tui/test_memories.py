@@ -47,7 +47,9 @@ async def read_for(pilot: Pilot[None], screen: ReadingScreen, focus: GistFocus) 
     assert screen.session is not None
     await screen.session.use_memory(focus)
     await until(pilot, lambda: focus_on(screen) == focus)
-    await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
+    await until(
+        pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE
+    )
 
 
 async def chooser(pilot: Pilot[None], key: str) -> None:
@@ -57,7 +59,9 @@ async def chooser(pilot: Pilot[None], key: str) -> None:
 
 
 async def test_another_preset_makes_a_second_memory(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, engine := engine_that("The lamp and the boy are spoken of."))
+    app = app_on(
+        small_book(), tmp_path, engine := engine_that("The lamp and the boy are spoken of.")
+    )
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
         assert "as a meeting" not in text_of(app)
@@ -68,10 +72,15 @@ async def test_another_preset_makes_a_second_memory(tmp_path: Path) -> None:
         assert "this one is kept" in shown
         await pilot.press("down", "down", "down", "enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(built_in_presets()["meeting"]))
-        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
+        await until(
+            pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE
+        )
         await until(pilot, lambda: "as a meeting" in text_of(app))
     assert any(built_in_presets()["meeting"].keep in call.text for call in engine.calls)
-    assert {(one.focus.preset.name, one.complete) for one in kept(tmp_path)} == {("fiction", True), ("meeting", True)}
+    assert {(one.focus.preset.name, one.complete) for one in kept(tmp_path)} == {
+        ("fiction", True),
+        ("meeting", True),
+    }
 
 
 async def test_a_memory_for_a_question_is_chosen_and_left_by_keyboard(tmp_path: Path) -> None:
@@ -82,16 +91,22 @@ async def test_a_memory_for_a_question_is_chosen_and_left_by_keyboard(tmp_path: 
         await type_text(pilot, TASK.replace(" ", "_"))
         await pilot.press("enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK.replace(" ", "_")))
-        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
+        await until(
+            pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE
+        )
         await until(pilot, lambda: "to find out: who_minds" in text_of(app))
         calls = len(engine.calls)
         await chooser(pilot, "C")
         shown = text_of(app)
         assert "● fake, as fiction or other prose, to find out: who_minds_the_lamp?" in shown
         assert "40 to 90 words a section · single-pass · just now" in shown
-        await pilot.press("up" if shown.index("●") > shown.index("fake, as fiction") else "down", "enter")
+        await pilot.press(
+            "up" if shown.index("●") > shown.index("fake, as fiction") else "down", "enter"
+        )
         await until(pilot, lambda: focus_on(screen) == DEFAULT_FOCUS)
-        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
+        await until(
+            pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE
+        )
         assert "to find out" not in text_of(app)
         assert len(engine.calls) == calls
     assert {one.focus.task for one in kept(tmp_path)} == {"", "who_minds_the_lamp?"}
@@ -118,7 +133,9 @@ async def test_a_memory_for_a_question_resumes(tmp_path: Path) -> None:
         await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK))
         assert screen.memory_pane.memory is not None
         assert len(screen.memory_pane.memory.entries) >= read
-        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
+        await until(
+            pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE
+        )
     assert all(one.complete for one in kept(tmp_path))
 
 
@@ -131,14 +148,22 @@ async def test_a_memory_of_another_model_is_shown_until_this_one_reads(tmp_path:
     second = app_on(small_book(), tmp_path, small)
     async with second.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.OFFERED)
+        await until(
+            pilot,
+            lambda: screen.session and screen.session.activity.reading is ReadingState.OFFERED,
+        )
         await chooser(pilot, "C")
         await pilot.press("down", "enter")
         await until(pilot, lambda: isinstance(second.screen, ReadingScreen))
-        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.OFFERED)
+        await until(
+            pilot,
+            lambda: screen.session and screen.session.activity.reading is ReadingState.OFFERED,
+        )
         assert not small.calls
         await pilot.press("r")
-        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
+        await until(
+            pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE
+        )
         assert screen.memory_pane.memory is not None
         assert screen.memory_pane.memory.model_name == "small"
 
@@ -148,9 +173,13 @@ def test_the_model_that_has_read_a_book_is_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: str, offered: str
 ) -> None:
     read = make_memory(3)
-    with MemoryStore(tmp_path).open(read.book, MemoryRequest("large", "large-1", read.size)) as kept_by_large:
+    with MemoryStore(tmp_path).open(
+        read.book, MemoryRequest("large", "large-1", read.size)
+    ) as kept_by_large:
         kept_by_large.add(read.entries[0])
-    monkeypatch.setattr("gistread.engine.models.find_source", lambda name: ModelSource(name, Path(name)))
+    monkeypatch.setattr(
+        "gistread.engine.models.find_source", lambda name: ModelSource(name, Path(name))
+    )
     monkeypatch.setattr("gistread.engine.models.fingerprint_of", lambda source: here)
     assert model_that_read(read.book, tmp_path) == offered
     assert model_that_read(small_book(), tmp_path) == ""
@@ -163,7 +192,10 @@ async def test_the_choice_for_a_book_is_remembered(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.session.has_model)
         await chooser(pilot, "D")
         await pilot.press("down", "enter")
-        await until(pilot, lambda: any(one.complete and one.focus.preset.name == "code" for one in kept(tmp_path)))
+        await until(
+            pilot,
+            lambda: any(one.complete and one.focus.preset.name == "code" for one in kept(tmp_path)),
+        )
     begun = [one.path for one in kept(tmp_path) if one.focus == DEFAULT_FOCUS]
     for path in begun:
         path.unlink()

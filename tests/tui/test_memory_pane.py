@@ -26,7 +26,16 @@ from gistread.tui.app import GistreadApp
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book, small_book
-from tests.tui.scripted import SteppedEngine, app_on, lines, opened, paths_in, read_whole, text_of, until
+from tests.tui.scripted import (
+    SteppedEngine,
+    app_on,
+    lines,
+    opened,
+    paths_in,
+    read_whole,
+    text_of,
+    until,
+)
 
 WIDE = (130, 44)
 TO_COME = re.compile("ahead of you|not read yet")
@@ -85,9 +94,13 @@ class Writing(SteppedEngine):
 async def test_a_gist_appears_in_its_card_while_it_is_written_and_a_rejected_one_leaves_its_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ReadingScreen, "set_timer", lambda *_: None)  # Textual loses a timer that begins late.
+    monkeypatch.setattr(
+        ReadingScreen, "set_timer", lambda *_: None
+    )  # Textual loses a timer that begins late.
     rejected = "I cannot help with that because I am an assistant and " * 3
-    engine = Writing([rejected, "The lamp and the boy are spoken of here.", *["The lamp is lit by Anna."] * 20])
+    engine = Writing(
+        [rejected, "The lamp and the boy are spoken of here.", *["The lamp is lit by Anna."] * 20]
+    )
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
@@ -212,7 +225,11 @@ async def test_an_engine_failure_is_one_line_and_a_key_resumes(tmp_path: Path) -
     failing = [True]
 
     def says(text: str) -> str | Exception:
-        return EngineError("The model ended twice.", "Choose another with m.") if failing[0] else gists(text)
+        return (
+            EngineError("The model ended twice.", "Choose another with m.")
+            if failing[0]
+            else gists(text)
+        )
 
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
@@ -271,13 +288,18 @@ def gist_row(screen: ReadingScreen) -> int:
 
 
 def section_row(screen: ReadingScreen) -> int:
-    """The row of the screen where the section in view begins; the first one of the memory if it begins above."""
+    """The row of the screen where the section in view begins.
+
+    The first one of the memory if it begins above.
+    """
     book, pane = screen.book_pane, screen.memory_pane
     start = pane.memory.entry(pane.view.here).page.start
     return max(pane.content_region.y, book.content_region.y + book.row_in_view(start))
 
 
-async def test_the_gist_in_view_is_level_with_its_section_also_where_the_rest_is_ahead(tmp_path: Path) -> None:
+async def test_the_gist_in_view_is_level_with_its_section_also_where_the_rest_is_ahead(
+    tmp_path: Path,
+) -> None:
     engine = SteppedEngine(says=lambda _: "The lamp and the boy are spoken of, as they were. " * 8)
     app = app_on(long_book(), tmp_path, engine)
     async with app.run_test(size=(130, 44)) as pilot:
@@ -286,7 +308,9 @@ async def test_the_gist_in_view_is_level_with_its_section_also_where_the_rest_is
             before = screen.memory_pane.view.here
             await pilot.press("space")
             await until(pilot, lambda before=before: screen.memory_pane.view.here != before)
-            assert abs(gist_row(screen) - section_row(screen)) <= 3  # a chapter's title may stand between
+            assert (
+                abs(gist_row(screen) - section_row(screen)) <= 3
+            )  # a chapter's title may stand between
         assert TO_COME.search(text_of(app))
         await pilot.press("q")
     again = app_on(long_book(), tmp_path)

@@ -21,7 +21,9 @@ GB = 10**9
 
 
 def sized(name: str, gigabytes: int) -> ModelFile:
-    return replace(model(name), sizes=ModelSizes(gigabytes * GB, layers=32, cell=100_000, states=0, scratch=0))
+    return replace(
+        model(name), sizes=ModelSizes(gigabytes * GB, layers=32, cell=100_000, states=0, scratch=0)
+    )
 
 
 MODELS = [
@@ -47,7 +49,9 @@ def app_in(folder: Path, asked_for: list[str], current: str = "") -> GistreadApp
         asked_for.append(name)
         return SteppedEngine()
 
-    return GistreadApp(small_book(), paths=paths_in(folder), config=Config(model=current), make_engine=make)
+    return GistreadApp(
+        small_book(), paths=paths_in(folder), config=Config(model=current), make_engine=make
+    )
 
 
 def listed(
@@ -57,7 +61,9 @@ def listed(
     downloads = [ModelRow(Fetch("best"), "best")], [ModelRow(Fetch("small"), "small")]
     shown: dict[str, list[ModelRow]] = {}
     heading = ""
-    for row in Chooser(Role.READING, current, 8 * GB, None, tried or {}).rows(MODELS, downloads, whole=whole):
+    for row in Chooser(Role.READING, current, 8 * GB, None, tried or {}).rows(
+        MODELS, downloads, whole=whole
+    ):
         if isinstance(row, ModelRow):
             shown[heading].append(row)
         else:
@@ -95,7 +101,9 @@ def test_the_list_is_short_and_reading_without_a_model_is_its_end() -> None:
 
 def test_a_model_that_failed_its_check_is_listed_as_unusable() -> None:
     tried = {
-        MODELS[0].path: CheckResult(Trust.FAILED, "cannot be used: it writes nothing", is_usable=False),
+        MODELS[0].path: CheckResult(
+            Trust.FAILED, "cannot be used: it writes nothing", is_usable=False
+        ),
         MODELS[-1].path: CheckResult(Trust.PASSED, "good for reading"),
     }
     shown = listed(tried=tried)
@@ -104,7 +112,9 @@ def test_a_model_that_failed_its_check_is_listed_as_unusable() -> None:
     assert not shown["Other models"][-1].refusal
 
 
-async def test_letters_filter_and_enter_chooses_the_remaining_row(tmp_path: Path, found: list[ModelFile]) -> None:
+async def test_letters_filter_and_enter_chooses_the_remaining_row(
+    tmp_path: Path, found: list[ModelFile]
+) -> None:
     asked_for: list[str] = []
     app = app_in(tmp_path, asked_for)
     async with app.run_test(size=SIZE) as pilot:
@@ -120,13 +130,17 @@ async def test_letters_filter_and_enter_chooses_the_remaining_row(tmp_path: Path
         await until(pilot, lambda: asked_for == ["/models/zebra-7b.gguf"])
 
 
-async def test_a_model_is_chosen_with_the_mouse_alone(tmp_path: Path, found: list[ModelFile]) -> None:
+async def test_a_model_is_chosen_with_the_mouse_alone(
+    tmp_path: Path, found: list[ModelFile]
+) -> None:
     asked_for: list[str] = []
     app = app_in(tmp_path, asked_for)
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("m")
-        await until(pilot, lambda: isinstance(app.screen, ModelScreen) and "zebra-7b" in text_of(app))
+        await until(
+            pilot, lambda: isinstance(app.screen, ModelScreen) and "zebra-7b" in text_of(app)
+        )
         await until(pilot, lambda: "on this machine ·" in text_of(app))
         line = next(y for y, text in enumerate(text_of(app).splitlines()) if "zebra-7b" in text)
         await pilot.click(offset=(20, line))

@@ -20,7 +20,9 @@ __all__ = ["models"]  # a fixture
 async def test_the_check_result_and_placement_of_a_model_are_shown(
     tmp_path: Path, models: list[ModelFile], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    poor = CheckResult(Trust.FAILED, "many gists will be extractive; it misunderstands what it reads")
+    poor = CheckResult(
+        Trust.FAILED, "many gists will be extractive; it misunderstands what it reads"
+    )
 
     def known(path: Path) -> CheckResult | None:
         return poor if path.stem == "small-model" else None
@@ -31,7 +33,12 @@ async def test_the_check_result_and_placement_of_a_model_are_shown(
     async with app.run_test(size=SIZE) as pilot:
         loaded = "3 of 3 layers on a card"
         app.push_screen(
-            ModelScreen(app.settings.config, ModelDownloads(app, app.services, lambda: None), verdicts, loaded)
+            ModelScreen(
+                app.settings.config,
+                ModelDownloads(app, app.services, lambda: None),
+                verdicts,
+                loaded,
+            )
         )
         await until(pilot, lambda: "● small-model" in text_of(app))
         shown = text_of(app)

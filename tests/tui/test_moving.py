@@ -39,7 +39,9 @@ async def test_screens_turned_faster_than_they_are_drawn_are_read(tmp_path: Path
         assert position.read[-1] == (0, position.place)
 
 
-async def test_turning_where_nothing_moves_does_not_make_the_next_scroll_a_turn(tmp_path: Path) -> None:
+async def test_turning_where_nothing_moves_does_not_make_the_next_scroll_a_turn(
+    tmp_path: Path,
+) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -103,7 +105,9 @@ async def test_there_is_no_next_chapter_after_the_last(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("jump", ["[", "g", ":0%\n"])
-async def test_after_a_jump_to_where_the_reader_is_the_next_screen_is_read(jump: str, tmp_path: Path) -> None:
+async def test_after_a_jump_to_where_the_reader_is_the_next_screen_is_read(
+    jump: str, tmp_path: Path
+) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)

@@ -30,11 +30,15 @@ def says(text: str) -> str:
     return "The lamp and the boy are spoken of."
 
 
-async def test_a_heavier_rule_shows_the_focus_and_the_typography_panel_gives_it_back(tmp_path: Path) -> None:
+async def test_a_heavier_rule_shows_the_focus_and_the_typography_panel_gives_it_back(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
-        await until(pilot, lambda: lines(app)[1].startswith("━") and lines(app)[1].rstrip().endswith("─"))
+        await until(
+            pilot, lambda: lines(app)[1].startswith("━") and lines(app)[1].rstrip().endswith("─")
+        )
         await pilot.press("tab")
         await until(pilot, lambda: lines(app)[1].startswith("─") and "━" in lines(app)[1])
         await pilot.press("equals_sign", "escape")
@@ -60,14 +64,18 @@ async def test_a_key_hides_the_memory_for_later_books_too(tmp_path: Path) -> Non
         await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).memory)
 
 
-async def test_without_a_model_the_memory_is_closed_and_a_line_says_how_to_open_it(tmp_path: Path) -> None:
+async def test_without_a_model_the_memory_is_closed_and_a_line_says_how_to_open_it(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
         await until(pilot, lambda: "M shows the memory" in text_of(app))
         assert "Memory" not in text_of(app)
         await pilot.press("M")
-        await until(pilot, lambda: "Memory" in text_of(app) and "asks about the book" in text_of(app))
+        await until(
+            pilot, lambda: "Memory" in text_of(app) and "asks about the book" in text_of(app)
+        )
 
 
 @pytest.mark.parametrize(

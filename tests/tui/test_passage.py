@@ -1,4 +1,6 @@
-"""A selected passage: quoted above the question line, asked about by key and mouse, its answer kept as a note."""
+"""A selected passage: quoted above the question line, asked about by key and mouse, its answer kept
+as a note.
+"""
 
 from pathlib import Path
 
@@ -12,7 +14,15 @@ from gistread.tui.marking.screens import LookupScreen
 from gistread.tui.widgets.lines import Actions
 from tests.tui.books import small_book
 from tests.tui.marked import kept
-from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, opened, read_whole, text_of, until
+from tests.tui.scripted import (
+    ScriptedReader,
+    SteppedEngine,
+    app_on,
+    opened,
+    read_whole,
+    text_of,
+    until,
+)
 from tests.tui.test_asking import NARROW, WIDE, answered, ask, says
 
 STARTED = Started("passage", 0, 3, False, share_shown=0.1)
@@ -40,7 +50,9 @@ async def test_a_selection_is_quoted_asked_about_and_its_answer_kept_as_a_note(
         for number, (label, _) in enumerate(CHOICES, start=1):
             assert f"{number} {label}" in text_of(app)
         await pilot.press("backspace")
-        await until(pilot, lambda: QUOTE not in text_of(app) and "2 Who is this" not in text_of(app))
+        await until(
+            pilot, lambda: QUOTE not in text_of(app) and "2 Who is this" not in text_of(app)
+        )
         await pilot.press("escape", *select_and_ask)
         await until(pilot, lambda: QUOTE in text_of(app))
         await pilot.click("#passage", offset=(6, 0))
@@ -56,7 +68,10 @@ async def test_a_selection_is_quoted_asked_about_and_its_answer_kept_as_a_note(
         assert f"? {QUOTE}: {EXPLAIN}" in " ".join(text_of(app).split())
         await pilot.press("K")
         await until(pilot, lambda: kept(tmp_path) and "kept as a note" in text_of(app))
-        assert (kept(tmp_path)[0].note, kept(tmp_path)[0].place.exact) == ("She kept the lamp.", "Ada Brennan")
+        assert (kept(tmp_path)[0].note, kept(tmp_path)[0].place.exact) == (
+            "She kept the lamp.",
+            "Ada Brennan",
+        )
         await ask(pilot, "and why did she")
         await until(pilot, lambda: about.options.thread)
         assert about.options.selection is None
@@ -98,14 +113,19 @@ async def test_on_a_narrow_screen_a_translation_is_completed_before_a_page_is_re
         assert about.options.selection == passage
 
 
-async def test_the_model_is_asked_about_a_word_that_the_dictionary_lacks(tmp_path: Path, about: ScriptedReader) -> None:
+async def test_the_model_is_asked_about_a_word_that_the_dictionary_lacks(
+    tmp_path: Path, about: ScriptedReader
+) -> None:
     config = Config(lookup_command="true {word}")
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says), config)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await opened(pilot)
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
         await pilot.press("w", "w")
-        await until(pilot, lambda: isinstance(app.screen, LookupScreen) and "Enter asks the model" in text_of(app))
+        await until(
+            pilot,
+            lambda: isinstance(app.screen, LookupScreen) and "Enter asks the model" in text_of(app),
+        )
         await pilot.press("enter")
         await until(pilot, lambda: about.questions == [CHOICES[3][1]])
         assert screen.book.text[slice(*about.options.selection)] == "Ada"

@@ -1,4 +1,7 @@
-"""The people and places of a book on the screen, and the story so far: each row leads to its place."""
+"""The people and places of a book on the screen, and the story so far.
+
+Each row leads to its place.
+"""
 
 import time
 from pathlib import Path
@@ -14,13 +17,19 @@ async def test_people_are_listed_up_to_the_place_and_lead_to_their_mentions(tmp_
     async with app.run_test(size=(110, 36)) as pilot:
         screen = await opened(pilot)
         await pilot.press("@")
-        await until(pilot, lambda: isinstance(app.screen, PeopleScreen) and "Ada Brennan" in text_of(app))
+        await until(
+            pilot, lambda: isinstance(app.screen, PeopleScreen) and "Ada Brennan" in text_of(app)
+        )
         await pilot.press("escape", "@")
-        await until(pilot, lambda: isinstance(app.screen, PeopleScreen) and "Ada Brennan" in text_of(app))
+        await until(
+            pilot, lambda: isinstance(app.screen, PeopleScreen) and "Ada Brennan" in text_of(app)
+        )
         await pilot.press(*"tom")
         await until(pilot, lambda: "1 name" in text_of(app))
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, CardScreen) and "Last seen at" in text_of(app))
+        await until(
+            pilot, lambda: isinstance(app.screen, CardScreen) and "Last seen at" in text_of(app)
+        )
         assert "Tomas" in text_of(app)
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.screen is screen)
@@ -45,13 +54,19 @@ async def test_a_click_on_a_name_opens_its_card_where_it_is_corrected(tmp_path: 
         titles: list[str] = []
 
         def shown() -> bool:
-            panels = app.screen.query(".panel") if isinstance(app.screen, CardScreen) else ()  # none while composed
+            panels = (
+                app.screen.query(".panel") if isinstance(app.screen, CardScreen) else ()
+            )  # none while composed
             titles[:] = [str(panel.border_title) for panel in panels]
             return bool(titles)
 
         async def click_on(word: str, *, last: bool) -> None:
             rows = text_of(app).split("\n")
-            found = [(row.rindex(word) if last else row.index(word), at) for at, row in enumerate(rows) if word in row]
+            found = [
+                (row.rindex(word) if last else row.index(word), at)
+                for at, row in enumerate(rows)
+                if word in row
+            ]
             await pilot.click(offset=found[-1 if last else 0])
             await until(pilot, shown)
 
@@ -75,7 +90,9 @@ async def test_a_click_on_a_name_opens_its_card_where_it_is_corrected(tmp_path: 
 
 async def test_the_story_so_far_leads_to_its_pages(tmp_path: Path) -> None:
     app = app_on(
-        small_book(), tmp_path, SteppedEngine(says=lambda text: "The lamp, the boy and the storm are told of here.")
+        small_book(),
+        tmp_path,
+        SteppedEngine(says=lambda text: "The lamp, the boy and the storm are told of here."),
     )
     async with app.run_test(size=(110, 36)) as pilot:
         screen = await read_whole(pilot)

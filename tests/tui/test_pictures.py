@@ -36,7 +36,10 @@ def illustrated(folder: Path) -> tuple[Book, Path]:
     (folder / "red.png").write_bytes(png("#ff0000"))
     (folder / "line.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'><not closed></svg>")
     page = folder / "book.html"
-    pictures = '<p><img src="red.png" alt="A red flag."></p><p><img src="line.svg" alt="The coast, drawn."></p>'
+    pictures = (
+        '<p><img src="red.png" alt="A red flag."></p><p><img src="line.svg" alt="The coast, '
+        'drawn."></p>'
+    )
     page.write_text(f"<title>The Boat</title><p>A boat lay on the shore.</p>{pictures}")
     return open_book(page), page
 
@@ -57,7 +60,9 @@ def illustrated(folder: Path) -> tuple[Book, Path]:
         ({"TERM": "xterm-kitty", "TEXTUAL_DRIVER": "web"}, ImageMode.BLOCKS),
     ],
 )
-def test_the_drawing_method_is_known_without_a_query(environment: dict[str, str], way: ImageMode) -> None:
+def test_the_drawing_method_is_known_without_a_query(
+    environment: dict[str, str], way: ImageMode
+) -> None:
     assert choose_mode("auto", environment) is way
 
 
@@ -72,12 +77,20 @@ def test_kittys_graphics_are_sent_once_for_each_size_and_drawn_by_characters_of_
     assert drawn[2][5].text == "\U0010eeee\u030e\u033d"  # the third row, the sixth column
     figure.limited(40).row(0, columns, rows)
     (picture,) = sent
-    commands = [command.partition(";") for command in picture.removesuffix("\x1b\\").split("\x1b\\")]
+    commands = [
+        command.partition(";") for command in picture.removesuffix("\x1b\\").split("\x1b\\")
+    ]
     assert all(head.startswith("\x1b_G") and len(data) <= 4096 for head, _, data in commands)
     unpacked = Pillow.open(io.BytesIO(base64.b64decode("".join(data for *_, data in commands))))
     assert unpacked.size == (800, 533)
     keys = dict(key.split("=") for key in commands[0][0].removeprefix("\x1b_G").split(","))
-    assert (keys["a"], keys["U"], keys["c"], keys["r"], keys["q"]) == ("T", "1", str(columns), str(rows), "2")
+    assert (keys["a"], keys["U"], keys["c"], keys["r"], keys["q"]) == (
+        "T",
+        "1",
+        str(columns),
+        str(rows),
+        "2",
+    )
     color = drawn[0][0].style.color.triplet
     assert int(keys["i"]) == color.red << 16 | color.green << 8 | color.blue
     figure.row(0, 30, 10)
@@ -98,13 +111,18 @@ def test_a_picture_is_decoded_scaled_and_put_on_white() -> None:
 
 def test_a_picture_that_would_fill_the_memory_is_refused_before_it_is_unpacked() -> None:
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
 
     side = 30_000
     assert side * side > MOST_PIXELS
     header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
     bomb = (
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(bytes(1000)))
+        + chunk(b"IEND", b"")
     )
     with pytest.raises(DrawingError, match="too large"):
         unpack(bomb)
@@ -115,12 +133,16 @@ def test_an_svg_is_drawn_and_opens_no_file(tmp_path: Path) -> None:
     (tmp_path / "secret.png").write_bytes(png("#00ff00"))
     box = "<rect width='20' height='10' fill='#ff0000'/>"
     linked = f"<image width='20' height='10' href='{tmp_path}/secret.png'/>"
-    picture = unpack(f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 20 10'>{box}{linked}</svg>".encode())
+    picture = unpack(
+        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 20 10'>{box}{linked}</svg>".encode()
+    )
     assert (picture.width, picture.height) == (20, 10)
     assert picture.pixels.getpixel((5, 5)) == (255, 0, 0)
 
 
-async def test_a_picture_is_shown_with_its_caption_and_the_next_one_a_key_away(tmp_path: Path) -> None:
+async def test_a_picture_is_shown_with_its_caption_and_the_next_one_a_key_away(
+    tmp_path: Path,
+) -> None:
     _, page = illustrated(tmp_path)
     app = app_on(page, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
@@ -155,7 +177,9 @@ async def test_a_click_on_its_words_opens_a_picture_and_a_click_closes_it(tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("images", "begins"), [("kitty", b"\x1b_G"), ("blocks", "▀".encode())])
-def test_the_terminal_gets_the_picture_without_a_query(tmp_path: Path, images: str, begins: bytes) -> None:
+def test_the_terminal_gets_the_picture_without_a_query(
+    tmp_path: Path, images: str, begins: bytes
+) -> None:
     page = tmp_path / "book.epub"
     _epub_with_a_picture(page)
     settings = tmp_path / "xdg_config_home" / "gistread"
@@ -184,7 +208,12 @@ def _sent(run: Terminal, key: str) -> bytes:
 
 
 def _styles(app: App[None]) -> list[Style]:
-    return [segment.style for strip in app.screen._compositor.render_strips() for segment in strip if segment.style]
+    return [
+        segment.style
+        for strip in app.screen._compositor.render_strips()
+        for segment in strip
+        if segment.style
+    ]
 
 
 def _epub_with_a_picture(path: Path) -> None:

@@ -67,17 +67,25 @@ def test_a_title_page_is_of_no_chapter() -> None:
     for title in ("FOREWORD.", "I. The Dragon’s House."):
         builder.chapter(title)
         builder.add(title, ParagraphKind.HEADING, 1)
-        builder.add("Between the far away past history of the world and today lies a great black gulf.")
+        builder.add(
+            "Between the far away past history of the world and today lies a great black gulf."
+        )
     book = builder.build(title="Otto", source_format="text")
     heading = book.text.index("FOREWORD.")
-    shown = [place_words(book, at, 0.0, 230, ALL).chapter for at in (0, heading, len(book.text) - 1)]
+    shown = [
+        place_words(book, at, 0.0, 230, ALL).chapter for at in (0, heading, len(book.text) - 1)
+    ]
     assert shown == ["", "FOREWORD.", "I. The Dragon’s House."]
 
 
 def test_the_time_left_depends_on_speed_and_ends_at_zero() -> None:
     book = long_book()
-    slow, fast = (place_words(book, 0, 0.0, pace, frozenset({"book-left"})).progress[0] for pace in (100, 400))
-    assert int(re.search(r"(\d+) min", slow)[1]) + 60 * ("1 h" in slow) > int(re.search(r"(\d+) min", fast)[1])
+    slow, fast = (
+        place_words(book, 0, 0.0, pace, frozenset({"book-left"})).progress[0] for pace in (100, 400)
+    )
+    assert int(re.search(r"(\d+) min", slow)[1]) + 60 * ("1 h" in slow) > int(
+        re.search(r"(\d+) min", fast)[1]
+    )
     end = place_words(book, len(book.text) - 900, 1.0, 230, ALL)
     assert end.progress[-3:] == ("book <1 min left", "p. 37 of 37", "100%")
 
@@ -93,9 +101,17 @@ def test_the_right_edge_of_the_header_rarely_moves() -> None:
 
 def test_a_numbered_chapter_is_named_with_its_part() -> None:
     text = "Book One\n\nPart Two\n\nXII\n\nWords."
-    chapters = (Chapter("Book One", 0, 10, 1), Chapter("Part Two", 10, 20, 2), Chapter("XII", 20, len(text), 3))
+    chapters = (
+        Chapter("Book One", 0, 10, 1),
+        Chapter("Part Two", 10, 20, 2),
+        Chapter("XII", 20, len(text), 3),
+    )
     book = Book(text, "T", (Paragraph(0, len(text)),), chapters)
-    assert [chapter_words(book, index) for index in range(3)] == ["Book One", "Part Two", "Part Two · XII"]
+    assert [chapter_words(book, index) for index in range(3)] == [
+        "Book One",
+        "Part Two",
+        "Part Two · XII",
+    ]
 
 
 def test_the_least_important_fact_is_left_out_first() -> None:
@@ -106,7 +122,9 @@ def test_the_least_important_fact_is_left_out_first() -> None:
     assert fitting(parts, 2) == ""
 
 
-def turned(meter: Meter, clock: Clock, seconds: float, pages: int = 6, characters: int = 1000) -> None:
+def turned(
+    meter: Meter, clock: Clock, seconds: float, pages: int = 6, characters: int = 1000
+) -> None:
     for page in range(pages):
         meter.moved(page * characters, (page + 1) * characters + 50)
         clock.now += seconds
@@ -184,7 +202,9 @@ async def test_the_reading_speed_is_loaded_and_saved(tmp_path: Path) -> None:
             await pilot.press("space")
             await pilot.pause()
         days, sha256 = app.services.user_data.reading_days, screen.book.sha256
-        await until(pilot, lambda: bool(days()))  # Saved while reading: a kill loses a minute at most.
+        await until(
+            pilot, lambda: bool(days())
+        )  # Saved while reading: a kill loses a minute at most.
         clock.now += 8 * 3600  # A night with the book open
         await pilot.press("space", "space")
         await pilot.press("ctrl+r")
@@ -222,7 +242,9 @@ class HeaderAlone(App[None]):
 async def test_a_narrow_header_moves_its_tabs_for_the_page_and_the_share() -> None:
     app = HeaderAlone()
     async with app.run_test(size=(80, 24)) as pilot:
-        app.query_one(HeaderLine).show_place("War and Peace", "Book One", ("p. 1,200 of 2,261", "53%"), TABS)
+        app.query_one(HeaderLine).show_place(
+            "War and Peace", "Book One", ("p. 1,200 of 2,261", "53%"), TABS
+        )
         await pilot.pause()
         assert lines(app)[0].rstrip().endswith("p. 1,200 of 2,261 · 53%")
         assert "Memory" in lines(app)[0]
@@ -232,12 +254,18 @@ async def test_a_narrow_header_shows_the_book_beside_a_chapter_that_is_a_bare_nu
     app = HeaderAlone()
     async with app.run_test(size=(80, 24)) as pilot:
         for chapter, shown in (("XVII", "A Tale of Two… · XVII"), ("Book One", "Book One")):
-            app.query_one(HeaderLine).show_place("A Tale of Two Cities", chapter, ("p. 12 of 261", "5%"), TABS)
+            app.query_one(HeaderLine).show_place(
+                "A Tale of Two Cities", chapter, ("p. 12 of 261", "5%"), TABS
+            )
             await pilot.pause()
             assert lines(app)[0].split("  Book  ")[0].strip("≡ ").rstrip() == shown
-        app.query_one(HeaderLine).show_place("Emma · Jane Austen", "II", ("p. 20 of 630", "3%"), TABS)
+        app.query_one(HeaderLine).show_place(
+            "Emma · Jane Austen", "II", ("p. 20 of 630", "3%"), TABS
+        )
         await pilot.pause()
         assert "≡ Emma · II " in lines(app)[0], "the author makes room, not half of the name"
-        app.query_one(HeaderLine).show_place("Emma · The Author of Two Others", "I. A Chapter", ("p. 20 of 630", "3%"))
+        app.query_one(HeaderLine).show_place(
+            "Emma · The Author of Two Others", "I. A Chapter", ("p. 20 of 630", "3%")
+        )
         await pilot.pause()
         assert "≡ Emma  " in lines(app)[0], "nor half of the author"

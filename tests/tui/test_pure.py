@@ -43,16 +43,27 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
         (activity(Phase.LOADING, fraction=0.4), "Loading the model 40%"),
         (
             activity(
-                Phase.DECODE, speed=41, reading=ReadingState.RUNNING, pages_read=11, pages_total=60, seconds_left=360
+                Phase.DECODE,
+                speed=41,
+                reading=ReadingState.RUNNING,
+                pages_read=11,
+                pages_total=60,
+                seconds_left=360,
             ),
             "Reading along · 11 of ~60 sections · 6 min left",
         ),
         (
-            activity(notice="no connection to gpu:80; again in 4 s", reading=ReadingState.RUNNING, pages_read=2),
+            activity(
+                notice="no connection to gpu:80; again in 4 s",
+                reading=ReadingState.RUNNING,
+                pages_read=2,
+            ),
             "no connection to gpu:80; again in 4 s · Reading along · 2 sections",
         ),
         (
-            activity(Phase.PREFILL, fraction=0.6, asking=AskingState.PAGE, priority=Priority.INTERACTIVE),
+            activity(
+                Phase.PREFILL, fraction=0.6, asking=AskingState.PAGE, priority=Priority.INTERACTIVE
+            ),
             "Reading for your question 60%",
         ),
         (activity(Phase.DECODE, asking=AskingState.PAGE), "Choosing a section"),
@@ -62,7 +73,10 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
             activity(Phase.STOPPED, pages_read=3, pages_total=9),
             "Not reading along · 3 of ~9 sections read · r: SmolLM2 reads along",
         ),
-        (activity(Phase.STOPPED, pages_read=9, pages_total=9), "The memory is complete: 9 sections"),
+        (
+            activity(Phase.STOPPED, pages_read=9, pages_total=9),
+            "The memory is complete: 9 sections",
+        ),
         (
             activity(reading=ReadingState.PAUSED, pages_read=3, pages_total=9),
             "Paused · 3 of ~9 sections read · r to resume",
@@ -145,7 +159,9 @@ def test_an_open_page_shows_the_books_own_words_at_their_offsets() -> None:
 
 def test_an_open_page_at_a_chapters_beginning_has_no_empty_row_below_who_opened_it() -> None:
     known = memory()
-    title, _, first, second, *_ = entry_blocks(known, known.entry(1), View(opened={1: Opening(OpenedBy.PERSON)}))
+    title, _, first, second, *_ = entry_blocks(
+        known, known.entry(1), View(opened={1: Opening(OpenedBy.PERSON)})
+    )
     assert title.style == "heading"
     assert (first.blank_before, second.blank_before) == (0, 1)
 
@@ -153,7 +169,9 @@ def test_an_open_page_at_a_chapters_beginning_has_no_empty_row_below_who_opened_
 def test_unread_text_and_the_place_in_it_are_shown() -> None:
     known = memory()
     begun = Page(3, known.read_until, known.read_until + 100, 20)
-    working, ahead = rest_blocks(known, View(reading=True, begun=begun, unread_at=begun.start + 5), 2)
+    working, ahead = rest_blocks(
+        known, View(reading=True, begun=begun, unread_at=begun.start + 5), 2
+    )
     assert "being read" in working.text
     assert "← you" in working.tail
     assert ahead.text.startswith("4")
@@ -192,7 +210,12 @@ def test_the_steps_fold_to_one_line_after_the_answer() -> None:
     for event in (Started("r", 9, 9, True), LookedUp(3, 1, "the lamp"), Noted("A lamp.", 0, 5)):
         exchange = with_event(exchange, event)
     running = exchange_blocks(exchange, 0, Places(100))
-    assert [block.text for block in running.blocks] == ["Who?", "section 3: the lamp", "0–5%: A lamp.", "…"]
+    assert [block.text for block in running.blocks] == [
+        "Who?",
+        "section 3: the lamp",
+        "0–5%: A lamp.",
+        "…",
+    ]
     assert [running.targets[line_key(0, index)] for index in (0, 1)] == [ToPage(3), ToPlace(0, 5)]
     assert strip_lines(exchange, Places(100), 3, 80) == ["? Who?", "✎ 0–5%: A lamp."]
     answered = with_event(exchange, Answered("Ada.", True, (), (), (), 90.0, NO_USAGE))
@@ -206,7 +229,9 @@ def test_page_numbers_in_brackets_become_those_of_sources_and_are_links() -> Non
     sources = (Citation(14, 0, 4, "rail"),)
     marks = (AnswerMark(20, 25, AnswerMarkKind.NAME, "not in the text"),)
     text, spans = answer_text(answer, sources, marks)
-    assert text == "A bar is cracked by Hobbs [not in the text], a rail bent [1]; [x] and [2] are no sources."
+    assert text == (
+        "A bar is cracked by Hobbs [not in the text], a rail bent [1]; [x] and [2] are no sources."
+    )
     assert [(text[span.start : span.end], span.style, span.link) for span in spans] == [
         ("Hobbs", "underline", None),
         ("[not in the text]", "warning", None),

@@ -12,7 +12,16 @@ from gistread.tui.screens.contents import ContentsScreen
 from gistread.tui.screens.help import HelpScreen
 from gistread.tui.screens.model import ModelScreen
 from tests.tui.books import long_book, small_book
-from tests.tui.scripted import SteppedEngine, app_on, filled, lines, opened, read_whole, text_of, until
+from tests.tui.scripted import (
+    SteppedEngine,
+    app_on,
+    filled,
+    lines,
+    opened,
+    read_whole,
+    text_of,
+    until,
+)
 
 WIDE, NARROW = (120, 40), (80, 24)
 
@@ -81,7 +90,9 @@ async def test_a_narrow_terminal_shows_one_pane_and_says_which(tmp_path: Path) -
         await until(pilot, lambda: filled(app, 0) == "Memory")
 
 
-async def test_the_lines_lead_by_mouse_to_the_help_the_contents_any_place_and_an_answer(tmp_path: Path) -> None:
+async def test_the_lines_lead_by_mouse_to_the_help_the_contents_any_place_and_an_answer(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
@@ -95,10 +106,14 @@ async def test_the_lines_lead_by_mouse_to_the_help_the_contents_any_place_and_an
         await until(pilot, lambda: "Esc back" in lines(app)[-1])
         assert "quit" not in lines(app)[-1]  # It would be typed.
         await pilot.click("#keys", offset=(lines(app)[-1].index("Esc"), 0))
-        await until(pilot, lambda: not screen.input_line.is_open and app.focused is screen.book_pane)
+        await until(
+            pilot, lambda: not screen.input_line.is_open and app.focused is screen.book_pane
+        )
         await pilot.press("M")
         await until(pilot, lambda: "asks about the book" in text_of(app))
-        row = next(number for number, line in enumerate(lines(app)) if "asks about the book" in line)
+        row = next(
+            number for number, line in enumerate(lines(app)) if "asks about the book" in line
+        )
         await pilot.click(offset=(lines(app)[row].index("asks"), row))
         await until(pilot, lambda: app.focused is screen.question)
         await pilot.press(*"Why?")
@@ -113,7 +128,19 @@ async def test_every_size_of_terminal_works(tmp_path: Path) -> None:
         screen = await read_whole(pilot)
         for size in ((1, 1), (10, 60), (250, 70)):
             await pilot.resize_terminal(*size)
-            await pilot.press("tab", "down", "enter", "tab", "escape", "f1", "escape", "t", "escape", "m", "escape")
+            await pilot.press(
+                "tab",
+                "down",
+                "enter",
+                "tab",
+                "escape",
+                "f1",
+                "escape",
+                "t",
+                "escape",
+                "m",
+                "escape",
+            )
             await pilot.press("escape", "space", "G", "g")
             await pilot.pause()
             assert app.screen is screen
@@ -134,7 +161,9 @@ async def test_no_color_is_respected_without_losing_information(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    app = app_on(small_book(), tmp_path, SteppedEngine(), Config(theme="sepia", min_words=40, max_words=90))
+    app = app_on(
+        small_book(), tmp_path, SteppedEngine(), Config(theme="sepia", min_words=40, max_words=90)
+    )
     async with app.run_test(size=NARROW) as pilot:
         await read_whole(pilot)
         await pilot.press("tab")

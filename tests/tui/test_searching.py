@@ -18,13 +18,17 @@ NARROW, WIDE = (80, 24), (120, 40)
 def current(screen: ReadingScreen) -> str:
     """The words that are marked as the current hit."""
     return " ".join(
-        screen.book.text[mark.start : mark.end] for mark in screen.controllers.context.layers.of(Layer.CURRENT_HIT)
+        screen.book.text[mark.start : mark.end]
+        for mark in screen.controllers.context.layers.of(Layer.CURRENT_HIT)
     )
 
 
 def in_view(screen: ReadingScreen) -> bool:
     start, end = screen.book_pane.visible_range
-    return all(start <= mark.start < end for mark in screen.controllers.context.layers.of(Layer.CURRENT_HIT))
+    return all(
+        start <= mark.start < end
+        for mark in screen.controllers.context.layers.of(Layer.CURRENT_HIT)
+    )
 
 
 async def search(pilot: Pilot[None], words: str, key: str = "/") -> ReadingScreen:
@@ -112,9 +116,13 @@ async def test_search_goes_backward_from_the_view(tmp_path: Path) -> None:
         first = screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start
         assert first > here
         await pilot.press("N")
-        await until(pilot, lambda: screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start < here)
+        await until(
+            pilot, lambda: screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start < here
+        )
         await pilot.press("n")
-        await until(pilot, lambda: screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start == first)
+        await until(
+            pilot, lambda: screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start == first
+        )
         await pilot.press("escape", "g")
         await until(pilot, lambda: screen.book_pane.scroll_offset.y == 0)
         await search(pilot, "Chapter")
@@ -143,7 +151,10 @@ async def test_no_hits_are_reported_and_tab_changes_the_mode(tmp_path: Path) -> 
         await pilot.press("tab")
         await until(
             pilot,
-            lambda: screen.controllers.search.hits.mode is SearchMode.REGEX and len(screen.controllers.search.hits) > 0,
+            lambda: (
+                screen.controllers.search.hits.mode is SearchMode.REGEX
+                and len(screen.controllers.search.hits) > 0
+            ),
         )
         await pilot.press("(")
         await until(pilot, lambda: "Not a regular expression: missing )" in text_of(app))

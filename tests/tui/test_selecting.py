@@ -9,7 +9,9 @@ from tests.tui.marked import BOOK, NARROW, copied, marking, selected
 from tests.tui.scripted import app_on, lines, text_of, until
 
 
-async def test_caret_and_selection_move_by_words_lines_sentences_and_paragraphs(tmp_path: Path) -> None:
+async def test_caret_and_selection_move_by_words_lines_sentences_and_paragraphs(
+    tmp_path: Path,
+) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await marking(pilot)

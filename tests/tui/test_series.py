@@ -10,15 +10,29 @@ from gistread.readers.events import Answered, Started
 from gistread.store.model import Citation
 from gistread.tui.progress import chapter_words
 from tests.tui.books import long_book, small_book
-from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, lines, read_whole, text_of, until
+from tests.tui.scripted import (
+    ScriptedReader,
+    SteppedEngine,
+    app_on,
+    lines,
+    read_whole,
+    text_of,
+    until,
+)
 
 WIDE = (130, 44)
-SAGA = join_books("The Whole Saga", (), [small_book(), replace(long_book(20), title="The Long Road")])
+SAGA = join_books(
+    "The Whole Saga", (), [small_book(), replace(long_book(20), title="The Long Road")]
+)
 
 
 def says(text: str) -> str:
     numbers = re.findall(r"paragraph (\d+)", text)
-    return f"This is paragraph {numbers[-1]}. The road went on along the river." if numbers else "The lamp and the boy."
+    return (
+        f"This is paragraph {numbers[-1]}. The road went on along the river."
+        if numbers
+        else "The lamp and the boy."
+    )
 
 
 async def test_the_contents_and_the_line_above_the_text_name_the_volumes(tmp_path: Path) -> None:
@@ -28,7 +42,9 @@ async def test_the_contents_and_the_line_above_the_text_name_the_volumes(tmp_pat
         await pilot.press("t")
         await until(pilot, lambda: "Chapter 2" in text_of(app) and "The Long Road" in text_of(app))
         at = next(
-            index for index, line in enumerate(lines(app)) if "The Lamp at Skerry Point" in line and "min" in line
+            index
+            for index, line in enumerate(lines(app))
+            if "The Lamp at Skerry Point" in line and "min" in line
         )
         assert "I. The Lamp" in lines(app)[at + 1]
         await pilot.press("escape")
@@ -46,5 +62,8 @@ async def test_sources_name_their_volume(tmp_path: Path, reader: ScriptedReader)
         await until(pilot, lambda: reader.questions)
         start = SAGA.text.index("This is paragraph 7.")
         citation = Citation(5, start, start + 20, SAGA.text[start : start + 20])
-        reader.say(Started("readagent-s", 3, 3, True), Answered("Seven.", True, (citation,), (), (), 80.0, NO_USAGE))
+        reader.say(
+            Started("readagent-s", 3, 3, True),
+            Answered("Seven.", True, (citation,), (), (), 80.0, NO_USAGE),
+        )
         await until(pilot, lambda: "The Long Road  “This is paragraph 7.”" in text_of(app))

@@ -11,7 +11,9 @@ from gistread.tui import services as module
 from gistread.tui.services import Settings
 
 
-async def test_no_change_is_lost_however_slow_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_change_is_lost_however_slow_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "config.toml"
     writing = threading.Lock()
     save = module.save_setting

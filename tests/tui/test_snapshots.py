@@ -13,7 +13,16 @@ from gistread.engine.protocol import NO_USAGE
 from gistread.errors import EngineError
 from gistread.library.metadata import read_book_file
 from gistread.marking import TextQuote
-from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, OpenedBy, Started, Stopped, StopReason
+from gistread.readers.events import (
+    AnswerDelta,
+    Answered,
+    Expanded,
+    LookedUp,
+    OpenedBy,
+    Started,
+    Stopped,
+    StopReason,
+)
 from gistread.session.events import AskingState
 from gistread.store.catalogue import Catalogue
 from gistread.store.model import Citation, SavedQuestion
@@ -103,13 +112,17 @@ def test_a_question_answered_on_a_wide_screen(
 
 
 @pytest.mark.parametrize("pane", ["book", "memory", "answers"])
-def test_each_pane_on_a_narrow_screen(tmp_path: Path, reader: ScriptedReader, snap_compare: Compare, pane: str) -> None:
+def test_each_pane_on_a_narrow_screen(
+    tmp_path: Path, reader: ScriptedReader, snap_compare: Compare, pane: str
+) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=gists), config("paper"))
 
     async def show(pilot: Pilot[None]) -> None:
         await ask(pilot, reader)
         await pilot.press(*{"book": ["tab"], "memory": ["tab", "tab"], "answers": []}[pane])
-        await until(pilot, lambda: pane == "answers" or "━" * 70 in text_of(app))  # the rule of the focused pane
+        await until(
+            pilot, lambda: pane == "answers" or "━" * 70 in text_of(app)
+        )  # the rule of the focused pane
         await still(pilot)
 
     assert snap_compare(app, terminal_size=NARROW, run_before=show)
@@ -145,14 +158,22 @@ def test_help_and_contents(tmp_path: Path, snap_compare: Compare, key: str) -> N
 
 
 @pytest.mark.parametrize("theme", ["night", "paper"])
-def test_a_question_under_way(tmp_path: Path, reader: ScriptedReader, snap_compare: Compare, theme: str) -> None:
+def test_a_question_under_way(
+    tmp_path: Path, reader: ScriptedReader, snap_compare: Compare, theme: str
+) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=gists), config(theme))
 
     async def show(pilot: Pilot[None]) -> None:
         await read_whole(pilot)
         await pilot.press("a", *"Who", "enter")
-        reader.say(Started("readagent-s", 5, 5, True), LookedUp(3, 1, "because it tells of the boy"))
-        reader.say(Expanded(3, OpenedBy.AGENT), Stopped(StopReason.ENOUGH), AnswerDelta("It was Finch who "))
+        reader.say(
+            Started("readagent-s", 5, 5, True), LookedUp(3, 1, "because it tells of the boy")
+        )
+        reader.say(
+            Expanded(3, OpenedBy.AGENT),
+            Stopped(StopReason.ENOUGH),
+            AnswerDelta("It was Finch who "),
+        )
         await until(pilot, lambda: "It was Finch who" in text_of(app))
         await still(pilot)
 
@@ -176,7 +197,10 @@ def test_a_model_that_ends_twice(tmp_path: Path, snap_compare: Compare) -> None:
 
 def test_a_pdf(tmp_path: Path, snap_compare: Compare) -> None:
     path = tmp_path / "harbour.pdf"
-    words = "The bell rang once in the fog, and the men on the quay looked up from their nets and did not speak. "
+    words = (
+        "The bell rang once in the fog, and the men on the quay looked up from their nets and "
+        "did not speak. "
+    )
     sheets = [Sheet(column("\n".join([words * 3] * count))) for count in (6, 3)]
     path.write_bytes(pdf(sheets, metadata={"Title": "The Harbour Bell"}))
     app = app_on(path, tmp_path, None, config("sepia"))
@@ -198,17 +222,25 @@ PANELS = {"@": "mentions", "*": "You stopped at", "m": "Recommended"}
     ids=["people", "people-small", "story", "models"],
 )
 def test_people_story_and_models(
-    tmp_path: Path, snap_compare: Compare, monkeypatch: pytest.MonkeyPatch, key: str, size: tuple[int, int]
+    tmp_path: Path,
+    snap_compare: Compare,
+    monkeypatch: pytest.MonkeyPatch,
+    key: str,
+    size: tuple[int, int],
 ) -> None:
     monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter((model("adder-3b"),)))
-    monkeypatch.setattr("gistread.tui.model_downloads.this_machine", lambda: Machine(8 * 10**9, 0, 4))
+    monkeypatch.setattr(
+        "gistread.tui.model_downloads.this_machine", lambda: Machine(8 * 10**9, 0, 4)
+    )
     for name in ("available_bytes", "free_for_models"):
         monkeypatch.setattr(f"gistread.tui.screens.model.{name}", lambda: 8 * 10**9)
     app = app_on(small_book(), tmp_path, SteppedEngine(says=gists), config("night"))
 
     async def show(pilot: Pilot[None]) -> None:
         screen = await read_whole(pilot)
-        screen.controllers.context.position.moved(0, 400 if key == "*" else len(screen.book.text) - 10)
+        screen.controllers.context.position.moved(
+            0, 400 if key == "*" else len(screen.book.text) - 10
+        )
         screen.redraw_lines()
         await still(pilot)
         screen.controllers.pages.show_here(scroll=True)  # The memory is behind the panel.
@@ -220,7 +252,9 @@ def test_people_story_and_models(
 
 
 @pytest.mark.parametrize("size", [NARROW, (110, 30)])
-def test_a_section_that_the_model_wants(tmp_path: Path, snap_compare: Compare, size: tuple[int, int]) -> None:
+def test_a_section_that_the_model_wants(
+    tmp_path: Path, snap_compare: Compare, size: tuple[int, int]
+) -> None:
     app = asking_app(tmp_path)
 
     async def show(pilot: Pilot[None]) -> None:
@@ -233,7 +267,9 @@ def test_a_section_that_the_model_wants(tmp_path: Path, snap_compare: Compare, s
 
 
 @pytest.mark.parametrize("size", [NARROW, (110, 30)])
-def test_the_tour_at_the_memory(tmp_path: Path, snap_compare: Compare, size: tuple[int, int]) -> None:
+def test_the_tour_at_the_memory(
+    tmp_path: Path, snap_compare: Compare, size: tuple[int, int]
+) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=gists), config("paper"))
 
     async def show(pilot: Pilot[None]) -> None:
@@ -256,8 +292,12 @@ def test_an_empty_library(tmp_path: Path, snap_compare: Compare, theme: str) -> 
     assert snap_compare(app, terminal_size=SMALL, run_before=show)
 
 
-@pytest.mark.parametrize(("size", "theme"), [((160, 29), "night"), (NARROW, "sepia"), (SMALL, "paper")])
-def test_a_library_with_books(tmp_path: Path, snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+@pytest.mark.parametrize(
+    ("size", "theme"), [((160, 29), "night"), (NARROW, "sepia"), (SMALL, "paper")]
+)
+def test_a_library_with_books(
+    tmp_path: Path, snap_compare: Compare, size: tuple[int, int], theme: str
+) -> None:
     shelf(tmp_path)
     app = app_on(None, tmp_path, None, config(theme))
 
@@ -271,7 +311,9 @@ def test_a_library_with_books(tmp_path: Path, snap_compare: Compare, size: tuple
 def shelf(folder: Path) -> None:
     """Five books, the second of them begun; low screens do not name their paths."""
     paths = paths_in(folder)
-    for number, title in enumerate(("Emma", "The Strange Case of Dr. Jekyll and Mr. Hyde", "戦争と平和", "Gone")):
+    for number, title in enumerate(
+        ("Emma", "The Strange Case of Dr. Jekyll and Mr. Hyde", "戦争と平和", "Gone")
+    ):
         path = folder / f"{number}.epub"
         about = f"<dc:creator>Writer {number}</dc:creator>"
         words = package(["one.xhtml"], metadata=about).replace("A Book", title)
@@ -281,9 +323,15 @@ def shelf(folder: Path) -> None:
     Catalogue(paths).add([read_book_file(illustrated(folder, 3, cover=True))])
     begun = folder / "1.epub"
     data = UserData(paths)
-    data.record_opening("a" * 64, title="Dr. Jekyll", authors=("R. L. Stevenson",), length=9000, path=begun)
+    data.record_opening(
+        "a" * 64, title="Dr. Jekyll", authors=("R. L. Stevenson",), length=9000, path=begun
+    )
     quote = TextQuote(
-        5130, 5170, "the lawyer’s name was Utterson, and he was", "a man: ", " never lighted by a smile, co"
+        5130,
+        5170,
+        "the lawyer’s name was Utterson, and he was",
+        "a man: ",
+        " never lighted by a smile, co",
     )
     data.set_position("a" * 64, 5130, quote)
     data.add_question("a" * 64, SavedQuestion("Who is Mr. Hyde?", "", found=False))

@@ -19,7 +19,9 @@ from tests.tui.books import long_book, small_book
 from tests.tui.scripted import app_on, opened, text_of, until
 
 SIZE = (110, 30)
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fake command is a shell script")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="the fake command is a shell script"
+)
 
 
 class Recorder:
@@ -48,7 +50,11 @@ class Recorder:
 
     @property
     def processes(self) -> list[psutil.Process]:
-        return [one for one in psutil.process_iter(["cmdline"]) if str(self.script) in (one.info["cmdline"] or [])]
+        return [
+            one
+            for one in psutil.process_iter(["cmdline"])
+            if str(self.script) in (one.info["cmdline"] or [])
+        ]
 
 
 async def test_speech_can_be_cancelled_while_its_command_starts(tmp_path: Path) -> None:
@@ -80,7 +86,9 @@ def test_speech_starts_at_the_place_and_stops_at_the_end_given() -> None:
 
 async def test_text_is_never_read_as_an_option_or_by_a_shell(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path, 0)
-    await Speaker(Voice((str(recorder.script), "{text}")), "en").speak("--help `id` $HOME \x1b[31m; touch x")
+    await Speaker(Voice((str(recorder.script), "{text}")), "en").speak(
+        "--help `id` $HOME \x1b[31m; touch x"
+    )
     (spoken,) = recorder.spoken
     assert spoken.startswith("argument:  --help `id` $HOME ")
     assert "\x1b" not in spoken
@@ -88,7 +96,9 @@ async def test_text_is_never_read_as_an_option_or_by_a_shell(tmp_path: Path) -> 
 
 async def test_cancelling_ends_the_command_and_what_it_started(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path, 60)
-    task = asyncio.create_task(Speaker(Voice((str(recorder.script), "stdin")), "en").speak("Hello."))
+    task = asyncio.create_task(
+        Speaker(Voice((str(recorder.script), "stdin")), "en").speak("Hello.")
+    )
     while not recorder.spoken:  # noqa: ASYNC110  # another process writes it
         await asyncio.sleep(0.02)
     (process,) = recorder.processes
@@ -123,7 +133,10 @@ async def test_sentences_are_spoken_marked_and_followed(tmp_path: Path) -> None:
         assert "stop reading" in text_of(app)
         assert screen.book_pane.scroll_offset.y == top
         await pilot.press("escape")
-        await until(pilot, lambda: not screen.controllers.speech.running and "stop reading" not in text_of(app))
+        await until(
+            pilot,
+            lambda: not screen.controllers.speech.running and "stop reading" not in text_of(app),
+        )
         assert not screen.controllers.context.layers.of(Layer.SPOKEN)
         assert not recorder.processes
         said = len(recorder.spoken)

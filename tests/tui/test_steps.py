@@ -20,7 +20,10 @@ WIDE, NARROW = (160, 50), (80, 24)
 
 
 def looks_up(prompt: str, options: Sequence[str]) -> int:
-    """The first page, twice; then enough. Questions about the model itself are answered with the first option."""
+    """The first page, twice; then enough.
+
+    Questions about the model itself are answered with the first option.
+    """
     return len(options) - 1 if prompt.count(", in full)") >= 2 and "STOP" in options else 0
 
 
@@ -32,12 +35,16 @@ def asking_app(folder: Path, steps: str = "ask") -> GistreadApp:
 async def click(pilot: Pilot[None], words: str) -> None:
     """On these words of the line of the proposal."""
     top = pilot.app.screen.query_one("#step").region.y
-    row, line = next((row, line) for row, line in enumerate(lines(pilot.app)) if words in line and row >= top)
+    row, line = next(
+        (row, line) for row, line in enumerate(lines(pilot.app)) if words in line and row >= top
+    )
     await pilot.click(offset=(line.index(words), row))
 
 
 @pytest.mark.parametrize("size", [pytest.param(WIDE, marks=pytest.mark.slow), NARROW])
-async def test_each_look_up_is_decided_by_key_or_click(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_each_look_up_is_decided_by_key_or_click(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
     app = asking_app(tmp_path)
     async with app.run_test(size=size) as pilot:
         screen = await read_whole(pilot)
@@ -46,7 +53,9 @@ async def test_each_look_up_is_decided_by_key_or_click(tmp_path: Path, size: tup
         await until(pilot, lambda: "Wants section 1" in text_of(app))
         assert "Enter open" in text_of(app)
         assert "Waiting for your decision" in text_of(app)
-        assert size != WIDE or "wanted: Enter yes, x no, I another" in text_of(app), "it is marked where it stands"
+        assert size != WIDE or "wanted: Enter yes, x no, I another" in text_of(app), (
+            "it is marked where it stands"
+        )
         await pilot.press("x")
         await until(pilot, lambda: "Wants section 2" in text_of(app))
         assert screen.memory_pane.view.refused == {1}
@@ -55,13 +64,19 @@ async def test_each_look_up_is_decided_by_key_or_click(tmp_path: Path, size: tup
         await pilot.press("9", "9", "enter")
         await until(pilot, lambda: "There is no section 99: the last is 20." in text_of(app))
         await pilot.press("backspace", "backspace", "7", "enter")
-        await until(pilot, lambda: 7 in screen.memory_pane.view.opened and "Wants section 3" in text_of(app))
+        await until(
+            pilot, lambda: 7 in screen.memory_pane.view.opened and "Wants section 3" in text_of(app)
+        )
         await pilot.press("enter")
         await until(pilot, lambda: 3 in screen.memory_pane.view.opened)
         await pilot.press("s")
-        await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer and not screen.session.answering)
+        await until(
+            pilot, lambda: screen.answers_pane.exchanges[-1].answer and not screen.session.answering
+        )
         assert not screen.query_one("#step").display
-        steps = " ".join(map(str, screen.answers_pane.exchanges[-1].steps(screen.answers_pane.places)))
+        steps = " ".join(
+            map(str, screen.answers_pane.exchanges[-1].steps(screen.answers_pane.places))
+        )
         for said in ("× section 1 refused by you", "× section 2 refused by you, section 7 instead"):
             assert said in steps
 
@@ -71,20 +86,26 @@ async def test_who_decides_is_switched_while_asking(tmp_path: Path) -> None:
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await ask(pilot, "who")
-        await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer and not screen.session.answering)
+        await until(
+            pilot, lambda: screen.answers_pane.exchanges[-1].answer and not screen.session.answering
+        )
         assert screen.memory_pane.view.opened[1].by is OpenedBy.AGENT
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "sections: ask me" in text_of(app))
         await ask(pilot, "where")
         await until(pilot, lambda: "Wants section 1" in text_of(app))
         await pilot.press("ctrl+s")  # by itself: accepted
-        await until(pilot, lambda: len(screen.answers_pane.exchanges) == 2 and not screen.session.answering)
+        await until(
+            pilot, lambda: len(screen.answers_pane.exchanges) == 2 and not screen.session.answering
+        )
         assert screen.answers_pane.exchanges[-1].answer
         assert "sections: automatic" in text_of(app), "it can be switched back by mouse"
     assert load_config(paths_in(tmp_path).config_file).steps == "alone"
 
 
-async def test_what_stands_below_the_question_line_does_not_crop_its_placeholder(tmp_path: Path) -> None:
+async def test_what_stands_below_the_question_line_does_not_crop_its_placeholder(
+    tmp_path: Path,
+) -> None:
     app = asking_app(tmp_path)
     async with app.run_test(size=(60, 20)) as pilot:
         await read_whole(pilot)
@@ -98,9 +119,15 @@ async def test_a_wanted_section_stays_in_view_with_its_keys_until_it_is_decided(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
     engine = SteppedEngine(
-        says=lambda _: "The lamp and the boy. " * 30, chooses=lambda _, options: max(0, len(options) - 6)
+        says=lambda _: "The lamp and the boy. " * 30,
+        chooses=lambda _, options: max(0, len(options) - 6),
     )
-    app = app_on(long_book(20), tmp_path, engine, Config(min_words=40, max_words=90, reader="readagent-s", steps="ask"))
+    app = app_on(
+        long_book(20),
+        tmp_path,
+        engine,
+        Config(min_words=40, max_words=90, reader="readagent-s", steps="ask"),
+    )
 
     def keys_in_view() -> bool:
         x, y, width, height = screen.memory_pane.content_region
@@ -124,4 +151,7 @@ async def test_a_wanted_section_stays_in_view_with_its_keys_until_it_is_decided(
         assert keys_in_view(), "the pane has lost rows"
         await pilot.press("s")
         await until(pilot, lambda: not screen.session.answering and pane.view.wanted is None)
-        await until(pilot, lambda: pane._in_view(pane._index.find_key(("page", pane.view.here)), pane.size.height))
+        await until(
+            pilot,
+            lambda: pane._in_view(pane._index.find_key(("page", pane.view.here)), pane.size.height),
+        )

@@ -1,4 +1,7 @@
-"""Notifications and progress outside the screen; a terminal that tells whether it is dark or light."""
+"""Notifications and progress outside the screen.
+
+A terminal that tells whether it is dark or light.
+"""
 
 import re
 import time
@@ -41,7 +44,9 @@ def test_progress_is_written_once_a_percent_where_the_terminal_knows_it() -> Non
     for share in (0.5, 0.501, 0.75, None, None):
         signals.progress(share)
     assert written == ["\x1b]9;4;1;50\a", "\x1b]9;4;1;75\a", "\x1b]9;4;0;0\a"]
-    TerminalSignals(Config, {"TERM_PROGRAM": "iTerm.app"}, written.append, lambda: True).progress(0.5)
+    TerminalSignals(Config, {"TERM_PROGRAM": "iTerm.app"}, written.append, lambda: True).progress(
+        0.5
+    )
     assert len(written) == 3
 
 
@@ -119,7 +124,9 @@ class _Asked(Terminal):
         ("", "", _NIGHT),
     ],
 )
-def test_the_first_theme_is_the_terminals(tmp_path: Path, color: str, report: str, ground: str) -> None:
+def test_the_first_theme_is_the_terminals(
+    tmp_path: Path, color: str, report: str, ground: str
+) -> None:
     with _Asked(tmp_path, color, report) as run:
         run.wait_for("Once upon a time")
         run.wait_for_ground(ground)
@@ -130,7 +137,9 @@ def test_the_first_theme_is_the_terminals(tmp_path: Path, color: str, report: st
         assert run.written.rfind("\x1b[?2031l") > run.written.rfind("\x1b[?2031h") > 0
 
 
-def test_the_theme_follows_while_the_program_runs_and_no_reply_is_taken_for_keys(tmp_path: Path) -> None:
+def test_the_theme_follows_while_the_program_runs_and_no_reply_is_taken_for_keys(
+    tmp_path: Path,
+) -> None:
     with _Asked(tmp_path) as run:
         run.wait_for("Once upon a time")
         run.wait_for_ground(_NIGHT)
@@ -182,7 +191,9 @@ def test_a_theme_by_name_asks_nothing_until_the_terminal_is_followed_again(tmp_p
         ("ab\x1b]11;rgba:ffff/ffff/ffff/aaaa\x07\x1b]11;rgb:00/00/10\x1b\\cd",),
     ],
 )
-def test_replies_are_no_keys_however_they_arrive(parts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replies_are_no_keys_however_they_arrive(
+    parts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ReplyParser, "reports", False)
     parser = ReplyParser()
     told = [message for part in parts for message in parser.feed(part)]

@@ -54,7 +54,9 @@ def test_every_text_colour_has_enough_contrast(name: str) -> None:
     for ground in (*GROUND_ROLES, "cursor"):
         assert contrast(colors["faint"], colors[ground]) >= 4.5, ground
     if name not in ("contrast", "ink"):
-        tiers = [contrast(colors[role], colors["background"]) for role in ("faint", "muted", "text")]
+        tiers = [
+            contrast(colors[role], colors["background"]) for role in ("faint", "muted", "text")
+        ]
         assert tiers[0] < 6.5 < tiers[1] - 0.5 < tiers[2] - 2.5, "three tiers of text"
     for ground in MARK_ROLES:
         assert contrast(colors["on-mark"], colors[ground]) >= 7, ground
@@ -95,24 +97,29 @@ async def test_the_terminals_colours_reach_the_terminal_as_they_are(tmp_path: Pa
         await opened(pilot)
         styles = _styles(app)
         assert styles
-        assert {color.type for style in styles for color in (style.color, style.bgcolor) if color} <= {
+        assert {
+            color.type for style in styles for color in (style.color, style.bgcolor) if color
+        } <= {
             ColorType.DEFAULT,
             ColorType.STANDARD,
         }
 
 
-async def test_without_colours_the_terminals_theme_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_colours_the_terminals_theme_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app = app_on(small_book(), tmp_path, config=Config(theme="terminal"))
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
-        assert {color.type for style in _styles(app) for color in (style.color, style.bgcolor) if color} == {
-            ColorType.DEFAULT
-        }
+        assert {
+            color.type for style in _styles(app) for color in (style.color, style.bgcolor) if color
+        } == {ColorType.DEFAULT}
 
 
 @pytest.mark.parametrize(
-    ("theme", "no_color", "shown"), [("", False, "paper"), ("ember", False, "ember"), ("", True, "terminal")]
+    ("theme", "no_color", "shown"),
+    [("", False, "paper"), ("ember", False, "ember"), ("", True, "terminal")],
 )
 async def test_a_light_terminal_is_followed_unless_a_theme_or_no_colour_is_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theme: str, no_color: bool, shown: str
@@ -153,14 +160,17 @@ def test_an_own_theme_extends_another(tmp_path: Path) -> None:
 
 def test_a_theme_may_extend_the_packaged_one_of_its_own_name(tmp_path: Path) -> None:
     found, problems = read_themes(
-        packaged_themes(), written(tmp_path, "night", 'extends = "night"\n[colors]\ntext = "#ffffff"\n')
+        packaged_themes(),
+        written(tmp_path, "night", 'extends = "night"\n[colors]\ntext = "#ffffff"\n'),
     )
     assert not problems
     assert found["night"].colors["text"] == "#ffffff"
 
 
 @pytest.mark.parametrize("dark", [True, False])
-def test_colours_that_a_theme_leaves_out_are_derived_and_can_be_read(tmp_path: Path, dark: bool) -> None:
+def test_colours_that_a_theme_leaves_out_are_derived_and_can_be_read(
+    tmp_path: Path, dark: bool
+) -> None:
     base = THEMES["night" if dark else "paper"].colors
     derived = ("link", "emphasis", "on-mark", *HIGHLIGHTS)
     lines = [f'{role} = "{color}"' for role, color in base.items() if role not in derived]
@@ -177,8 +187,14 @@ def test_colours_that_a_theme_leaves_out_are_derived_and_can_be_read(tmp_path: P
     ("text", "said"),
     [
         ("[colors]\nbackground = 'red!'", ["'background' is 'red!'", "#rrggbb", "bright-blue"]),
-        ("[colors]\nbackground = '#101010'", ["'surface' (behind the memory", "muted", 'extends = "night"']),
-        ("extends = 'night'\n[colors]\nacent = '#101010'", ["unknown colour 'acent'", "Did you mean accent?", "muted"]),
+        (
+            "[colors]\nbackground = '#101010'",
+            ["'surface' (behind the memory", "muted", 'extends = "night"'],
+        ),
+        (
+            "extends = 'night'\n[colors]\nacent = '#101010'",
+            ["unknown colour 'acent'", "Did you mean accent?", "muted"],
+        ),
         ("extends = 'nigth'", ["extends unknown theme 'nigth'", "night", "paper"]),
         ("extends = 'mine'", ["extends unknown theme 'mine'"]),
         ("extends = 'night'\ndrak = true", ["unknown key 'drak'", "dark"]),
@@ -223,7 +239,12 @@ async def test_a_theme_is_chosen_by_mouse(tmp_path: Path) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("T")
-        await until(pilot, lambda: isinstance(app.screen, ThemeScreen) and app.screen.query_one("#rows").size.height)
+        await until(
+            pilot,
+            lambda: (
+                isinstance(app.screen, ThemeScreen) and app.screen.query_one("#rows").size.height
+            ),
+        )
         await pilot.pause(0.1)
         await pilot.click("#rows", offset=(4, 3))
         await until(pilot, lambda: not isinstance(app.screen, ThemeScreen))
@@ -254,7 +275,9 @@ async def test_themes_of_the_person_are_read_anew_when_the_chooser_opens(tmp_pat
         await until(pilot, lambda: app.reading.styles.background.hex.lower() == shown)
 
 
-async def test_the_chooser_fits_small_terminals_and_a_click_beside_it_keeps_the_old_theme(tmp_path: Path) -> None:
+async def test_the_chooser_fits_small_terminals_and_a_click_beside_it_keeps_the_old_theme(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path, config=Config(theme="sepia"))
     async with app.run_test(size=(20, 5)) as pilot:
         await opened(pilot)
@@ -280,7 +303,10 @@ def _hue(color: str) -> float:
 
 
 def _distance(first: str, second: str) -> float:
-    return sum((int(first[at : at + 2], 16) - int(second[at : at + 2], 16)) ** 2 for at in (1, 3, 5)) ** 0.5
+    return (
+        sum((int(first[at : at + 2], 16) - int(second[at : at + 2], 16)) ** 2 for at in (1, 3, 5))
+        ** 0.5
+    )
 
 
 def test_a_palette_without_terminal_colours_is_not_the_terminals() -> None:

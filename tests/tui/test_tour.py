@@ -35,9 +35,16 @@ async def test_each_step_points_at_what_it_names(tmp_path: Path, width: int) -> 
     async with app.run_test(size=(width, 24)) as pilot:
         screen = await opened(pilot)
         marked = ("", "#memory-header", "#question-mark", "#status")
-        for number, (tab, widget) in enumerate(zip(("", "→ Memory", "→ Question", ""), marked, strict=True), start=1):
+        for number, (tab, widget) in enumerate(
+            zip(("", "→ Memory", "→ Question", ""), marked, strict=True), start=1
+        ):
             await until(pilot, lambda said=f"{number} of 4": said in text_of(app))
-            await until(pilot, lambda id=widget: [f"#{w.id}" for w in screen.query(".-pointed")] == [id] * bool(id))
+            await until(
+                pilot,
+                lambda id=widget: (
+                    [f"#{w.id}" for w in screen.query(".-pointed")] == [id] * bool(id)
+                ),
+            )
             assert ("→" in text_of(app).splitlines()[0]) is (bool(tab) and width == 80)
             assert width == 120 or tab in text_of(app)
             await pilot.press("enter")

@@ -12,7 +12,9 @@ from tests.tui.scripted import app_on, lines, opened, until
 WIDE, NARROW = (140, 40), (80, 24)
 
 
-async def test_plus_and_minus_change_the_width_no_wider_than_the_pane_and_keep_the_place(tmp_path: Path) -> None:
+async def test_plus_and_minus_change_the_width_no_wider_than_the_pane_and_keep_the_place(
+    tmp_path: Path,
+) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=(180, 40)) as pilot:
         screen = await opened(pilot)
@@ -26,7 +28,9 @@ async def test_plus_and_minus_change_the_width_no_wider_than_the_pane_and_keep_t
         assert pane.place == place
         await pilot.press("plus")
         await until(pilot, lambda: app.paths.config_file.exists())
-        await until(pilot, lambda: load_config(app.paths.config_file).text_width == Config().text_width - 4)
+        await until(
+            pilot, lambda: load_config(app.paths.config_file).text_width == Config().text_width - 4
+        )
         await pilot.resize_terminal(*NARROW)
         for _ in range(10):
             await pilot.press("plus")
@@ -57,7 +61,9 @@ async def test_the_panel_changes_the_book_beside_it_by_key_and_by_mouse(tmp_path
         await pilot.pause()
         assert app.settings.config.justify
         await until(pilot, lambda: app.paths.config_file.exists())
-        await until(pilot, lambda: tomllib.loads(app.paths.config_file.read_text()).get("justify") is True)
+        await until(
+            pilot, lambda: tomllib.loads(app.paths.config_file.read_text()).get("justify") is True
+        )
         for word in ("default", "Esc close"):
             y = next(number for number, line in enumerate(lines(app)) if word in line)
             await pilot.click(offset=(lines(app)[y].index(word), y))
@@ -95,7 +101,12 @@ async def test_focus_mode_shows_only_the_text_and_gives_way_to_a_question(tmp_pa
         await pilot.press("z", "space")
         await pilot.pause()
         await pilot.click("#book", offset=(1, 5))
-        await until(pilot, lambda: "0%" not in lines(app)[0] and "% " in lines(app)[0] and "F1 help" in lines(app)[-1])
+        await until(
+            pilot,
+            lambda: (
+                "0%" not in lines(app)[0] and "% " in lines(app)[0] and "F1 help" in lines(app)[-1]
+            ),
+        )
         await pilot.press("z", "tab")
         await pilot.pause()
         assert app.focused is screen.memory_pane
@@ -108,7 +119,9 @@ def test_the_terminal_or_gistread_reorders_right_to_left_text() -> None:
     assert not reorders("off", {})
 
 
-async def test_words_found_and_selected_in_justified_text_are_those_of_the_book(tmp_path: Path) -> None:
+async def test_words_found_and_selected_in_justified_text_are_those_of_the_book(
+    tmp_path: Path,
+) -> None:
     app = app_on(long_book(), tmp_path, config=Config(justify=True, paragraphs="indent"))
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)

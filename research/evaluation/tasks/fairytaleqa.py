@@ -1,4 +1,6 @@
-"""FairytaleQA: stories in sections, which the questions name (Xu et al., 2022), as folders of tables or JSON lines."""
+"""FairytaleQA: stories in sections, which the questions name (Xu et al., 2022), as folders of
+tables or JSON lines.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,14 +8,23 @@ from pathlib import Path
 
 from gistread.book.builder import BookBuilder
 from research.evaluation.model import BETWEEN_PARAGRAPHS, Document, Place, Question, merge_places
-from research.evaluation.tasks.records import Record, distinct, json_records, references, table_records, task_error
+from research.evaluation.tasks.records import (
+    Record,
+    distinct,
+    json_records,
+    references,
+    table_records,
+    task_error,
+)
 from research.evaluation.tasks.registry import TaskOptions
 
 _QUESTIONS = "-questions.csv"
 _SHORT = {"valid": "val", "validation": "val"}  # Folder names of splits
 _NUMBER = re.compile(r"\d+")
 _EMPTY_LINE = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
-_ANSWERS = tuple(f"answer{number}" for number in range(1, 7))  # Columns of two annotators; most are empty
+_ANSWERS = tuple(
+    f"answer{number}" for number in range(1, 7)
+)  # Columns of two annotators; most are empty
 
 
 def load_fairytaleqa(path: Path, options: TaskOptions) -> Iterator[Document]:
@@ -25,7 +36,9 @@ def load_fairytaleqa(path: Path, options: TaskOptions) -> Iterator[Document]:
 def _from_lines(path: Path) -> Iterator[Document]:
     for record in json_records(path):
         sections = dict(enumerate(record.texts("sections"), 1))
-        yield _document(record.text("story", "story_name"), sections, list(record.records("questions")), record)
+        yield _document(
+            record.text("story", "story_name"), sections, list(record.records("questions")), record
+        )
 
 
 def _from_tables(folder: Path, split: str) -> Iterator[Document]:
@@ -48,25 +61,36 @@ def _from_tables(folder: Path, split: str) -> Iterator[Document]:
 def _stories_folder(questions: Path) -> Path:
     parts = list(questions.parent.absolute().parts)
     if "questions" not in parts:
-        raise task_error(f"{questions} is in no folder `questions` with a folder `section-stories` beside it")
+        raise task_error(
+            f"{questions} is in no folder `questions` with a folder `section-stories` beside it"
+        )
     last = len(parts) - 1 - parts[::-1].index("questions")
     parts[last] = "section-stories"
     return Path(*parts)
 
 
-def _document(name: str, sections: dict[int, str], questions: Sequence[Record], record: Record) -> Document:
+def _document(
+    name: str, sections: dict[int, str], questions: Sequence[Record], record: Record
+) -> Document:
     builder = BookBuilder()
-    places = {number: place for number, text in sections.items() if (place := _add_text(builder, text))}
+    places = {
+        number: place for number, text in sections.items() if (place := _add_text(builder, text))
+    }
     if not places:
         raise record.wrong("the story has no text")
-    book = builder.build(title=name.replace("-", " ").title(), language="en", source_format="fairytaleqa")
+    book = builder.build(
+        title=name.replace("-", " ").title(), language="en", source_format="fairytaleqa"
+    )
     ids = distinct(question.label("question_id") for question in questions)
     asked = (_question(id_, question, places) for id_, question in zip(ids, questions, strict=True))
     return Document(name, book, tuple(asked))
 
 
 def _add_text(builder: BookBuilder, text: str) -> Place | None:
-    """Append a text, split into paragraphs at empty lines; its place, or None if it has no readable text."""
+    """Append a text, split into paragraphs at empty lines.
+
+    Its place, or None if it has no readable text.
+    """
     start = builder.next_start
     added = [builder.add(part) for part in _EMPTY_LINE.split(text.replace("\r\n", "\n"))]
     return (start, builder.characters) if any(added) else None
@@ -78,7 +102,10 @@ def _question(id_: str, record: Record, places: dict[int, Place]) -> Question:
         raise record.wrong("`answer1` is missing")
     gold = [places[number] for number in _sections(record) if number in places]
     return Question(
-        id_, record.text("question"), references=answers, gold_places=merge_places(gold, BETWEEN_PARAGRAPHS)
+        id_,
+        record.text("question"),
+        references=answers,
+        gold_places=merge_places(gold, BETWEEN_PARAGRAPHS),
     )
 
 

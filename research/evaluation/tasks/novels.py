@@ -11,7 +11,9 @@ from research.evaluation.model import Document, Question
 from research.evaluation.tasks.records import Record, json_records, references
 from research.evaluation.tasks.registry import TaskOptions
 
-_FOLDERS_UP = 3  # LiteraryQA's `text_file` is relative to the folder of the file, or to one above it
+_FOLDERS_UP = (
+    3  # LiteraryQA's `text_file` is relative to the folder of the file, or to one above it
+)
 
 
 def _question(record: Record, number: int, answers: Sequence[str], column: str) -> Question:
@@ -24,7 +26,8 @@ def load_literaryqa(path: Path, options: TaskOptions) -> Iterator[Document]:
     for record in json_records(path):
         book = _book(record, path)
         questions = tuple(
-            _question(qa, number, qa.texts("answers"), "answers") for number, qa in enumerate(record.records("qas"), 1)
+            _question(qa, number, qa.texts("answers"), "answers")
+            for number, qa in enumerate(record.records("qas"), 1)
         )
         if not questions:
             raise record.wrong("`qas` is empty")
@@ -38,8 +41,12 @@ def _book(record: Record, path: Path) -> Book:
     elif "text_file" in record:
         book = open_book(_text_file(record, path))
     else:
-        raise record.wrong("`text` and `text_file` are missing; the authors' script fetches the books")
-    author = record.record("metadata").text_or_empty("author").strip() if "metadata" in record else ""
+        raise record.wrong(
+            "`text` and `text_file` are missing; the authors' script fetches the books"
+        )
+    author = (
+        record.record("metadata").text_or_empty("author").strip() if "metadata" in record else ""
+    )
     return replace(book, title=title or book.title, authors=(author,) if author else book.authors)
 
 

@@ -29,12 +29,17 @@ def _document(record: Record, number: int) -> Document:
         start = builder.next_start
         words = " ".join(_NOISE.sub(" ", turn.text("content")).split())
         words = _PARTED.sub("", _SPELT.sub(lambda spelt: spelt[0].replace("_", ""), words))
-        said = bool(re.search(r"\w", words)) and builder.add(f"{turn.text('speaker').strip() or 'Someone'}: {words}")
+        said = bool(re.search(r"\w", words)) and builder.add(
+            f"{turn.text('speaker').strip() or 'Someone'}: {words}"
+        )
         turns.append((start, builder.characters) if said else None)
     if not any(turns):
         raise record.wrong("the meeting has no words")
     book = builder.build(title=f"Meeting {number}", language="en", source_format="qmsum")
-    questions = [_question("general", n, query, ()) for n, query in enumerate(record.records("general_query_list"), 1)]
+    questions = [
+        _question("general", n, query, ())
+        for n, query in enumerate(record.records("general_query_list"), 1)
+    ]
     for n, query in enumerate(record.records("specific_query_list"), 1):
         questions.append(_question("specific", n, query, _gold(query, turns)))
     questions = [question for question in questions if question.references]
@@ -45,7 +50,9 @@ def _document(record: Record, number: int) -> Document:
 
 def _question(kind: str, number: int, query: Record, gold: tuple[Place, ...]) -> Question:
     answers = references([query.text("answer")])
-    return Question(f"{kind}-{number}", query.text("query").strip(), references=answers, gold_places=gold)
+    return Question(
+        f"{kind}-{number}", query.text("query").strip(), references=answers, gold_places=gold
+    )
 
 
 def _gold(query: Record, turns: Sequence[Place | None]) -> tuple[Place, ...]:
@@ -53,7 +60,9 @@ def _gold(query: Record, turns: Sequence[Place | None]) -> tuple[Place, ...]:
     for span in query.items("relevant_text_span"):
         ends = [whole_number(end) for end in span] if isinstance(span, list) else []
         if len(ends) != 2 or None in ends:
-            raise query.wrong(f"`relevant_text_span` is not a list of first and last turns: {span!r}")
+            raise query.wrong(
+                f"`relevant_text_span` is not a list of first and last turns: {span!r}"
+            )
         first, last = (end for end in ends if end is not None)
         # Some spans exceed the transcript.
         places += [place for place in turns[max(0, first) : max(0, last + 1)] if place]

@@ -1,4 +1,7 @@
-"""QuALITY: stories and articles of some 5,000 words; questions of four options, or two (Pang et al., 2022)."""
+"""QuALITY: stories and articles of some 5,000 words.
+
+Questions of four options, or two (Pang et al., 2022).
+"""
 
 import random
 import re
@@ -58,7 +61,9 @@ def _documents(path: Path, asked: Callable[[Record, str], _Asked]) -> Iterator[D
         questions = []
         for record in records:
             for number, question in enumerate(record.records("questions"), 1):
-                names = [name for name in ("question_unique_id", "question_id_std") if name in question]
+                names = [
+                    name for name in ("question_unique_id", "question_id_std") if name in question
+                ]
                 ids.append(question.label(*names) if names else str(number))
                 questions.append(asked(question, f"{article} {ids[-1]}"))
         yield Document(

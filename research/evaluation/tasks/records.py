@@ -1,4 +1,7 @@
-"""Reads the files of benchmarks record by record: JSON lines, JSON documents, CSV. Errors name file and line."""
+"""Reads the files of benchmarks record by record: JSON lines, JSON documents, CSV.
+
+Errors name file and line.
+"""
 
 import csv
 import io
@@ -14,8 +17,16 @@ from gistread.errors import GistreadError
 
 T = TypeVar("T")
 
-_KINDS: Mapping[type, str] = {str: "a text", bool: "true or false", list: "a list", dict: "an object"}
-_HINT = "`python -m research.evaluation list` says what the file of each task looks like, and where to get it."
+_KINDS: Mapping[type, str] = {
+    str: "a text",
+    bool: "true or false",
+    list: "a list",
+    dict: "an object",
+}
+_HINT = (
+    "`python -m research.evaluation list` says what the file of each task looks like, and where "
+    "to get it."
+)
 _LONGEST_FIELD = 1 << 24  # Limit for the csv module: a field may hold a whole story
 
 
@@ -108,9 +119,14 @@ def references(answers: Iterable[str]) -> tuple[str, ...]:
 
 
 def json_records(path: Path) -> Iterator[Record]:
-    """The objects of a file or folder: one a line, a JSON list, or one object. Raises GistreadError."""
+    """The objects of a file or folder: one a line, a JSON list, or one object.
+
+    Raises GistreadError.
+    """
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.suffix.lower() in (".json", ".jsonl"))
+        files = sorted(
+            file for file in path.iterdir() if file.suffix.lower() in (".json", ".jsonl")
+        )
         if not files:
             raise task_error(f"{path} is a folder without a .json or .jsonl file")
         for file in files:
@@ -171,7 +187,9 @@ def _read(path: Path) -> str:
         raise GistreadError(f"{path} cannot be read: {error.strerror or error}.") from error
     decoded = None if b"\0" in data else decode(data)
     if decoded is None:
-        raise GistreadError(f"{path} is not text.", "If it is packed, unpack it and give the file inside.")
+        raise GistreadError(
+            f"{path} is not text.", "If it is packed, unpack it and give the file inside."
+        )
     if not decoded.text.strip():
         raise task_error(f"{path} is empty")
     return decoded.text

@@ -1,4 +1,7 @@
-"""Every task by name (tasks.toml). Imports no book before it is used: the command line names all tasks."""
+"""Every task by name (tasks.toml).
+
+Imports no book before it is used: the command line names all tasks.
+"""
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +20,9 @@ class TaskOptions:
     """Options of all tasks; each task uses some of them."""
 
     seed: int = 0  # Seed of all random choices
-    split: str = ""  # For a folder with several splits: `train`, `valid` …; empty for the task's default
+    split: str = (
+        ""  # For a folder with several splits: `train`, `valid` …; empty for the task's default
+    )
 
 
 DEFAULT_TASK_OPTIONS = TaskOptions()
@@ -33,7 +38,8 @@ class Task:
     licence: str  # Licence of the data, by SPDX name if it has one
     file_format: str  # The expected file, in one or two lines
     metrics: tuple[str, ...]  # Names of its metrics (`metrics.py`), most informative first
-    # Yields the documents of a file by `TaskOptions`, always in the same order. Raises GistreadError.
+    # Yields the documents of a file by `TaskOptions`, always in the same order. Raises
+    # GistreadError.
     load: Callable[..., "Iterator[Document]"]
 
 
@@ -44,7 +50,9 @@ def _loader(path: str) -> Callable[..., "Iterator[Document]"]:
         from research.evaluation.tasks.records import unique_namer  # imports the book formats
 
         named = unique_namer()
-        for document in getattr(import_module(f"research.evaluation.tasks.{module}"), function)(path, options):
+        for document in getattr(import_module(f"research.evaluation.tasks.{module}"), function)(
+            path, options
+        ):
             yield replace(document, id=named(document.id))
 
     return load
@@ -54,7 +62,9 @@ _TABLES = tomllib.loads(Path(__file__).with_name("tasks.toml").read_text("utf-8"
 # Every task by the name that `python -m research.evaluation` takes.
 TASKS: Mapping[str, Task] = MappingProxyType(
     {
-        name: Task(name, **table | {"metrics": tuple(table["metrics"]), "load": _loader(table["load"])})
+        name: Task(
+            name, **table | {"metrics": tuple(table["metrics"]), "load": _loader(table["load"])}
+        )
         for name, table in _TABLES.items()
     }
 )

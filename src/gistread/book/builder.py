@@ -6,15 +6,26 @@ from dataclasses import dataclass, replace
 
 from gistread.book import inline
 from gistread.book.inline import InlineMark
-from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span
+from gistread.book.model import (
+    Book,
+    Chapter,
+    Image,
+    LanguageSpan,
+    Link,
+    Paragraph,
+    ParagraphKind,
+    Span,
+)
 from gistread.book.normalise import clean, clean_line, guess_language, keep_lines, one_line
 from gistread.words import count_words
 
-# Front matter up to this many words, about half a printed page, belongs to the first chapter: title page, dedication,
-# short table of contents. Longer front matter gets a chapter of its own.
+# Front matter up to this many words, about half a printed page, belongs to the first chapter: title
+# page, dedication, short table of contents. Longer front matter gets a chapter of its own.
 _FRONT_MATTER_WORDS = 150
 
-_KEEPS_LINES = frozenset({ParagraphKind.VERSE, ParagraphKind.TABLE, ParagraphKind.LIST, ParagraphKind.CODE})
+_KEEPS_LINES = frozenset(
+    {ParagraphKind.VERSE, ParagraphKind.TABLE, ParagraphKind.LIST, ParagraphKind.CODE}
+)
 _KEEPS_SPACING = frozenset({ParagraphKind.TABLE, ParagraphKind.CODE})
 
 
@@ -53,7 +64,9 @@ def by_paragraph(chapters: Iterable[ChapterStart]) -> Mapping[int, Sequence[Chap
     return starts
 
 
-ResolveLink = Callable[[InlineMark], LinkTarget | None]  # Finds the target of a link; None if it leads out of the book
+ResolveLink = Callable[
+    [InlineMark], LinkTarget | None
+]  # Finds the target of a link; None if it leads out of the book
 
 
 def left_out_notices(counts: Mapping[str, int]) -> Iterator[str]:
@@ -71,7 +84,9 @@ class BookBuilder:
         self._parts: list[str] = []
         self._paragraphs: list[Paragraph] = []
         self._starts: list[ChapterStart] = []  # With offsets as `index`
-        self._inline: list[tuple[int, int, InlineMark]] = []  # (start, end, mark) of every inline mark
+        self._inline: list[
+            tuple[int, int, InlineMark]
+        ] = []  # (start, end, mark) of every inline mark
         self.characters = 0  # Length of the text so far
 
     @property
@@ -98,12 +113,16 @@ class BookBuilder:
             text, found = inline.extract_marks(text)
         if not text:
             return False
-        if kind is ParagraphKind.BREAK and (not self._paragraphs or self._paragraphs[-1].kind is ParagraphKind.BREAK):
+        if kind is ParagraphKind.BREAK and (
+            not self._paragraphs or self._paragraphs[-1].kind is ParagraphKind.BREAK
+        ):
             return False
         start = self.next_start
         self.characters = start + len(text)
         self._parts.append(text)
-        self._inline += [(start + first, start + last, marks[index]) for index, first, last in found]
+        self._inline += [
+            (start + first, start + last, marks[index]) for index, first, last in found
+        ]
         self._paragraphs.append(Paragraph(start, self.characters, kind, level))
         return True
 
@@ -130,7 +149,10 @@ class BookBuilder:
         cover: str = "",
         resolve: ResolveLink = lambda mark: None,
     ) -> Book:
-        """Build the book, which must have at least one paragraph. `resolve` is called for every link."""
+        """Build the book, which must have at least one paragraph.
+
+        `resolve` is called for every link.
+        """
         text = "\n\n".join(self._parts)
         name = clean_line(title) or "Untitled"
         return Book(
@@ -142,18 +164,30 @@ class BookBuilder:
             language=language or guess_language(text),
             source_format=source_format,
             notices=_clean_lines(notices),
-            spans=tuple(Span(start, end, mark.style) for start, end, mark in self._inline if mark.style),
-            links=tuple(_link(start, end, mark, resolve(mark)) for start, end, mark in self._inline if mark.href),
-            images=tuple(Image(start, end, mark.image) for start, end, mark in self._inline if mark.image),
+            spans=tuple(
+                Span(start, end, mark.style) for start, end, mark in self._inline if mark.style
+            ),
+            links=tuple(
+                _link(start, end, mark, resolve(mark))
+                for start, end, mark in self._inline
+                if mark.href
+            ),
+            images=tuple(
+                Image(start, end, mark.image) for start, end, mark in self._inline if mark.image
+            ),
             language_spans=tuple(
-                LanguageSpan(start, end, mark.language) for start, end, mark in self._inline if mark.language
+                LanguageSpan(start, end, mark.language)
+                for start, end, mark in self._inline
+                if mark.language
             ),
             identifiers=_clean_lines(identifiers),
             cover=cover,
         )
 
     def _chapters(self, text: str, title: str) -> tuple[Chapter, ...]:
-        starts = [start for start in self._starts if start.index < len(text)] or [ChapterStart(0, title, 1)]
+        starts = [start for start in self._starts if start.index < len(text)] or [
+            ChapterStart(0, title, 1)
+        ]
         if count_words(text[: starts[0].index]) > _FRONT_MATTER_WORDS:
             starts.insert(0, ChapterStart(0, title, 1))
         starts[0] = replace(starts[0], index=0)

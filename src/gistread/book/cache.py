@@ -1,4 +1,6 @@
-"""Caches extracted books by the SHA-256 of the file, so that a long book opens at once the second time."""
+"""Caches extracted books by the SHA-256 of the file, so that a long book opens at once the second
+time.
+"""
 
 import contextlib
 import hashlib
@@ -9,7 +11,17 @@ from pathlib import Path
 
 import orjson
 
-from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span, Style
+from gistread.book.model import (
+    Book,
+    Chapter,
+    Image,
+    LanguageSpan,
+    Link,
+    Paragraph,
+    ParagraphKind,
+    Span,
+    Style,
+)
 from gistread.book.open import Cancelled, never, open_book_or_series, read_book
 from gistread.store.files import make_folder, replace_file
 
@@ -32,7 +44,10 @@ _RANGES: dict[str, type] = {
 
 
 def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> Book:
-    """`open_book` through the cache in `directory`, if that is writable; a series by volume. Raises BookError."""
+    """`open_book` through the cache in `directory`, if that is writable; a series by volume.
+
+    Raises BookError.
+    """
 
     def read_one(stream: io.BufferedReader, path: Path) -> Book:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -41,11 +56,17 @@ def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> 
         book = _load(entry)
         if book is None:
             book = read_book(stream, path.name, cancelled=cancelled)
-            bytearray(_PAYLOAD_BYTES * len(book.text))  # raises MemoryError; orjson would abort the process
+            bytearray(
+                _PAYLOAD_BYTES * len(book.text)
+            )  # raises MemoryError; orjson would abort the process
             text = book.text.encode()
-            record = {each.name: getattr(book, each.name) for each in fields(book) if each.name != "text"}
+            record = {
+                each.name: getattr(book, each.name) for each in fields(book) if each.name != "text"
+            }
             for name, kind in _RANGES.items():
-                record[name] = [[getattr(one, each.name) for one in record[name]] for each in fields(kind)]
+                record[name] = [
+                    [getattr(one, each.name) for one in record[name]] for each in fields(kind)
+                ]
             payload = len(text).to_bytes(_SIZE_BYTES) + text + orjson.dumps(record)
             with contextlib.suppress(OSError):
                 make_folder(entry.parent)
@@ -58,7 +79,10 @@ def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> 
 
 
 def cached_text(digest: str, directory: Path) -> str | None:
-    """The text of the file with this SHA-256 in a hundredth of the time of `open_cached`; None if it is not cached."""
+    """The text of the file with this SHA-256 in a hundredth of the time of `open_cached`.
+
+    None if it is not cached.
+    """
     with contextlib.suppress(OSError, ValueError):
         return _read(_entry(digest, directory))[0]
     return None
@@ -69,7 +93,10 @@ def _entry(digest: str, directory: Path) -> Path:
 
 
 def _trim(directory: Path) -> None:
-    """Delete the entries that were used least recently, so that the others keep within the limit. Raises OSError."""
+    """Delete the entries that were used least recently, so that the others keep within the limit.
+
+    Raises OSError.
+    """
     entries = [(path.stat(), path) for path in directory.glob(f"*{_SUFFIX}")]
     total = 0
     for status, path in sorted(entries, key=lambda entry: -entry[0].st_mtime):
@@ -88,7 +115,10 @@ def file_digest(source: Path) -> str:
 
 
 def _read(entry: Path) -> tuple[str, bytes]:
-    """The text, and the other fields as JSON. Raises OSError, and ValueError for a damaged entry."""
+    """The text, and the other fields as JSON.
+
+    Raises OSError, and ValueError for a damaged entry.
+    """
     data = entry.read_bytes()
     if hashlib.sha256(memoryview(data)[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:
         raise ValueError

@@ -18,7 +18,10 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def read_image(book: Path, source: str) -> bytes:
-    """The bytes of a picture (`Image.source`) of this file. Raises BookError if it is missing or over `LIMIT_BYTES`."""
+    """The bytes of a picture (`Image.source`) of this file.
+
+    Raises BookError if it is missing or over `LIMIT_BYTES`.
+    """
     if source.startswith("data:"):
         return _decode_data_url(source)
     if not source:
@@ -28,7 +31,9 @@ def read_image(book: Path, source: str) -> bytes:
         if head.startswith(b"PK\x03\x04"):
             try:
                 archive = Archive(stream)
-                if (inside := next((name for name in archive.names if is_fb2_name(name)), None)) is not None:
+                if (
+                    inside := next((name for name in archive.names if is_fb2_name(name)), None)
+                ) is not None:
                     return _from_fictionbook(archive.read(inside), source)
                 return archive.read(source)
             except ArchiveError as error:
@@ -36,17 +41,24 @@ def read_image(book: Path, source: str) -> bytes:
         kind = identify(head, book.name)
         if kind is ReadableFormat.SERIES:
             number, _, source = source.partition("/")
-            return read_image(volume_path(stream, book, int(number) if number.isdecimal() else 0), source)
+            return read_image(
+                volume_path(stream, book, int(number) if number.isdecimal() else 0), source
+            )
         if kind is ReadableFormat.FB2:
-            return _from_fictionbook(read_limited(stream, book.name, limit_bytes=LIMIT_FICTIONBOOK_BYTES), source)
+            return _from_fictionbook(
+                read_limited(stream, book.name, limit_bytes=LIMIT_FICTIONBOOK_BYTES), source
+            )
         if kind is ReadableFormat.HTML:
             from gistread.book.formats.html import EMBEDDED, embedded_picture  # imports lxml
 
-            if source.startswith(EMBEDDED) and (address := embedded_picture(read_limited(stream, book.name), source)):
+            if source.startswith(EMBEDDED) and (
+                address := embedded_picture(read_limited(stream, book.name), source)
+            ):
                 return _decode_data_url(address)
     if isinstance(kind, ForeignFormat) and kind.suffix:
         raise BookError(
-            "Pictures of converted books are not available.", "Convert it to EPUB with Calibre and open that."
+            "Pictures of converted books are not available.",
+            "Convert it to EPUB with Calibre and open that.",
         )
     return _from_folder(book, source)
 
@@ -62,7 +74,9 @@ def _from_fictionbook(data: bytes, source: str) -> bytes:
 
 def _from_folder(book: Path, source: str) -> bytes:
     if _SCHEME.match(source) or source.startswith("//"):
-        raise BookError(f"The picture lies outside the book: {source}", "gistread does not download pictures.")
+        raise BookError(
+            f"The picture lies outside the book: {source}", "gistread does not download pictures."
+        )
     folder = book.resolve().parent
     named = folder / unquote(source.partition("?")[0].partition("#")[0])
     try:
@@ -72,7 +86,8 @@ def _from_folder(book: Path, source: str) -> bytes:
         inside = False
     if not inside:
         raise BookError(
-            f"The picture lies outside the book's folder: {source}", "gistread reads only the book's folder."
+            f"The picture lies outside the book's folder: {source}",
+            "gistread reads only the book's folder.",
         )
     with open_file(path) as stream:
         return read_limited(stream, f"The picture {source}", limit_bytes=LIMIT_BYTES)

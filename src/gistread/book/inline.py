@@ -1,7 +1,8 @@
 """Marks words in text under construction.
 
-A format encloses the words of its i-th mark in private-use characters, `opening(i)` and `closing(i)`, after removing
-such characters from the source with `strip_marks`. The builder replaces them by offsets.
+A format encloses the words of its i-th mark in private-use characters, `opening(i)` and
+`closing(i)`, after removing such characters from the source with `strip_marks`. The builder
+replaces them by offsets.
 """
 
 import re
@@ -16,7 +17,8 @@ MAX_MARKS = 0xFFFD  # Per paragraph; later text stays unmarked
 MAX_MARKS_PER_BOOK = 500_000
 MARK_PATTERN = "[\U000f0000-\U000ffffd\U00100000-\U0010fffd]"  # Pattern of one mark
 _ANY = re.compile(MARK_PATTERN)
-# Atomic, and matches only at the start of a run: a million spaces or marks in a row are scanned once.
+# Atomic, and matches only at the start of a run: a million spaces or marks in a row are scanned
+# once.
 _RUN = re.compile(
     "(?<!\\s)(?>\\s*)[\U000f0000-\U000ffffd\U00100000-\U0010fffd][\\s\U000f0000-\U000ffffd\U00100000-\U0010fffd]*"
 )

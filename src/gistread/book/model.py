@@ -1,7 +1,8 @@
 """The book model: one normalised text, with chapters and paragraphs as character offsets into it.
 
-The SHA-256 of the text identifies the book. The text is NFC; an empty line separates paragraphs. Inside a paragraph, a
-line feed marks a line end of the author (verse, tables). The text has no other control characters.
+The SHA-256 of the text identifies the book. The text is NFC; an empty line separates paragraphs.
+Inside a paragraph, a line feed marks a line end of the author (verse, tables). The text has no
+other control characters.
 """
 
 import hashlib
@@ -64,7 +65,8 @@ class Image:
 
     start: int
     end: int
-    source: str  # Path in the book's file (EPUB, DOCX), id in it (FB2), or path beside it (HTML, Markdown)
+    # Path in the book's file (EPUB, DOCX), id in it (FB2), or path beside it (HTML, Markdown)
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,9 @@ class Volume:
 _Range = TypeVar("_Range", Span, Image, Paragraph)
 
 WORDS_A_PAGE = 250  # Of a printed page, as publishers estimate
-DOCUMENTATION = "documentation"  # `Book.source_format` of gistread's own documents, which no library lists
+DOCUMENTATION = (
+    "documentation"  # `Book.source_format` of gistread's own documents, which no library lists
+)
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,9 @@ class Book:
     language: str = ""  # BCP 47; empty if unknown
     source_format: str = "text"
     notices: tuple[str, ...] = ()  # What could not be read, one line each, for the user
-    spans: tuple[Span, ...] = ()  # By start, outer before inner; likewise links, images and foreign words
+    spans: tuple[
+        Span, ...
+    ] = ()  # By start, outer before inner; likewise links, images and foreign words
     links: tuple[Link, ...] = ()
     images: tuple[Image, ...] = ()
     language_spans: tuple[LanguageSpan, ...] = ()
@@ -171,7 +177,9 @@ class Book:
 
     def paragraph_index(self, offset: int) -> int:
         """Index of the paragraph at `offset`, or of the last one before it."""
-        return max(0, bisect_right(self.paragraphs, offset, key=lambda paragraph: paragraph.start) - 1)
+        return max(
+            0, bisect_right(self.paragraphs, offset, key=lambda paragraph: paragraph.start) - 1
+        )
 
     def chapter_index(self, offset: int) -> int:
         return max(0, bisect_right(self.chapters, offset, key=lambda chapter: chapter.start) - 1)
@@ -180,7 +188,9 @@ class Book:
     def chapter_numbers(self) -> tuple[str, ...]:
         """The number of each chapter: `1`, then `1.1` for its first part."""
         numbers: list[str] = []
-        above: list[tuple[int, int]] = []  # Level and number of the last chapter, and of those it is a part of
+        above: list[
+            tuple[int, int]
+        ] = []  # Level and number of the last chapter, and of those it is a part of
         for chapter in self.chapters:
             last = 0
             while above and above[-1][0] >= chapter.level:
@@ -198,7 +208,12 @@ class Book:
     def volume_books(self) -> tuple["Book", ...]:
         """Each volume's text as a book without chapters and marks, to identify its memory."""
         return tuple(
-            Book(self.text[one.start : one.end], one.title, (), (Chapter(one.title, 0, one.end - one.start),))
+            Book(
+                self.text[one.start : one.end],
+                one.title,
+                (),
+                (Chapter(one.title, 0, one.end - one.start),),
+            )
             for one in self.volumes
         )
 
@@ -228,15 +243,25 @@ class Book:
         """
         offset = max(0, min(offset, len(self.text)))
         text = self.text[:offset]
-        volumes = [replace(one, title="", end=min(one.end, offset)) for one in self.volumes if one.heading < offset]
+        volumes = [
+            replace(one, title="", end=min(one.end, offset))
+            for one in self.volumes
+            if one.heading < offset
+        ]
         for number, (volume, known) in enumerate(zip(self.volumes, volumes, strict=False), start=1):
             length = len(volume.title)
-            text = text[: known.heading] + str(number).ljust(length)[:length] + text[known.heading + length :]
+            text = (
+                text[: known.heading]
+                + str(number).ljust(length)[:length]
+                + text[known.heading + length :]
+            )
         chapters = (one for one in self.chapters if one.start < offset or not one.start)
         return Book(
             text=text[:offset],
             title="",
-            paragraphs=tuple(replace(p, end=min(p.end, offset)) for p in self.paragraphs if p.start < offset),
+            paragraphs=tuple(
+                replace(p, end=min(p.end, offset)) for p in self.paragraphs if p.start < offset
+            ),
             chapters=tuple(replace(one, end=min(one.end, offset)) for one in chapters),
             language=self.language,
             source_format=self.source_format,

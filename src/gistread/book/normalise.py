@@ -1,4 +1,6 @@
-"""Normalises text, by removing characters that control a terminal or hide or split words, and names its language."""
+"""Normalises text, by removing characters that control a terminal or hide or split words, and names
+its language.
+"""
 
 import re
 import tomllib
@@ -14,9 +16,9 @@ _UNWANTED = re.compile(
     # Unusual spaces, such as non-breaking ones: they hide words from searches and cost rare tokens.
     "|(?P<space>[\u00a0\u1680\u2000-\u200a\u202f\u205f])"
     "|(?P<surrogate>[\ud800-\udfff])"
-    # Dropped: C0 and C1 controls, zero-width space, word joiner and soft hyphen, byte order marks, bidirectional
-    # controls, interlinear marks, tag characters and noncharacters. The joiners U+200C and U+200D stay: Persian and
-    # Indic words are spelled with them.
+    # Dropped: C0 and C1 controls, zero-width space, word joiner and soft hyphen, byte order marks,
+    # bidirectional controls, interlinear marks, tag characters and noncharacters. The joiners
+    # U+200C and U+200D stay: Persian and Indic words are spelled with them.
     "|[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u00ad\u200b\u2060-\u2064\u202a-\u202e\u2066-\u206f\ufeff"
     "\ufff9-\ufffb\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000e007f]"
 )
@@ -31,7 +33,9 @@ _INNER_SPACE_RUN = re.compile(r"(?<=\S)[ \t]+")
 
 
 def clean(text: str) -> str:
-    """Text in NFC with line feeds as line ends and without controls, invisible characters or odd spaces. Tabs stay."""
+    """Text in NFC with line feeds as line ends and without controls, invisible characters or odd
+    spaces. Tabs stay.
+    """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if (_ANY_UNWANTED_ASCII if text.isascii() else _ANY_UNWANTED).search(text):
@@ -63,7 +67,10 @@ def join_title(parts: Sequence[str]) -> str:
 
 
 def keep_lines(text: str, *, keep_spacing: bool) -> str:
-    """`text` with its line ends, without empty lines and common indent. `keep_spacing` keeps gaps inside lines."""
+    """`text` with its line ends, without empty lines and common indent.
+
+    `keep_spacing` keeps gaps inside lines.
+    """
     lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
     lines = [line for line in lines if line.strip()]
     if not lines:
@@ -84,7 +91,11 @@ _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 def language_tag(text: str) -> str:
     """The BCP 47 tag in `text`; empty if it is invalid or names no language."""
     tag = text.strip().replace("_", "-")
-    return tag if _LANGUAGE_TAG.fullmatch(tag) and tag.lower() not in ("und", "zxx", "mis", "mul") else ""
+    return (
+        tag
+        if _LANGUAGE_TAG.fullmatch(tag) and tag.lower() not in ("und", "zxx", "mis", "mul")
+        else ""
+    )
 
 
 _SAMPLE_CHARACTERS = 30_000
@@ -115,7 +126,10 @@ def guess_language(text: str) -> str:
     if total < _LEAST_WORDS:
         return ""
     frequent = _languages()["frequent"].items()
-    shares = {language: sum(words[word] for word in word_set(known)) / total for language, known in frequent}
+    shares = {
+        language: sum(words[word] for word in word_set(known)) / total
+        for language, known in frequent
+    }
     best, second = sorted(shares, key=lambda name: -shares[name])[:2]
     clear = shares[best] >= _LEAST_SHARE and shares[best] >= 1.3 * shares[second]
     return best if clear and best != "en" else ""

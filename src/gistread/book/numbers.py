@@ -15,22 +15,45 @@ _SMALL_NUMBERS, _TENS, _OTHER_LANGUAGES = (
 _HEBREW = {letter: value for value, letter in enumerate("אבגדהוזחט", 1)} | {
     letter: 10 * value for value, letter in enumerate("יכלמנסעפצ", 1)
 }
-_CJK_DIGITS = {c: value for row in ("〇一二三四五六七八九", "０１２３４５６７８９") for value, c in enumerate(row)}
+_CJK_DIGITS = {
+    c: value
+    for row in ("〇一二三四五六七八九", "０１２３４５６７８９")
+    for value, c in enumerate(row)
+}
 _CJK_UNITS = {"十": 10, "百": 100, "千": 1000}
 
 # In running text: "4", "four", "the fourth", "half a dozen".
-_FACTORS = {"dozen": 12, "score": 20, "hundred": 100, "hundredth": 100, "thousand": 1000, "million": 10**6}
+_FACTORS = {
+    "dozen": 12,
+    "score": 20,
+    "hundred": 100,
+    "hundredth": 100,
+    "thousand": 1000,
+    "million": 10**6,
+}
 _SMALL = {
     **{word: number for row in _SMALL_NUMBERS for number, word in enumerate(row, 1)},
     **{word: 10 * number for row in _TENS for number, word in enumerate(row, 2)},
-    **{"couple": 2, "pair": 2, "twice": 2, "both": 2, "thrice": 3, "fortnight": 14, "half": 0, "zero": 0, "zeroth": 0},
+    **{
+        "couple": 2,
+        "pair": 2,
+        "twice": 2,
+        "both": 2,
+        "thrice": 3,
+        "fortnight": 14,
+        "half": 0,
+        "zero": 0,
+        "zeroth": 0,
+    },
 }
 _WORD = re.compile(r"\d+(?:,\d{3})+|\d+|[a-z]+")
 _JOINED = re.compile(r"[\s-]+(?:and\s+|a\s+)?\Z")
 
 
 _WORDS = {
-    **{w: n for row in reversed((*_SMALL_NUMBERS, *_OTHER_LANGUAGES)) for n, w in enumerate(row, 1)},
+    **{
+        w: n for row in reversed((*_SMALL_NUMBERS, *_OTHER_LANGUAGES)) for n, w in enumerate(row, 1)
+    },
     **{word: tens * 10 for row in _TENS for tens, word in enumerate(row, 2)},
     **{
         f"{word}-{unit}": tens * 10 + n
@@ -45,7 +68,12 @@ _WORDS = {
 def parse_number(word: str) -> int | None:
     if word.isascii() and word.isdigit():
         return int(word) if len(word) <= 4 else None
-    return parse_roman(word) or _WORDS.get(word.lower().replace("ё", "е")) or _cjk(word) or _hebrew(word)
+    return (
+        parse_roman(word)
+        or _WORDS.get(word.lower().replace("ё", "е"))
+        or _cjk(word)
+        or _hebrew(word)
+    )
 
 
 def _hebrew(word: str) -> int | None:
@@ -56,7 +84,10 @@ def _hebrew(word: str) -> int | None:
 
 
 def parse_roman(word: str) -> int | None:
-    """Value of a Roman numeral in one case ("XIV", "xiv"), or None. Accepts "IIII" and "XXXX" of old books."""
+    """Value of a Roman numeral in one case ("XIV", "xiv"), or None.
+
+    Accepts "IIII" and "XXXX" of old books.
+    """
     upper = word.upper()
     if not upper or (word not in (upper, word.lower())) or not _ROMAN.match(upper):
         return None
@@ -86,7 +117,11 @@ def numbers_in(text: str) -> Iterator[tuple[int, frozenset[int]]]:
     text = text.lower()
     for match in _WORD.finditer(text):
         word = match[0].removesuffix("s") if match[0].removesuffix("s") in _FACTORS else match[0]
-        number = int(word.replace(",", "")) if word[0].isdigit() else _SMALL.get(word, _FACTORS.get(word))
+        number = (
+            int(word.replace(",", ""))
+            if word[0].isdigit()
+            else _SMALL.get(word, _FACTORS.get(word))
+        )
         if number is None:
             continue
         if parts and not (_JOINED.match(text[until : match.start()]) and not word[0].isdigit()):

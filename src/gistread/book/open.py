@@ -1,4 +1,7 @@
-"""Opens a book: detects the format by content and calls its reader. Never blocks on a pipe or device."""
+"""Opens a book: detects the format by content and calls its reader.
+
+Never blocks on a pipe or device.
+"""
 
 import io
 import os
@@ -14,7 +17,9 @@ from gistread.book.model import Book
 from gistread.book.series import is_series, read_series
 from gistread.errors import BookError
 
-LIMIT_BYTES = 64 * 1024 * 1024  # For plain text, HTML, Markdown and FB2; about twenty times War and Peace
+LIMIT_BYTES = (
+    64 * 1024 * 1024
+)  # For plain text, HTML, Markdown and FB2; about twenty times War and Peace
 _ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024  # For EPUB, DOCX and PDF: only their text is read
 
 Cancelled = Callable[[], bool]  # Polled during slow work: whether to give up
@@ -53,7 +58,10 @@ def open_bytes(data: bytes, name: str) -> Book:
 
 
 def read_limited(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
-    """Read a whole stream. Raises BookError if it is longer than `limit_bytes` or cannot be read."""
+    """Read a whole stream.
+
+    Raises BookError if it is longer than `limit_bytes` or cannot be read.
+    """
     try:
         data = stream.read(limit_bytes + 1)
     except OSError as error:
@@ -69,8 +77,15 @@ def open_file(source: Path) -> io.BufferedReader:
         # A pipe without a writer does not block.
         descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK)
     except FileNotFoundError as error:
-        is_address = source.parts[:1] in (("http:",), ("https:",))  # `Path` collapses the two slashes
-        hint = "Nothing is read from the network. Download the book, then open its file." if is_address else ""
+        is_address = source.parts[:1] in (
+            ("http:",),
+            ("https:",),
+        )  # `Path` collapses the two slashes
+        hint = (
+            "Nothing is read from the network. Download the book, then open its file."
+            if is_address
+            else ""
+        )
         raise BookError(f"No such file: {source}", hint) from error
     except PermissionError as error:
         raise BookError(f"{source} cannot be read: permission denied.") from error
@@ -82,9 +97,13 @@ def open_file(source: Path) -> io.BufferedReader:
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
     if stat.S_ISDIR(mode):
-        hint = "Choose a file inside it; `gistread books --add DIR` adds all of them to the library."
+        hint = (
+            "Choose a file inside it; `gistread books --add DIR` adds all of them to the library."
+        )
         raise BookError(f"{source} is a directory, not a book.", hint)
-    raise BookError(f"{source} is a pipe or a device, not a file.", "To read from a pipe, use - as the book.")
+    raise BookError(
+        f"{source} is a pipe or a device, not a file.", "To read from a pipe, use - as the book."
+    )
 
 
 def read_book(stream: BinaryIO, name: str, *, cancelled: Cancelled = never) -> Book:
@@ -94,7 +113,9 @@ def read_book(stream: BinaryIO, name: str, *, cancelled: Cancelled = never) -> B
         if not head:
             raise BookError(f"{name} is empty.")
         kind = sniff.identify(head, name)
-        is_read_in_parts = kind in (None, sniff.ReadableFormat.PDF) or isinstance(kind, sniff.ForeignFormat)
+        is_read_in_parts = kind in (None, sniff.ReadableFormat.PDF) or isinstance(
+            kind, sniff.ForeignFormat
+        )
         limit_bytes = _ARCHIVE_LIMIT_BYTES if is_read_in_parts else LIMIT_BYTES
         is_refused = isinstance(kind, sniff.ForeignFormat) and not kind.suffix
         if not is_refused and stream.seek(0, 2) > limit_bytes:
@@ -105,11 +126,15 @@ def read_book(stream: BinaryIO, name: str, *, cancelled: Cancelled = never) -> B
         if isinstance(kind, sniff.ForeignFormat):
             if kind.suffix:
                 return _convert(stream, name, kind, cancelled)
-            raise BookError(f"{name} is {kind.name}. gistread reads {sniff.SUPPORTED_FORMATS}.", kind.advice)
+            raise BookError(
+                f"{name} is {kind.name}. gistread reads {sniff.SUPPORTED_FORMATS}.", kind.advice
+            )
         if archive is not None:
             return _read_archive(archive, name, kind)
         if kind is sniff.ReadableFormat.SERIES:
-            raise BookError(f"{name} is a series that refers to other files.", "Open it by its path.")
+            raise BookError(
+                f"{name} is a series that refers to other files.", "Open it by its path."
+            )
         stream.seek(0)
         if kind is sniff.ReadableFormat.PDF:
             from gistread.book.formats.pdf.book import read_pdf
@@ -117,7 +142,9 @@ def read_book(stream: BinaryIO, name: str, *, cancelled: Cancelled = never) -> B
             return read_pdf(stream, name, cancelled)
         data = stream.read(limit_bytes)
     except ArchiveError as error:
-        raise BookError(f"{name} cannot be read: {error}.", "Get a fresh copy of the file.") from error
+        raise BookError(
+            f"{name} cannot be read: {error}.", "Get a fresh copy of the file."
+        ) from error
     except OSError as error:
         raise BookError(f"{name} cannot be read: {error.strerror or error}.") from error
     match kind:
@@ -161,7 +188,9 @@ def _convert(stream: BinaryIO, name: str, kind: sniff.ForeignFormat, cancelled: 
     try:
         book = read_epub(Archive(made), name)
     except ArchiveError as error:
-        raise BookError(f"{name} is {kind.name}; what ebook-convert made of it cannot be read: {error}.") from error
+        raise BookError(
+            f"{name} is {kind.name}; what ebook-convert made of it cannot be read: {error}."
+        ) from error
     return replace(book, source_format=kind.suffix.removeprefix("."))
 
 

@@ -1,4 +1,6 @@
-"""Splits text into sentences in linear time, by rules for abbreviations, initials and numbers of common languages."""
+"""Splits text into sentences in linear time, by rules for abbreviations, initials and numbers of
+common languages.
+"""
 
 import re
 import tomllib
@@ -36,7 +38,10 @@ _GAP = re.compile(r"\s*")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """(start, end) of each sentence, without surrounding white space; at most `LONGEST_CHARACTERS` long."""
+    """(start, end) of each sentence, without surrounding white space.
+
+    At most `LONGEST_CHARACTERS` long.
+    """
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _END.finditer(text):
@@ -70,26 +75,46 @@ def _ends_sentence(text: str, dot: int, end: int) -> bool:
         return True
     led = before[: len(before) - len(word)]
     if len(word) <= 2 and word.isalpha():
-        if _SPACED_AFTER.match(text, end) and not (word.isupper() and len(word) > 1 and word != "EE"):
+        if _SPACED_AFTER.match(text, end) and not (
+            word.isupper() and len(word) > 1 and word != "EE"
+        ):
             return False
         if word.islower() and len(word) == 1 and _SPACED_BEFORE.search(led):
             return word in _MAY_END_SPACED and following[:1].isupper()
     if len(word) == 1 and word.isalpha() and word.isupper():
-        # An initial, unless the sentence ends with "I". After a name it is no pronoun: "Charles I.", "J. I. Packer".
+        # An initial, unless the sentence ends with "I". After a name it is no pronoun: "Charles
+        # I.", "J. I. Packer".
         names = led.split()
         return word == "I" and not (names and names[-1][:1].isupper())
-    if following[:1].isdigit() and (word.lower() in _BEFORE_NUMBER or (word.islower() and len(word) == 1)):
+    if following[:1].isdigit() and (
+        word.lower() in _BEFORE_NUMBER or (word.islower() and len(word) == 1)
+    ):
         return False  # "д. 5", "p. 12", "Art. 5"
     if word == "г" and not led.rstrip()[-1:].isdigit():
         return False  # A town in Russian; after a number, the year
-    if word.lower() in ("jr", "sr"):  # after a name in English, before one in Spanish: "El Sr. Pérez"
+    if word.lower() in (
+        "jr",
+        "sr",
+    ):  # after a name in English, before one in Spanish: "El Sr. Pérez"
         name = next(reversed(led.split()), "")
-        return following[:1].isupper() and name[:1].isupper() and name not in ("El", "Al", "Del", "Un", "Este")
+        return (
+            following[:1].isupper()
+            and name[:1].isupper()
+            and name not in ("El", "Al", "Del", "Un", "Este")
+        )
     if word.lower() in _ABBREVIATIONS:
-        return word.lower() in _MAY_END and following[:1].isupper() and word.lower() not in ("st", "no", "fig")
+        return (
+            word.lower() in _MAY_END
+            and following[:1].isupper()
+            and word.lower() not in ("st", "no", "fig")
+        )
     if _DOTTED.match(word):
         # "at 5 p.m. She left" ends; "the U.S. Army" and "e.g. This" do not.
-        return word.islower() and following[:1].isupper() and word not in ("i.e", "e.g", "d.h", "z.b", "c.-à-d")
+        return (
+            word.islower()
+            and following[:1].isupper()
+            and word not in ("i.e", "e.g", "d.h", "z.b", "c.-à-d")
+        )
     if word.isdigit() and len(word) <= 2 and _BEFORE_ORDINAL.search(led):
         return False
     # "3. Kapitel": ordinals stay with their word; larger numbers end sentences.

@@ -1,7 +1,7 @@
 """Reads a series: a TOML file that lists books to be read as one, by paths relative to it.
 
-Every volume must open, since all later offsets depend on it. A volume's text in the series equals its text as a single
-book.
+Every volume must open, since all later offsets depend on it. A volume's text in the series equals
+its text as a single book.
 """
 
 import tomllib
@@ -11,7 +11,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span, Volume
+from gistread.book.model import (
+    Book,
+    Chapter,
+    Image,
+    LanguageSpan,
+    Link,
+    Paragraph,
+    ParagraphKind,
+    Span,
+    Volume,
+)
 from gistread.book.normalise import clean_line
 from gistread.book.sniff import HEAD_BYTES, ReadableFormat, identify
 from gistread.errors import BookError
@@ -37,7 +47,10 @@ def is_series(stream: BinaryIO, name: str) -> bool:
 
 
 def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Book]) -> Book:
-    """Read the series `source` from a stream at its start. Raises BookError, which names the faulty volume."""
+    """Read the series `source` from a stream at its start.
+
+    Raises BookError, which names the faulty volume.
+    """
     listed = read_series_file(stream, source.name)
     volumes: list[Book] = []
     characters = 0
@@ -50,7 +63,8 @@ def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Bo
         characters += len(volumes[-1].text)
         if characters > _LIMIT_CHARACTERS:
             raise BookError(
-                f"The volumes of {source.name} have more than {_LIMIT_CHARACTERS // 1024 // 1024} million characters.",
+                f"The volumes of {source.name} have more than "
+                f"{_LIMIT_CHARACTERS // 1024 // 1024} million characters.",
                 "Split it into two series.",
             )
     texts = [volume.sha256 for volume in volumes]
@@ -80,19 +94,28 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
         }
         reason = reasons.get(type(error), str(error).rstrip("."))
         raise BookError(f"{name} is not a valid series file: {reason}.", _EXAMPLE) from error
-    title, authors, volumes = record.get("title", ""), record.get("authors", []), record.get("volumes")
+    title, authors, volumes = (
+        record.get("title", ""),
+        record.get("authors", []),
+        record.get("volumes"),
+    )
     if not _is_string_list(volumes) or not volumes:
         raise BookError(f"{name} lists no volumes.", _EXAMPLE)
     if not isinstance(title, str) or not _is_string_list(authors):
-        raise BookError(f"In {name}, title must be a string and authors a list of strings.", _EXAMPLE)
+        raise BookError(
+            f"In {name}, title must be a string and authors a list of strings.", _EXAMPLE
+        )
     if len(volumes) > MOST_VOLUMES:
         raise BookError(
-            f"{name} lists {len(volumes)} volumes; the limit is {MOST_VOLUMES}.", "Split it into two series."
+            f"{name} lists {len(volumes)} volumes; the limit is {MOST_VOLUMES}.",
+            "Split it into two series.",
         )
     if not all(map(str.strip, volumes)):
         raise BookError(f"A volume in {name} has no path.", _EXAMPLE)
     return SeriesFile(
-        clean_line(title) or clean_line(Path(name).stem), tuple(filter(None, map(clean_line, authors))), tuple(volumes)
+        clean_line(title) or clean_line(Path(name).stem),
+        tuple(filter(None, map(clean_line, authors))),
+        tuple(volumes),
     )
 
 
@@ -109,7 +132,9 @@ def volume_paths(listed: SeriesFile, source: Path) -> list[Path]:
         if leads_out:
             message = f"{source.name} lists {volume}, which is not beside or below it."
             raise BookError(
-                message, 'Move it to a folder above all volumes, and correct their paths: `volumes = ["one/one.epub"]`.'
+                message,
+                "Move it to a folder above all volumes, and correct their paths: `volumes = "
+                '["one/one.epub"]`.',
             )
     return [folder / volume for volume in listed.volumes]
 
@@ -131,7 +156,10 @@ _Range = TypeVar("_Range", Paragraph, Span, Link, Image, LanguageSpan)
 
 
 def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Book:
-    """Join books. Picture sources become "NUMBER/SOURCE", with volumes from 1. `authors` default to all."""
+    """Join books.
+
+    Picture sources become "NUMBER/SOURCE", with volumes from 1. `authors` default to all.
+    """
     languages: Counter[str] = Counter()
     volumes: list[Volume] = []
     at = 0
@@ -142,28 +170,49 @@ def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Boo
         at = volumes[-1].end + len(_BETWEEN)
     language = max(languages, key=lambda each: languages[each])
     paragraphs, chapters = list[Paragraph](), list[Chapter]()
-    spans, links, images, language_spans = list[Span](), list[Link](), list[Image](), list[LanguageSpan]()
+    spans, links, images, language_spans = (
+        list[Span](),
+        list[Link](),
+        list[Image](),
+        list[LanguageSpan](),
+    )
     for number, (volume, book) in enumerate(zip(volumes, books, strict=True), start=1):
         by = volume.start
-        paragraphs.append(Paragraph(volume.heading, volume.heading + len(volume.title), ParagraphKind.HEADING, 1))
+        paragraphs.append(
+            Paragraph(volume.heading, volume.heading + len(volume.title), ParagraphKind.HEADING, 1)
+        )
         paragraphs += _shift(book.paragraphs, by)
-        chapters += _chapters(volume, book, volumes[number].heading if number < len(volumes) else volume.end)
+        chapters += _chapters(
+            volume, book, volumes[number].heading if number < len(volumes) else volume.end
+        )
         spans += _shift(book.spans, by)
         for link in _shift(book.links, by):
-            target, end = (None if offset is None else offset + by for offset in (link.target, link.target_end))
+            target, end = (
+                None if offset is None else offset + by for offset in (link.target, link.target_end)
+            )
             links.append(replace(link, target=target, target_end=end))
-        images += (replace(image, source=f"{number}/{image.source}") for image in _shift(book.images, by))
+        images += (
+            replace(image, source=f"{number}/{image.source}") for image in _shift(book.images, by)
+        )
         whole = book.paragraphs if book.language not in ("", language) else ()
-        foreign = [*(LanguageSpan(p.start, p.end, book.language) for p in whole), *book.language_spans]
+        foreign = [
+            *(LanguageSpan(p.start, p.end, book.language) for p in whole),
+            *book.language_spans,
+        ]
         language_spans += _shift(sorted(foreign, key=lambda one: (one.start, -one.end)), by)
-    texts = [text for volume, book in zip(volumes, books, strict=True) for text in (volume.title, book.text)]
+    texts = [
+        text
+        for volume, book in zip(volumes, books, strict=True)
+        for text in (volume.title, book.text)
+    ]
     covers = (f"{number}/{book.cover}" for number, book in enumerate(books, start=1) if book.cover)
     return Book(
         text=_BETWEEN.join(texts),
         title=title,
         paragraphs=tuple(paragraphs),
         chapters=tuple(chapters),
-        authors=tuple(authors) or tuple(dict.fromkeys(author for book in books for author in book.authors)),
+        authors=tuple(authors)
+        or tuple(dict.fromkeys(author for book in books for author in book.authors)),
         language=language,
         source_format="series",
         notices=tuple(f"{book.title}: {notice}" for book in books for notice in book.notices),

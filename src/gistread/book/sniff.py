@@ -1,4 +1,6 @@
-"""Detects the format of a file from its first bytes, including unreadable formats, for the error message."""
+"""Detects the format of a file from its first bytes, including unreadable formats, for the error
+message.
+"""
 
 import re
 import tomllib
@@ -29,7 +31,9 @@ class ForeignFormat:
     """A format that gistread knows and does not read itself; its name has an article."""
 
     name: str
-    suffix: str = ""  # If Calibre's `ebook-convert`, which detects formats by suffix, turns it into EPUB
+    suffix: str = (
+        ""  # If Calibre's `ebook-convert`, which detects formats by suffix, turns it into EPUB
+    )
     advice: str = ""
 
 
@@ -39,7 +43,8 @@ HEAD_BYTES = 4096  # Number of bytes from the start of a file that `identify` ne
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _SIGNATURES = [
-    (row.pop("at", 0), row.pop("bytes").encode("latin-1"), ForeignFormat(**row)) for row in _TABLES["signatures"]
+    (row.pop("at", 0), row.pop("bytes").encode("latin-1"), ForeignFormat(**row))
+    for row in _TABLES["signatures"]
 ]
 _ZIP_TYPES = {mimetype: ForeignFormat(**row) for mimetype, row in _TABLES["zip_types"].items()}
 _UNPACK = "Unpack it and open the book inside."
@@ -51,7 +56,9 @@ _MARKUP: tuple[tuple[re.Pattern[str], FileType], ...] = (
     (re.compile(r"<svg\b"), ForeignFormat("an SVG image")),
     (re.compile(r"<\?xml\b"), ForeignFormat("an XML document")),
 )
-_MARKUP_START = re.compile(r"<!--|<(?:\?xml|!doctype|html|head|body|svg|(?:\w+:)?FictionBook)\b", re.IGNORECASE)
+_MARKUP_START = re.compile(
+    r"<!--|<(?:\?xml|!doctype|html|head|body|svg|(?:\w+:)?FictionBook)\b", re.IGNORECASE
+)
 # Elements that a page without <html> or a doctype may begin with.
 _FRAGMENT_START = re.compile(
     r"<(?:title|meta|link|base|style|script|h[1-6]|p|div|center|table|article|section|main|header|nav|font|pre|blockquote"
@@ -59,21 +66,27 @@ _FRAGMENT_START = re.compile(
     re.IGNORECASE,
 )
 _TAG = re.compile(
-    r"</(?:p|h[1-6]|div|a|b|i|em|strong|span|font|li|td|center|body|html)\s*>|<(?:br|p|hr)\s*/?>", re.IGNORECASE
+    r"</(?:p|h[1-6]|div|a|b|i|em|strong|span|font|li|td|center|body|html)\s*>|<(?:br|p|hr)\s*/?>",
+    re.IGNORECASE,
 )
-_MHTML = re.compile(r"(?:[\w-]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*?content-type:\s*multipart/related\b", re.IGNORECASE)
+_MHTML = re.compile(
+    r"(?:[\w-]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*?content-type:\s*multipart/related\b", re.IGNORECASE
+)
 
 # Some programs write a few lines before the signature.
 _PDF = re.compile(rb"(?:\A|[\r\n])\s*%PDF-\d\.\d")
 
 SERIES_SUFFIX = ".series"
 _HTML_NAMES = frozenset((".html", ".htm", ".xhtml", ".xht", ".shtml"))
-_MARKDOWN_NAMES = frozenset((".md", ".markdown", ".mdown", ".mkdn", ".mkd", ".mdwn", ".qmd", ".rmd"))
+_MARKDOWN_NAMES = frozenset(
+    (".md", ".markdown", ".mdown", ".mkdn", ".mkd", ".mdwn", ".qmd", ".rmd")
+)
 _HEADING_LINE = re.compile(r"^#{1,6} +\S", re.MULTILINE)
 _FENCE = re.compile(r"^(?:```|~~~)[\w-]*\s*$", re.MULTILINE)
 _MARKDOWN_LINK = re.compile(r"!?\[[^\]\n]+\]\([^()\s]+(?:\s\"[^\"\n]*\")?\)")
 _FRONT_MATTER = re.compile(
-    r"---[ \t]*\n(?:[^\n]*\n){0,40}?(?:title|author|lang|date)[ \t]*:[^\n]*\n(?:[^\n]*\n){0,40}?(?:---|\.\.\.)[ \t]*\n"
+    r"---[ \t]*\n(?:[^\n]*\n){0,40}?(?:title|author|lang|date)[ "
+    r"\t]*:[^\n]*\n(?:[^\n]*\n){0,40}?(?:---|\.\.\.)[ \t]*\n"
 )
 
 _OFFICE: tuple[tuple[str, FileType], ...] = (
@@ -98,7 +111,13 @@ def identify(head: bytes, name: str = "") -> FileType | None:
             return kind
     if head.count(0) > len(head) // 8:  # UTF-16 or UTF-32: makes ASCII legible
         head = head.replace(b"\0", b"")
-    text = head.removeprefix(b"\xef\xbb\xbf").decode("latin-1").lstrip("\xff\xfe").replace("\r\n", "\n").lstrip()
+    text = (
+        head.removeprefix(b"\xef\xbb\xbf")
+        .decode("latin-1")
+        .lstrip("\xff\xfe")
+        .replace("\r\n", "\n")
+        .lstrip()
+    )
     if _MARKUP_START.match(text):
         for pattern, markup in _MARKUP:
             if pattern.search(text):

@@ -1,4 +1,7 @@
-"""The command `gistread`: runs one command and reports errors. Imports late, so that `--help` is fast."""
+"""The command `gistread`: runs one command and reports errors.
+
+Imports late, so that `--help` is fast.
+"""
 
 import argparse
 import contextlib
@@ -13,17 +16,27 @@ from gistread.errors import ExitStatus, GistreadError, UsageError, traceback_tex
 from gistread.paths import default_paths, pip_install
 from gistread.store.files import make_folder, private_opener
 
-_EXTRAS = {"mcp": "mcp", "textual_serve": "serve", "aiohttp_jinja2": "serve"}  # Extras by their modules
+_EXTRAS = {
+    "mcp": "mcp",
+    "textual_serve": "serve",
+    "aiohttp_jinja2": "serve",
+}  # Extras by their modules
 _NOT_MAPPED = "failed to map segment"  # The loader's message if memory is short for a library
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line (without the program's name) and return its exit status. Never raises."""
+    """Run one command line (without the program's name) and return its exit status.
+
+    Never raises.
+    """
     return report_errors(list(sys.argv[1:] if argv is None else argv), _run)
 
 
 def report_errors(words: list[str], run: Callable[[list[str]], int]) -> int:
-    """Run a command line and return its exit status, with errors reported to the user. Never raises."""
+    """Run a command line and return its exit status, with errors reported to the user.
+
+    Never raises.
+    """
     prepare_streams()
     if sys.stdout is None:  # Closed by the shell: `>&-`
         fail("Standard output is closed.")
@@ -45,7 +58,10 @@ def report_errors(words: list[str], run: Callable[[list[str]], int]) -> int:
     except Exception as error:
         if isinstance(error, UnicodeEncodeError) and error.object[error.start] in "".join(words):
             return _report(
-                words, "An argument is not UTF-8 text.", "Check the locale of the terminal.", ExitStatus.USAGE
+                words,
+                "An argument is not UTF-8 text.",
+                "Check the locale of the terminal.",
+                ExitStatus.USAGE,
             )
         return _report(words, *_internal_error(error), ExitStatus.FAILED)
 
@@ -88,7 +104,10 @@ def _report(words: list[str], message: str, hint: str, status: ExitStatus) -> Ex
 def _internal_error(error: Exception) -> tuple[str, str]:
     """Message and hint; the traceback goes to the log, or to standard error if GISTREAD_DEBUG=1."""
     if isinstance(error, MemoryError) or _NOT_MAPPED in str(error):
-        return "There is not enough memory.", "Close other programs, or allow this one more (`ulimit -v`)."
+        return (
+            "There is not enough memory.",
+            "Close other programs, or allow this one more (`ulimit -v`).",
+        )
     from datetime import datetime
 
     summary = f"{type(error).__name__}: {error}"
@@ -99,7 +118,9 @@ def _internal_error(error: Exception) -> tuple[str, str]:
     log = default_paths().log_file
     with contextlib.suppress(OSError):
         make_folder(log.parent)
-        with open(log, "a", encoding="utf-8", errors="backslashreplace", opener=private_opener) as file:
+        with open(
+            log, "a", encoding="utf-8", errors="backslashreplace", opener=private_opener
+        ) as file:
             time = datetime.now().astimezone().isoformat(timespec="seconds")
             file.write(f"{time} {traceback_text(error)}\n")
         return f"Internal error; see the log. {summary}", f"The log is {log}."

@@ -1,4 +1,5 @@
-"""The arguments of every command (`add_COMMAND`), options that several share, and parsers of their values.
+"""The arguments of every command (`add_COMMAND`), options that several share, and parsers of their
+values.
 
 The parsers raise ArgumentTypeError or UsageError.
 """
@@ -21,16 +22,37 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     add_book(parser, optional=True)
     option("question", metavar="QUESTION", nargs="?", default="")
-    option("--all", action="store_true", help="ask every book of the library that you have begun; no BOOK")
+    option(
+        "--all",
+        action="store_true",
+        help="ask every book of the library that you have begun; no BOOK",
+    )
     option("--tag", metavar="TAG", default="", help="with --all: only the books of this collection")
     option("--unread", action="store_true", help="with --all: also ask unread books")
     add_session_models(parser)
-    option("--reader", metavar="METHOD", type=_reader, choices=list(METHODS), help="the method; see below")
+    option(
+        "--reader",
+        metavar="METHOD",
+        type=_reader,
+        choices=list(METHODS),
+        help="the method; see below",
+    )
     option("--max-pages", type=count(0), metavar="N", help="most sections to look up (5)")
-    option("--choice", metavar="TEXT", action="append", default=[], help="an answer to choose from; give at least two")
+    option(
+        "--choice",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="an answer to choose from; give at least two",
+    )
     _add_upto(parser)
     option("--continue", action="store_true", help="go on from the last question about this book")
-    option("--thread", type=count(1), metavar="N", help="go on from this thread of questions (see gistread threads)")
+    option(
+        "--thread",
+        type=count(1),
+        metavar="N",
+        help="go on from this thread of questions (see gistread threads)",
+    )
     option("--index", action="store_true", help="read the book to its end first")
     add_reading(parser)
     add_formats(parser, events=True)
@@ -47,7 +69,9 @@ def add_memory(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def _actions(parser: argparse.ArgumentParser) -> "Iterator[Callable[..., argparse.ArgumentParser]]":
     """Adds actions to a command, and at the end `add_formats` to each."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=type(parser))
+    actions = parser.add_subparsers(
+        dest="action", metavar="ACTION", required=True, parser_class=type(parser)
+    )
     yield actions.add_parser
     for each in actions.choices.values():
         add_formats(each)
@@ -62,16 +86,35 @@ def _add_memory(parser: argparse.ArgumentParser) -> None:
 
 def add_books(parser: argparse.ArgumentParser) -> None:
     with _actions(parser) as action:
-        for name, summary in (("tag", "put books into a collection"), ("untag", "take books out of a collection")):
+        for name, summary in (
+            ("tag", "put books into a collection"),
+            ("untag", "take books out of a collection"),
+        ):
             tagging = action(name, help=summary)
-            tagging.add_argument("books", metavar="BOOK", nargs="+", type=_book_name, help="a file, title or number")
-            tagging.add_argument("tag", metavar="TAG", help="its name; TAG.series is a file that opens as one book")
+            tagging.add_argument(
+                "books", metavar="BOOK", nargs="+", type=_book_name, help="a file, title or number"
+            )
+            tagging.add_argument(
+                "tag", metavar="TAG", help="its name; TAG.series is a file that opens as one book"
+            )
         option = action("list", help="list the library (default)").add_argument
         words_help = "show only books with these words in title, author or file name"
         option("words", metavar="WORDS", nargs="*", help=words_help)
         orders = ["last-read", "title", "author", "progress"]
-        option("--sort", metavar="ORDER", choices=orders, default=orders[0], help=f"{', '.join(orders)} (last-read)")
-        option("--add", metavar="PATH", action="append", default=[], help="add a book, or every book in a folder")
+        option(
+            "--sort",
+            metavar="ORDER",
+            choices=orders,
+            default=orders[0],
+            help=f"{', '.join(orders)} (last-read)",
+        )
+        option(
+            "--add",
+            metavar="PATH",
+            action="append",
+            default=[],
+            help="add a book, or every book in a folder",
+        )
         off = "take a book off the list; deletes no file"
         option("--remove", metavar="BOOK", action="append", default=[], help=off)
         option("--tag", metavar="TAG", help="show only the books of this collection")
@@ -80,7 +123,13 @@ def add_books(parser: argparse.ArgumentParser) -> None:
 def add_threads(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     add_book(parser)
-    option("number", metavar="N", nargs="?", type=count(1), help="print this thread as Markdown instead")
+    option(
+        "number",
+        metavar="N",
+        nargs="?",
+        type=count(1),
+        help="print this thread as Markdown instead",
+    )
     add_formats(parser)
 
 
@@ -97,11 +146,15 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     add_book(parser, optional=True)
     option("words", metavar="WORDS", nargs="*", help="the words to find")
-    option("--all", action="store_true", help="search every book of the library; no BOOK, only WORDS")
+    option(
+        "--all", action="store_true", help="search every book of the library; no BOOK, only WORDS"
+    )
     option("--tag", metavar="TAG", default="", help="with --all: only the books of this collection")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--regex", action="store_true", help="treat WORDS as a regular expression")
-    how.add_argument("--ranked", action="store_true", help="rank passages about WORDS, in any inflection")
+    how.add_argument(
+        "--ranked", action="store_true", help="rank passages about WORDS, in any inflection"
+    )
     option("-n", "--limit", type=count(1), metavar="N", help="show at most N hits")
     add_formats(parser)
 
@@ -114,7 +167,8 @@ def add_export(parser: argparse.ArgumentParser) -> None:
         "--format",
         metavar="FORMAT",
         choices=["md", "json", "txt", "obsidian", "anki", "readwise"],
-        help="md: marks, notes, questions and gists (default); json: the same for programs; txt: the book's text; "
+        help="md: marks, notes, questions and gists (default); json: the same for programs; txt: "
+        "the book's text; "
         "obsidian: a note that later exports add to; anki: cards of highlights, answers and names; "
         "readwise: highlights as CSV",
     )
@@ -129,7 +183,9 @@ def add_docs(parser: argparse.ArgumentParser) -> None:
     from gistread.cli.read import page_names
 
     pages = page_names()
-    parser.add_argument("page", metavar="PAGE", nargs="?", choices=pages, help=f"{', '.join(pages)} (default: all)")
+    parser.add_argument(
+        "page", metavar="PAGE", nargs="?", choices=pages, help=f"{', '.join(pages)} (default: all)"
+    )
 
 
 def add_completion(parser: argparse.ArgumentParser) -> None:
@@ -141,9 +197,15 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     option("book", metavar="BOOK", nargs="?", help="the book to open (default: the library)")
     add_session_models(parser)
-    option("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this machine only)")
     option(
-        "--port", type=count(0, 65_535), default=8000, metavar="N", help="port to listen on (8000; 0: any free port)"
+        "--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this machine only)"
+    )
+    option(
+        "--port",
+        type=count(0, 65_535),
+        default=8000,
+        metavar="N",
+        help="port to listen on (8000; 0: any free port)",
     )
 
 
@@ -151,13 +213,18 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     with _actions(parser) as action:
         action("list", help="list the models on this machine (default)")
         use = action("use", help="set the default model")
-        use.add_argument("model", metavar="NAME", help="a name from the list, a path, `starter`, or `none`")
+        use.add_argument(
+            "model", metavar="NAME", help="a name from the list, a path, `starter`, or `none`"
+        )
         use.add_argument(
             "--for",
             dest="role",
             choices=["reading", "asking"],
             default="reading",
-            help="what to use it for (reading); the reading model also answers unless an asking model is set",
+            help=(
+                "what to use it for (reading); the reading model also answers unless an asking "
+                "model is set"
+            ),
         )
         action("catalogue", help="list models to download, and which one suits this machine")
         get = action("get", help="download a model, after asking")
@@ -165,16 +232,30 @@ def add_models(parser: argparse.ArgumentParser) -> None:
             "model",
             metavar="NAME",
             nargs="?",
-            help="a catalogue name, hf:owner/repository:FILE or :Q4_K_M (default: the recommended one)",
+            help=(
+                "a catalogue name, hf:owner/repository:FILE or :Q4_K_M (default: the recommended "
+                "one)"
+            ),
         )
-        get.add_argument("-y", "--yes", action="store_true", help="accept the licence and the size without asking")
+        get.add_argument(
+            "-y",
+            "--yes",
+            action="store_true",
+            help="accept the licence and the size without asking",
+        )
         get.add_argument("--use", action="store_true", help="make it the default model")
-        remove = action("rm", help="delete a downloaded model or an unfinished download, without asking")
+        remove = action(
+            "rm", help="delete a downloaded model or an unfinished download, without asking"
+        )
         remove.add_argument("model", metavar="NAME", help="a name from the list, or a path")
         check = action("check", help="test whether a model is good enough for reading")
         name = "a name from the list, a path, or `starter`"
-        check.add_argument("model", metavar="NAME", nargs="?", help=f"{name} (default: the model in use)")
-        check.add_argument("--again", action="store_true", help="test again, ignoring earlier results")
+        check.add_argument(
+            "model", metavar="NAME", nargs="?", help=f"{name} (default: the model in use)"
+        )
+        check.add_argument(
+            "--again", action="store_true", help="test again, ignoring earlier results"
+        )
 
 
 def add_cache(parser: argparse.ArgumentParser) -> None:
@@ -194,7 +275,11 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
 
 def add_session_models(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("--asking-model", metavar="MODEL", help="the model that answers (default: the one that reads)")
+    parser.add_argument(
+        "--asking-model",
+        metavar="MODEL",
+        help="the model that answers (default: the one that reads)",
+    )
 
 
 def add_book(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -203,7 +288,10 @@ def add_book(parser: argparse.ArgumentParser, *, optional: bool = False) -> None
         metavar="BOOK",
         nargs="?" if optional else None,
         type=_book_name,
-        help="a file, a title or part of one, a number in `gistread books`, sample, or - for standard input",
+        help=(
+            "a file, a title or part of one, a number in `gistread books`, sample, or - for "
+            "standard input"
+        ),
     )
 
 
@@ -211,7 +299,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     which = "a GGUF model by path or name (with +ADAPTER), a server address, or `starter`"
     parser.add_argument("-m", "--model", metavar="MODEL", help=which)
     context_help = "context length in tokens"
-    parser.add_argument("--context", dest="context_tokens", type=count(256), metavar="N", help=context_help)
+    parser.add_argument(
+        "--context", dest="context_tokens", type=count(256), metavar="N", help=context_help
+    )
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -219,7 +309,10 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     option(
         "--reading",
         choices=["single-pass", "careful"],
-        help="single-pass: evaluate each token of the book once (default); careful: the papers' two passes",
+        help=(
+            "single-pass: evaluate each token of the book once (default); careful: the papers' "
+            "two passes"
+        ),
     )
     add_focus(parser)
     option("--min-words", type=count(1), metavar="N", help="fewest words of a section")
@@ -231,8 +324,10 @@ def _add_upto(parser: argparse.ArgumentParser) -> None:
         "--upto",
         type=_bound,
         metavar="PLACE",
-        help="use the book only up to here: 40%%, page:N, section:N, chapter:N or chapter:TITLE (each to its end, "
-        "with its parts), an offset, here (where you read), or all (default: here in fiction, once you have read "
+        help="use the book only up to here: 40%%, page:N, section:N, chapter:N or chapter:TITLE "
+        "(each to its end, "
+        "with its parts), an offset, here (where you read), or all (default: here in fiction, "
+        "once you have read "
         "some of it on screen)",
     )
 
@@ -241,7 +336,9 @@ def add_focus(parser: argparse.ArgumentParser) -> None:
     """What the gists keep."""
     kept = "what gists keep: fiction, meeting, paper, manual, code, your own, or auto"
     parser.add_argument("--preset", metavar="NAME", help=kept)
-    parser.add_argument("--task", type=_task, metavar="TEXT", help="focus the gists on what you are looking for")
+    parser.add_argument(
+        "--task", type=_task, metavar="TEXT", help="focus the gists on what you are looking for"
+    )
 
 
 def add_formats(parser: argparse.ArgumentParser, *, events: bool = False) -> None:
@@ -249,12 +346,16 @@ def add_formats(parser: argparse.ArgumentParser, *, events: bool = False) -> Non
     json_help = 'one JSON document on standard output; {"error": …} on failure'
     formats.add_argument("--json", action="store_true", help=json_help)
     if events:
-        formats.add_argument("--events", action="store_true", help="print each event as a line of JSON")
+        formats.add_argument(
+            "--events", action="store_true", help="print each event as a line of JSON"
+        )
     add_quiet(parser)
 
 
 def add_quiet(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-q", "--quiet", action="store_true", help="print no messages and no progress, only errors")
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="print no messages and no progress, only errors"
+    )
 
 
 def count(least: int, most: int = 10**9) -> Callable[[str], int]:
@@ -268,9 +369,14 @@ def count(least: int, most: int = 10**9) -> Callable[[str], int]:
 
 
 def _book_name(text: str) -> str:
-    """The name of a book; one that begins with a dash becomes `./-weird.txt`. Raises UsageError for an address."""
+    """The name of a book; one that begins with a dash becomes `./-weird.txt`.
+
+    Raises UsageError for an address.
+    """
     if "://" in text:
-        raise UsageError(f"{text} is an address, and gistread opens files.", "Download it, then open the file.")
+        raise UsageError(
+            f"{text} is an address, and gistread opens files.", "Download it, then open the file."
+        )
     return f"./{text}" if text.startswith("-") and text != "-" else text
 
 
@@ -298,7 +404,9 @@ def _bound(text: str) -> str:
     return text
 
 
-def _all_of(*parts: Callable[[argparse.ArgumentParser], None]) -> Callable[[argparse.ArgumentParser], None]:
+def _all_of(
+    *parts: Callable[[argparse.ArgumentParser], None],
+) -> Callable[[argparse.ArgumentParser], None]:
     def add(parser: argparse.ArgumentParser) -> None:
         for part in parts:
             part(parser)

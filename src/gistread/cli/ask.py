@@ -1,4 +1,7 @@
-"""`gistread ask`, about one book or about all: the steps go to standard error, the answer to standard output."""
+"""`gistread ask`, about one book or about all.
+
+The steps go to standard error, the answer to standard output.
+"""
 
 import argparse
 import sys
@@ -47,7 +50,9 @@ def run(arguments: argparse.Namespace) -> None:
         _ask_all(arguments)
         return
     if arguments.tag or arguments.unread:
-        raise UsageError("--tag and --unread go with --all.", 'Example: gistread ask --all "Who …?" --unread')
+        raise UsageError(
+            "--tag and --unread go with --all.", 'Example: gistread ask --all "Who …?" --unread'
+        )
     with_options(arguments.question, arguments.choice)  # Raises UsageError for unusable options.
     config = load_settings(arguments)
     reader = arguments.reader or config.reader or DEFAULT_READER
@@ -60,8 +65,13 @@ def run(arguments: argparse.Namespace) -> None:
     run_until_interrupted(_ask(book, config, arguments, header))
 
 
-def _choose_memory(book: Book, config: Config, arguments: argparse.Namespace) -> MemoryHeader | None:
-    """The memory to ask over; None if there is none and the reader needs none. Raises GistreadError."""
+def _choose_memory(
+    book: Book, config: Config, arguments: argparse.Namespace
+) -> MemoryHeader | None:
+    """The memory to ask over; None if there is none and the reader needs none.
+
+    Raises GistreadError.
+    """
     headers = memories.saved_memories(book, arguments.book)
     if not METHODS[config.reader].needs_memory and not any(header.read_until for header in headers):
         return None
@@ -76,7 +86,9 @@ def _choose_memory(book: Book, config: Config, arguments: argparse.Namespace) ->
     return header
 
 
-async def _ask(book: Book, config: Config, arguments: argparse.Namespace, header: MemoryHeader | None) -> None:
+async def _ask(
+    book: Book, config: Config, arguments: argparse.Namespace, header: MemoryHeader | None
+) -> None:
     with ProgressLine() as line:
         async with new_session(book, config, line, arguments) as session:
             if arguments.index:
@@ -111,23 +123,37 @@ async def _ask(book: Book, config: Config, arguments: argparse.Namespace, header
             async with aclosing(session.questions.stream(question)) as events:
                 told = _told(events, trace, session, memory, upto, arguments, line)
                 as_json = arguments.json or arguments.events
-                answered = await _print_answer(told, line, lambda citation: _place(citation, book), as_json=as_json)
+                answered = await _print_answer(
+                    told, line, lambda citation: _place(citation, book), as_json=as_json
+                )
             info = question.model
             assert info is not None
             if arguments.json:
-                started = [event.reader for event in trace if isinstance(event, reader_events.Started)]
+                started = [
+                    event.reader for event in trace if isinstance(event, reader_events.Started)
+                ]
                 steps = list(filter(None, map(step_document, trace)))
-                write_json(ask_document([config.reader, *started][-1], info, memory, steps, answered))
+                write_json(
+                    ask_document([config.reader, *started][-1], info, memory, steps, answered)
+                )
             made_by = memory.model_name if memory.entries else ""
             _save(book, with_answer(asked, answered, model=info.name, memory=made_by))
 
 
 def _bound(chosen: str | None, memory: GistMemory, before: SavedThread | None) -> int | None:
-    """Offset of the bound; None: the whole book. A follow-up keeps the bound before it. Raises UsageError."""
-    upto = resolve_bound(chosen, memory, "Asked over the book up to your place; `--upto all` asks the whole book.")
+    """Offset of the bound; None: the whole book.
+
+    A follow-up keeps the bound before it. Raises UsageError.
+    """
+    upto = resolve_bound(
+        chosen, memory, "Asked over the book up to your place; `--upto all` asks the whole book."
+    )
     if before and upto is None and not chosen and (upto := before.questions[-1].upto) is not None:
         share = f"{upto / len(memory.book.text):.0%}"
-        say(f"Asked over the book up to {share}, as the last question; `--upto all` asks the whole book.")
+        say(
+            f"Asked over the book up to {share}, as the last question; `--upto all` asks the "
+            "whole book."
+        )
     return upto
 
 
@@ -145,7 +171,9 @@ def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:
     threads = UserData(default_paths()).threads(book.sha256)
     number = arguments.thread or len(threads)
     if not 1 <= number <= len(threads):
-        raise UsageError("There is no such thread of questions.", "`gistread threads BOOK` lists them.")
+        raise UsageError(
+            "There is no such thread of questions.", "`gistread threads BOOK` lists them."
+        )
     return threads[number - 1]
 
 
@@ -164,9 +192,15 @@ async def _told(
     """
     places = Places(len(session.book.text), known)
     async for event in events:
-        if not trace and is_long(session.reader, seconds := await seconds_to_answer(session, upto=upto), known):
+        if not trace and is_long(
+            session.reader, seconds := await seconds_to_answer(session, upto=upto), known
+        ):
             quick = await find_cheaper(session, seconds, upto)
-            time_needed = f"about {format_duration(seconds)}" if seconds else f"~{known.estimated_pages} sections' time"
+            time_needed = (
+                f"about {format_duration(seconds)}"
+                if seconds
+                else f"~{known.estimated_pages} sections' time"
+            )
             other = f" `--reader {quick[0]}` is quicker." if quick else ""
             say(f"{session.reader} takes {time_needed}.{other}")
         if arguments.events:
@@ -183,27 +217,46 @@ async def _told(
 
 
 def _place(citation: Citation, book: Book) -> str:
-    place = f"section {citation.page}" if citation.page else f"{citation.start / len(book.text):.0%}"
+    place = (
+        f"section {citation.page}" if citation.page else f"{citation.start / len(book.text):.0%}"
+    )
     return " · ".join(filter(None, (place, book.volume_title(citation.start))))
 
 
 def _ask_all(arguments: argparse.Namespace) -> None:
-    alone = ("question", "reader", "max_pages", "choice", "upto", "continue", "thread", "index", "events")
+    alone = (
+        "question",
+        "reader",
+        "max_pages",
+        "choice",
+        "upto",
+        "continue",
+        "thread",
+        "index",
+        "events",
+    )
     reading = ("reading", "preset", "task", "min_words", "max_words")
     if given := [name for name in (*alone, *reading) if getattr(arguments, name)]:
         what = "two arguments" if given == ["question"] else f"--{given[0].replace('_', '-')}"
-        raise UsageError(f"--all takes one QUESTION and no BOOK, not {what}.", 'Example: gistread ask --all "Who …?"')
+        raise UsageError(
+            f"--all takes one QUESTION and no BOOK, not {what}.",
+            'Example: gistread ask --all "Who …?"',
+        )
     check_models(arguments)
     config, shelf = load_settings(arguments), indexed_shelf(arguments.tag)
     question = LibraryQuestion(arguments.book, shelf, config, unread=arguments.unread)
     unread = f"{counted(question.left_out, 'unread book')} left out" if question.left_out else ""
     if not question.asked:
-        raise GistreadError("You have begun none of your books.", f"{unread}; --unread asks them too.")
+        raise GistreadError(
+            "You have begun none of your books.", f"{unread}; --unread asks them too."
+        )
 
     def place(citation: Citation) -> str:
         book, (start, _) = question.source(citation)
         chapter = book.indexed.chapter_title(start)
-        return " · ".join(filter(None, (book.entry.title, f"{start / book.indexed.length:.0%}", chapter)))
+        return " · ".join(
+            filter(None, (book.entry.title, f"{start / book.indexed.length:.0%}", chapter))
+        )
 
     async def answer() -> None:
         with ProgressLine() as line:
@@ -232,9 +285,15 @@ def _ask_all(arguments: argparse.Namespace) -> None:
 
 @asynccontextmanager
 async def answering_models(
-    config: Config, paths: Paths, chosen: tuple[str, str], on_event: Callable[[ModelPair, SessionEvent], None]
+    config: Config,
+    paths: Paths,
+    chosen: tuple[str, str],
+    on_event: Callable[[ModelPair, SessionEvent], None],
 ) -> AsyncIterator[tuple[ModelPair, ModelChecks]]:
-    """The models with these names, for a question about all books, and their checks. Raises EngineError."""
+    """The models with these names, for a question about all books, and their checks.
+
+    Raises EngineError.
+    """
     models = ModelPair(engine_maker(config, paths), config, lambda event: on_event(models, event))
     try:
         await models.choose(*chosen)
@@ -244,7 +303,9 @@ async def answering_models(
 
 
 async def _books_named(
-    stream: AsyncIterator[BooksNamed | reader_events.ReaderEvent], named: list[NamedBook], line: ProgressLine
+    stream: AsyncIterator[BooksNamed | reader_events.ReaderEvent],
+    named: list[NamedBook],
+    line: ProgressLine,
 ) -> AsyncIterator[reader_events.ReaderEvent]:
     """The reader's reader_events. The books that are named are printed, and go to `named`."""
     async for event in stream:
@@ -255,11 +316,16 @@ async def _books_named(
             line.say(f"The model takes it to be about {event.books[0].book.entry.title}.")
         else:
             for one in event.books:
-                line.say(f"  {one.book.entry.title}: {one.reason}: {in_quotes(' '.join(one.best.text.split()))}")
+                line.say(
+                    f"  {one.book.entry.title}: {one.reason}: "
+                    f"{in_quotes(' '.join(one.best.text.split()))}"
+                )
         named[:] = event.books
 
 
-def _document_of_all(named: list[NamedBook], answered: reader_events.Answered, question: LibraryQuestion) -> Json:
+def _document_of_all(
+    named: list[NamedBook], answered: reader_events.Answered, question: LibraryQuestion
+) -> Json:
     citations = []
     for citation in answered.citations:
         book, (start, end) = question.source(citation)
@@ -267,7 +333,10 @@ def _document_of_all(named: list[NamedBook], answered: reader_events.Answered, q
         citations.append({**book.document, **fields(citation, "quote", "tells"), **place})
     return {
         **fields(answered, "answer", "found", "quoted"),
-        "books": [{**one.book.document, "passages": one.passages, "words": list(one.words)} for one in named],
+        "books": [
+            {**one.book.document, "passages": one.passages, "words": list(one.words)}
+            for one in named
+        ],
         "citations": citations,
         "not_begun": question.left_out,
         "usage": usage_document(answered.usage),
@@ -281,7 +350,8 @@ async def _print_answer(
     *,
     as_json: bool,
 ) -> reader_events.Answered:
-    """Print an answer, unless JSON is printed: word by word on a terminal, then its doubts and sources.
+    """Print an answer, unless JSON is printed: word by word on a terminal, then its doubts and
+    sources.
 
     `place`: where a citation is, in words.
     """

@@ -1,4 +1,7 @@
-"""`gistread books` lists the library, adds, removes and tags books; `gistread figures` tells the reading time."""
+"""`gistread books` lists the library, adds, removes and tags books.
+
+`gistread figures` tells the reading time.
+"""
 
 import argparse
 import contextlib
@@ -59,7 +62,9 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
     entries = library_entries()
     ordered = sort_entries(entries, Order(arguments.sort.replace("-", " ")))
-    shown = filter_entries(tagged(ordered, arguments.tag) if arguments.tag else ordered, " ".join(arguments.words))
+    shown = filter_entries(
+        tagged(ordered, arguments.tag) if arguments.tag else ordered, " ".join(arguments.words)
+    )
     read: dict[str, BookProgress] = {}
     try:
         read, problems = furthest_memories(default_paths().memories)
@@ -72,9 +77,16 @@ def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
     with contextlib.suppress(StorageError):  # Told with the list
         folders = list(map(str, catalogue.read().folders))
     document = {"books": list(map(_document, shown, furthest)), "folders": folders or []}
-    report(arguments, document, (_lines(entry, by, time.time()) for entry, by in zip(shown, furthest, strict=True)))
+    report(
+        arguments,
+        document,
+        (_lines(entry, by, time.time()) for entry, by in zip(shown, furthest, strict=True)),
+    )
     if not entries and folders is not None:
-        say("No books yet. Open one with `gistread BOOK`, or add a folder with `gistread books --add FOLDER`.")
+        say(
+            "No books yet. Open one with `gistread BOOK`, or add a folder with `gistread books "
+            "--add FOLDER`."
+        )
     elif entries and not shown:
         say("No book matches.")
         return ExitStatus.FAILED
@@ -86,22 +98,35 @@ def _tag(catalogue: Catalogue, arguments: argparse.Namespace) -> None:
     removes, tag = arguments.action == "untag", arguments.tag.strip()
     if Path(tag).suffix == SERIES_SUFFIX:
         if removes:
-            raise UsageError(f"{tag} is a text file.", "Take the volumes out of its list with an editor.")
+            raise UsageError(
+                f"{tag} is a text file.", "Take the volumes out of its list with an editor."
+            )
         paths = [book_path(name) for name in arguments.books]
         book = add_volumes(Path(tag), paths, default_paths().texts)
         add_file(catalogue, Path(tag))
-        message, titles = f"Wrote {tag}, which opens like any book", [volume.title for volume in book.volumes]
+        message, titles = (
+            f"Wrote {tag}, which opens like any book",
+            [volume.title for volume in book.volumes],
+        )
     else:
         if not tag:
-            raise UsageError("The tag is empty.", "Example: gistread books tag emma persuasion austen")
+            raise UsageError(
+                "The tag is empty.", "Example: gistread books tag emma persuasion austen"
+            )
         found = [_entry(catalogue, name) for name in arguments.books]
         for entry in found:
             known = [one for one in entry.tags if folded(one) == folded(tag)]
             if removes and not known:
-                raise UsageError(f"{entry.title} does not have the tag {tag!r}.", "`gistread books` shows the tags.")
+                raise UsageError(
+                    f"{entry.title} does not have the tag {tag!r}.",
+                    "`gistread books` shows the tags.",
+                )
             for one in known or [tag]:
                 catalogue.tag(entry.ids, one, remove=removes)
-        message, titles = f"{'No longer tagged' if removes else 'Tagged'} {tag!r}", [entry.title for entry in found]
+        message, titles = (
+            f"{'No longer tagged' if removes else 'Tagged'} {tag!r}",
+            [entry.title for entry in found],
+        )
     report(arguments, {"tag": tag, "books": titles}, ())
     say(f"{message}: {', '.join(titles)}.")
 
@@ -116,7 +141,9 @@ def _entry(catalogue: Catalogue, name: str) -> LibraryEntry:
         return find_book(library_entries(), str(path))
 
 
-def _change(catalogue: Catalogue, add_paths: Sequence[str], remove_names: Sequence[str], *, json: bool) -> None:
+def _change(
+    catalogue: Catalogue, add_paths: Sequence[str], remove_names: Sequence[str], *, json: bool
+) -> None:
     added = []
     for name in add_paths:
         result = _add(catalogue, Path(name))
@@ -131,15 +158,24 @@ def _change(catalogue: Catalogue, add_paths: Sequence[str], remove_names: Sequen
     for entry in removed:
         catalogue.remove(entry.ids)
         if not json:
-            how = f"`gistread books --add {one_line(entry.path)}`" if entry.path else "open it again"
-            say(f"Removed {entry.title} from the list; its file and your notes are kept. To undo: {how}.")
+            how = (
+                f"`gistread books --add {one_line(entry.path)}`" if entry.path else "open it again"
+            )
+            say(
+                f"Removed {entry.title} from the list; its file and your notes are kept. To "
+                f"undo: {how}."
+            )
     if json:
         write_json(
             {
                 "added": sum(result.new for result in added),
                 "known": sum(result.known for result in added),
                 "left_out": sum(result.removed for result in added),
-                "failed": [{"path": str(f.path), "reason": f.reason} for result in added for f in result.failed],
+                "failed": [
+                    {"path": str(f.path), "reason": f.reason}
+                    for result in added
+                    for f in result.failed
+                ],
                 "removed": [str(entry.path) if entry.path else entry.title for entry in removed],
             }
         )
@@ -170,7 +206,11 @@ def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
         progress = f"{format_percent(entry.share):>4} {bar}  {opened:12}"
     else:
         progress = f"{'not opened yet':{_BAR_COLUMNS + 19}}"
-    path = f"{one_line(entry.path)}{' (missing)' if entry.missing else ''}" if entry.path else "standard input"
+    path = (
+        f"{one_line(entry.path)}{' (missing)' if entry.missing else ''}"
+        if entry.path
+        else "standard input"
+    )
     left = f"{entry.time_left} left" if entry.time_left else ""
     facts = (entry.format, left, _read_by(entry, read), ", ".join(entry.tags), path)
     heading = f"{entry.number:>3}  {progress}  "
@@ -182,7 +222,9 @@ def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:
         return ""
     share = read.characters / entry.length
     focus = "" if read.focus == DEFAULT_FOCUS else f" {read.focus.description}"
-    return f"{read.model_name} has read {'all of it' if share >= 1 else format_percent(share)}{focus}"
+    return (
+        f"{read.model_name} has read {'all of it' if share >= 1 else format_percent(share)}{focus}"
+    )
 
 
 def _document(entry: LibraryEntry, read: BookProgress | None) -> Json:
@@ -222,6 +264,10 @@ def _figures(arguments: argparse.Namespace) -> None:
             }
         )
     week = [round(seconds) for seconds in figures.week]
-    report(arguments, {"today_seconds": round(figures.today_s), "week_seconds": week, "books": documents}, lines)
+    report(
+        arguments,
+        {"today_seconds": round(figures.today_s), "week_seconds": week, "books": documents},
+        lines,
+    )
     if not figures.books:
         say("Time is counted while you read on in a book.")

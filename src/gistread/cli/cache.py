@@ -1,4 +1,7 @@
-"""`gistread paths` shows where gistread keeps its files; `gistread cache …` how much the cache takes, and clears it."""
+"""`gistread paths` shows where gistread keeps its files.
+
+`gistread cache …` how much the cache takes, and clears it.
+"""
 
 import argparse
 import contextlib
@@ -23,7 +26,11 @@ PARTS = {
 
 def run(arguments: argparse.Namespace) -> None:
     if arguments.command == "paths":
-        places = {name: str(_path(name)) for name, member in vars(Paths).items() if isinstance(member, PathWithin)}
+        places = {
+            name: str(_path(name))
+            for name, member in vars(Paths).items()
+            if isinstance(member, PathWithin)
+        }
         width = max(map(len, places)) + 2
         report(arguments, places, (f"{name:{width}}{place}" for name, place in places.items()))
     elif arguments.action == "list":
@@ -42,11 +49,18 @@ def _list(arguments: argparse.Namespace) -> None:
         for name, sizes in found.items()
     ]
     lines = (
-        f"{part['name']:11}{format_size(part['size']):>8}  {counted(part['files'], 'file'):>12}  {PARTS[part['name']]}"
+        (
+            f"{part['name']:11}{format_size(part['size']):>8}  "
+            f"{counted(part['files'], 'file'):>12}  "
+            f"{PARTS[part['name']]}"
+        )
         for part in parts
     )
     report(arguments, {"parts": parts, "size": sum(part["size"] for part in parts)}, lines)
-    say("`gistread cache clear` deletes all but the memories; models are listed by `gistread models`.")
+    say(
+        "`gistread cache clear` deletes all but the memories; models are listed by `gistread "
+        "models`."
+    )
 
 
 def _delete(name: str) -> int:
@@ -67,7 +81,10 @@ def _path(name: str) -> Path:
 
 
 def _sizes(folder: Path) -> dict[Path, int]:
-    """All files in a folder, which may not exist, and their bytes. Raises StorageError if a folder cannot be read."""
+    """All files in a folder, which may not exist, and their bytes.
+
+    Raises StorageError if a folder cannot be read.
+    """
 
     def refuse(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):

@@ -43,17 +43,27 @@ def chapter_documents(book: Book) -> list[Json]:
             "end": book.chapter_end(index),
             "page": book.page_at(chapter.start),
         }
-        for index, (number, chapter) in enumerate(zip(book.chapter_numbers, book.chapters, strict=True))
+        for index, (number, chapter) in enumerate(
+            zip(book.chapter_numbers, book.chapters, strict=True)
+        )
     ]
 
 
 def _toc(arguments: argparse.Namespace) -> None:
     book = open_named(arguments.book)
     chapters = chapter_documents(book)
-    document = {"title": book.title, "length": len(book.text), "page_count": book.page_count, "chapters": chapters}
+    document = {
+        "title": book.title,
+        "length": len(book.text),
+        "page_count": book.page_count,
+        "chapters": chapters,
+    }
     width, length = max(map(len, book.chapter_numbers), default=0), max(1, len(book.text))
     lines = (
-        f"{one['number']:{width}}  {one['start'] / length:>4.0%}  p. {one['page']:<5,} {one['title'] or 'Untitled'}"
+        (
+            f"{one['number']:{width}}  {one['start'] / length:>4.0%}  p. {one['page']:<5,} "
+            f"{one['title'] or 'Untitled'}"
+        )
         for one in chapters
     )
     report(arguments, document, lines)
@@ -62,11 +72,16 @@ def _toc(arguments: argparse.Namespace) -> None:
 def _recap(arguments: argparse.Namespace) -> None:
     book = open_named(arguments.book)
     memory = longest_memory(book, saved_memories(book, arguments.book))
-    bound = resolve_bound(arguments.upto, memory, "Up to your place; `--upto all` tells the whole book.")
+    bound = resolve_bound(
+        arguments.upto, memory, "Up to your place; `--upto all` tells the whole book."
+    )
     corrections = UserData(default_paths()).name_corrections(book.sha256)
     story = recap(memory if bound is None else memory.upto(bound), corrections)
     length, lines = max(1, len(book.text)), []
-    for title, part in (("The story before", story.before), (story.title or "So far", story.chapter)):
+    for title, part in (
+        ("The story before", story.before),
+        (story.title or "So far", story.chapter),
+    ):
         if part:
             lines += [title, *(f"{told.start / length:>5.0%}  {told.text}" for told in part), ""]
     if story.people:
@@ -79,7 +94,10 @@ def _recap(arguments: argparse.Namespace) -> None:
     elif not lines:
         say("There is no story up to this place.")
     else:
-        say("Nothing has been read: these are sentences of the chapter itself. `gistread index BOOK` reads it.")
+        say(
+            "Nothing has been read: these are sentences of the chapter itself. `gistread index "
+            "BOOK` reads it."
+        )
 
 
 def recap_document(story: Recap) -> Json:
@@ -98,7 +116,11 @@ def recap_document(story: Recap) -> Json:
 def longest_memory(book: Book, headers: Sequence[MemoryHeader]) -> GistMemory:
     """The furthest memory, or an empty one. Raises StorageError."""
     longest = max(headers, key=lambda header: header.read_until, default=None)
-    return memory_store().load(book, longest) if longest and longest.read_until else unread_memory(book)
+    return (
+        memory_store().load(book, longest)
+        if longest and longest.read_until
+        else unread_memory(book)
+    )
 
 
 def _threads(arguments: argparse.Namespace) -> None:
@@ -110,13 +132,17 @@ def _threads(arguments: argparse.Namespace) -> None:
             questions = [asked.question for asked in one.questions]
             documents.append({"number": number, "name": one.name, "questions": questions})
             interrupted = "" if one.questions[-1].answer else ", interrupted"
-            lines.append(f"{number:>4}  {one.name}  ({counted(len(questions), 'question')}{interrupted})")
+            lines.append(
+                f"{number:>4}  {one.name}  ({counted(len(questions), 'question')}{interrupted})"
+            )
         report(arguments, {"threads": documents}, lines)
         if not threads:
             say("Nothing has been asked about this book.")
         return
     if arguments.number > len(threads):
-        raise UsageError(f"There is no thread {arguments.number}.", "`gistread threads BOOK` lists them.")
+        raise UsageError(
+            f"There is no thread {arguments.number}.", "`gistread threads BOOK` lists them."
+        )
     thread = threads[arguments.number - 1]
     export = Export(book, questions=thread.questions)
     document = {"name": thread.name, "questions": as_json(export)["questions"]}
@@ -127,7 +153,9 @@ def _people(arguments: argparse.Namespace) -> ExitStatus | None:
     book = open_named(arguments.book)
     if not supports_names(book):
         raise UsageError("Names are found in English books only.")
-    bound = resolve_bound(arguments.upto, unread_memory(book), "Up to your place; `--upto all` shows the whole book.")
+    bound = resolve_bound(
+        arguments.upto, unread_memory(book), "Up to your place; `--upto all` shows the whole book."
+    )
     corrections = UserData(default_paths()).name_corrections(book.sha256)
     view = Index.from_book(book).upto(len(book.text) if bound is None else bound, corrections)
     if not arguments.name:
@@ -136,7 +164,9 @@ def _people(arguments: argparse.Namespace) -> ExitStatus | None:
     name = " ".join(arguments.name)
     cards = [view.card(entity) for entity in view.find(name)]
     text = "\n\n".join("\n".join(_card_lines(card, view, book)) for card in cards)
-    report(arguments, {"found": [card_document(card, view) for card in cards]}, [text] if cards else [])
+    report(
+        arguments, {"found": [card_document(card, view) for card in cards]}, [text] if cards else []
+    )
     if cards:
         return None
     place = f" up to {_percent(len(view.book.text), book)}" if bound is not None else ""
@@ -149,7 +179,10 @@ def _list_names(index: Index, book: Book, arguments: argparse.Namespace) -> None
     lines = []
     for entity in shown:
         others = f"  ({', '.join(entity.others)})" if entity.others else ""
-        lines.append(f"{entity.count:>6}  {entity.kind:<6}  {_percent(entity.first, book):>4}  {entity.name}{others}")
+        lines.append(
+            f"{entity.count:>6}  {entity.kind:<6}  {_percent(entity.first, book):>4}  "
+            f"{entity.name}{others}"
+        )
     report(arguments, {"names": [_name_document(entity) for entity in shown]}, lines)
     if hidden := len(index.entities) - len(shown):
         say(f"{counted(hidden, 'rarer name')} not shown; `--all` shows them.")
@@ -166,12 +199,22 @@ def _card_lines(card: Card, view: Index, book: Book) -> list[str]:
     for start, end in introducing_sentences(entity, view.book):
         lines.append(f"  {_percent(start, book):>4}      {' '.join(book.text[start:end].split())}")
     chapters = sum(1 for count in card.chapters if count)
-    in_chapters = f" in {chapters} of {counted(len(card.chapters), 'chapter')}" if len(card.chapters) > 1 else ""
+    in_chapters = (
+        f" in {chapters} of {counted(len(card.chapters), 'chapter')}"
+        if len(card.chapters) > 1
+        else ""
+    )
     lines.append(f"  mentioned {counted(entity.count, 'time')}{in_chapters}")
     lines.append(f"            {bars(card.strip, _MOST_BARS)}")
-    lines.append(f"  last      {_percent(card.last, book)}, {view.book.chapter_title(card.last)}".rstrip(" ,"))
+    lines.append(
+        f"  last      {_percent(card.last, book)}, {view.book.chapter_title(card.last)}".rstrip(
+            " ,"
+        )
+    )
     if card.together:
-        lines.append(f"  with      {', '.join(f'{other.name} ({count})' for other, count in card.together)}")
+        lines.append(
+            f"  with      {', '.join(f'{other.name} ({count})' for other, count in card.together)}"
+        )
     return lines
 
 

@@ -80,7 +80,9 @@ async def _examine(model_name: str, config: Config) -> _Findings:
         except EngineError as error:
             if model_name or config.model:
                 raise
-            found.advice.append(Advice(error.message, error.hint))  # There is no model yet, or there are several
+            found.advice.append(
+                Advice(error.message, error.hint)
+            )  # There is no model yet, or there are several
         else:
             await _examine_model(model, config, found)
     except EngineError as error:
@@ -101,7 +103,10 @@ async def _examine_model(model: ModelSource, config: Config, found: _Findings) -
         what = f"Weights in {header.quantization} may be slow on this processor."
         found.advice.append(Advice(what, "Download this model as Q4_0, Q4_K_M or Q8_0."))
     if info.placement and info.placement.notice:
-        how = "Use a smaller model or quantisation, close other programs, or set context_tokens or kv_cache."
+        how = (
+            "Use a smaller model or quantisation, close other programs, or set context_tokens or "
+            "kv_cache."
+        )
         found.advice.append(Advice(info.placement.notice, how))
 
 
@@ -116,7 +121,10 @@ def _rows(found: _Findings) -> Iterator[tuple[str, str]]:
     yield "memory free", format_size(found.memory_free)
     header, info = found.header, found.info
     if header is not None:
-        yield "model", f"{header.path.stem} · {header.quantization} · {format_size(header.file_bytes)}"
+        yield (
+            "model",
+            f"{header.path.stem} · {header.quantization} · {format_size(header.file_bytes)}",
+        )
     elif info is not None:
         yield "model", info.name
     if info is None:
@@ -129,13 +137,21 @@ def _rows(found: _Findings) -> Iterator[tuple[str, str]]:
         yield "KV cache", f"{fit.kv_tokens:,} tokens, as {fit.kv_type}"
         yield "work", f"{counted(fit.threads, 'thread')} · batches of {fit.batch_tokens} tokens"
     if header is not None:
-        yield "check", found.check.line if found.check else f"not yet: gistread models check {header.path.stem}"
+        yield (
+            "check",
+            found.check.line
+            if found.check
+            else f"not yet: gistread models check {header.path.stem}",
+        )
     if info.rates is not None:
         yield "prefill", f"{info.rates.prefill:.0f} tok/s"
         yield "decode", f"{info.rates.decode:.0f} tok/s"
     for reading in ReadingMode:
         if speed := expected_pace(info, reading).words_per_s:
-            yield reading.value, f"{_NOVEL_WORDS:,} words in about {format_duration(_NOVEL_WORDS / speed)}"
+            yield (
+                reading.value,
+                f"{_NOVEL_WORDS:,} words in about {format_duration(_NOVEL_WORDS / speed)}",
+            )
 
 
 def _document(found: _Findings) -> Json:

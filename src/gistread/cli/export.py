@@ -39,7 +39,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _format(chosen: str | None, output: Path | None) -> ExportFormat:
-    """The chosen format, else the format of the output file's suffix, else Markdown. Raises UsageError."""
+    """The chosen format, else the format of the output file's suffix, else Markdown.
+
+    Raises UsageError.
+    """
     if chosen or output is None:
         return ExportFormat(chosen or ExportFormat.MARKDOWN)
     if (form := format_for(output)) is None:
@@ -48,16 +51,23 @@ def _format(chosen: str | None, output: Path | None) -> ExportFormat:
 
 
 def _user_data(book: Book, name: str) -> Export:
-    """Marks, questions and gists, including those of an earlier version of the file. Raises StorageError."""
+    """Marks, questions and gists, including those of an earlier version of the file.
+
+    Raises StorageError.
+    """
     paths = default_paths()
     user_data, store = UserData(paths), MarkStore(paths)
     path = book_path(name) if name != STANDARD_INPUT else None
     if not user_data.opened_at(book.sha256):
         try:
-            migrate_user_data(book, user_data, store, file=file_digest(path) if path else "", path=path)
+            migrate_user_data(
+                book, user_data, store, file=file_digest(path) if path else "", path=path
+            )
         except StorageError as error:
             say(f"Note: data of an earlier version of this book is left out: {error.message}")
-    return Export(book, store.marks(book.sha256), user_data.questions(book.sha256), _memory(book, name))
+    return Export(
+        book, store.marks(book.sha256), user_data.questions(book.sha256), _memory(book, name)
+    )
 
 
 def _memory(book: Book, name: str) -> GistMemory | None:

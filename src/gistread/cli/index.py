@@ -30,13 +30,17 @@ async def _index(book: Book, config: Config, arguments: argparse.Namespace) -> J
     with ProgressLine() as line:
         async with new_session(book, config, line, arguments) as session:
             began = time.monotonic()
-            resumed = await read_to_end(session, line, arguments.book, events=arguments.events, must_save=True)
+            resumed = await read_to_end(
+                session, line, arguments.book, events=arguments.events, must_save=True
+            )
             memory, engine = session.memory, session.models.reading.engine
             assert memory is not None
             assert engine is not None
             line.say(_summary(memory, resumed, time.monotonic() - began))
             # By chapters, to keep messages to the engine small.
-            tokens = sum([await engine.count(book.text[one.start : one.end]) for one in book.chapters])
+            tokens = sum(
+                [await engine.count(book.text[one.start : one.end]) for one in book.chapters]
+            )
             return index_document(memory, engine.info, resumed_pages=resumed, book_tokens=tokens)
 
 
@@ -46,12 +50,24 @@ def _summary(memory: GistMemory, resumed: int, seconds: float) -> str:
         began = f"All {count} sections had been read {memory.focus.description}"
     else:
         before = f", {resumed} of them before" if resumed else ""
-        began = f"Read {counted(count, 'section')} in {format_duration(seconds)}{before}, {memory.focus.description}"
+        began = (
+            f"Read {counted(count, 'section')} in {format_duration(seconds)}{before}, "
+            f"{memory.focus.description}"
+        )
     read = sum(entry.page.words for entry in memory.entries)
-    text = f"{began}: {read:,} words in {memory.gist_words:,} ({memory.compression_rate():.1f}% shorter)."
+    text = (
+        f"{began}: {read:,} words in {memory.gist_words:,} ({memory.compression_rate():.1f}% "
+        "shorter)."
+    )
     extracts = sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries)
     if extracts:
-        text += f"\n{extracts} of the gists are sentences from the book, because the model's own failed the checks."
+        text += (
+            f"\n{extracts} of the gists are sentences from the book, because the model's own "
+            "failed the checks."
+        )
     if any(entry.gist.source is GistSource.QUOTED for entry in memory.entries):
-        text += "\nThe starter's gists are sentences from the book, because what it writes itself is often wrong."
+        text += (
+            "\nThe starter's gists are sentences from the book, because what it writes itself is "
+            "often wrong."
+        )
     return text

@@ -1,4 +1,7 @@
-"""Handles Ctrl+C and SIGTERM: the first signal cancels the work, closing engine and memory; a later one exits."""
+"""Handles Ctrl+C and SIGTERM: the first signal cancels the work, closing engine and memory.
+
+A later one exits.
+"""
 
 import asyncio
 import os
@@ -13,7 +16,8 @@ from gistread.errors import ExitStatus, GistreadError
 
 T = TypeVar("T")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_REPEATED_S = 0.5  # Signals this soon after the first are the same wish: a key that bounces, a shell that passes it on
+# Signals this soon after the first are the same wish: a key that bounces, a shell that passes it on
+_REPEATED_S = 0.5
 
 
 class InterruptError(GistreadError):
@@ -48,6 +52,7 @@ def run_until_interrupted(work: Coroutine[Any, Any, T]) -> T:
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     finally:
-        # After a stop only its message is left to print, and Python ends with its own status if no signal is handled.
+        # After a stop only its message is left to print, and Python ends with its own status if no
+        # signal is handled.
         for number, handler in before.items():
             signal.signal(number, handler if stopped_at is None else signal.SIG_IGN)

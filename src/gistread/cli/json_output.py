@@ -1,4 +1,7 @@
-"""The JSON of `index`, `ask`, `pages` and `--events`, for other programs. Offsets are in the normalised text."""
+"""The JSON of `index`, `ask`, `pages` and `--events`, for other programs.
+
+Offsets are in the normalised text.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +16,13 @@ from gistread.session.events import PageFound, PageRead, ReadingEvent, ReadingSt
 from gistread.units import fields, iso_time
 
 
-def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, book_tokens: int) -> Json:
-    """What `index --json` prints. `usage` covers the whole memory, including pages of earlier runs."""
+def index_document(
+    memory: GistMemory, info: EngineInfo, *, resumed_pages: int, book_tokens: int
+) -> Json:
+    """What `index --json` prints.
+
+    `usage` covers the whole memory, including pages of earlier runs.
+    """
     book = memory.book
     usage = sum((entry.usage for entry in memory.entries), NO_USAGE)
     return {
@@ -24,18 +32,26 @@ def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, 
         "pages": len(memory.entries),
         "gist_words": memory.gist_words,
         "compression_rate": round(memory.compression_rate(), 2),
-        "extractive_gists": sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries),
+        "extractive_gists": sum(
+            entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries
+        ),
         "resumed_pages": resumed_pages,
         "usage": {"book_tokens": book_tokens, **usage_document(usage)},
     }
 
 
 def ask_document(
-    reader: str, model: EngineInfo, memory: GistMemory, steps: Sequence[Json], answered: events.Answered
+    reader: str,
+    model: EngineInfo,
+    memory: GistMemory,
+    steps: Sequence[Json],
+    answered: events.Answered,
 ) -> Json:
     """What `ask --json` prints. `model`: the one that answered. `steps`: from `step_document`."""
     return {
-        **fields(answered, "answer", "choice", "found", "quoted", "lookups", "context_tokens", "seen"),
+        **fields(
+            answered, "answer", "choice", "found", "quoted", "lookups", "context_tokens", "seen"
+        ),
         "marks": [asdict(mark) for mark in answered.marks],
         "citations": [asdict(citation) for citation in answered.citations],
         "steps": steps,
@@ -43,7 +59,9 @@ def ask_document(
         "upto": len(memory.book.text) if memory.bound_share < 1 else None,
         "reader": reader,
         "model": fields(model, "name", "fingerprint"),
-        "memory": {"model": {"name": memory.model_name}, **_focus(memory.focus)} if memory.entries else None,
+        "memory": {"model": {"name": memory.model_name}, **_focus(memory.focus)}
+        if memory.entries
+        else None,
         "usage": usage_document(answered.usage),
     }
 
@@ -78,7 +96,10 @@ def pages_document(memory: GistMemory, fingerprint: str, ahead: Iterable[MemoryE
     """What `pages --json` prints. Pages `ahead` follow a gap and have no number."""
 
     def documents(entries: Iterable[MemoryEntry]) -> list[Json]:
-        return [{**_entry(entry), "chapter": memory.book.chapter_title(entry.page.start)} for entry in entries]
+        return [
+            {**_entry(entry), "chapter": memory.book.chapter_title(entry.page.start)}
+            for entry in entries
+        ]
 
     return {
         "model": {"name": memory.model_name, "fingerprint": fingerprint},
@@ -117,7 +138,12 @@ def reading_document(event: ReadingEvent) -> Json | None:
         case PageFound(page=page):
             return {"event": "page_found", **_page(page)}
         case PageRead(entry=entry, retries=retries):
-            return {"event": "gisted", **_entry(entry), "retries": retries, "usage": usage_document(entry.usage)}
+            return {
+                "event": "gisted",
+                **_entry(entry),
+                "retries": retries,
+                "usage": usage_document(entry.usage),
+            }
     return None
 
 

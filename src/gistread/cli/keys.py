@@ -9,7 +9,12 @@ from gistread.paths import default_paths
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from gistread.tui.commands import COMMANDS, check_keys, keys_of, with_keys  # Imports Textual: slow.
+    from gistread.tui.commands import (
+        COMMANDS,
+        check_keys,
+        keys_of,
+        with_keys,
+    )  # Imports Textual: slow.
 
     keymap, problems = check_keys(load_config(default_paths().config_file).keys)
     for problem in problems:
@@ -29,7 +34,9 @@ def run(arguments: argparse.Namespace) -> None:
     widest = max(len(command.id) for command in shown)
     lines = []
     for scope, group in groupby(shown, key=lambda command: command.scope):
-        rows = (f"  {' '.join(keys_of(one, keymap)):18} {one.id:{widest}}  {one.title}" for one in group)
+        rows = (
+            f"  {' '.join(keys_of(one, keymap)):18} {one.id:{widest}}  {one.title}" for one in group
+        )
         lines += [f"{scope}", *rows, ""]
     lines.append('To change one: [keys] in config.toml, then its name as in `ask = "a"`.')
     report(arguments, {"keys": documents}, lines)

@@ -1,4 +1,6 @@
-"""`gistread mcp`: a read-only Model Context Protocol server of the library, each book up to the user's bound."""
+"""`gistread mcp`: a read-only Model Context Protocol server of the library, each book up to the
+user's bound.
+"""
 
 import argparse
 import asyncio
@@ -56,11 +58,15 @@ _MOST_HITS = 50
 _FIRST_SCREEN = 500  # Characters that the screen shows of a book at its beginning
 
 _Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-_BookName = Annotated[_Words, Field(description="Its `id` or `number` from `books`, words of its title, or `sample`")]
+_BookName = Annotated[
+    _Words, Field(description="Its `id` or `number` from `books`, words of its title, or `sample`")
+]
 _AnyBook = Annotated[_Words | None, Field(description="As `book` elsewhere; left out: every book")]
 _Tag = Annotated[str, Field(description="Without `book`: only the books of this collection")]
 _Offset = Annotated[int, Field(ge=0, description="In characters")]
-_Length = Annotated[int, Field(ge=1, description=f"In characters; at most {_MOST_CHARACTERS:,} are returned")]
+_Length = Annotated[
+    int, Field(ge=1, description=f"In characters; at most {_MOST_CHARACTERS:,} are returned")
+]
 _Limit = Annotated[int, Field(ge=1, description=f"At most {_MOST_HITS} are returned")]
 
 
@@ -68,7 +74,10 @@ def run(arguments: argparse.Namespace) -> None:
     config = load_settings(arguments)
     check_models(arguments)
     if sys.stdin.isatty():
-        say("Waiting for a client on standard input. It starts this command itself: see `gistread docs scripting`.")
+        say(
+            "Waiting for a client on standard input. It starts this command itself: see "
+            "`gistread docs scripting`."
+        )
     run_until_interrupted(_serve(Library(config, arguments.model or "")))
 
 
@@ -84,10 +93,20 @@ async def _serve(library: "Library") -> None:
 
 
 def make_server(library: "Library") -> MCPServer:
-    server = _Server("gistread", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
+    server = _Server(
+        "gistread", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
+    )
     ArgModelBase.model_config["extra"] = "forbid"  # The SDK ignores unknown arguments.
     read_only = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    for tool in (library.books, library.toc, library.search, library.read, library.who_is, library.recap, library.ask):
+    for tool in (
+        library.books,
+        library.toc,
+        library.search,
+        library.read,
+        library.who_is,
+        library.recap,
+        library.ask,
+    ):
         server.add_tool(tool, annotations=read_only)
     return server
 
@@ -108,11 +127,15 @@ def _in_words(error: BaseException | None) -> str:
     """The message of an error for the client, without the paths of files; empty for a defect."""
     match error:
         case ValidationError():
-            return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+            return "; ".join(
+                f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()
+            )
         case BookError() | OSError():
             return "The file of this book cannot be read. Opening it in gistread says why."
         case StorageError():
-            return "gistread cannot read the user's data of this book. `gistread doctor` may say why."
+            return (
+                "gistread cannot read the user's data of this book. `gistread doctor` may say why."
+            )
         case GistreadError():
             return str(error)
     return ""
@@ -142,7 +165,13 @@ class View:
 
     def passage(self, start: int, end: int) -> Json:
         chapter = self.book.chapter_title(start) if self.book.chapters else ""
-        return {**self.named, "chapter": chapter, "start": start, "end": end, "text": self.book.text[start:end]}
+        return {
+            **self.named,
+            "chapter": chapter,
+            "start": start,
+            "end": end,
+            "text": self.book.text[start:end],
+        }
 
 
 class Library:
@@ -169,7 +198,9 @@ class Library:
         ]
 
     def toc(self, book: _BookName) -> Json:
-        """Chapters of a book with their numbers, where its readable text ends, and the number of its sections."""
+        """Chapters of a book with their numbers, where its readable text ends, and the number of
+        its sections.
+        """
         view = self._view(book)
         return {
             **fields(view.entry, "id", "title"),
@@ -180,7 +211,12 @@ class Library:
         }
 
     def search(
-        self, words: _Words, book: _AnyBook = None, tag: _Tag = "", exact: bool = False, limit: _Limit = 10
+        self,
+        words: _Words,
+        book: _AnyBook = None,
+        tag: _Tag = "",
+        exact: bool = False,
+        limit: _Limit = 10,
     ) -> Json:
         """Find passages about some words in one book or in all, the best first.
 
@@ -193,11 +229,16 @@ class Library:
             return _search_all(words, tag, limit)
         view = self._view(book)
         hits = self._search(view.book).find(words, SearchMode.EXACT if exact else SearchMode.RANKED)
-        found = [hit_document(view.book, *hits.span(index)) for index in range(min(limit, len(hits)))]
+        found = [
+            hit_document(view.book, *hits.span(index)) for index in range(min(limit, len(hits)))
+        ]
         return {"hits": [view.named | hit for hit in found], "total": len(hits)}
 
     def read(self, book: _BookName, start: _Offset = 0, length: _Length = 4000) -> Json:
-        """Read the text of a book from an offset, at most 16,000 characters; `next` is where to go on, or null."""
+        """Read the text of a book from an offset, at most 16,000 characters.
+
+        `next` is where to go on, or null.
+        """
         view = self._view(book)
         last = len(view.book.text)
         start = min(start, last)
@@ -217,12 +258,18 @@ class Library:
         return documents
 
     def recap(self, book: _BookName) -> Json:
-        """Tell the story so far, by sentences of the gists with their places; `pages` 0: by the chapter's own."""
+        """Tell the story so far, by sentences of the gists with their places; `pages` 0.
+
+        By the chapter's own.
+        """
         view = self._view(book)
         return recap_document(recap(view.memory(), view.corrections))
 
-    async def ask(self, question: _Words, context: Context, book: _AnyBook = None, tag: _Tag = "") -> Json:
-        """Ask the local model about one book or all that the user has begun: the answer with checked quotes.
+    async def ask(
+        self, question: _Words, context: Context, book: _AnyBook = None, tag: _Tag = ""
+    ) -> Json:
+        """Ask the local model about one book or all that the user has begun: the answer with
+        checked quotes.
 
         Takes from seconds to minutes.
         """
@@ -241,11 +288,19 @@ class Library:
         async with self._asking:
             if self._session is None or self._session.book.sha256 != view.whole.sha256:
                 await self.close()
-                self._session = await Session(view.whole, self._model, config=self._config).__aenter__()
+                self._session = await Session(
+                    view.whole, self._model, config=self._config
+                ).__aenter__()
             session = self._session
             stream = session.stream_answer(question, upto=view.bound, steps=Steps.ALONE)
             places = Places(len(view.whole.text), session.memory)
-            return await _answer(stream, places, context, session.models, lambda one: view.passage(one.start, one.end))
+            return await _answer(
+                stream,
+                places,
+                context,
+                session.models,
+                lambda one: view.passage(one.start, one.end),
+            )
 
     async def _ask_all(self, question: str, tag: str, context: Context) -> Json:
         async with self._asking:
@@ -258,11 +313,21 @@ class Library:
             def cite(citation: Citation) -> Json:
                 book, (start, end) = asked.source(citation)
                 place = {"chapter": book.indexed.chapter_title(start), "start": start, "end": end}
-                return {"book": book.entry.id, "title": book.entry.title, **place, "text": citation.quote}
+                return {
+                    "book": book.entry.id,
+                    "title": book.entry.title,
+                    **place,
+                    "text": citation.quote,
+                }
 
             chosen = self._model, ""
-            async with answering_models(self._config, shelf.paths, chosen, lambda *_: None) as (models, checks):
-                return await _answer(asked.stream(models.load_asking, checks), None, context, models, cite)
+            async with answering_models(self._config, shelf.paths, chosen, lambda *_: None) as (
+                models,
+                checks,
+            ):
+                return await _answer(
+                    asked.stream(models.load_asking, checks), None, context, models, cite
+                )
 
     async def close(self) -> None:
         """Unload the models. Idempotent."""
@@ -276,8 +341,11 @@ class Library:
         path = path_of(entry)
         book = open_cached(path, default_paths().texts)
         if book.sha256 != entry.sha256 if entry.sha256 else file_digest(path) != entry.digest:
-            raise GistreadError(f"The file of {entry.title} has changed.", "Open it once in gistread.")
-        # As on the screen: where the user lets answers stop, or else what of a novel they have read or first see.
+            raise GistreadError(
+                f"The file of {entry.title} has changed.", "Open it once in gistread."
+            )
+        # As on the screen: where the user lets answers stop, or else what of a novel they have read
+        # or first see.
         here = max(self._user_data.reading_place(book.sha256).furthest, _FIRST_SCREEN)
         bound = usual_bound(book, here, self._user_data.bound_choice(book.sha256))
         return View(entry, book, bound, self._user_data.name_corrections(book.sha256))
@@ -291,9 +359,15 @@ def _sample() -> LibraryEntry:
 def _search_all(words: str, tag: str, limit: int) -> Json:
     """The best passages of all books that are indexed, of an unread novel only its first screen."""
     shelf = indexed_shelf(tag)
-    books = (replace(one, bound=_FIRST_SCREEN) if one.indexed.plot and not one.begun else one for one in shelf.books)
+    books = (
+        replace(one, bound=_FIRST_SCREEN) if one.indexed.plot and not one.begun else one
+        for one in shelf.books
+    )
     found = replace(shelf, books=tuple(books)).search(words, limit)
-    hits = [{"book": hit.book.entry.id, "title": hit.book.entry.title, **place_of(hit)} for hit in found.hits]
+    hits = [
+        {"book": hit.book.entry.id, "title": hit.book.entry.title, **place_of(hit)}
+        for hit in found.hits
+    ]
     return {"hits": hits, "total": found.total}
 
 
@@ -310,7 +384,9 @@ async def _answer(
     async with aclosing(stream) as events:
         async for event in events:
             if isinstance(event, BooksNamed):
-                step: object = "; ".join(f"{one.book.entry.title}: {one.reason}" for one in event.books)
+                step: object = "; ".join(
+                    f"{one.book.entry.title}: {one.reason}" for one in event.books
+                )
             else:
                 step = step_of(event, places) if places else None
             if step:

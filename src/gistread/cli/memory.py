@@ -1,4 +1,7 @@
-"""`gistread memory …` lists and deletes memories, `gistread pages` shows one; selects the memory of other commands."""
+"""`gistread memory …` lists and deletes memories, `gistread pages` shows one.
+
+Selects the memory of other commands.
+"""
 
 import argparse
 import contextlib
@@ -38,11 +41,15 @@ def run(arguments: argparse.Namespace) -> None:
         _remove(header, arguments)
 
 
-def _show(book: Book, headers: Sequence[MemoryHeader], header: MemoryHeader, arguments: argparse.Namespace) -> None:
+def _show(
+    book: Book, headers: Sequence[MemoryHeader], header: MemoryHeader, arguments: argparse.Namespace
+) -> None:
     memory, ahead = memory_store().load(book, header), memory_store().pages_ahead(book, header)
     lines = [_section(memory, entry) for entry in memory.entries]
     if ahead:
-        lines.append(f"–  {ahead[0].page.start - memory.read_until:,} characters that are not read yet\n")
+        lines.append(
+            f"–  {ahead[0].page.start - memory.read_until:,} characters that are not read yet\n"
+        )
     lines += [_section(memory, entry) for entry in ahead]
     report(arguments, pages_document(memory, header.fingerprint, ahead), lines)
     if memory.focus != DEFAULT_FOCUS:
@@ -52,14 +59,20 @@ def _show(book: Book, headers: Sequence[MemoryHeader], header: MemoryHeader, arg
         say(f"This book has {others} other {some}: `gistread memory list BOOK` shows them.")
     if not memory.complete:
         behind = f", {len(ahead)} of them after a gap" if ahead else ""
-        say(f"{len(memory.entries) + len(ahead)} of about {memory.estimated_pages} sections read so far{behind}.")
+        say(
+            f"{len(memory.entries) + len(ahead)} of about {memory.estimated_pages} sections read "
+            f"so far{behind}."
+        )
 
 
 def _section(memory: GistMemory, entry: MemoryEntry) -> str:
     page = entry.page
     source = "" if entry.gist.source is GistSource.MODEL else f" · {entry.gist.source}"
     place = f"{page.start}–{page.end}"
-    heading = f"{page.number or '–'}  {memory.book.chapter_title(page.start)} · {page.words} words · {place}{source}"
+    heading = (
+        f"{page.number or '–'}  {memory.book.chapter_title(page.start)} · {page.words} words · "
+        f"{place}{source}"
+    )
     gist = textwrap.fill(entry.gist.text, _COLUMNS, initial_indent="   ", subsequent_indent="   ")
     return f"{heading}\n{gist}\n"
 
@@ -75,7 +88,10 @@ def _list(book: Book, headers: Sequence[MemoryHeader], arguments: argparse.Names
 def _remove(header: MemoryHeader, arguments: argparse.Namespace) -> None:
     memory_store().delete(header)
     report(arguments, {"deleted": memories_document([header])["memories"]}, ())
-    say(f"Deleted {counted(header.pages, 'section')} of {header.model_name}, {header.focus.description}.")
+    say(
+        f"Deleted {counted(header.pages, 'section')} of {header.model_name}, "
+        f"{header.focus.description}."
+    )
 
 
 def memory_store() -> MemoryStore:
@@ -86,7 +102,10 @@ def saved_memories(book: Book, name: str) -> list[MemoryHeader]:
     """The memories of a book that was typed as `name`; prints a message if one is damaged."""
     store = memory_store()
     if store.is_damaged(book):
-        say(f"A memory of this book is damaged. `gistread index {shlex.quote(name)}` reads its lost sections again.")
+        say(
+            f"A memory of this book is damaged. `gistread index {shlex.quote(name)}` reads its "
+            "lost sections again."
+        )
     return store.find(book)
 
 
@@ -104,17 +123,21 @@ def find_memory(
     prefer: str = "",
     from_start: bool = True,
 ) -> MemoryHeader:
-    """The furthest memory with the preset and task of the command line, by `model`. Raises GistreadError.
+    """The furthest memory with the preset and task of the command line, by `model`. Raises
+    GistreadError.
 
-    `prefer`: fingerprint of the model that is taken among equals. `from_start`: only memories with the first section,
-    which can be shown or asked.
+    `prefer`: fingerprint of the model that is taken among equals. `from_start`: only memories with
+    the first section, which can be shown or asked.
     """
     read = [header for header in headers if header.pages and (header.read_until or not from_start)]
     book, task = shlex.quote(arguments.book), arguments.task or ""
     if not read:
         message = "Nothing of this book has been read yet."
         if after := sum(header.pages for header in headers):
-            message = f"The first section of this book is missing, with {counted(after, 'section')} saved after it."
+            message = (
+                f"The first section of this book is missing, with {counted(after, 'section')} "
+                "saved after it."
+            )
         raise GistreadError(message, f"Run `gistread index {book}` first, or use `ask --index`.")
     name = model.casefold()
     with contextlib.suppress(EngineError):
@@ -124,12 +147,21 @@ def find_memory(
         models = ", ".join(sorted({header.model_name for header in read}))
         raise GistreadError(f"No model {model!r} has read this book.", f"These have: {models}.")
     preset = "" if arguments.preset in (None, AUTO) else arguments.preset
-    found = [one for one in by_model if preset in ("", one.focus.preset.name) and task in ("", one.focus.task)]
+    found = [
+        one
+        for one in by_model
+        if preset in ("", one.focus.preset.name) and task in ("", one.focus.task)
+    ]
     if not found:
         raise GistreadError(
             "This book has not been read with this preset and task.",
-            f"`gistread memory list {book}` shows how, and `gistread index {book}` with the same options reads it so.",
+            f"`gistread memory list {book}` shows how, and `gistread index {book}` with the same "
+            "options reads it so.",
         )
     best = found[0]
-    furthest = [one for one in found if (one.read_until, one.focus.task) == (best.read_until, best.focus.task)]
+    furthest = [
+        one
+        for one in found
+        if (one.read_until, one.focus.task) == (best.read_until, best.focus.task)
+    ]
     return next((header for header in furthest if header.fingerprint == prefer), best)

@@ -47,10 +47,15 @@ def show_catalogue(arguments: argparse.Namespace) -> None:
 
 
 def download(arguments: argparse.Namespace) -> None:
-    """Download a model, or the recommended one, after asking unless `--yes`. Raises GistreadError."""
+    """Download a model, or the recommended one, after asking unless `--yes`.
+
+    Raises GistreadError.
+    """
     paths, network = default_paths(), network_of()
     catalogue = read_catalogue()
-    plan = run_until_interrupted(make_plan(arguments.model or _recommended(catalogue), catalogue, network))
+    plan = run_until_interrupted(
+        make_plan(arguments.model or _recommended(catalogue), catalogue, network)
+    )
     check_disk(plan, paths.models)
     _confirm(plan, paths.models, yes=arguments.yes)
     was_here = (paths.models / plan.file.name).exists()
@@ -99,8 +104,14 @@ def _confirm(plan: Plan, folder: Path, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise UsageError("Cannot ask for consent: standard input is no terminal.", "Use --yes to agree beforehand.")
-    sys.stderr.write(f"Download it{' under this licence' if plan.licence else ', whatever its licence is'}? [y/N] ")
+        raise UsageError(
+            "Cannot ask for consent: standard input is no terminal.",
+            "Use --yes to agree beforehand.",
+        )
+    sys.stderr.write(
+        f"Download it{' under this licence' if plan.licence else ', whatever its licence is'}? "
+        "[y/N] "
+    )
     sys.stderr.flush()
     if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
         raise InterruptError("Nothing was downloaded.")
@@ -122,22 +133,31 @@ async def _download(plan: Plan, folder: Path, network: Network) -> Path:
             return await get(plan, folder, network, show)
         except asyncio.CancelledError:
             line.clear()
-            done, total = format_size(present_bytes(plan, folder)), format_size(plan.file.size_bytes)
+            done, total = (
+                format_size(present_bytes(plan, folder)),
+                format_size(plan.file.size_bytes),
+            )
             raise InterruptError(
                 f"Stopped at {done} of {total}; it is kept in {folder}.",
                 f"Run `gistread models get {shlex.quote(plan.spec)}` to resume.",
             ) from None
 
 
-def _entry_text(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path) -> str:
-    recommended = f"   recommended: {best.reason}" if best is not None and best.entry == entry else ""
+def _entry_text(
+    entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path
+) -> str:
+    recommended = (
+        f"   recommended: {best.reason}" if best is not None and best.entry == entry else ""
+    )
     downloaded = "downloaded" if (folder / Path(entry.file).name).exists() else ""
     facts = (" · ".join(entry_facts(entry)), fit_text(entry, machine), downloaded, entry.good_for)
     lines = [f"{entry.name}{recommended}", *(f"    {fact}" for fact in facts if fact)]
     return "\n".join([*lines, f"    hf:{entry.repository}:{entry.file}"])
 
 
-def _entry_document(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path) -> Json:
+def _entry_document(
+    entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path
+) -> Json:
     place, fit = estimate_fit(entry, machine)
     recommended = best is not None and best.entry == entry
     return {

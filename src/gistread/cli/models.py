@@ -50,7 +50,9 @@ class _Role(NamedTuple):
 
 _ROLES = {
     "reading": _Role("model", "{} is now the default model.", "There is no default model now."),
-    "asking": _Role("asking_model", "{} now answers questions.", "The reading model now answers questions, too."),
+    "asking": _Role(
+        "asking_model", "{} now answers questions.", "The reading model now answers questions, too."
+    ),
 }
 _INDENT = "    "
 
@@ -68,7 +70,11 @@ def run(arguments: argparse.Namespace) -> ExitStatus | None:
         case _:
             from gistread.cli import model_download
 
-            (model_download.download if arguments.action == "get" else model_download.show_catalogue)(arguments)
+            (
+                model_download.download
+                if arguments.action == "get"
+                else model_download.show_catalogue
+            )(arguments)
     return None
 
 
@@ -79,7 +85,11 @@ def _list(arguments: argparse.Namespace) -> None:
     free_bytes = memory.result()
     paths = default_paths()
     # Finding the version takes longer than reading a dozen headers.
-    result_of = CheckResults(paths, installed_version()).by_file() if paths.store.exists() else lambda _: None
+    result_of = (
+        CheckResults(paths, installed_version()).by_file()
+        if paths.store.exists()
+        else lambda _: None
+    )
     if arguments.json:
         documents = [_document(model, free_bytes, result_of(model.path)) for model in models]
         write_json({"models": documents, "memory_free": free_bytes})
@@ -87,16 +97,23 @@ def _list(arguments: argparse.Namespace) -> None:
     chosen = _chosen()
     if chosen is not None and chosen.server is not None:
         write(f"* {chosen.name}")
-    for model in sorted(models, key=lambda model: availability_of(model, memory_fit_of(model, free_bytes))):
+    for model in sorted(
+        models, key=lambda model: availability_of(model, memory_fit_of(model, free_bytes))
+    ):
         write("\n".join(_lines(model, free_bytes, chosen, result_of(model.path))))
     if models:
         say(f"{format_size(free_bytes)} of memory free.")
         if chosen is None:
-            used = "The starter is used until you choose a model: " if starter_path() is not None else "To choose one: "
+            used = (
+                "The starter is used until you choose a model: "
+                if starter_path() is not None
+                else "To choose one: "
+            )
             say(f"{used}`gistread models use NAME`.")
     else:
         say(
-            "No models yet. `gistread models get` downloads a suitable one after asking. Or the small starter: "
+            "No models yet. `gistread models get` downloads a suitable one after asking. Or the "
+            "small starter: "
             "`gistread models get starter`."
         )
 
@@ -105,7 +122,9 @@ def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> 
     """A model of `models list --json`; null means unknown."""
     fit = memory_fit_of(model, free_bytes)
     return {
-        **fields(model, "name", "quantization", "architecture", "context_length", "parameters", "usable"),
+        **fields(
+            model, "name", "quantization", "architecture", "context_length", "parameters", "usable"
+        ),
         "path": str(model.path),
         "size": model.size_bytes,
         "licence": model.licence or None,
@@ -123,8 +142,14 @@ def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> 
     }
 
 
-def _lines(model: ModelFile, free_bytes: int, chosen: ModelSource | None, result: CheckResult | None) -> Iterator[str]:
-    is_chosen = chosen is not None and chosen.path is not None and model.path.resolve() == chosen.path.resolve()
+def _lines(
+    model: ModelFile, free_bytes: int, chosen: ModelSource | None, result: CheckResult | None
+) -> Iterator[str]:
+    is_chosen = (
+        chosen is not None
+        and chosen.path is not None
+        and model.path.resolve() == chosen.path.resolve()
+    )
     yield f"{'*' if is_chosen else ' '} {one_line(model.name)}"
     if model.usable:
         yield f"{_INDENT}{' · '.join([*facts(model), *other_facts(model)])}"
@@ -167,12 +192,19 @@ def _use(arguments: argparse.Namespace) -> None:
             header_of(find_source(setting))  # Checks that the adapter fits the model.
         message = role.set.format(plain_name(read_header(path, fingerprint=False).name))
     save_setting(default_paths().config_file, role.setting, setting)
-    report(arguments, {"for": arguments.role, "setting": setting or None, "path": str(path) if path else None}, ())
+    report(
+        arguments,
+        {"for": arguments.role, "setting": setting or None, "path": str(path) if path else None},
+        (),
+    )
     say(message)
 
 
 def _remove(arguments: argparse.Namespace) -> None:
-    """Delete a downloaded model with its faster copy, or an unfinished download. Raises GistreadError."""
+    """Delete a downloaded model with its faster copy, or an unfinished download.
+
+    Raises GistreadError.
+    """
     name, paths = arguments.model, default_paths()
     if deleted := discard_download(paths.models, name):
         unset = []
@@ -186,7 +218,11 @@ def _remove(arguments: argparse.Namespace) -> None:
         with contextlib.suppress(EngineError, OSError):
             copy_path(read_header(path), paths.weights).unlink(missing_ok=True)
         config = load_config(paths.config_file)
-        unset = [role for role in _ROLES.values() if split_adapter(getattr(config, role.setting))[0] == str(path)]
+        unset = [
+            role
+            for role in _ROLES.values()
+            if split_adapter(getattr(config, role.setting))[0] == str(path)
+        ]
         deleted = [path]
         try:
             path.unlink()
@@ -195,7 +231,10 @@ def _remove(arguments: argparse.Namespace) -> None:
         for role in unset:
             save_setting(paths.config_file, role.setting, "")
     report(arguments, {"deleted": [str(file) for file in deleted]}, ())
-    for message in (*(f"Deleted {one_line(file)}." for file in deleted), *(role.unset for role in unset)):
+    for message in (
+        *(f"Deleted {one_line(file)}." for file in deleted),
+        *(role.unset for role in unset),
+    ):
         say(message)
 
 
@@ -204,7 +243,10 @@ def check_results() -> CheckResults:
 
 
 def _check(arguments: argparse.Namespace) -> ExitStatus:
-    """Print the result of a model's check; run it if needed or with `--again`. Raises EngineError."""
+    """Print the result of a model's check; run it if needed or with `--again`.
+
+    Raises EngineError.
+    """
     config = load_config(default_paths().config_file)
     model, results = find_chosen(arguments.model, config), check_results()
     name, fingerprint = model.name, fingerprint_of(model)
@@ -214,7 +256,10 @@ def _check(arguments: argparse.Namespace) -> ExitStatus:
         result, info = run_until_interrupted(_run_check(model, config))
         name, fingerprint = info.name, info.fingerprint
         results.save(fingerprint, model.path, result)
-    document = {"model": {"name": name, "fingerprint": fingerprint or None}, **result_document(result)}
+    document = {
+        "model": {"name": name, "fingerprint": fingerprint or None},
+        **result_document(result),
+    }
     report(arguments, document, [f"{name}: {result.line}."])
     if info is None:
         say("It was checked before; --again checks it again.")
@@ -230,7 +275,17 @@ async def _run_check(model: ModelSource, config: Config) -> tuple[CheckResult, E
 
 def result_document(result: CheckResult) -> Json:
     return {
-        **fields(result, "asked", "right", "questions", "ends_turns", "passages", "gists", "faults", "seconds"),
+        **fields(
+            result,
+            "asked",
+            "right",
+            "questions",
+            "ends_turns",
+            "passages",
+            "gists",
+            "faults",
+            "seconds",
+        ),
         "trust": result.trust.value,
         "verdict": result.line,
         "usable": result.is_usable,

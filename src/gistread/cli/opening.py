@@ -13,7 +13,14 @@ from gistread.book.open import open_bytes, read_limited
 from gistread.cli.output import say
 from gistread.config import Config, load_config
 from gistread.errors import StorageError
-from gistread.library.entries import LibraryEntry, UnknownBookError, find_book, is_folder, list_entries, path_of
+from gistread.library.entries import (
+    LibraryEntry,
+    UnknownBookError,
+    find_book,
+    is_folder,
+    list_entries,
+    path_of,
+)
 from gistread.library.metadata import has_book_suffix
 from gistread.memory.spoilers import usual_bound
 from gistread.paths import default_paths
@@ -30,7 +37,10 @@ STANDARD_INPUT, SAMPLE = "-", "sample"
 
 
 def book_path(name: str) -> Path:
-    """The file of a book: a path, `sample`, or a number or title of the library. Raises UsageError, BookError."""
+    """The file of a book: a path, `sample`, or a number or title of the library.
+
+    Raises UsageError, BookError.
+    """
     is_file = os.path.lexists(name) and not is_folder(Path(name))
     if is_file or os.sep in name or name in (".", ".."):
         return Path(name)
@@ -47,7 +57,9 @@ def book_path(name: str) -> Path:
 def library_entries() -> list[LibraryEntry]:
     """All books of the library, the last read first; a message if some cannot be read."""
     paths = default_paths()
-    entries, problem = list_entries(UserData(paths), Catalogue(paths), ReadingSpeed(paths).words_per_minute)
+    entries, problem = list_entries(
+        UserData(paths), Catalogue(paths), ReadingSpeed(paths).words_per_minute
+    )
     if problem:
         say(problem)
     return entries
@@ -70,13 +82,26 @@ def load_settings(arguments: argparse.Namespace) -> Config:
     config = load_config(default_paths().config_file)
     if getattr(arguments, "model", None):
         config = replace(config, asking_model="")
-    options = ("asking_model", "context_tokens", "reading", "preset", "min_words", "max_words", "max_pages")
-    typed = {name: value for name in options if (value := getattr(arguments, name, None)) is not None}
+    options = (
+        "asking_model",
+        "context_tokens",
+        "reading",
+        "preset",
+        "min_words",
+        "max_words",
+        "max_pages",
+    )
+    typed = {
+        name: value for name in options if (value := getattr(arguments, name, None)) is not None
+    }
     return replace(config, **typed)
 
 
 def check_models(arguments: argparse.Namespace) -> None:
-    """Raises EngineError if a model of the command line does not exist; servers are not contacted."""
+    """Raises EngineError if a model of the command line does not exist.
+
+    Servers are not contacted.
+    """
     from gistread.engine.models import find_source
 
     for name in (arguments.model, getattr(arguments, "asking_model", None)):
@@ -85,10 +110,16 @@ def check_models(arguments: argparse.Namespace) -> None:
 
 
 def resolve_bound(chosen: str | None, memory: "GistMemory", note: str) -> int | None:
-    """Offset of the bound; None: the whole book. Prints `note` if the user did not choose it. Raises UsageError."""
+    """Offset of the bound; None: the whole book.
+
+    Prints `note` if the user did not choose it. Raises UsageError.
+    """
     book, user_data = memory.book, UserData(default_paths())
     try:
-        here, choice = user_data.reading_place(book.sha256).furthest, user_data.bound_choice(book.sha256)
+        here, choice = (
+            user_data.reading_place(book.sha256).furthest,
+            user_data.bound_choice(book.sha256),
+        )
     except StorageError as error:
         here, choice = 0, None
         say(f"Note: {error.message}")

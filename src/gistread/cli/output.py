@@ -12,12 +12,15 @@ from typing import Any
 
 from gistread.errors import GistreadError
 
-# Control characters other than tab and newline, line separators, bidirectional controls, surrogates.
+# Control characters other than tab and newline, line separators, bidirectional controls,
+# surrogates.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _quiet = False
 Json = dict[str, Any]
-SCHEMA = 1  # Version of all JSON on standard output; raised when a field is renamed, removed or means something else
+# Version of all JSON on standard output; raised when a field is renamed, removed or means something
+# else
+SCHEMA = 1
 
 
 class OutputError(GistreadError):
@@ -25,9 +28,11 @@ class OutputError(GistreadError):
 
 
 def prepare_streams(*, quiet: bool = False) -> None:
-    """Replace characters missing in the terminal's encoding; `quiet` suppresses messages other than errors.
+    """Replace characters missing in the terminal's encoding; `quiet` suppresses messages other than
+    errors.
 
-    An input that the shell has closed (`<&-`) is empty, and messages to a closed standard error are dropped.
+    An input that the shell has closed (`<&-`) is empty, and messages to a closed standard error are
+    dropped.
     """
     global _quiet
     _quiet = quiet
@@ -59,7 +64,10 @@ def write(text: str, end: str = "\n") -> None:
 
 
 def write_json(fields: Mapping[str, Any]) -> None:
-    """Print a JSON object with the schema's version on one line, always in UTF-8. Raises OutputError."""
+    """Print a JSON object with the schema's version on one line, always in UTF-8.
+
+    Raises OutputError.
+    """
     import json
 
     text = json.dumps({"schema": SCHEMA, **fields}, ensure_ascii=False, separators=(",", ":"))
@@ -84,7 +92,10 @@ def write_bytes(data: bytes) -> None:
 
 
 def discard_output() -> None:
-    """Discard remaining output: Python flushes it again at exit and would report the error again."""
+    """Discard remaining output.
+
+    Python flushes it again at exit and would report the error again.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

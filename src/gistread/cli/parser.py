@@ -1,4 +1,7 @@
-"""The command line: commands, options and their help. A first word that is not a command is a book."""
+"""The command line: commands, options and their help.
+
+A first word that is not a command is a book.
+"""
 
 import argparse
 import shutil
@@ -25,7 +28,10 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
         from textwrap import fill
 
         groups = groupby(text.splitlines(), lambda line: line[:1] not in ("", " "))
-        return "\n".join(fill(" ".join(lines), width) if is_prose else "\n".join(lines) for is_prose, lines in groups)
+        return "\n".join(
+            fill(" ".join(lines), width) if is_prose else "\n".join(lines)
+            for is_prose, lines in groups
+        )
 
 
 class Parser(argparse.ArgumentParser):
@@ -66,12 +72,22 @@ def _commands() -> dict[str, _Command]:
     import tomllib
 
     tables = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
-    return {name: _Command(**table | {"examples": table["examples"].strip()}) for name, table in tables.items()}
+    return {
+        name: _Command(**table | {"examples": table["examples"].strip()})
+        for name, table in tables.items()
+    }
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse a command line into `command`, its `module` and options. Raises UsageError, SystemExit after `--help`."""
-    if argv and argv[0] in ("version", "--version", "-V"):  # Answered without reading the table of commands
+    """Parse a command line into `command`, its `module` and options.
+
+    Raises UsageError, SystemExit after `--help`.
+    """
+    if argv and argv[0] in (
+        "version",
+        "--version",
+        "-V",
+    ):  # Answered without reading the table of commands
         write(_VERSION)
         raise SystemExit
     argv = _help_last(argv)
@@ -82,16 +98,22 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         getattr(arguments, f"add_{name}")(parser)
         if command.default_action:
             names, words = parser._get_positional_actions()[0].choices or (), argv[1:]
-            is_named = bool(words) and (words[0] in names if command.takes_words else not words[0].startswith("-"))
+            is_named = bool(words) and (
+                words[0] in names if command.takes_words else not words[0].startswith("-")
+            )
             asks_help = bool({"-h", "--help"} & set(words))
-            parsed = parser.parse_args(words if is_named or asks_help else [command.default_action, *words])
+            parsed = parser.parse_args(
+                words if is_named or asks_help else [command.default_action, *words]
+            )
         elif "--" in argv:  # Intermixed parsing drops it.
             parsed = parser.parse_args(argv[1:])
         else:  # Positional arguments may surround an option: `people BOOK --all NAME`.
             parsed = parser.parse_intermixed_args(argv[1:])
     else:
         if near := _misspelt(argv):
-            raise UsageError(f"{argv[0]} is neither a command nor a book.", f"Did you mean `gistread {near}`?")
+            raise UsageError(
+                f"{argv[0]} is neither a command nor a book.", f"Did you mean `gistread {near}`?"
+            )
         parser = _main_parser(_command_list() + _EXAMPLES)
         arguments.add_book(parser, optional=True)
         parsed = parser.parse_args(argv)
@@ -104,9 +126,13 @@ def whole_parser() -> argparse.ArgumentParser:
     """A parser with all commands as subparsers, for completion scripts and the manual page."""
     parser = _main_parser(_EXAMPLES)
     parser.usage = None
-    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", parser_class=Parser)
+    commands = parser.add_subparsers(
+        title="commands", dest="command", metavar="COMMAND", parser_class=Parser
+    )
     for name, command in _commands().items():
-        sub = commands.add_parser(name, help=command.summary, description=command.summary, epilog=command.examples)
+        sub = commands.add_parser(
+            name, help=command.summary, description=command.summary, epilog=command.examples
+        )
         getattr(arguments, f"add_{name}")(sub)
     return parser
 
@@ -114,15 +140,22 @@ def whole_parser() -> argparse.ArgumentParser:
 def _help_last(argv: Sequence[str]) -> Sequence[str]:
     """Normalise a command line: `help COMMAND` becomes an option."""
     if argv[:1] == ["help"]:
-        if (names := [word for word in argv[1:2] if not word.startswith("-")]) and names[0] not in _commands():
+        if (names := [word for word in argv[1:2] if not word.startswith("-")]) and names[
+            0
+        ] not in _commands():
             near = _misspelt(names)
-            raise UsageError(f"{names[0]} is not a command.", f"Did you mean {near}?" if near else _SEE_HELP)
+            raise UsageError(
+                f"{names[0]} is not a command.", f"Did you mean {near}?" if near else _SEE_HELP
+            )
         return [*argv[1:], "--help"]
     return argv
 
 
 def _misspelt(argv: Sequence[str]) -> str:
-    """The command that is meant by the first word, unless that is a book; empty if there is none."""
+    """The command that is meant by the first word, unless that is a book.
+
+    Empty if there is none.
+    """
     if not argv or not argv[0].isalpha() or Path(argv[0]).exists():
         return ""
     from difflib import get_close_matches
@@ -143,7 +176,8 @@ def _misspelt(argv: Sequence[str]) -> str:
 def _main_parser(epilog: str) -> Parser:
     parser = Parser(
         "gistread",
-        "Read a long book beside a language model on your own machine. The model keeps a gist memory of the book\n"
+        "Read a long book beside a language model on your own machine. The model keeps a gist "
+        "memory of the book\n"
         "and answers questions from it, with sources.",
         epilog,
     )

@@ -16,7 +16,10 @@ _TOLD_EVERY_S = 10.0  # Without a terminal
 
 
 class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
-    """The last line of standard error, redrawn in place; without a terminal, a new line every ten seconds."""
+    """The last line of standard error, redrawn in place.
+
+    Without a terminal, a new line every ten seconds.
+    """
 
     def __init__(self) -> None:
         self._stream = sys.stderr
@@ -27,7 +30,9 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
     def show(self, text: str) -> None:
         """Replace the line, at most ten times a second."""
         now = time.monotonic()
-        if text == self._shown or now - self._drawn_at < (_REDRAWN_EVERY_S if self._live else _TOLD_EVERY_S):
+        if text == self._shown or now - self._drawn_at < (
+            _REDRAWN_EVERY_S if self._live else _TOLD_EVERY_S
+        ):
             return
         if not self._live:
             say(text)
@@ -78,5 +83,7 @@ def engine_line(state: EngineState, model: str) -> str:
         case Phase.PREFILL:
             return f"reading the prompt{share}"
         case Phase.DECODE:
-            return "answering" + (f" · {state.tokens_per_s:.0f} tok/s" if state.tokens_per_s else "")
+            return "answering" + (
+                f" · {state.tokens_per_s:.0f} tok/s" if state.tokens_per_s else ""
+            )
     return state.notice

@@ -1,4 +1,7 @@
-"""The commands that open the screen: `gistread [BOOK]`, `sample`, `last` and `docs`; `serve` opens it in a browser."""
+"""The commands that open the screen: `gistread [BOOK]`, `sample`, `last` and `docs`.
+
+`serve` opens it in a browser.
+"""
 
 import argparse
 import os
@@ -10,7 +13,13 @@ from pathlib import Path
 from gistread.book.model import DOCUMENTATION, Book
 from gistread.book.open import open_bytes, open_file
 from gistread.child_process import python_command
-from gistread.cli.opening import STANDARD_INPUT, book_path, library_entries, load_settings, open_named
+from gistread.cli.opening import (
+    STANDARD_INPUT,
+    book_path,
+    library_entries,
+    load_settings,
+    open_named,
+)
 from gistread.cli.output import say, write
 from gistread.config import Config
 from gistread.engine.model_search import starter_path
@@ -20,8 +29,13 @@ from gistread.library.entries import path_of
 from gistread.paths import default_paths
 from gistread.sample import story_path
 
-_NEEDS_TERMINAL = "gistread needs a terminal for its screen, and standard output or input is not one."
-_WITHOUT = "These work without one: `gistread index BOOK`, `gistread ask BOOK QUESTION`, `gistread pages BOOK`."
+_NEEDS_TERMINAL = (
+    "gistread needs a terminal for its screen, and standard output or input is not one."
+)
+_WITHOUT = (
+    "These work without one: `gistread index BOOK`, `gistread ask BOOK QUESTION`, `gistread "
+    "pages BOOK`."
+)
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -40,9 +54,19 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
             model = model or config.model or (STARTER if starter_path() is not None else "")
             return open_screen(story_path(), config, model)  # a named model reads along at once
         case "last":
-            last = next((entry for entry in library_entries() if entry.was_opened and entry.path is not None), None)
+            last = next(
+                (
+                    entry
+                    for entry in library_entries()
+                    if entry.was_opened and entry.path is not None
+                ),
+                None,
+            )
             if last is None:
-                raise BookError("No books yet.", "Open one with `gistread BOOK`, or the sample: `gistread sample`.")
+                raise BookError(
+                    "No books yet.",
+                    "Open one with `gistread BOOK`, or the sample: `gistread sample`.",
+                )
             return open_screen(path_of(last), config, model)
     if arguments.book == STANDARD_INPUT:
         _check_terminal(piped=True)
@@ -58,8 +82,13 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     return open_screen(book_path(arguments.book) if arguments.book else None, config, model)
 
 
-def open_screen(book: Path | Book | None, config: Config, model: str, *, piped: bool = False) -> ExitStatus:
-    """Run the screen on a book, or on the library if None. Raises UsageError without a terminal, BookError."""
+def open_screen(
+    book: Path | Book | None, config: Config, model: str, *, piped: bool = False
+) -> ExitStatus:
+    """Run the screen on a book, or on the library if None.
+
+    Raises UsageError without a terminal, BookError.
+    """
     _check_terminal(piped=piped)
     if isinstance(book, Path):
         open_file(book).close()
@@ -69,7 +98,10 @@ def open_screen(book: Path | Book | None, config: Config, model: str, *, piped: 
 
 
 def _check_terminal(*, piped: bool) -> None:
-    """Raises UsageError if the screen cannot be drawn. `piped`: the book, and not keys, comes from standard input."""
+    """Raises UsageError if the screen cannot be drawn.
+
+    `piped`: the book, and not keys, comes from standard input.
+    """
     if os.environ.get("TEXTUAL_DRIVER"):  # `gistread serve`: the browser is the terminal.
         return
     if not sys.stdout.isatty() or not (piped or sys.stdin.isatty()):

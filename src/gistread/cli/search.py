@@ -1,4 +1,6 @@
-"""`gistread search BOOK WORDS` searches a book, `gistread search --all WORDS` every book of the library."""
+"""`gistread search BOOK WORDS` searches a book, `gistread search --all WORDS` every book of the
+library.
+"""
 
 import argparse
 from contextlib import suppress
@@ -28,9 +30,18 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if arguments.tag:
         raise UsageError("--tag goes with --all.", "Example: gistread search --all whale --tag sea")
     book = open_named(arguments.book)
-    mode = SearchMode.REGEX if arguments.regex else SearchMode.RANKED if arguments.ranked else SearchMode.EXACT
+    mode = (
+        SearchMode.REGEX
+        if arguments.regex
+        else SearchMode.RANKED
+        if arguments.ranked
+        else SearchMode.EXACT
+    )
     hits = BookSearch(book).find(words, mode)
-    shown = [hit_document(book, *hits.span(index)) for index in range(min(len(hits), arguments.limit or len(hits)))]
+    shown = [
+        hit_document(book, *hits.span(index))
+        for index in range(min(len(hits), arguments.limit or len(hits)))
+    ]
     length = max(1, len(book.text))
     places = (f"{hit['start']}–{hit['end']}  {hit['start'] / length:>3.0%}" for hit in shown)
     report(arguments, {"hits": shown}, map(_text, places, shown))
@@ -43,7 +54,10 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def indexed_shelf(tag: str = "") -> Shelf:
-    """The library, or a collection. New books are indexed in the background. Raises UsageError if none is indexed."""
+    """The library, or a collection.
+
+    New books are indexed in the background. Raises UsageError if none is indexed.
+    """
     paths = default_paths()
     shelf = open_shelf(paths, tag)
     if shelf.pending:
@@ -53,10 +67,14 @@ def indexed_shelf(tag: str = "") -> Shelf:
     if not shelf.total:
         raise UsageError("No books to search.", "Add some with `gistread books --add FOLDER`.")
     if not shelf.books:
-        raise UsageError("None of your books is indexed yet; they are indexed in the background.", "Try again soon.")
+        raise UsageError(
+            "None of your books is indexed yet; they are indexed in the background.",
+            "Try again soon.",
+        )
     if shelf.pending:
         say(
-            f"Note: {len(shelf.pending)} of {shelf.total} books are left out until they are indexed, in the background."
+            f"Note: {len(shelf.pending)} of {shelf.total} books are left out until they are "
+            "indexed, in the background."
         )
     return shelf
 
@@ -71,8 +89,15 @@ def _search_all(words: str, arguments: argparse.Namespace) -> ExitStatus:
     found = shelf.search(words, arguments.limit or _MOST)
     beyond = [{"title": book.entry.title, "hits": count} for book, count in found.beyond.items()]
     hits = [hit.book.document | place_of(hit) for hit in found.hits]
-    document = {"hits": hits, "total": found.total, "beyond": beyond, "not_indexed": len(shelf.pending)}
-    places = (f"{hit.book.entry.title}  {hit.start / hit.book.indexed.length:.0%}" for hit in found.hits)
+    document = {
+        "hits": hits,
+        "total": found.total,
+        "beyond": beyond,
+        "not_indexed": len(shelf.pending),
+    }
+    places = (
+        f"{hit.book.entry.title}  {hit.start / hit.book.indexed.length:.0%}" for hit in found.hits
+    )
     report(arguments, document, map(_text, places, map(place_of, found.hits)))
     if not found.hits and not found.beyond:
         say(f"None of your {counted(len(shelf.books), 'book')} has {words!r}.")
@@ -91,7 +116,11 @@ def hit_document(book: Book, start: int, end: int) -> Json:
     """A hit as `search --json` prints it."""
     text = book.text
     first = book.paragraphs[book.paragraph_index(start)].start if book.paragraphs else 0
-    last = book.paragraphs[book.paragraph_index(max(start, end - 1))].end if book.paragraphs else len(text)
+    last = (
+        book.paragraphs[book.paragraph_index(max(start, end - 1))].end
+        if book.paragraphs
+        else len(text)
+    )
     left = max(first, start - _AROUND)
     if left > first and (space := text.find(" ", left, start)) >= 0:
         left = space + 1

@@ -24,8 +24,12 @@ from gistread.units import format_duration
 _TRIAL_CHARACTERS, _TRIAL_TOKENS = 1200, 16  # A prompt and an answer that show how fast a model is
 
 
-def new_session(book: Book, config: Config, line: ProgressLine, arguments: argparse.Namespace) -> Session:
-    """A session with the models of the command line or the settings, which shows its activity on the line."""
+def new_session(
+    book: Book, config: Config, line: ProgressLine, arguments: argparse.Namespace
+) -> Session:
+    """A session with the models of the command line or the settings, which shows its activity on
+    the line.
+    """
 
     def on_event(event: session_events.SessionEvent) -> None:
         match event:
@@ -39,14 +43,22 @@ def new_session(book: Book, config: Config, line: ProgressLine, arguments: argpa
                     line.show(engine_line(activity.engine, activity.model))
             case session_events.ModelLoaded(info=info) if not (arguments.model or config.model):
                 starter = "a small model for trying out; `gistread models` lists others"
-                line.say(f"Model: {info.name}, {starter if info.name == STARTER else 'the only one here'}.")
-            case session_events.QuestionStarted(model=name, memory=memory) if memory not in ("", name):
+                line.say(
+                    f"Model: {info.name}, "
+                    f"{starter if info.name == STARTER else 'the only one here'}."
+                )
+            case session_events.QuestionStarted(model=name, memory=memory) if memory not in (
+                "",
+                name,
+            ):
                 line.say(f"{name} answers over the memory of {memory}.")
         announce(event, line, config)
 
     asking_model = getattr(arguments, "asking_model", None) or ""
     model, task = arguments.model or "", arguments.task or ""
-    session = Session(book, model, asking_model=asking_model, task=task, config=config, listener=on_event)
+    session = Session(
+        book, model, asking_model=asking_model, task=task, config=config, listener=on_event
+    )
     return session
 
 
@@ -59,7 +71,9 @@ def announce(event: session_events.SessionEvent, line: ProgressLine, config: Con
             line.say(f"Note: {text}")
 
 
-async def read_to_end(session: Session, line: ProgressLine, book: str, *, events: bool, must_save: bool = False) -> int:
+async def read_to_end(
+    session: Session, line: ProgressLine, book: str, *, events: bool, must_save: bool = False
+) -> int:
     """Read the rest of the book; return the number of sections that existed before.
 
     Raises InterruptError, and with `must_save` StorageError if a section cannot be saved.
@@ -73,7 +87,8 @@ async def read_to_end(session: Session, line: ProgressLine, book: str, *, events
                 if must_save and not session.reading.saves_pages and (is_page or has_pages_left):
                     raise StorageError(
                         "The memory cannot be saved, so the book was read no further.",
-                        "Close the other gistread, make room, or make the folder writable (`gistread paths` lists it). "
+                        "Close the other gistread, make room, or make the folder writable "
+                        "(`gistread paths` lists it). "
                         "Then run the command again.",
                     )
                 if isinstance(event, session_events.ReadingStarted):
@@ -85,9 +100,14 @@ async def read_to_end(session: Session, line: ProgressLine, book: str, *, events
         if (memory := session.memory) is None or not started:
             raise
         task = f" --task {shlex.quote(memory.focus.task)}" if memory.focus.task else ""
-        saved = "every section is saved" if session.reading.saves_pages else "its sections could not be saved"
+        saved = (
+            "every section is saved"
+            if session.reading.saves_pages
+            else "its sections could not be saved"
+        )
         raise InterruptError(
-            f"Stopped after section {len(memory.entries)} of about {memory.estimated_pages}; {saved}.",
+            f"Stopped after section {len(memory.entries)} of about {memory.estimated_pages}; "
+            f"{saved}.",
             f"Run `gistread index {shlex.quote(book)}{task}` to resume.",
         ) from None
     finally:
@@ -95,17 +115,24 @@ async def read_to_end(session: Session, line: ProgressLine, book: str, *, events
     return resumed_pages
 
 
-def _say_estimate(session: Session, started: session_events.ReadingStarted, line: ProgressLine) -> None:
+def _say_estimate(
+    session: Session, started: session_events.ReadingStarted, line: ProgressLine
+) -> None:
     memory, info = session.memory, session.models.reading.info
     if started.seconds_left and memory is not None and info is not None:
         left = " left" if memory.entries else ""
         model = info.name if info.is_remote else f"{info.name} on this machine"
-        line.say(f"{memory.book.title}: about {format_duration(started.seconds_left)}{left} with {model}.")
+        line.say(
+            f"{memory.book.title}: about {format_duration(started.seconds_left)}{left} with "
+            f"{model}."
+        )
         line.say(f"The book is read {memory.focus.description}.")
 
 
 @asynccontextmanager
-async def open_engine(model: ModelSource, config: Config, line: ProgressLine) -> AsyncIterator[Engine]:
+async def open_engine(
+    model: ModelSource, config: Config, line: ProgressLine
+) -> AsyncIterator[Engine]:
     """An engine with this model loaded. Raises EngineError."""
     engine = new_engine(model, config, default_paths())
     notice = ""
@@ -143,6 +170,9 @@ def _say_notes(info: EngineInfo, state: EngineState, config: Config, line: Progr
     """Say what is special about a loaded model, such as a context smaller than requested."""
     notice = info.placement.notice if info.placement else state.notice
     if info.placement and not notice and info.context_tokens < (config.context_tokens or 0):
-        notice = f"{info.name} was trained for {info.context_tokens:,} tokens; a longer context is not possible."
+        notice = (
+            f"{info.name} was trained for {info.context_tokens:,} tokens; a longer context is "
+            "not possible."
+        )
     if notice:
         line.say(f"Note: {notice}")

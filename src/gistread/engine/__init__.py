@@ -1,1 +1,4 @@
-"""Engines: `protocol.py` is the interface; packages above this one do not depend on a particular engine."""
+"""Engines: `protocol.py` is the interface.
+
+Packages above this one do not depend on a particular engine.
+"""

@@ -1,4 +1,6 @@
-"""The catalogue of models that can be fetched by name, and which of them suits a machine, from estimated sizes."""
+"""The catalogue of models that can be fetched by name, and which of them suits a machine, from
+estimated sizes.
+"""
 
 import datetime
 import difflib
@@ -8,7 +10,14 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Literal
 
-from gistread.engine.llama.fit import DEFAULT_CONTEXT_TOKENS, FreeMemory, MemoryFit, ModelSizes, free_memory, memory_fit
+from gistread.engine.llama.fit import (
+    DEFAULT_CONTEXT_TOKENS,
+    FreeMemory,
+    MemoryFit,
+    ModelSizes,
+    free_memory,
+    memory_fit,
+)
 from gistread.engine.llama.library import ask_library
 from gistread.engine.llama.machine import APPLE, available_bytes, gpu_maker, physical_cores
 from gistread.engine.protocol import DECODED, SINGLE_PASS_PREFILLED
@@ -46,16 +55,23 @@ class Catalogue:
 
     def find(self, name: str) -> CatalogueEntry | None:
         wanted = name.casefold()
-        return next((entry for entry in (*self.entries, self.starter) if entry.name.casefold() == wanted), None)
+        return next(
+            (entry for entry in (*self.entries, self.starter) if entry.name.casefold() == wanted),
+            None,
+        )
 
     def similar(self, name: str) -> tuple[str, ...]:
         """Suggestions: names that contain this one, else the most similar."""
         names, wanted = [entry.name for entry in self.entries], name.casefold()
-        return tuple([one for one in names if wanted in one] or difflib.get_close_matches(wanted, names, n=1))
+        return tuple(
+            [one for one in names if wanted in one] or difflib.get_close_matches(wanted, names, n=1)
+        )
 
 
 def read_catalogue() -> Catalogue:
-    document = tomllib.loads((resources.files("gistread.engine") / "catalogue.toml").read_text("utf-8"))
+    document = tomllib.loads(
+        (resources.files("gistread.engine") / "catalogue.toml").read_text("utf-8")
+    )
     entries = tuple(CatalogueEntry(**table) for table in document["model"])
     return Catalogue(document["dated"], entries, CatalogueEntry(**document["starter"]))
 
@@ -63,12 +79,16 @@ def read_catalogue() -> Catalogue:
 # Buffers of llama.cpp for a batch of 512 tokens, mostly logits over a vocabulary of 150,000.
 _BUFFERS_BYTES = 400_000_000
 _PARAMETERS_PER_CORE = 1e9
-"""Largest acceptable model per core. SmolLM2 135M reads 320 tokens a second on two cores (86 GFLOP/s), so a model of
-1 B parameters per core reads about 20: a novel of 100,000 words in three hours, with its gists."""
+"""Largest acceptable model per core. SmolLM2 135M reads 320 tokens a second on two cores (86
+GFLOP/s), so a model of 1 B parameters per core reads about 20: a novel of 100,000 words in three
+hours, with its gists.
+"""
 
 _FLOPS_PER_CORE = 43e9  # From the same measurement
 _TOKENS_PER_WORD = 1.35  # English prose
-_TOKEN_COST = SINGLE_PASS_PREFILLED + DECODED / 0.35  # Of a book, in prompt tokens; decoding is a third as fast
+_TOKEN_COST = (
+    SINGLE_PASS_PREFILLED + DECODED / 0.35
+)  # Of a book, in prompt tokens; decoding is a third as fast
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +104,9 @@ class Recommendation:
     reason: str  # A clause for the user
 
 
-def estimate_fit(entry: CatalogueEntry, machine: Machine) -> tuple[Literal["gpu", "memory", "nowhere"], MemoryFit]:
+def estimate_fit(
+    entry: CatalogueEntry, machine: Machine
+) -> tuple[Literal["gpu", "memory", "nowhere"], MemoryFit]:
     """Where the model fits, the GPU first."""
     if (on_gpu := _fit(entry, machine.gpu_bytes)).enough:
         return "gpu", on_gpu
@@ -101,15 +123,31 @@ def recommend(entries: Sequence[CatalogueEntry], machine: Machine) -> Recommenda
     def worth(entry: CatalogueEntry) -> tuple[int, int]:
         return entry.parameters, entry.size_bytes
 
-    if on_gpu := [entry for entry in entries if _fit(entry, machine.gpu_bytes).needed_bytes <= machine.gpu_bytes]:
-        room = f"the GPU's {format_size(machine.gpu_bytes)} with a {DEFAULT_CONTEXT_TOKENS:,}-token window"
+    if on_gpu := [
+        entry
+        for entry in entries
+        if _fit(entry, machine.gpu_bytes).needed_bytes <= machine.gpu_bytes
+    ]:
+        room = (
+            f"the GPU's {format_size(machine.gpu_bytes)} with a {DEFAULT_CONTEXT_TOKENS:,}-token "
+            "window"
+        )
         return Recommendation(max(on_gpu, key=worth), f"the largest that fits {room}")
-    in_memory = [entry for entry in entries if _fit(entry, machine.free_bytes).needed_bytes <= machine.free_bytes]
+    in_memory = [
+        entry
+        for entry in entries
+        if _fit(entry, machine.free_bytes).needed_bytes <= machine.free_bytes
+    ]
     if not in_memory:
         return None
     cores = counted(machine.cores, "core")
-    if quick := [entry for entry in in_memory if _active(entry) <= machine.cores * _PARAMETERS_PER_CORE]:
-        reason = f"the largest that fits {format_size(machine.free_bytes)} of free memory and suits {cores}"
+    if quick := [
+        entry for entry in in_memory if _active(entry) <= machine.cores * _PARAMETERS_PER_CORE
+    ]:
+        reason = (
+            f"the largest that fits {format_size(machine.free_bytes)} of free memory and suits "
+            f"{cores}"
+        )
         return Recommendation(max(quick, key=worth), reason)
     reason = f"the quickest; {cores} will need hours for a novel with any of these"
     return Recommendation(min(in_memory, key=_active), reason)
@@ -119,7 +157,14 @@ def reading_s(entry: CatalogueEntry, machine: Machine, words: int) -> float:
     """Rough seconds to read a book of so many words on the processor; 0 on a GPU."""
     if _fit(entry, machine.gpu_bytes).needed_bytes <= machine.gpu_bytes:
         return 0.0
-    return words * _TOKENS_PER_WORD * _TOKEN_COST * 2 * _active(entry) / (machine.cores * _FLOPS_PER_CORE)
+    return (
+        words
+        * _TOKENS_PER_WORD
+        * _TOKEN_COST
+        * 2
+        * _active(entry)
+        / (machine.cores * _FLOPS_PER_CORE)
+    )
 
 
 def _active(entry: CatalogueEntry) -> int:
@@ -128,12 +173,17 @@ def _active(entry: CatalogueEntry) -> int:
 
 
 def _fit(entry: CatalogueEntry, free_bytes: int) -> MemoryFit:
-    sizes = ModelSizes(entry.size_bytes, layers=1, cell=entry.kv_bytes_per_token, states=0, scratch=_BUFFERS_BYTES)
+    sizes = ModelSizes(
+        entry.size_bytes, layers=1, cell=entry.kv_bytes_per_token, states=0, scratch=_BUFFERS_BYTES
+    )
     return memory_fit(sizes, entry.context_tokens, free_bytes)
 
 
 def this_machine() -> Machine:
-    """Describe this machine. Takes a second with a graphics card, because llama.cpp is asked about it."""
+    """Describe this machine.
+
+    Takes a second with a graphics card, because llama.cpp is asked about it.
+    """
     free = _free_memory(bool(gpu_maker()))
     return Machine(free.memory_bytes, free.gpu_bytes or 0, physical_cores())
 

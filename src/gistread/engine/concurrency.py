@@ -33,7 +33,10 @@ _CLOSED = "The engine has been closed."
 
 
 class SingleFlight(Generic[T]):
-    """Runs `start` once for all who wait; after it ends, the next caller runs it again. Await `close`."""
+    """Runs `start` once for all who wait; after it ends, the next caller runs it again.
+
+    Await `close`.
+    """
 
     def __init__(self, start: Callable[[], Coroutine[Any, Any, T]], name: str) -> None:
         self._start = start
@@ -56,7 +59,10 @@ class SingleFlight(Generic[T]):
         return self._task
 
     async def wait(self) -> T:
-        """As `begin`, and wait for the end; raises its exceptions. A caller that is cancelled does not stop it."""
+        """As `begin`, and wait for the end; raises its exceptions.
+
+        A caller that is cancelled does not stop it.
+        """
         task = self.begin()
         await asyncio.wait({task})
         if task.cancelled():

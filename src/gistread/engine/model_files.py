@@ -8,7 +8,9 @@ from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, read_header
 from gistread.engine.model_search import ModelFile, own_adapter
 from gistread.errors import EngineError
 
-_ENCODERS = frozenset({"bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "t5encoder"})
+_ENCODERS = frozenset(
+    {"bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "t5encoder"}
+)
 _LEAST_CONTEXT = 256  # Tokens: a page and its gist have to fit
 
 
@@ -56,14 +58,21 @@ def describe(found: ModelFile) -> ModelFile:
 def check_writes_text(header: GgufHeader) -> None:
     """Raises EngineError unless the file is a complete model that writes text."""
     if problem := _problem(header):
-        raise EngineError(f"{header.path.name} cannot be used: {problem}.", "Choose another (`gistread models list`).")
+        raise EngineError(
+            f"{header.path.name} cannot be used: {problem}.",
+            "Choose another (`gistread models list`).",
+        )
 
 
 def _problem(header: GgufHeader) -> str:
     """Why this is no model that writes text; empty if it is one."""
     if header.contains == "adapter":
         return "it is a LoRA adapter for another model"
-    if header.contains == "mmproj" or header.architecture == "clip" or header.name.casefold().startswith("mmproj"):
+    if (
+        header.contains == "mmproj"
+        or header.architecture == "clip"
+        or header.name.casefold().startswith("mmproj")
+    ):
         return "it is the image projector of another model"
     if header.split_count > 1:
         return f"it is one of {header.split_count} files; `llama-gguf-split --merge` makes them one"

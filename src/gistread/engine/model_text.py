@@ -1,4 +1,6 @@
-"""Describes models, local ones and those to download, in words, for the command line and the screen."""
+"""Describes models, local ones and those to download, in words, for the command line and the
+screen.
+"""
 
 from pathlib import Path
 
@@ -21,11 +23,19 @@ _MEMORIES: dict[MemoryKind | None, str] = {
 def facts(model: ModelFile) -> list[str]:
     template = "" if model.has_template else "base model, without a chat template"
     parameters = f"{format_count(model.parameters)} parameters" if model.parameters else ""
-    return [fact for fact in (format_size(model.size_bytes), template, model.quantization, parameters) if fact]
+    return [
+        fact
+        for fact in (format_size(model.size_bytes), template, model.quantization, parameters)
+        if fact
+    ]
 
 
 def other_facts(model: ModelFile) -> list[str]:
-    window = f"reads up to about {words_of(model.context_length)} words at once" if model.context_length else ""
+    window = (
+        f"reads up to about {words_of(model.context_length)} words at once"
+        if model.context_length
+        else ""
+    )
     memory = _MEMORIES.get(model.memory, "")
     aliases = f"also called {', '.join(model.aliases)}" if model.aliases else ""
     return [fact for fact in (window, memory, model.licence, model.place, aliases) if fact]
@@ -35,7 +45,10 @@ def memory_fit_text(fit: MemoryFit | None, trained_for: int | None) -> str:
     if fit is None:
         return ""
     if not fit.enough:
-        return f"too large for now: it needs {format_size(fit.needed_bytes)}, {format_size(fit.free_bytes)} are free"
+        return (
+            f"too large for now: it needs {format_size(fit.needed_bytes)}, "
+            f"{format_size(fit.free_bytes)} are free"
+        )
     if not trained_for or fit.context_tokens >= trained_for:
         return "fits this machine"
     return f"fits this machine, about {words_of(fit.context_tokens)} words at once"
@@ -62,7 +75,11 @@ _CHECKSUM_SOURCES = {"catalogue": "the catalogue's", "hub": "what the hub says i
 
 
 def entry_facts(entry: CatalogueEntry) -> list[str]:
-    active = f", {format_count(entry.active_parameters)} of them a token" if entry.active_parameters else ""
+    active = (
+        f", {format_count(entry.active_parameters)} of them a token"
+        if entry.active_parameters
+        else ""
+    )
     parameters = f"{format_count(entry.parameters)} parameters{active}"
     return [format_size(entry.size_bytes), entry.quantization, parameters, entry.licence]
 
@@ -78,7 +95,10 @@ def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
 def plan_lines(plan: Plan, folder: Path) -> list[str]:
     begun = present_bytes(plan, folder)
     return [
-        f"size      {format_size(plan.file.size_bytes)}{f', of which {format_size(begun)} are here' if begun else ''}",
+        (
+            "size      "
+            f"{format_size(plan.file.size_bytes)}{f', of which {format_size(begun)} are here' if begun else ''}"
+        ),
         f"licence   {plan.licence or 'not stated'}, see {plan.page}",
         f"from      {plan.host}",
         f"to        {folder}",
@@ -96,7 +116,9 @@ def progress_text(progress: Progress) -> str:
     elif progress.bytes_per_s:
         megabytes = progress.bytes_per_s / 1e6
         parts.append(f"{megabytes:.0f} MB/s" if megabytes >= 9.5 else f"{megabytes:.1f} MB/s")
-        parts.append(f"{format_duration((progress.total_bytes - progress.done_bytes) / progress.bytes_per_s)} left")
+        parts.append(
+            f"{format_duration((progress.total_bytes - progress.done_bytes) / progress.bytes_per_s)} left"
+        )
     return " · ".join(parts)
 
 

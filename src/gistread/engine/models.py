@@ -1,4 +1,7 @@
-"""Resolves a model's name, path or address, and turns it into an engine. Engine modules are imported on demand."""
+"""Resolves a model's name, path or address, and turns it into an engine.
+
+Engine modules are imported on demand.
+"""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -9,21 +12,32 @@ from gistread.config import Config
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.model_files import describe, memory_fit_of
-from gistread.engine.model_search import SUFFIX, ModelFile, found_models, own_adapter, plain_name, starter_path
+from gistread.engine.model_search import (
+    SUFFIX,
+    ModelFile,
+    found_models,
+    own_adapter,
+    plain_name,
+    starter_path,
+)
 from gistread.engine.protocol import Engine
 from gistread.engine.remote.address import ServerAddress, is_address, parse_address
 from gistread.errors import EngineError
 from gistread.paths import Paths, default_paths
 from gistread.units import format_list
 
-STARTER = "starter"  # Name of the model installed as a Python package, with gistread's adapter for it
+STARTER = (
+    "starter"  # Name of the model installed as a Python package, with gistread's adapter for it
+)
 STARTER_BASE = "starter-base"  # The same model without the adapter
 _LIST = "`gistread models list` shows the models on this machine."
 
 
 def find_models() -> list[ModelFile]:
     """Every model in the known folders, usable ones first, by name. Others have a `problem`."""
-    return sorted(each_model(), key=lambda model: (not model.usable, model.name.casefold(), model.path))
+    return sorted(
+        each_model(), key=lambda model: (not model.usable, model.name.casefold(), model.path)
+    )
 
 
 def each_model() -> Iterator[ModelFile]:
@@ -39,7 +53,10 @@ def resolve_model(spec: str, *, usable: bool = True) -> Path:
     if spec in (STARTER, STARTER_BASE):
         starter = starter_path()
         if starter is None:
-            raise EngineError("The starter model is not installed.", "Download it with: gistread models get starter")
+            raise EngineError(
+                "The starter model is not installed.",
+                "Download it with: gistread models get starter",
+            )
         return starter
     if (path := _as_path(spec)) is not None:
         return path
@@ -48,10 +65,16 @@ def resolve_model(spec: str, *, usable: bool = True) -> Path:
     candidates = [model for model in models if model.usable or not usable] or models
     if not candidates:
         there = [model for model in find_models() if model.usable]
-        hint = f"Available: {_names(there)}." if there else "No model was found; give the path of a .gguf file."
+        hint = (
+            f"Available: {_names(there)}."
+            if there
+            else "No model was found; give the path of a .gguf file."
+        )
         raise EngineError(f"No such file or model: {spec!r}", hint)
     if len(candidates) > 1:
-        raise EngineError(f"{spec!r} is ambiguous: {_names(candidates)}.", "Name one of them, or give its path.")
+        raise EngineError(
+            f"{spec!r} is ambiguous: {_names(candidates)}.", "Name one of them, or give its path."
+        )
     if usable and candidates[0].problem:
         raise EngineError(f"{candidates[0].name} cannot be used: {candidates[0].problem}.", _LIST)
     return candidates[0].path
@@ -60,19 +83,28 @@ def resolve_model(spec: str, *, usable: bool = True) -> Path:
 def split_adapter(spec: str) -> tuple[str, str | None]:
     """The model's own name in `MODEL+ADAPTER`, and the path of the adapter."""
     name, _, adapter = spec.rpartition("+")
-    is_adapter = adapter != spec and adapter.casefold().endswith(SUFFIX) and not Path(spec).expanduser().is_file()
+    is_adapter = (
+        adapter != spec
+        and adapter.casefold().endswith(SUFFIX)
+        and not Path(spec).expanduser().is_file()
+    )
     return (name, adapter) if is_adapter else (spec, None)
 
 
 def default_spec() -> str:
-    """The model to use while none is chosen: the starter, else the only one here. Raises EngineError."""
+    """The model to use while none is chosen: the starter, else the only one here.
+
+    Raises EngineError.
+    """
     if starter_path() is not None:
         return STARTER
     usable = [model for model in find_models() if model.usable]
     if not usable:
         raise EngineError(
-            "No model was found on this machine. `gistread models get` downloads a suitable one, after asking.",
-            "Or name a GGUF file with --model, or download the small starter: gistread models get starter",
+            "No model was found on this machine. `gistread models get` downloads a suitable one, "
+            "after asking.",
+            "Or name a GGUF file with --model, or download the small starter: gistread models "
+            "get starter",
         )
     if len(usable) > 1:
         raise EngineError(
@@ -104,7 +136,11 @@ def _matching(models: Sequence[ModelFile], spec: str) -> list[ModelFile]:
         lambda name: wanted in name,
     ]
     for test in tests:
-        if found := [model for model in models if any(test(name.casefold()) for name in (model.name, *model.aliases))]:
+        if found := [
+            model
+            for model in models
+            if any(test(name.casefold()) for name in (model.name, *model.aliases))
+        ]:
             return found
     return []
 
@@ -114,7 +150,9 @@ def _names(models: Sequence[ModelFile]) -> str:
     names = [STARTER if model.path == starter else model.name for model in models]
     # Files with the same name are identified by their paths.
     pairs = zip(models, names, strict=True)
-    return format_list([str(model.path) if names.count(name) > 1 else name for model, name in pairs], 8)
+    return format_list(
+        [str(model.path) if names.count(name) > 1 else name for model, name in pairs], 8
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +164,22 @@ class ModelSource:
 
 
 def find_source(spec: str) -> ModelSource:
-    """Resolve `MODEL+ADAPTER`, or an address; empty: the only model here. Contacts no servers. Raises EngineError."""
+    """Resolve `MODEL+ADAPTER`, or an address; empty: the only model here.
+
+    Contacts no servers. Raises EngineError.
+    """
     if is_address(spec):
         address = parse_address(spec)
         return ModelSource(str(address), None, address)
     name, named = split_adapter(spec)
     path = resolve_model(name or default_spec())
-    adapter = Path(named).expanduser().absolute() if named else None if name == STARTER_BASE else own_adapter(path)
+    adapter = (
+        Path(named).expanduser().absolute()
+        if named
+        else None
+        if name == STARTER_BASE
+        else own_adapter(path)
+    )
     if adapter is not None and not adapter.is_file():
         raise EngineError(f"No such adapter: {named}.", "An adapter is the path of a GGUF file.")
     is_starter = adapter is not None and adapter == own_adapter(path)
@@ -140,7 +187,10 @@ def find_source(spec: str) -> ModelSource:
 
 
 def find_chosen(named: str | None, config: Config) -> ModelSource:
-    """The model named, else that of the settings, else the one used while none is chosen. Raises EngineError."""
+    """The model named, else that of the settings, else the one used while none is chosen.
+
+    Raises EngineError.
+    """
     if named:
         return find_source(named)
     with naming_setting(config.model):
@@ -155,14 +205,21 @@ def naming_setting(model: str) -> Iterator[None]:
     except EngineError as error:
         if not model:
             raise
-        raise EngineError(f"model in {default_paths().config_file}: {error.message}", error.hint) from None
+        raise EngineError(
+            f"model in {default_paths().config_file}: {error.message}", error.hint
+        ) from None
 
 
 def settings_name(spec: str) -> str:
-    """The form of a specification to store in settings. Raises EngineError for an address with a secret."""
+    """The form of a specification to store in settings.
+
+    Raises EngineError for an address with a secret.
+    """
     if is_address(spec):
         return str(parse_address(spec))
-    return STARTER if spec == str(starter_path()) else spec  # its folder changes with the environment
+    return (
+        STARTER if spec == str(starter_path()) else spec
+    )  # its folder changes with the environment
 
 
 def same_model(one: str, other: str) -> bool:

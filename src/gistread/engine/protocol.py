@@ -1,7 +1,7 @@
 """The interface of engines: `Engine` answers prompts.
 
-Cancelling the task that awaits a request stops it in the engine. Prompts put long, stable text first and the task last
-(design D4): an engine caches prefixes and evaluates only what is new.
+Cancelling the task that awaits a request stops it in the engine. Prompts put long, stable text
+first and the task last (design D4): an engine caches prefixes and evaluates only what is new.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -21,14 +21,18 @@ class Message:
     role: Role
     content: str
     cacheable_prefix: int = 0
-    """Only in the last message: characters at its beginning that other prompts share, such as a memory before
-    several questions. An engine may keep their KV state."""
+    """Only in the last message: characters at its beginning that other prompts share, such as a
+    memory before several questions. An engine may keep their KV state.
+    """
     allow_kv_shift: bool = False
-    """Whether text may keep the KV state from an earlier prompt that had it at a later position. The state is close
-    to that of a new evaluation, and saves time."""
+    """Whether text may keep the KV state from an earlier prompt that had it at a later position.
+    The state is close to that of a new evaluation, and saves time.
+    """
 
 
-Prompt = tuple[Message, ...]  # A conversation. If the last message is the assistant's, a local model continues it.
+Prompt = tuple[
+    Message, ...
+]  # A conversation. If the last message is the assistant's, a local model continues it.
 
 
 class Priority(IntEnum):
@@ -45,10 +49,18 @@ class Sampling:
     max_tokens: int = 256
     temperature: float = 0.0
     seed: int = 0
-    repeat_penalty: float = 1.0  # Above 1, recently decoded tokens become less likely: weak models loop without it
-    dry_multiplier: float = 0.0  # Above 0, continuing a repeated sequence becomes less likely (the DRY sampler)
-    stop: tuple[str, ...] = ()  # Decoding ends before any of these strings; they are left out of the text
-    grammar: str = ""  # GBNF grammar with a rule `root` that the text follows. The text may be cut off at `max_tokens`.
+    repeat_penalty: float = (
+        1.0  # Above 1, recently decoded tokens become less likely: weak models loop without it
+    )
+    dry_multiplier: float = (
+        0.0  # Above 0, continuing a repeated sequence becomes less likely (the DRY sampler)
+    )
+    stop: tuple[
+        str, ...
+    ] = ()  # Decoding ends before any of these strings; they are left out of the text
+    # GBNF grammar with a rule `root` that the text follows. The text may be cut off at
+    # `max_tokens`.
+    grammar: str = ""
     scored: bool = False  # Whether `Completion.log_probability` is wanted
 
 
@@ -94,10 +106,13 @@ class Completion:
     """The whole answer, the last event of a stream."""
 
     text: str
-    # `end`: the model ended its turn or reached a stop string. `length`: `max_tokens` or the window was reached.
+    # `end`: the model ended its turn or reached a stop string. `length`: `max_tokens` or the window
+    # was reached.
     finish: Literal["end", "length"]
     usage: Usage
-    log_probability: float | None = None  # Mean of its tokens', before penalties; None if not wanted, or of a server
+    log_probability: float | None = (
+        None  # Mean of its tokens', before penalties; None if not wanted, or of a server
+    )
 
 
 StreamEvent = TextDelta | StreamRestarted | Completion
@@ -118,20 +133,28 @@ class Rates:
     decode: float  # Of all sequences decoded together
 
 
-SINGLE_PASS_PREFILLED = 1.2  # Prompt tokens evaluated per token of a book in single-pass mode (design D4)
-CAREFUL_PREFILLED = 1.6  # The same in careful mode, where a page shares its beginning with the passage it was found in
+SINGLE_PASS_PREFILLED = (
+    1.2  # Prompt tokens evaluated per token of a book in single-pass mode (design D4)
+)
+# The same in careful mode, where a page shares its beginning with the passage it was found in
+CAREFUL_PREFILLED = 1.6
 DECODED = 0.2  # Tokens decoded per token of a book: gists and pause points
 
 
 class Trust(StrEnum):
-    """Whether a model answers by what it reads (`memory/model_check.py`). Unknown is treated as passed."""
+    """Whether a model answers by what it reads (`memory/model_check.py`).
+
+    Unknown is treated as passed.
+    """
 
     PASSED = "passed"
     FAILED = "failed"  # Its answers may be replaced by quotations.
     UNKNOWN = "unknown"
 
 
-STREAM_TOKENS = 2304  # Most tokens of a request in a stream, prompt and answer: 1,000 words and their gist
+STREAM_TOKENS = (
+    2304  # Most tokens of a request in a stream, prompt and answer: 1,000 words and their gist
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +179,20 @@ class EngineInfo:
     fingerprint: str  # Identifies the weights, wherever the file is
     context_tokens: int  # Window of prompt and answer together
     device: str  # For people: `CPU, 2 threads`, `NVIDIA H100 (33 of 33 layers)`
-    parallel: int = 1  # Useful number of concurrent requests. May change: read `Engine.info` each time.
+    parallel: int = (
+        1  # Useful number of concurrent requests. May change: read `Engine.info` each time.
+    )
     rates: Rates | None = None  # None: not known yet
-    is_remote: bool = False  # Whether a server does the work; concurrent requests then do not compete for this machine
-    weights: str = ""  # Quantization in use, for people: `Q4_K_M`, `Q8_0 copy of Q4_1`; empty if unknown
+    # Whether a server does the work; concurrent requests then do not compete for this machine
+    is_remote: bool = False
+    weights: str = (
+        ""  # Quantization in use, for people: `Q4_K_M`, `Q8_0 copy of Q4_1`; empty if unknown
+    )
     placement: Placement | None = None  # None for a model on a server
     has_template: bool = True  # False for a base model, which gets prompts as plain text
-    wording: str = ""  # The wording of the prompts that it was trained on (`prompts/`); empty: the usual one
+    wording: str = (
+        ""  # The wording of the prompts that it was trained on (`prompts/`); empty: the usual one
+    )
 
 
 class Phase(StrEnum):
@@ -183,7 +213,9 @@ class EngineState:
     tokens_per_s: float | None = None  # Rate of the current phase, prefill or decode
     priority: Priority | None = None  # Priority of the running request
     notice: str = ""  # One line for the person, such as why it failed
-    is_fault: bool = False  # Whether the notice is about a lost or stopped process, or a server that fails
+    is_fault: bool = (
+        False  # Whether the notice is about a lost or stopped process, or a server that fails
+    )
 
 
 class Engine(Protocol):
@@ -197,7 +229,10 @@ class Engine(Protocol):
     def state(self) -> EngineState: ...
 
     def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
-        """Call `callback` on every change of state, in the event loop. Returns a function that unsubscribes it."""
+        """Call `callback` on every change of state, in the event loop.
+
+        Returns a function that unsubscribes it.
+        """
 
     async def start(self) -> EngineInfo:
         """Load the model. Idempotent. Raises EngineError. `close` stops the load."""
@@ -217,7 +252,10 @@ class Engine(Protocol):
     def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent, None]:
-        """Yield text as it is decoded, then a `Completion`. Raises PromptTooLongError, EngineError."""
+        """Yield text as it is decoded, then a `Completion`.
+
+        Raises PromptTooLongError, EngineError.
+        """
 
     async def complete(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
@@ -225,12 +263,21 @@ class Engine(Protocol):
         """The final `Completion` of `stream`."""
         return await first_of(self.stream(prompt, sampling, priority), Completion)
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
-        """Constrain the model to one of these distinct options (D3). NoChoiceError if a server's reply names none."""
+    async def choose(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+    ) -> Choice:
+        """Constrain the model to one of these distinct options (D3).
+
+        NoChoiceError if a server's reply names none.
+        """
 
 
 async def choose_or(
-    engine: Engine, prompt: Prompt, options: Sequence[str], default: int, priority: Priority = Priority.INTERACTIVE
+    engine: Engine,
+    prompt: Prompt,
+    options: Sequence[str],
+    default: int,
+    priority: Priority = Priority.INTERACTIVE,
 ) -> Choice:
     """As `Engine.choose`, but the option `default` if the model names none."""
     try:

@@ -3,20 +3,30 @@
 import re
 from collections.abc import Sequence
 
-# How model families mark their thoughts: Qwen and DeepSeek, EXAONE, Seed, Mistral, Kimi, Gemma, gpt-oss, Command A.
+# How model families mark their thoughts: Qwen and DeepSeek, EXAONE, Seed, Mistral, Kimi, Gemma,
+# gpt-oss, Command A.
 _OPENING = (
     *("<think>", "<thinking>", "<thought>", "<reasoning>", "<seed:think>", "[THINK]", "◁think▷"),
     *("<|channel>thought", "<|channel|>analysis", "<|channel|>commentary", "<|START_THINKING|>"),
 )
 _CLOSING = (
-    *("</think>", "</thinking>", "</thought>", "</reasoning>", "</seed:think>", "[/THINK]", "◁/think▷"),
+    *(
+        "</think>",
+        "</thinking>",
+        "</thought>",
+        "</reasoning>",
+        "</seed:think>",
+        "[/THINK]",
+        "◁/think▷",
+    ),
     *("<channel|>", "<|channel|>final<|message|>", "assistantfinal", "<|END_THINKING|>"),
 )
 _TAG = re.compile("|".join(map(re.escape, (*_CLOSING, *_OPENING))))
 _AFTER_ANSWER = re.compile(r"<\|(?:return|end|start)\|>.*", re.DOTALL)
 # How thoughts begin that a chat template opened, so that the text has no tag.
 _THOUGHT_BEGINS = re.compile(
-    r"\W*(?:first,|(?:okay|ok|hmm+|alright|wait|let me|let's|we (?:need|have) to|i need to|the user|so,? (?:the|i))\b)",
+    r"\W*(?:first,|(?:okay|ok|hmm+|alright|wait|let me|let's|we (?:need|have) to|i need to|the "
+    r"user|so,? (?:the|i))\b)",
     re.IGNORECASE,
 )
 
@@ -32,7 +42,10 @@ class StopStringFilter:
         self.stopped = False  # Whether a stop string was reached; nothing is passed on after it
 
     def feed(self, text: str) -> str:
-        """Add text and return what can be passed on; the possible beginning of a stop string is withheld."""
+        """Add text and return what can be passed on.
+
+        The possible beginning of a stop string is withheld.
+        """
         if self.stopped:
             return ""
         self._withheld += text
@@ -66,7 +79,10 @@ class ReasoningFilter:
     """Drops the thoughts of a reasoning model, whichever tags its family uses."""
 
     def __init__(self, *, begun: bool = False) -> None:
-        """`begun`: the model is known to begin inside a thought; text is withheld until it closes."""
+        """`begun`: the model is known to begin inside a thought.
+
+        Text is withheld until it closes.
+        """
         self._withheld = ""  # May be the beginning of a tag, or belong to a thought
         self.begins_withheld = begun  # Whether all text is withheld, because it may be a thought
         self._trims = False  # Whether only white space followed the last thought
@@ -75,7 +91,10 @@ class ReasoningFilter:
         self.began_unseen = begun  # Whether a thought was closed that no tag had opened
 
     def feed(self, text: str) -> tuple[str, bool]:
-        """Return text to pass on, and whether all before was a thought: the template may write the opening tag."""
+        """Return text to pass on, and whether all before was a thought.
+
+        The template may write the opening tag.
+        """
         self._withheld += text
         passed, void = "", False
         while tag := _TAG.search(self._withheld):
@@ -91,8 +110,13 @@ class ReasoningFilter:
             self._withheld = self._withheld[tag.end() :]
         if self.begins_withheld:
             return passed, void
-        keep = max(_overlap(self._withheld, tag) for tag in (*_CLOSING, *_OPENING, "<|return|>", "<|end|>"))
-        now, self._withheld = self._withheld[: len(self._withheld) - keep], self._withheld[len(self._withheld) - keep :]
+        keep = max(
+            _overlap(self._withheld, tag) for tag in (*_CLOSING, *_OPENING, "<|return|>", "<|end|>")
+        )
+        now, self._withheld = (
+            self._withheld[: len(self._withheld) - keep],
+            self._withheld[len(self._withheld) - keep :],
+        )
         return passed if self.thinking else passed + self._answer(now), void
 
     def finish(self) -> str:
@@ -114,4 +138,11 @@ def seems_thought(text: str) -> bool:
 
 
 def _overlap(text: str, tag: str) -> int:
-    return next((size for size in range(min(len(tag) - 1, len(text)), 0, -1) if tag.startswith(text[-size:])), 0)
+    return next(
+        (
+            size
+            for size in range(min(len(tag) - 1, len(text)), 0, -1)
+            if tag.startswith(text[-size:])
+        ),
+        0,
+    )

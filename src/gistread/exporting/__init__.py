@@ -1,1 +1,3 @@
-"""Exports a book's marks, questions and gists as Markdown or JSON and for other programs, or the book's text."""
+"""Exports a book's marks, questions and gists as Markdown or JSON and for other programs, or the
+book's text.
+"""

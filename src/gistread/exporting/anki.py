@@ -1,7 +1,8 @@
-"""Cards for Anki: a text file with the headers that Anki 2.1.55 and later read, each note a cloze deletion.
+"""Cards for Anki: a text file with the headers that Anki 2.1.55 and later read, each note a cloze
+deletion.
 
-The format: https://docs.ankiweb.net/importing/text-files.html. Anki identifies a note by its first field, so importing
-again updates notes.
+The format: https://docs.ankiweb.net/importing/text-files.html. Anki identifies a note by its first
+field, so importing again updates notes.
 """
 
 import csv
@@ -54,23 +55,38 @@ def _cards(export: Export) -> Iterator[tuple[str, tuple[str, str, str], str]]:
     for asked in export.questions:
         if asked.found and asked.answer.strip() and asked.citations and not asked.marks:
             said = _SOURCE.sub("", asked.answer).strip()
-            if said.endswith(":"):  # It only introduces its quotes: "What the book says of Ferrand:"
+            if said.endswith(
+                ":"
+            ):  # It only introduces its quotes: "What the book says of Ferrand:"
                 said = " ".join(asked.citations[0].quote.split())
-            quotes = [f"“{' '.join(one.quote.split())}” {_place(book, one.start)}" for one in asked.citations]
+            quotes = [
+                f"“{' '.join(one.quote.split())}” {_place(book, one.start)}"
+                for one in asked.citations
+            ]
             yield "question", (f"{asked.question}\n", said, ""), "\n".join(quotes)
     for entity, (start, end) in export.names:
         sentence = " ".join(book.text[start:end].split())
-        name = max((form.text for form in entity.forms if form.text in sentence), key=len, default="")
+        name = max(
+            (form.text for form in entity.forms if form.text in sentence), key=len, default=""
+        )
         if name:
             before, _, after = sentence.partition(name)
             others = f"\nAlso: {', '.join(entity.others)}" if entity.others else ""
-            yield "name", (before, name, after), f"{entity.name} ({entity.kind}){others}\n{_place(book, start)}"
+            yield (
+                "name",
+                (before, name, after),
+                f"{entity.name} ({entity.kind}){others}\n{_place(book, start)}",
+            )
 
 
 def _gap(quote: str) -> tuple[str, str, str] | None:
     """The quote around its first name, or its longest word; None if it has no words."""
     words = list(_WORD.finditer(quote))
-    names = [word for word in words[1:] if word[0][0].isupper() and quote[word.start() - 2] not in '.!?”"’']
+    names = [
+        word
+        for word in words[1:]
+        if word[0][0].isupper() and quote[word.start() - 2] not in '.!?”"’'
+    ]
     hidden = names[0] if names else max(words, key=lambda word: len(word[0]), default=None)
     return (quote[: hidden.start()], hidden[0], quote[hidden.end() :]) if hidden else None
 

@@ -23,14 +23,20 @@ _JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
 def render_export(export: Export, form: ExportFormat) -> str:
-    """The exported document. As text it is exactly the book's text, with the same SHA-256. Raises UsageError."""
+    """The exported document.
+
+    As text it is exactly the book's text, with the same SHA-256. Raises UsageError.
+    """
     if form not in _RENDERERS:
         raise UsageError(f"Unknown format {form!r}.", f"Use {', '.join(ExportFormat)}.")
     return _RENDERERS[form](export)
 
 
 def write_export(export: Export, form: ExportFormat, path: Path, *, force: bool = False) -> str:
-    """Write the document, or append to an Obsidian note; returns a message. Raises ExistsError, StorageError."""
+    """Write the document, or append to an Obsidian note; returns a message.
+
+    Raises ExistsError, StorageError.
+    """
     if form is ExportFormat.OBSIDIAN:
         return append_to_note(export, path)
     write_document(path, render_export(export, form), replace=force)
@@ -45,7 +51,9 @@ def as_readwise(export: Export) -> str:
     for mark in quoted_marks(export.marks):
         place = "" if mark.lost else mark.start
         authors = ", ".join(book.authors)
-        writer.writerow((mark.place.exact, book.title, authors, "", mark.note, place, iso_time(mark.made_at)))
+        writer.writerow(
+            (mark.place.exact, book.title, authors, "", mark.note, place, iso_time(mark.made_at))
+        )
     return text.getvalue()
 
 

@@ -1,7 +1,8 @@
 """Marks, questions and gists as Markdown: one document, or a note for Obsidian.
 
-Each export to a note appends new items and leaves existing text unchanged. An Obsidian block id (`^mark-…`) on its own
-line follows every item. An item whose id is in the note is not exported again, even if the user edited it.
+Each export to a note appends new items and leaves existing text unchanged. An Obsidian block id
+(`^mark-…`) on its own line follows every item. An item whose id is in the note is not exported
+again, even if the user edited it.
 """
 
 import hashlib
@@ -36,7 +37,10 @@ def as_markdown(export: Export) -> str:
         parts.append("## Marks")
         parts += _by_chapter(book, [(mark.start, _mark(book, mark)) for mark in placed])
     if lost := [mark for mark in export.marks if mark.lost]:
-        parts += ["## Marks that lost their place", "Their words are not in this version of the text."]
+        parts += [
+            "## Marks that lost their place",
+            "Their words are not in this version of the text.",
+        ]
         parts += [part for mark in lost for part in _mark(book, mark)]
     if export.questions:
         parts.append("## Questions")
@@ -65,20 +69,32 @@ def _by_chapter(book: Book, parts: Iterable[tuple[int, Iterable[str]]]) -> Itera
 
 def _mark(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
     """The blocks of a mark: its words, its note, its kind and place."""
-    yield _quoted(mark.place.exact + (" …" if mark.kind in (MarkKind.BOOKMARK, MarkKind.LETTER) else ""))
+    yield _quoted(
+        mark.place.exact + (" …" if mark.kind in (MarkKind.BOOKMARK, MarkKind.LETTER) else "")
+    )
     if mark.note:
         yield _block(mark.note)
-    name = {MarkKind.HIGHLIGHT: f"{mark.color or 'yellow'} highlight", MarkKind.LETTER: f"mark {mark.letter}"}.get(
-        mark.kind, mark.kind.value
+    name = {
+        MarkKind.HIGHLIGHT: f"{mark.color or 'yellow'} highlight",
+        MarkKind.LETTER: f"mark {mark.letter}",
+    }.get(mark.kind, mark.kind.value)
+    facts = (
+        name,
+        _inline(chapter),
+        "" if mark.lost else _place(book, mark.start),
+        iso_time(mark.made_at)[:10],
     )
-    facts = (name, _inline(chapter), "" if mark.lost else _place(book, mark.start), iso_time(mark.made_at)[:10])
     yield f"— *{' · '.join(filter(None, facts))}*"
 
 
 def _question(book: Book, asked: SavedQuestion) -> Iterator[str]:
     """The blocks of a question: a heading, the answer, its sources."""
     yield f"### {_inline(asked.question)}"
-    yield (_block(with_messages(asked.answer, asked.marks).text) if asked.answer.strip() else "No answer was given.")
+    yield (
+        _block(with_messages(asked.answer, asked.marks).text)
+        if asked.answer.strip()
+        else "No answer was given."
+    )
     for one in asked.citations:
         section = f"section {one.page} · " if one.page else ""
         tells = f"or {in_quotes(one.tells)} · " if one.tells else ""
@@ -101,12 +117,18 @@ def _quoted(text: str) -> str:
 def _block(text: str) -> str:
     """Lines of text as Markdown."""
     lines = [_inline(line.strip()) for line in text.strip().split("\n")]
-    ends = ["\\" if line and number + 1 < len(lines) and lines[number + 1] else "" for number, line in enumerate(lines)]
+    ends = [
+        "\\" if line and number + 1 < len(lines) and lines[number + 1] else ""
+        for number, line in enumerate(lines)
+    ]
     return "\n".join(line + end for line, end in zip(lines, ends, strict=True))
 
 
 def _inline(text: str) -> str:
-    """Text on one line without Markdown or control characters; signs and numbers at its start begin no list."""
+    """Text on one line without Markdown or control characters.
+
+    Signs and numbers at its start begin no list.
+    """
     text = _SPECIAL.sub(r"\\\1", _CONTROL.sub("\ufffd", " ".join(text.split())))
     return re.sub(r"^(\d+)(?=[.)])", r"\1\\", re.sub(r"^(?=[-+=:])", r"\\", text))
 
@@ -124,7 +146,10 @@ def as_note(export: Export) -> str:
 
 
 def append_to_note(export: Export, path: Path) -> str:
-    """Append new items to the note, or to `Author — Title.md` in a folder; returns a message. Raises StorageError."""
+    """Append new items to the note, or to `Author — Title.md` in a folder; returns a message.
+
+    Raises StorageError.
+    """
     if path.is_dir():
         path /= export_file_name(export.book.title, ExportFormat.OBSIDIAN, export.book.authors)
     try:
@@ -138,7 +163,9 @@ def append_to_note(export: Export, path: Path) -> str:
             head = ("\n" if old.endswith(b"\n") else "\n\n") if old else _front_matter(export.book)
             append_whole(file, (head + _addition(new, known)).encode(), len(old))
     except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror or error}.", "Choose another file.") from error
+        raise StorageError(
+            f"{path} cannot be written: {error.strerror or error}.", "Choose another file."
+        ) from error
     return f"{'Added' if old else 'Wrote'} {counted(len(new), 'item')} to {path}."
 
 
@@ -163,9 +190,13 @@ def _addition(items: Sequence[_Item], known: Collection[str]) -> str:
 def _items(export: Export) -> Iterator[_Item]:
     for mark in quoted_marks(export.marks):
         chapter = "" if mark.lost else export.book.chapter_title(mark.start)
-        yield _Item(f"mark-{mark.id}", "\n\n".join(_mark(export.book, replace(mark, note=""), chapter)))
+        yield _Item(
+            f"mark-{mark.id}", "\n\n".join(_mark(export.book, replace(mark, note=""), chapter))
+        )
         if mark.note:  # A separate item, so that a note written or changed later is exported too
-            yield _Item(f"note-{mark.id}-{_digest(mark.note)}", _block(mark.note), f"mark-{mark.id}")
+            yield _Item(
+                f"note-{mark.id}-{_digest(mark.note)}", _block(mark.note), f"mark-{mark.id}"
+            )
     for asked in export.questions:
         if asked.answer.strip():
             text = "\n\n".join(_question(export.book, asked))

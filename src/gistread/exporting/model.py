@@ -35,7 +35,9 @@ class Export:
     marks: Sequence[Mark] = ()
     questions: Sequence[SavedQuestion] = ()
     memory: GistMemory | None = None
-    names: Sequence[tuple[Entity, Passage]] = ()  # Entities for cards, each with the sentence that introduces it
+    names: Sequence[
+        tuple[Entity, Passage]
+    ] = ()  # Entities for cards, each with the sentence that introduces it
 
 
 def export_file_name(title: str, form: ExportFormat, authors: Sequence[str] = ()) -> str:

@@ -41,7 +41,10 @@ class AddResult:
 
 
 def add(
-    catalogue: Catalogue, path: Path, stopped: Callable[[], bool], report: Callable[[AddResult], None]
+    catalogue: Catalogue,
+    path: Path,
+    stopped: Callable[[], bool],
+    report: Callable[[AddResult], None],
 ) -> AddResult:
     """Add a folder or file. Raises BookError, StorageError."""
     if is_folder(absolute(path)):
@@ -57,7 +60,9 @@ def add_file(catalogue: Catalogue, path: Path) -> BookFile:
     file = read_book_file(absolute(path))
     before = catalogue.read().files.get(file.digest)
     catalogue.add([file])
-    catalogue.restore(f"file:{file.digest}", *([f"text:{before.sha256}"] if before and before.sha256 else []))
+    catalogue.restore(
+        f"file:{file.digest}", *([f"text:{before.sha256}"] if before and before.sha256 else [])
+    )
     return file
 
 
@@ -67,7 +72,10 @@ def add_folder(
     stopped: Callable[[], bool],
     report: Callable[[AddResult], None] = lambda _: None,
 ) -> AddResult:
-    """Add all books below a folder but those removed before; if stopped, those found so far. Raises StorageError."""
+    """Add all books below a folder but those removed before; if stopped, those found so far.
+
+    Raises StorageError.
+    """
     known = catalogue.read()
     here, digests = known.paths, set(known.files)
     added = AddResult(folder=absolute(folder))
@@ -77,12 +85,19 @@ def add_folder(
             added.folder = path.parent
             try:
                 file, status = here.get(path), path.stat()
-                is_new = file is None or (status.st_size, status.st_mtime_ns) != (file.size, file.modified_ns)
+                is_new = file is None or (status.st_size, status.st_mtime_ns) != (
+                    file.size,
+                    file.modified_ns,
+                )
                 if file is None or is_new:
                     file = read_book_file(path, stopped)
             except Exception as error:  # whatever is wrong with one file, the others are added
                 problem = str(error) or type(error).__name__
-                reason = error.message if isinstance(error, BookError) else f"{path.name} cannot be read: {problem}."
+                reason = (
+                    error.message
+                    if isinstance(error, BookError)
+                    else f"{path.name} cannot be read: {problem}."
+                )
                 added.failed.append(Unreadable(path, reason))
                 continue
             added.removed += (is_removed := f"file:{file.digest}" in known.removed)
@@ -104,13 +119,18 @@ def add_folder(
 
 
 def _book_files(top: Path, added: AddResult, stopped: Callable[[], bool]) -> Iterator[Path]:
-    """Every file below `top` with a book's suffix, without following links to folders or out of `top`.
+    """Every file below `top` with a book's suffix, without following links to folders or out of
+    `top`.
 
     Failures and an early end are noted in `added`.
     """
 
     def note(error: OSError) -> None:
-        added.failed.append(Unreadable(Path(error.filename), f"{error.filename} cannot be listed: {error.strerror}."))
+        added.failed.append(
+            Unreadable(
+                Path(error.filename), f"{error.filename} cannot be listed: {error.strerror}."
+            )
+        )
 
     examined = 0
     for folder, folders, files in os.walk(top, onerror=note):
@@ -124,7 +144,9 @@ def _book_files(top: Path, added: AddResult, stopped: Callable[[], bool]) -> Ite
             if not has_book_suffix(name) or name.startswith("."):
                 continue
             path = Path(folder, name)
-            if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top)):
+            if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(
+                os.path.realpath(top)
+            ):
                 added.failed.append(Unreadable(path, f"{name} is a link out of the folder."))
             else:
                 yield path
@@ -137,7 +159,8 @@ def is_this_book(entry: LibraryEntry, path: Path) -> bool:
 
 
 def add_volumes(path: Path, volumes: Sequence[Path], texts: Path) -> Book:
-    """Add volumes to the series file `path`, new or not, keeping the rest of it; returns the series as a book.
+    """Add volumes to the series file `path`, new or not, keeping the rest of it; returns the series
+    as a book.
 
     Raises BookError, UsageError, StorageError.
     """
@@ -151,7 +174,9 @@ def add_volumes(path: Path, volumes: Sequence[Path], texts: Path) -> Book:
     hint = "Mend the file, or choose another name."
     is_new = not path.exists()
     try:
-        document = tomlkit.document() if is_new else tomlkit.parse(path.read_text(encoding="utf-8-sig"))
+        document = (
+            tomlkit.document() if is_new else tomlkit.parse(path.read_text(encoding="utf-8-sig"))
+        )
     except (OSError, ValueError, TOMLKitError) as error:
         raise BookError(f"{path} cannot be added to: {error}.", hint) from error
     if is_new:
@@ -169,7 +194,9 @@ def add_volumes(path: Path, volumes: Sequence[Path], texts: Path) -> Book:
         try:
             inside.as_posix().encode()
         except UnicodeEncodeError as error:
-            raise UsageError(f"The name of {volume} is not valid text.", "Rename the file.") from error
+            raise UsageError(
+                f"The name of {volume} is not valid text.", "Rename the file."
+            ) from error
         listed.append(inside.relative_to(folder).as_posix())
     document["volumes"] = listed
     text = tomlkit.dumps(document)

@@ -1,4 +1,5 @@
-"""The books of the library: merged from user data, catalogue and disk, one entry per book, and found by name.
+"""The books of the library: merged from user data, catalogue and disk, one entry per book, and
+found by name.
 
 A name is a number of the list, a path, a title, words of title, authors or file name, or a tag.
 """
@@ -50,7 +51,11 @@ class LibraryEntry:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        return tuple(f"{kind}:{value}" for kind, value in (("text", self.sha256), ("file", self.digest)) if value)
+        return tuple(
+            f"{kind}:{value}"
+            for kind, value in (("text", self.sha256), ("file", self.digest))
+            if value
+        )
 
     @property
     def id(self) -> str:
@@ -72,12 +77,17 @@ class LibraryEntry:
 
     @property
     def finished(self) -> bool:
-        return 0 < self.length - self.position < _FINISHED_CHARACTERS and 2 * self.position > self.length
+        return (
+            0 < self.length - self.position < _FINISHED_CHARACTERS
+            and 2 * self.position > self.length
+        )
 
     @property
     def share(self) -> float:
         """Fraction read, from 0 to 1."""
-        return 1.0 if self.finished else min(1.0, self.position / self.length) if self.length else 0.0
+        return (
+            1.0 if self.finished else min(1.0, self.position / self.length) if self.length else 0.0
+        )
 
     @property
     def words_left(self) -> int:
@@ -129,18 +139,27 @@ class Order(StrEnum):
 
 
 def list_entries(
-    user_data: UserData, catalogue: Catalogue, words_per_minute: Callable[[str], float] = lambda language: DEFAULT_WPM
+    user_data: UserData,
+    catalogue: Catalogue,
+    words_per_minute: Callable[[str], float] = lambda language: DEFAULT_WPM,
 ) -> tuple[list[LibraryEntry], str]:
-    """All books, the last read first, and a message if some cannot be read. Checks files; call it in a thread."""
+    """All books, the last read first, and a message if some cannot be read.
+
+    Checks files; call it in a thread.
+    """
     problem = ""
     try:
         known = catalogue.read()
     except StorageError as error:
         known, problem = CatalogueContents(), str(error)
-    entries = sort_entries(_entries(user_data.recent(), known, cache(words_per_minute)), Order.LAST_READ)
+    entries = sort_entries(
+        _entries(user_data.recent(), known, cache(words_per_minute)), Order.LAST_READ
+    )
     return [
         replace(
-            entry, number=number, tags=tuple(dict.fromkeys(tag for one in entry.ids for tag in known.tags.get(one, ())))
+            entry,
+            number=number,
+            tags=tuple(dict.fromkeys(tag for one in entry.ids for tag in known.tags.get(one, ()))),
         )
         for number, entry in enumerate(entries, start=1)
     ], problem or user_data.problem
@@ -166,7 +185,11 @@ def filter_entries(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryE
 def _entries(
     opened: Sequence[OpenedBook], known: CatalogueContents, words_per_minute: Callable[[str], float]
 ) -> Iterable[LibraryEntry]:
-    by_text = {file.sha256: file for file in sorted(known.files.values(), key=lambda file: file.at) if file.sha256}
+    by_text = {
+        file.sha256: file
+        for file in sorted(known.files.values(), key=lambda file: file.at)
+        if file.sha256
+    }
     taken: set[Path] = set()
     listed: set[str] = set()
     for book in opened:
@@ -176,17 +199,29 @@ def _entries(
         if entry.path is not None:
             taken.add(entry.path)
         listed.update(entry.ids)
-        if not any(known.removed[one] >= book.opened_at for one in entry.ids if one in known.removed):
+        if not any(
+            known.removed[one] >= book.opened_at for one in entry.ids if one in known.removed
+        ):
             yield entry
     for path, file in known.paths.items():
         entry = LibraryEntry(file.title, file.authors, path, file.sha256, file.digest, file.format)
-        if path not in taken and listed.isdisjoint(entry.ids) and known.removed.keys().isdisjoint(entry.ids):
+        if (
+            path not in taken
+            and listed.isdisjoint(entry.ids)
+            and known.removed.keys().isdisjoint(entry.ids)
+        ):
             yield replace(entry, missing=not is_file(path))
 
 
-def _opened(book: OpenedBook, file: BookFile | None, words_per_minute: Callable[[str], float]) -> LibraryEntry:
+def _opened(
+    book: OpenedBook, file: BookFile | None, words_per_minute: Callable[[str], float]
+) -> LibraryEntry:
     # The catalogue records a moved file after the last opening.
-    path = file.path if file is not None and (book.path is None or file.at > book.opened_at) else book.path
+    path = (
+        file.path
+        if file is not None and (book.path is None or file.at > book.opened_at)
+        else book.path
+    )
     path = absolute(path) if path else None
     file = file or BookFile(Path(), book.file, 0, 0, book.title)
     return LibraryEntry(
@@ -213,7 +248,10 @@ class UnknownBookError(UsageError):
 
 
 def find_book(entries: Sequence[LibraryEntry], name: str) -> LibraryEntry:
-    """The book with this path, else title, else number or id, else words. Raises UsageError unless it is one."""
+    """The book with this path, else title, else number or id, else words.
+
+    Raises UsageError unless it is one.
+    """
     wanted, path = words_of(name), absolute(Path(name))
     found = (
         [entry for entry in entries if entry.path == path]
@@ -230,7 +268,9 @@ def find_book(entries: Sequence[LibraryEntry], name: str) -> LibraryEntry:
     if len(found) > 1:
         lines = [f"{entry.number:>4}  {entry.label}" for entry in found[:_MOST_LISTED]]
         lines += [f"      and {len(found) - _MOST_LISTED} more"] * (len(found) > _MOST_LISTED)
-        raise UsageError(f"{len(found)} books match {name!r}. Name one by its number:", "\n".join(lines))
+        raise UsageError(
+            f"{len(found)} books match {name!r}. Name one by its number:", "\n".join(lines)
+        )
     return found[0]
 
 
@@ -245,22 +285,34 @@ def path_of(entry: LibraryEntry) -> Path:
         raise BookError(f"{entry.title} was read from standard input.", "Give the text again.")
     if entry.missing:
         raise BookError(
-            f"{entry.title} is no longer at {entry.path}.", "Open it at its new path to keep its position and marks."
+            f"{entry.title} is no longer at {entry.path}.",
+            "Open it at its new path to keep its position and marks.",
         )
     return entry.path
 
 
 def tagged(entries: Iterable[LibraryEntry], tag: str) -> list[LibraryEntry]:
-    """The books of a collection: those with this tag, or a series and its volumes. Raises UsageError if none."""
+    """The books of a collection: those with this tag, or a series and its volumes.
+
+    Raises UsageError if none.
+    """
     entries, wanted = list(entries), folded(tag)
     known = {folded(name): name for entry in entries for name in entry.collections}
     if wanted not in known:
         near = get_close_matches(wanted, known, n=1)
-        hint = f"Did you mean {known[near[0]]!r}?" if near else "`gistread books tag BOOK TAG` makes one."
+        hint = (
+            f"Did you mean {known[near[0]]!r}?"
+            if near
+            else "`gistread books tag BOOK TAG` makes one."
+        )
         raise UsageError(f"No book has the tag {tag!r}.", hint)
     found = [entry for entry in entries if wanted in map(folded, entry.collections)]
     volumes = {path for entry in found if folded(entry.title) == wanted for path in _volumes(entry)}
-    return [entry for entry in entries if entry in found or (entry.path and entry.path.resolve() in volumes)]
+    return [
+        entry
+        for entry in entries
+        if entry in found or (entry.path and entry.path.resolve() in volumes)
+    ]
 
 
 def _volumes(entry: LibraryEntry) -> list[Path]:
@@ -269,7 +321,10 @@ def _volumes(entry: LibraryEntry) -> list[Path]:
         return []
     try:
         with entry.path.open("rb") as stream:
-            return [path.resolve() for path in volume_paths(read_series_file(stream, entry.path.name), entry.path)]
+            return [
+                path.resolve()
+                for path in volume_paths(read_series_file(stream, entry.path.name), entry.path)
+            ]
     except (BookError, OSError):
         return []
 
@@ -281,4 +336,6 @@ def _similar(entries: Iterable[LibraryEntry], name: str) -> list[str]:
         words = words_of(" ".join((entry.title, *entry.authors)))
         for text in (folded(entry.title), *(word for word in words if len(word) >= _LEAST_WORD)):
             titles.setdefault(text, f"“{entry.title}”")
-    return list(dict.fromkeys(titles[near] for near in get_close_matches(folded(name), titles, 3, _SIMILAR)))
+    return list(
+        dict.fromkeys(titles[near] for near in get_close_matches(folded(name), titles, 3, _SIMILAR))
+    )

@@ -59,11 +59,16 @@ def reading_figures(user_data: UserData, entries: Iterable[LibraryEntry], today:
             seconds = sum(one.seconds for one in days.values())
             words = sum(one.words for one in days.values())
             books.append(BookFigures(opened.title, opened.sha256, seconds, words, share, max(days)))
-    return Figures(tuple(week.values()), tuple(sorted(books, key=lambda book: book.last_day, reverse=True)))
+    return Figures(
+        tuple(week.values()), tuple(sorted(books, key=lambda book: book.last_day, reverse=True))
+    )
 
 
 def relative_time(then_s: float, now_s: float) -> str:
-    """A time relative to now, both in seconds since the epoch: `5 min ago`, `yesterday`, `3 weeks ago`, `May 2024`."""
+    """A time relative to now, both in seconds since the epoch.
+
+    `5 min ago`, `yesterday`, `3 weeks ago`, `May 2024`.
+    """
     seconds = now_s - then_s
     then, now = datetime.fromtimestamp(then_s), datetime.fromtimestamp(now_s)
     days = (now.date() - then.date()).days
@@ -96,18 +101,31 @@ def describe_figures(figures: Figures) -> tuple[str, str]:
     week = sum(figures.week)
     return (
         f"Today: {_read_for(figures.today_s)}",
-        f"Last 7 days: {_read_for(week)}  {bars([round(one) for one in figures.week], len(figures.week))}",
+        (
+            f"Last 7 days: {_read_for(week)}  "
+            f"{bars([round(one) for one in figures.week], len(figures.week))}"
+        ),
     )
 
 
 def describe_book_figures(book: BookFigures) -> str:
     """`2 h 10 min · 240 words a minute · 43%`."""
-    facts = _read_for(book.seconds), f"{book.words_per_minute:.0f} words a minute", format_percent(book.share)
+    facts = (
+        _read_for(book.seconds),
+        f"{book.words_per_minute:.0f} words a minute",
+        format_percent(book.share),
+    )
     return " · ".join(facts)
 
 
 def _read_for(seconds: float) -> str:
-    return format_duration(seconds) if seconds >= 60 else "less than a minute" if seconds else "nothing yet"
+    return (
+        format_duration(seconds)
+        if seconds >= 60
+        else "less than a minute"
+        if seconds
+        else "nothing yet"
+    )
 
 
 def format_percent(share: float) -> str:
@@ -117,7 +135,11 @@ def format_percent(share: float) -> str:
 
 def describe_memory(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:
     """A memory's model, preset, progress, sections and date."""
-    share = "" if header.complete else f", {format_percent(header.characters / max(1, len(book.text)))} of the book"
+    share = (
+        ""
+        if header.complete
+        else f", {format_percent(header.characters / max(1, len(book.text)))} of the book"
+    )
     facts = (
         f"{counted(header.pages, 'section')}{share}",
         f"{header.size.min_words} to {header.size.max_words} words a section",

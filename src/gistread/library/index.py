@@ -1,8 +1,10 @@
-"""A full-text index of every book in the library, in a SQLite file of the cache, which is made again when it is lost.
+"""A full-text index of every book in the library, in a SQLite file of the cache, which is made
+again when it is lost.
 
-It holds the stems of each passage, not the text: that is read from `texts`, or again from the book's file. One table
-(FTS5) has a row for each passage: the number of its book, shifted by `_SHIFT` bits, plus its own. A passage scores by
-the words of the query in it and, with less weight, in the passages beside it (inverse document frequency).
+It holds the stems of each passage, not the text: that is read from `texts`, or again from the
+book's file. One table (FTS5) has a row for each passage: the number of its book, shifted by
+`_SHIFT` bits, plus its own. A passage scores by the words of the query in it and, with less weight,
+in the passages beside it (inverse document frequency).
 """
 
 import contextlib
@@ -62,7 +64,9 @@ class IndexedBook:
         return [start for start, _ in json.loads(self.chapters)]
 
     def chapter_title(self, offset: int) -> str:
-        return next((title for start, title in reversed(json.loads(self.chapters)) if start <= offset), "")
+        return next(
+            (title for start, title in reversed(json.loads(self.chapters)) if start <= offset), ""
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +80,27 @@ class PassageHit:
 class Matches:
     """The passages that have words of a query, in the books searched and as far as they are known."""
 
-    def __init__(self, masks: Mapping[int, int], weights: Mapping[str, float], known: Mapping[int, int]) -> None:
-        """`masks`: by row, a bit for each word. `known`: how many passages count, by the id of each book to search."""
+    def __init__(
+        self, masks: Mapping[int, int], weights: Mapping[str, float], known: Mapping[int, int]
+    ) -> None:
+        """`masks`: by row, a bit for each word.
+
+        `known`: how many passages count, by the id of each book to search.
+        """
         self.weights = weights
-        self._masks = {row: mask for row, mask in masks.items() if row & _NUMBER < known.get(row >> _SHIFT, 0)}
+        self._masks = {
+            row: mask for row, mask in masks.items() if row & _NUMBER < known.get(row >> _SHIFT, 0)
+        }
         self._beyond = [row for row in masks.keys() - self._masks.keys() if row >> _SHIFT in known]
         self._all, self._known = masks, known
         by_bit = list(enumerate(weights.values()))
         self._weight = cache(lambda mask: sum(weight for bit, weight in by_bit if mask >> bit & 1))
 
     def hits(self) -> list[PassageHit]:
-        """Those with at least half of the best one's weight, the best first; of equals, those of the likelier book."""
+        """Those with at least half of the best one's weight, the best first.
+
+        Of equals, those of the likelier book.
+        """
         common = self._commonness()
         found = map(self._hit, self._heavy(self._masks))
         return sorted(found, key=lambda hit: (-hit.score, -common[hit.book], hit.book, hit.number))
@@ -101,7 +115,10 @@ class Matches:
         return Counter(row >> _SHIFT for row in self._heavy(self._beyond))
 
     def book_scores(self) -> dict[int, float]:
-        """The score of each book: that of its best passage, and how common the words of the query are in it."""
+        """The score of each book.
+
+        That of its best passage, and how common the words of the query are in it.
+        """
         best: defaultdict[int, float] = defaultdict(float)
         for hit in map(self._hit, self._heavy(self._masks)):
             best[hit.book] = max(best[hit.book], hit.score)
@@ -130,7 +147,11 @@ class Matches:
         masks = self._masks
         beside = (masks.get(row - 1, 0) | masks.get(row + 1, 0)) & ~masks[row]
         score = self._weight(masks[row]) + _BESIDE * self._weight(beside)
-        words = {word: weight for bit, (word, weight) in enumerate(self.weights.items()) if masks[row] >> bit & 1}
+        words = {
+            word: weight
+            for bit, (word, weight) in enumerate(self.weights.items())
+            if masks[row] >> bit & 1
+        }
         return PassageHit(row >> _SHIFT, row & _NUMBER, score, words)
 
 
@@ -145,7 +166,9 @@ class LibraryIndex:
         """By the digest of the file."""
         with self._open() as connection:
             rows = map(dict, connection.execute("SELECT * FROM books"))
-            books = (IndexedBook(**{**row, "spans": memoryview(row["spans"]).cast("I")}) for row in rows)
+            books = (
+                IndexedBook(**{**row, "spans": memoryview(row["spans"]).cast("I")}) for row in rows
+            )
             return {book.digest: book for book in books}
 
     def add(self, digest: str, book: Book | None) -> None:
@@ -157,26 +180,46 @@ class LibraryIndex:
         rows = [" ".join(map(stem, terms.words(book.text[start:end]))) for start, end in spans]
         chapters = json.dumps([(one.start, book.chapter_title(one.start)) for one in book.chapters])
         flat = array("I", [offset for span in spans for offset in span]).tobytes()
-        facts = (digest, book.sha256, len(book.text.rstrip()), has_plot(book), code_of(book.language), chapters, flat)
+        facts = (
+            digest,
+            book.sha256,
+            len(book.text.rstrip()),
+            has_plot(book),
+            code_of(book.language),
+            chapters,
+            flat,
+        )
         with self._open(write=True) as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("DELETE FROM books WHERE digest = ?", (digest,))
             names = "digest, sha256, length, plot, language, chapters, spans"
-            added = connection.execute(f"INSERT INTO books ({names}) VALUES (?, ?, ?, ?, ?, ?, ?)", facts)
+            added = connection.execute(
+                f"INSERT INTO books ({names}) VALUES (?, ?, ?, ?, ?, ?, ?)", facts
+            )
             first = (added.lastrowid or 0) << _SHIFT
             connection.executemany(
-                "INSERT INTO stems (rowid, words) VALUES (?, ?)", ((first + at, text) for at, text in enumerate(rows))
+                "INSERT INTO stems (rowid, words) VALUES (?, ?)",
+                ((first + at, text) for at, text in enumerate(rows)),
             )
             connection.execute("COMMIT")
 
     def keep(self, digests: Collection[str]) -> None:
-        """Drop all other books. Their stems are never found, and go with the file once they are the greater part."""
+        """Drop all other books.
+
+        Their stems are never found, and go with the file once they are the greater part.
+        """
         with self._open(write=True) as connection:
-            gone = [row["id"] for row in connection.execute("SELECT id, digest FROM books") if row[1] not in digests]
+            gone = [
+                row["id"]
+                for row in connection.execute("SELECT id, digest FROM books")
+                if row[1] not in digests
+            ]
             if not gone:
                 return
             connection.executemany("DELETE FROM books WHERE id = ?", [(one,) for one in gone])
-            left, made = connection.execute("SELECT count(*), (SELECT seq FROM sqlite_sequence) FROM books").fetchone()
+            left, made = connection.execute(
+                "SELECT count(*), (SELECT seq FROM sqlite_sequence) FROM books"
+            ).fetchone()
         if 2 * left < made:
             self.delete()
 
@@ -187,13 +230,17 @@ class LibraryIndex:
     def find(self, query: str, known: Mapping[int, int]) -> Matches:
         """`known`: see `Matches`."""
         with self._open() as connection:
-            languages = [row[0] for row in connection.execute("SELECT DISTINCT language FROM books")] or ["en"]
+            languages = [
+                row[0] for row in connection.execute("SELECT DISTINCT language FROM books")
+            ] or ["en"]
             size = connection.execute("SELECT sum(length(spans)) / 8 FROM books").fetchone()[0] or 0
             masks: defaultdict[int, int] = defaultdict(int)
             weights = {}
             for bit, (word, stems) in enumerate(words_of(query, languages).items()):
                 matching = " OR ".join(f'"{stem}"' for stem in sorted(stems))
-                rows = connection.execute("SELECT rowid FROM stems WHERE stems MATCH ?", (matching,)).fetchall()
+                rows = connection.execute(
+                    "SELECT rowid FROM stems WHERE stems MATCH ?", (matching,)
+                ).fetchall()
                 weights[word] = math.log(1 + size / (len(rows) + 1))
                 for (row,) in rows:
                     masks[row] |= 1 << bit
@@ -206,22 +253,30 @@ class LibraryIndex:
             if write:
                 make_folder(self.folder)
             name = self._file if write or self._file.exists() else ":memory:"
-            with contextlib.closing(sqlite3.connect(name, timeout=_WAIT_S, isolation_level=None)) as connection:
+            with contextlib.closing(
+                sqlite3.connect(name, timeout=_WAIT_S, isolation_level=None)
+            ) as connection:
                 connection.row_factory = sqlite3.Row
                 if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
                     _create_tables(connection)
                 yield connection
         except (sqlite3.Error, OSError) as error:
-            if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+            if isinstance(error, sqlite3.DatabaseError) and not isinstance(
+                error, sqlite3.OperationalError
+            ):
                 self.delete()
-            raise StorageError(f"The index of the library cannot be used: {error}.", "Try again.") from error
+            raise StorageError(
+                f"The index of the library cannot be used: {error}.", "Try again."
+            ) from error
 
 
 def _create_tables(connection: sqlite3.Connection) -> None:
     """Create the tables, in place of those of another version."""
     use_write_ahead_log(connection)
     connection.execute("BEGIN IMMEDIATE")
-    if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:  # no other process was faster
+    if (
+        connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION
+    ):  # no other process was faster
         for statement in Path(__file__).with_name("index.sql").read_text("utf-8").split(";"):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {_VERSION}")
@@ -229,7 +284,9 @@ def _create_tables(connection: sqlite3.Connection) -> None:
 
 
 def words_of(query: str, languages: Sequence[str]) -> dict[str, set[str]]:
-    """The words of the query without stop words, unless there are no others, with their stems in each language."""
+    """The words of the query without stop words, unless there are no others, with their stems in
+    each language.
+    """
     found: dict[str, set[str]] = {}
     usual = Terms(language_of(query, languages[0]))
     terms = [Terms(language) for language in languages]
@@ -242,7 +299,9 @@ def words_of(query: str, languages: Sequence[str]) -> dict[str, set[str]]:
 
 
 def places_in(text: str, words: Iterable[str], language: str) -> list[tuple[int, int, str]]:
-    """(start, end, word) of each of these words of a query in a text of this language, in any inflection."""
+    """(start, end, word) of each of these words of a query in a text of this language, in any
+    inflection.
+    """
     terms = Terms(language)
     named = {terms.stem(word): word for word in words}
     places = ((start, end, named.get(terms.stem(word))) for start, end, word in terms.places(text))

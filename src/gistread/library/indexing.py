@@ -1,8 +1,10 @@
-"""Brings the index of the library up to date, book by book, in a process of its own with the lowest priority.
+"""Brings the index of the library up to date, book by book, in a process of its own with the lowest
+priority.
 
     python -m gistread.library.indexing CONFIG DATA CACHE STATE
 
-A second process waits for the first for some seconds, then ends. Whatever ends this one, the books indexed so far stay.
+A second process waits for the first for some seconds, then ends. Whatever ends this one, the books
+indexed so far stay.
 """
 
 import contextlib
@@ -29,11 +31,16 @@ _WAIT_S = 3.0  # For another process. A search waits as long, then searches what
 
 
 def start_indexing(paths: Paths, *, outlives_parent: bool = True) -> "subprocess.Popen[bytes]":
-    """Index new books in the background; without `outlives_parent` until this process ends. Raises OSError."""
+    """Index new books in the background; without `outlives_parent` until this process ends.
+
+    Raises OSError.
+    """
     folders = map(str, (paths.config, paths.data, paths.cache, paths.state))
     command = python_command("gistread.library.indexing", *folders, outlives_parent=outlives_parent)
     nothing = subprocess.DEVNULL
-    return subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
+    return subprocess.Popen(
+        command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
+    )
 
 
 def index_new_books(paths: Paths) -> "subprocess.Popen[bytes] | None":
@@ -46,13 +53,17 @@ def index_new_books(paths: Paths) -> "subprocess.Popen[bytes] | None":
 
 
 def update_index(paths: Paths) -> None:
-    """Index all new books and drop those that were removed, unless another process is still at it after `_WAIT_S`.
+    """Index all new books and drop those that were removed, unless another process is still at it
+    after `_WAIT_S`.
 
     Raises OSError, StorageError.
     """
     index = LibraryIndex(paths)
     make_folder(index.folder)
-    with contextlib.suppress(InUseError), open_locked(index.folder / "indexing.lock", wait_s=_WAIT_S):
+    with (
+        contextlib.suppress(InUseError),
+        open_locked(index.folder / "indexing.lock", wait_s=_WAIT_S),
+    ):
         while _index_new(paths, index):
             pass  # Books may have been added meanwhile.
 

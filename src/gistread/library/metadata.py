@@ -1,4 +1,7 @@
-"""Reads titles and authors from as little of a file as possible. In slow ones, the file name is the title."""
+"""Reads titles and authors from as little of a file as possible.
+
+In slow ones, the file name is the title.
+"""
 
 import hashlib
 import io
@@ -19,7 +22,20 @@ from gistread.library.entries import SERIES_FORMAT, absolute
 from gistread.store.model import BookFile, VolumeText
 
 _SUFFIXES = (
-    *(".epub", ".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".fb2", ".fb2.zip"),
+    *(
+        ".epub",
+        ".txt",
+        ".text",
+        ".md",
+        ".markdown",
+        ".html",
+        ".htm",
+        ".xhtml",
+        ".mhtml",
+        ".mht",
+        ".fb2",
+        ".fb2.zip",
+    ),
     *(".fbz", ".docx", ".pdf", SERIES_SUFFIX),
 )
 _Facts = dict[str, Any]  # Fields of a `BookFile`
@@ -44,7 +60,9 @@ def _read_facts(stream: BinaryIO, path: Path, cancelled: Callable[[], bool]) -> 
     kind = identify(head, path.name)
     stream.seek(0)
     match kind:
-        case ReadableFormat.TEXT | ReadableFormat.MARKDOWN:  # The first lines have title and author.
+        case (
+            ReadableFormat.TEXT | ReadableFormat.MARKDOWN
+        ):  # The first lines have title and author.
             data = stream.read(_TITLE_PAGES)
             data = (data[: data.rfind(b"\n") + 1] if len(data) == _TITLE_PAGES else data) or data
             book = read_book(io.BytesIO(data), path.name, cancelled=cancelled)
@@ -89,12 +107,21 @@ def _zipped(path: Path, stream: BinaryIO) -> _Facts | None:
 def _whole(book: Book) -> _Facts:
     texts = zip(book.volumes, book.volume_books, strict=True)
     volumes = tuple(VolumeText(text.sha256, volume.start, volume.end) for volume, text in texts)
-    facts = {"language": book.language, "sha256": book.sha256, "words": book.words, "length": len(book.text)}
+    facts = {
+        "language": book.language,
+        "sha256": book.sha256,
+        "words": book.words,
+        "length": len(book.text),
+    }
     return _named(book.title, book.authors, book.source_format) | facts | {"volumes": volumes}
 
 
 def _named(title: str, authors: Iterable[str], source_format: str) -> _Facts:
-    return {"title": clean_line(title), "authors": tuple(map(clean_line, authors)), "format": source_format}
+    return {
+        "title": clean_line(title),
+        "authors": tuple(map(clean_line, authors)),
+        "format": source_format,
+    }
 
 
 def examine_file(path: Path) -> BookFile:

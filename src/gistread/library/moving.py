@@ -1,7 +1,8 @@
-"""Copies position, marks and questions to another version of a book's text, in which their words are found again.
+"""Copies position, marks and questions to another version of a book's text, in which their words
+are found again.
 
-A quotation is found by its letters, whatever stands between them; one that changed, by unchanged letters near its ends.
-Copying is safe to repeat.
+A quotation is found by its letters, whatever stands between them; one that changed, by unchanged
+letters near its ends. Copying is safe to repeat.
 """
 
 from array import array
@@ -18,7 +19,8 @@ from gistread.marking import TextQuote, quote_at
 from gistread.store.model import Citation, OpenedBook
 from gistread.store.user_data import MarkStore, UserData
 
-_SAME_WORK = 0.5  # Share of the quotes that must be found before a text of the same title counts as the same work
+# Share of the quotes that must be found before a text of the same title counts as the same work
+_SAME_WORK = 0.5
 _DISTINCTIVE_LETTERS = 24  # A quotation with this many letters hardly recurs by chance
 _MIN_AGREED = 0.5  # Share of the letters around a shorter one that must agree
 _PIECE = 16  # Unchanged letters that show where a changed quotation begins or ends
@@ -38,7 +40,9 @@ class SearchableText:
     @cached_property
     def offsets(self) -> "array[int]":
         """Where each of the letters stands in the text."""
-        return array("I", (at for at, character in enumerate(self.raw) for _ in self._plain[character]))
+        return array(
+            "I", (at for at, character in enumerate(self.raw) for _ in self._plain[character])
+        )
 
     @cached_property
     def _plain(self) -> dict[str, str]:
@@ -46,11 +50,18 @@ class SearchableText:
 
 
 def find_quote(place: TextQuote, text: SearchableText, length: int) -> tuple[int, int] | None:
-    """The range of the quotation in `text`, or None. `length`: size of the text it came from, to settle ties."""
+    """The range of the quotation in `text`, or None.
+
+    `length`: size of the text it came from, to settle ties.
+    """
     if place.exact and not any(map(str.isalnum, place.exact)):  # "***"
         at = text.raw.find(place.prefix + place.exact + place.suffix)
-        return (at + len(place.prefix), at + len(place.prefix) + len(place.exact)) if at >= 0 else None
-    near = bisect_left(text.offsets, round(place.start * len(text.raw) / length) if length else place.start)
+        return (
+            (at + len(place.prefix), at + len(place.prefix) + len(place.exact)) if at >= 0 else None
+        )
+    near = bisect_left(
+        text.offsets, round(place.start * len(text.raw) / length) if length else place.start
+    )
     prefix, exact, suffix = map(_letters_of, (place.prefix, place.exact, place.suffix))
     found = _occurrence(prefix, exact, suffix, text.letters, near) if exact else None
     found = found or _similar(prefix, exact, suffix, text.letters, near)
@@ -61,7 +72,9 @@ def find_quote(place: TextQuote, text: SearchableText, length: int) -> tuple[int
     return (at, at + len(place.exact)) if at >= 0 else (start, end)
 
 
-def _occurrence(prefix: str, exact: str, suffix: str, letters: str, near: int) -> tuple[int, int] | None:
+def _occurrence(
+    prefix: str, exact: str, suffix: str, letters: str, near: int
+) -> tuple[int, int] | None:
     """The quotation where most of the letters around it agree; of equal places the nearest."""
     best = (-1.0, 0, 0)
     for at in _places(exact, letters):
@@ -73,7 +86,9 @@ def _occurrence(prefix: str, exact: str, suffix: str, letters: str, near: int) -
     return (best[2], best[2] + len(exact)) if is_sure else None
 
 
-def _similar(prefix: str, exact: str, suffix: str, letters: str, near: int) -> tuple[int, int] | None:
+def _similar(
+    prefix: str, exact: str, suffix: str, letters: str, near: int
+) -> tuple[int, int] | None:
     """The letters between the two ends of a changed quotation."""
     sought, edge = prefix + exact + suffix, len(prefix)
     start = _end_at(sought, edge, letters, near)
@@ -83,17 +98,24 @@ def _similar(prefix: str, exact: str, suffix: str, letters: str, near: int) -> t
     first, last = max(0, start[0]), min(end[0], len(letters))
     if not 0 < last - first <= 2 * len(exact) + _PIECE:
         return None
-    found, words = letters[first:last], [exact[at : at + _WORD] for at in range(0, len(exact), _WORD)]
+    found, words = (
+        letters[first:last],
+        [exact[at : at + _WORD] for at in range(0, len(exact), _WORD)],
+    )
     is_sure = start[1] == end[1] == 0 or 2 * sum(word in found for word in words) >= len(words)
     return (first, last) if is_sure else None
 
 
 def _end_at(sought: str, edge: int, letters: str, near: int) -> tuple[int, int] | None:
-    """Where an edge of the quotation is, by the unchanged piece next to it, and the distance of that piece from it."""
+    """Where an edge of the quotation is, by the unchanged piece next to it, and the distance of
+    that piece from it.
+    """
     for distance in range(0, max(edge, len(sought) - edge), _STEP):
         for first in (edge - distance - _PIECE, edge + distance):
             if 0 <= first <= len(sought) - _PIECE:
-                places = list(islice(_places(sought[first : first + _PIECE], letters), _MOST_PLACES))
+                places = list(
+                    islice(_places(sought[first : first + _PIECE], letters), _MOST_PLACES)
+                )
                 if places:
                     return min(places, key=lambda at: abs(at - near)) + edge - first, distance
     return None
@@ -125,13 +147,21 @@ class MigratedData:
 def migrate_user_data(
     book: Book, user_data: UserData, marks: MarkStore, *, file: str, path: Path | None
 ) -> MigratedData | None:
-    """Copy the data of an earlier version, before storing this one; None if there is none. Raises StorageError."""
+    """Copy the data of an earlier version, before storing this one; None if there is none.
+
+    Raises StorageError.
+    """
     earlier = earlier_versions(user_data, book, file=file, path=path)
-    carried = (_migrate_from(book, old, user_data, marks, certain=bool(file) and old.file == file) for old in earlier)
+    carried = (
+        _migrate_from(book, old, user_data, marks, certain=bool(file) and old.file == file)
+        for old in earlier
+    )
     return next(filter(None, carried), None)
 
 
-def earlier_versions(user_data: UserData, book: Book, *, file: str, path: Path | None) -> list[OpenedBook]:
+def earlier_versions(
+    user_data: UserData, book: Book, *, file: str, path: Path | None
+) -> list[OpenedBook]:
     """Other texts of probably the same book: by file, then path, then title and authors."""
     absolute = path.absolute() if path else None
     name = (_plain(book.title), sorted(map(_plain, book.authors)))
@@ -141,9 +171,15 @@ def earlier_versions(user_data: UserData, book: Book, *, file: str, path: Path |
             return 3
         if absolute and other.path == absolute:
             return 2
-        return int(bool(book.authors) and (_plain(other.title), sorted(map(_plain, other.authors))) == name)
+        return int(
+            bool(book.authors) and (_plain(other.title), sorted(map(_plain, other.authors))) == name
+        )
 
-    others = [other for other in user_data.all_texts() if other.sha256 != book.sha256 and similarity(other)]
+    others = [
+        other
+        for other in user_data.all_texts()
+        if other.sha256 != book.sha256 and similarity(other)
+    ]
     return sorted(others, key=similarity, reverse=True)
 
 
@@ -159,7 +195,11 @@ def _migrate_from(
     marks = []
     for mark in store.marks(old.sha256):
         span = find_quote(mark.place, text, old.length)
-        marks.append(replace(mark, place=quote_at(text.raw, *span) if span else mark.place, lost=span is None))
+        marks.append(
+            replace(
+                mark, place=quote_at(text.raw, *span) if span else mark.place, lost=span is None
+            )
+        )
     place = user_data.position_quote(old.sha256)
     here = find_quote(place, text, old.length) if place else None
     found = sum(not mark.lost for mark in marks) + (here is not None)
@@ -179,13 +219,17 @@ def _migrate_from(
     asked = user_data.add_questions(book.sha256, questions) if questions else 0
     user_data.correct_names(book.sha256, *user_data.name_corrections(old.sha256))
     if old.position and not user_data.position(book.sha256):
-        offset = here[0] if here else min(_proportional(old.position, text, old.length), len(book.text))
+        offset = (
+            here[0] if here else min(_proportional(old.position, text, old.length), len(book.text))
+        )
         user_data.set_position(book.sha256, offset, quote_at(book.text, offset))
     return MigratedData(len(new), sum(mark.lost for mark in new), asked)
 
 
 def _migrate_citation(citation: Citation, text: SearchableText, length: int) -> Citation:
-    found = find_quote(TextQuote(citation.start, citation.end, citation.quote, "", ""), text, length)
+    found = find_quote(
+        TextQuote(citation.start, citation.end, citation.quote, "", ""), text, length
+    )
     if found is None:
         near = _proportional(citation.start, text, length)
         found = near, near

@@ -55,7 +55,9 @@ class LibraryHit:
     @property
     def core(self) -> Span:
         """From the first to the last word of the query in the sentence, or its beginning."""
-        inside = [word for word in self.words if self.start <= word[0] < self.end] or [(self.start, self.end)]
+        inside = [word for word in self.words if self.start <= word[0] < self.end] or [
+            (self.start, self.end)
+        ]
         return inside[0][0], min(inside[-1][1], inside[0][0] + _CORE)
 
     @property
@@ -92,7 +94,9 @@ class Shelf:
             for one in found[:limit]
             if (text := text_of(book := by_id[one.book])) is not None  # else its file has gone
         ]
-        return LibraryHits(tuple(shown), len(found), {by_id[one]: n for one, n in matches.hits_beyond().items()})
+        return LibraryHits(
+            tuple(shown), len(found), {by_id[one]: n for one, n in matches.hits_beyond().items()}
+        )
 
     def text_of(self, book: ShelfBook) -> str | None:
         """The text that was indexed; None if the file has gone or changed."""
@@ -109,13 +113,19 @@ class Shelf:
 class LibraryHits:
     hits: tuple[LibraryHit, ...]  # The best first
     total: int
-    beyond: Mapping[ShelfBook, int]  # Hits left out, by the books in which they are beyond the bound
+    beyond: Mapping[
+        ShelfBook, int
+    ]  # Hits left out, by the books in which they are beyond the bound
 
     @property
     def left_out(self) -> str:
         """`12 more beyond where you stopped in 3 books`; empty for none."""
         count, books = sum(self.beyond.values()), len(self.beyond)
-        return f"{count} more beyond where you stopped in {books} {'book' if books == 1 else 'books'}" if count else ""
+        return (
+            f"{count} more beyond where you stopped in {books} {'book' if books == 1 else 'books'}"
+            if count
+            else ""
+        )
 
 
 def open_shelf(paths: Paths, tag: str = "") -> Shelf:
@@ -141,7 +151,10 @@ def open_shelf(paths: Paths, tag: str = "") -> Shelf:
 
 
 def searchable(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:
-    """The books whose files exist. A series is searched as one once it is begun, before that its volumes are."""
+    """The books whose files exist.
+
+    A series is searched as one once it is begun, before that its volumes are.
+    """
     present = [one for one in entries if one.path and one.digest and not one.missing]
     series = [one for one in present if one.format == SERIES_FORMAT and one.position > 0]
     volumes = {volume.sha256 for one in series for volume in one.volumes}
@@ -151,12 +164,21 @@ def searchable(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:
 
 
 def hit_in(book: ShelfBook, text: str, found: PassageHit) -> LibraryHit:
-    """The sentence of a passage with most words of the query; a heading only if no other has any. `text`: the book's"""
+    """The sentence of a passage with most words of the query; a heading only if no other has any.
+
+    `text`: the book's
+    """
     first, last = book.indexed.span(found.number)
     passage = text[first:last]
     places = places_in(passage, found.words, book.indexed.language)
-    headings = [(at - first, text.find("\n", at) - first) for at in book.indexed.chapter_starts if first <= at < last]
+    headings = [
+        (at - first, text.find("\n", at) - first)
+        for at in book.indexed.chapter_starts
+        if first <= at < last
+    ]
     below = [one for one in places if not any(at <= one[0] < end for at, end in headings)]
     start, end = best_sentence(passage, below or places, found.words.__getitem__)
     marked = tuple((first + one, first + other) for one, other, _ in places)
-    return LibraryHit(book, first + start, first + end, passage[:start], passage[start:end], passage[end:], marked)
+    return LibraryHit(
+        book, first + start, first + end, passage[:start], passage[start:end], passage[end:], marked
+    )

@@ -1,1 +1,4 @@
-"""Builds and stores the gist memory of a book: pagination, gisting, the guard, and artifacts derived from gists."""
+"""Builds and stores the gist memory of a book.
+
+Pagination, gisting, the guard, and artifacts derived from gists.
+"""

@@ -11,7 +11,13 @@ from gistread.engine.protocol import Engine
 from gistread.memory import facts, tree
 from gistread.memory.derived import ArtifactProgress
 from gistread.memory.model import GistMemory
-from gistread.memory.sizes import ANSWER_TOKENS, PAGES_OPEN, PROMPT_TOKENS, TOKENS_PER_WORD, RemainingWork
+from gistread.memory.sizes import (
+    ANSWER_TOKENS,
+    PAGES_OPEN,
+    PROMPT_TOKENS,
+    TOKENS_PER_WORD,
+    RemainingWork,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +27,9 @@ class Artifact:
     _remaining: Callable[[GistMemory], RemainingWork]
     only_long: bool = False  # Whether it is needed only if the gists outgrow the model's window
 
-    async def build(self, memory: GistMemory, engine: Engine) -> AsyncGenerator[ArtifactProgress, None]:
+    async def build(
+        self, memory: GistMemory, engine: Engine
+    ) -> AsyncGenerator[ArtifactProgress, None]:
         """Build what is missing for the pages read so far, at least one. Raises EngineError."""
         if not self.only_long or await _outgrows_window(memory, engine):
             async with aclosing(self._build(memory, engine)) as building:

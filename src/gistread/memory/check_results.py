@@ -42,7 +42,9 @@ class CheckResult:
 
 @cache
 def _shipped() -> tuple[str, CheckResult | None]:
-    """Fingerprint and result of the starter with its adapter, as `python -m research.training.check` wrote them."""
+    """Fingerprint and result of the starter with its adapter, as `python -m
+    research.training.check` wrote them.
+    """
     entry = orjson.loads(SHIPPED.read_bytes())
     return entry["fingerprint"], _result(to_json({"format": FORMAT, **entry["verdict"]}))
 
@@ -56,12 +58,21 @@ class CheckResults(Database):
         self._library = library
 
     def get(self, fingerprint: str) -> CheckResult | None:
-        saved = next((_result(row["verdict"]) for row in self._rows() if row["fingerprint"] == fingerprint), None)
+        saved = next(
+            (_result(row["verdict"]) for row in self._rows() if row["fingerprint"] == fingerprint),
+            None,
+        )
         return saved or (_shipped()[1] if fingerprint == _shipped()[0] else None)
 
     def by_file(self) -> Callable[[Path], CheckResult | None]:
-        """A function that gives the result for a model's file; None if it was not checked or has changed since."""
-        known = {(row["path"], row["size"], row["modified_ns"]): _result(row["verdict"]) for row in self._rows()}
+        """A function that gives the result for a model's file.
+
+        None if it was not checked or has changed since.
+        """
+        known = {
+            (row["path"], row["size"], row["modified_ns"]): _result(row["verdict"])
+            for row in self._rows()
+        }
         return lambda path: known.get(_file_of(path)) if known else None
 
     def save(self, fingerprint: str, path: Path | None, verdict: CheckResult) -> None:

@@ -1,4 +1,6 @@
-"""Stores artifacts derived from a memory by a hash of their texts and prompts, so that records never become stale."""
+"""Stores artifacts derived from a memory by a hash of their texts and prompts, so that records
+never become stale.
+"""
 
 import asyncio
 import contextlib
@@ -26,7 +28,10 @@ class ArtifactProgress:
 
 
 async def as_finished(tasks: Collection[asyncio.Task[T]]) -> AsyncGenerator[T, None]:
-    """Yield the results of tasks as they finish. Closing the stream, or an error, cancels the other tasks."""
+    """Yield the results of tasks as they finish.
+
+    Closing the stream, or an error, cancels the other tasks.
+    """
     try:
         for ready in asyncio.as_completed(tasks):
             yield await ready

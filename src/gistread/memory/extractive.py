@@ -1,4 +1,7 @@
-"""Makes a gist of a page's own sentences: the most telling, or those nearest to the model's (design D6)."""
+"""Makes a gist of a page's own sentences.
+
+The most telling, or those nearest to the model's (design D6).
+"""
 
 import re
 from collections import Counter
@@ -10,7 +13,9 @@ from gistread.words import UNSPACED, count_words
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _UNSPACED = re.compile(f"[{UNSPACED}]+")
-CHARACTERS_PER_WORD = 16  # A text with longer words is assumed to have no spaces; its characters count instead
+CHARACTERS_PER_WORD = (
+    16  # A text with longer words is assumed to have no spaces; its characters count instead
+)
 _MEAN_WORD_CHARACTERS = 6  # Space included
 _SHORTEST_STEM = 4
 _MIN_SENTENCE_WORDS = 4  # A shorter sentence means little without the one before it
@@ -26,25 +31,42 @@ def extract(text: str, budget_words: int, task: str = "") -> str:
     if not sentences or length(text) <= budget_words:
         return " ".join(sentences)
     chosen = choose(sentences, budget_words, task)
-    return " ".join(sentences[index] for index in chosen) if chosen else _beginning(sentences, budget_words)
+    return (
+        " ".join(sentences[index] for index in chosen)
+        if chosen
+        else _beginning(sentences, budget_words)
+    )
 
 
 def quote(text: str, gist: str, budget_words: int) -> str:
-    """About `budget_words` words of whole sentences in order: those that have most words of a gist of this text."""
+    """About `budget_words` words of whole sentences in order.
+
+    Those that have most words of a gist of this text.
+    """
     sentences = _sentences(text)
     terms, spread = _terms(sentences)
-    told = {term: log(len(sentences) / spread[term]) for term in set(shared_terms(gist)) & spread.keys()}
+    told = {
+        term: log(len(sentences) / spread[term]) for term in set(shared_terms(gist)) & spread.keys()
+    }
 
     def worth(index: int, said: set[str]) -> float:
-        return sum(told.get(term, 0.0) for term in terms[index].keys() - said) / sqrt(4 + terms[index].total())
+        return sum(told.get(term, 0.0) for term in terms[index].keys() - said) / sqrt(
+            4 + terms[index].total()
+        )
 
-    least = _LEAST_WORTH * max((worth(index, set()) for index in range(len(sentences))), default=0.0)
-    chosen = _choose(sentences, terms, budget_words, lambda *choice: max(0.0, worth(*choice) - least))
+    least = _LEAST_WORTH * max(
+        (worth(index, set()) for index in range(len(sentences))), default=0.0
+    )
+    chosen = _choose(
+        sentences, terms, budget_words, lambda *choice: max(0.0, worth(*choice) - least)
+    )
     return " ".join(sentences[index] for index in chosen) or extract(text, budget_words)
 
 
 def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[int]:
-    """Indices of the sentences that share most terms with the others, about `budget_words` words in all."""
+    """Indices of the sentences that share most terms with the others, about `budget_words` words in
+    all.
+    """
     terms, spread = _terms(sentences)
     common = max(3.0, 0.25 * len(terms))
     # The number of a term's sentences, or 0 for the commonest terms (articles …).
@@ -65,7 +87,10 @@ def _terms(sentences: Sequence[str]) -> tuple[list[Counter[str]], Counter[str]]:
 
 
 def _choose(
-    sentences: Sequence[str], terms: Sequence[Counter[str]], budget_words: int, score: Callable[[int, set[str]], float]
+    sentences: Sequence[str],
+    terms: Sequence[Counter[str]],
+    budget_words: int,
+    score: Callable[[int, set[str]], float],
 ) -> list[int]:
     """Choose one sentence after the other by its score, given the terms of those chosen before."""
     sizes = list(map(length, sentences))
@@ -73,7 +98,9 @@ def _choose(
     while fitting := [
         index
         for index, size in enumerate(sizes)
-        if index not in chosen and _MIN_SENTENCE_WORDS <= size <= budget_words * 1.1 - words and score(index, said) > 0
+        if index not in chosen
+        and _MIN_SENTENCE_WORDS <= size <= budget_words * 1.1 - words
+        and score(index, said) > 0
     ]:
         best = max(fitting, key=lambda index: score(index, said))
         chosen.add(best)
@@ -92,7 +119,9 @@ def _sentences(text: str) -> list[str]:
 
 
 def _closed(sentence: str) -> str:
-    """The sentence with both quotation marks, where a speech of several sentences began or ended in it."""
+    """The sentence with both quotation marks, where a speech of several sentences began or ended in
+    it.
+    """
     missing = sentence.count("“") - sentence.count("”")
     return f"{sentence}”" if missing > 0 else f"“{sentence}" if missing < 0 else sentence
 
@@ -110,14 +139,28 @@ def shared_terms(text: str) -> list[str]:
 
 def _nearness(terms: list[Counter[str]], spread: Counter[str], task: str) -> list[float]:
     """How many terms of the task each sentence has; rare terms count more."""
-    # In every language, long words carry the meaning and short ones (what, about) are in every question.
-    asked = {term: min(1.0, len(word) / _LONG_WORD) ** 2 for word in task.split() for term in shared_terms(word)}
-    telling = {term: share * log(1 + len(terms) / spread[term]) for term, share in asked.items() if spread[term]}
-    return [_TASK_WEIGHT * sum(telling.get(term, 0.0) for term in found) / (4 + sum(found.values())) for found in terms]
+    # In every language, long words carry the meaning and short ones (what, about) are in every
+    # question.
+    asked = {
+        term: min(1.0, len(word) / _LONG_WORD) ** 2
+        for word in task.split()
+        for term in shared_terms(word)
+    }
+    telling = {
+        term: share * log(1 + len(terms) / spread[term])
+        for term, share in asked.items()
+        if spread[term]
+    }
+    return [
+        _TASK_WEIGHT * sum(telling.get(term, 0.0) for term in found) / (4 + sum(found.values()))
+        for found in terms
+    ]
 
 
 def _beginning(sentences: list[str], budget_words: int) -> str:
-    telling = [sentence for sentence in sentences if length(sentence) >= _MIN_SENTENCE_WORDS] or sentences
+    telling = [
+        sentence for sentence in sentences if length(sentence) >= _MIN_SENTENCE_WORDS
+    ] or sentences
     words, taken = 0, 0
     while taken < len(telling) and words + length(telling[taken]) <= budget_words * 1.1:
         words += length(telling[taken])
@@ -131,7 +174,11 @@ def _cut(sentence: str, budget_words: int) -> str:
         return " ".join(words[:budget_words]) + " …"
     if length(sentence) <= 2 * budget_words:
         return sentence
-    characters = budget_words if count_words(sentence) > 2 * budget_words else budget_words * _MEAN_WORD_CHARACTERS
+    characters = (
+        budget_words
+        if count_words(sentence) > 2 * budget_words
+        else budget_words * _MEAN_WORD_CHARACTERS
+    )
     return sentence[:characters] + "…"
 
 

@@ -1,4 +1,5 @@
-"""Extracts atomic facts and key elements from each page (GraphReader, section 3.2): grammar-bound (D3) and guarded.
+"""Extracts atomic facts and key elements from each page (GraphReader, section 3.2): grammar-bound
+(D3) and guarded.
 
 The graph joins elements that one fact names, after their names are normalised.
 """
@@ -53,7 +54,10 @@ _Line = tuple[str, tuple[str, ...]]  # A fact and its elements
 async def build(
     memory: GistMemory, engine: Engine, priority: Priority = Priority.BACKGROUND
 ) -> AsyncGenerator[ArtifactProgress, None]:
-    """Extract the facts of every page read so far that has none yet (`known_facts`). Raises EngineError."""
+    """Extract the facts of every page read so far that has none yet (`known_facts`).
+
+    Raises EngineError.
+    """
     entries = list(memory.entries)
     limit = asyncio.Semaphore(engine.info.parallel)
     usage = NO_USAGE
@@ -66,19 +70,28 @@ async def build(
             most = _most_facts(count_words(text))
             prompt = (Message("user", prompts.load("extract").fill(text=text)),)
             room = engine.info.context_tokens - await engine.measure(prompt)
-            sampling = Sampling(max(1, min(most * _FACT_TOKENS, room)), repeat_penalty=1.1, grammar=_GRAMMAR)
+            sampling = Sampling(
+                max(1, min(most * _FACT_TOKENS, room)), repeat_penalty=1.1, grammar=_GRAMMAR
+            )
             said = await engine.complete(prompt, sampling, priority)
             lines = [
-                (" ".join(match[1].split()), tuple(filter(None, (one.strip() for one in match[2].split(";")))))
+                (
+                    " ".join(match[1].split()),
+                    tuple(filter(None, (one.strip() for one in match[2].split(";")))),
+                )
                 for match in _LINE.finditer(said.text + ("" if said.finish == "length" else "\n"))
             ]
             told = told_before(memory.book.text, entry.page.start, engine.info.wording)
             kept = _guard(lines, text, told) or _sentences_as_facts(text)
-            memory.derived.put(_KIND, _key(text), {"facts": [[fact, list(elements)] for fact, elements in kept]})
+            memory.derived.put(
+                _KIND, _key(text), {"facts": [[fact, list(elements)] for fact, elements in kept]}
+            )
             return said.usage
 
     done = 0
-    async with aclosing(as_finished([asyncio.create_task(extract_from(entry)) for entry in entries])) as costs:
+    async with aclosing(
+        as_finished([asyncio.create_task(extract_from(entry)) for entry in entries])
+    ) as costs:
         async for cost in costs:
             done, usage = done + 1, usage + cost
             if cost != NO_USAGE:
@@ -86,12 +99,18 @@ async def build(
 
 
 def known_facts(memory: GistMemory) -> tuple[Fact, ...]:
-    """The facts extracted so far, in the order of the book. Hashes the whole text: run it in a thread."""
+    """The facts extracted so far, in the order of the book.
+
+    Hashes the whole text: run it in a thread.
+    """
     return tuple(fact for entry in memory.entries for fact in _known(memory, entry) or ())
 
 
 def remaining(memory: GistMemory) -> RemainingWork:
-    """Estimate the extraction left, unread pages included. Hashes the whole text: run it in a thread."""
+    """Estimate the extraction left, unread pages included.
+
+    Hashes the whole text: run it in a thread.
+    """
     wanted = [entry.page.words for entry in memory.entries if _known(memory, entry) is None]
     done = len(memory.entries) - len(wanted)
     wanted += unread_page_words(memory)
@@ -129,7 +148,9 @@ def _guard(lines: Iterable[_Line], page: str, told: str) -> list[_Line]:
         is_faulty = find_fault(draft, (Fault.FOREIGN_NAMES, Fault.REFUSAL, Fault.PROMPT))
         if is_faulty or len(said & terms) < max(1, _MIN_SHARED * len(said)):
             continue
-        named = tuple(one for one in elements[:_MAX_ELEMENTS] if set(shared_terms(one)) & terms or one in page)
+        named = tuple(
+            one for one in elements[:_MAX_ELEMENTS] if set(shared_terms(one)) & terms or one in page
+        )
         kept.setdefault(fact.casefold(), (fact, named or tuple(elements_in(fact))))
     return list(kept.values())
 
@@ -149,7 +170,9 @@ def elements_in(sentence: str) -> list[str]:
     found = (match[0].strip("’'-") for match in _NAME.finditer(sentence))
     names = list(dict.fromkeys(name for name in found if len(name) > 2 or not name.isascii()))
     in_names = " ".join(names)
-    others = dict.fromkeys(word for word in re.findall(r"[^\W\d_]{5,}", sentence) if word not in in_names)
+    others = dict.fromkeys(
+        word for word in re.findall(r"[^\W\d_]{5,}", sentence) if word not in in_names
+    )
     return [*names, *sorted(others, key=len, reverse=True)][:_MAX_ELEMENTS]
 
 
@@ -185,7 +208,9 @@ def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Ele
         named.append((fact, of_fact))
     names = {key for key, forms in written.items() if _usual_form(forms)[:1].isupper()}
     of_another = {_element_key(word, terms) for word in _OF_ANOTHER.split()}
-    merged = _merge_keys({key: sum(forms.values()) for key, forms in written.items()}, names, of_another)
+    merged = _merge_keys(
+        {key: sum(forms.values()) for key, forms in written.items()}, names, of_another
+    )
     facts_of: dict[str, dict[Fact, None]] = defaultdict(dict)
     beside: dict[str, Counter[str]] = defaultdict(Counter)
     for fact, of_fact in named:
@@ -195,7 +220,10 @@ def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Ele
             beside[node].update(other for other in nodes if other != node)
     return {
         key: Element(
-            key, _usual_form(written[key]), tuple(facts_of[key]), tuple(other for other, _ in beside[key].most_common())
+            key,
+            _usual_form(written[key]),
+            tuple(facts_of[key]),
+            tuple(other for other, _ in beside[key].most_common()),
         )
         for key in facts_of
     }

@@ -1,4 +1,6 @@
-"""Finds the front matter of a book (title page, imprint, contents), which no model reads, and the back matter."""
+"""Finds the front matter of a book (title page, imprint, contents), which no model reads, and the
+back matter.
+"""
 
 import re
 import tomllib
@@ -13,7 +15,9 @@ from gistread.memory.model import Gist, GistSource, MemoryEntry, Page
 from gistread.words import count_words
 
 # Headings that tell what a text is, in lower case.
-HEADINGS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("headings.toml").read_text("utf-8"))
+HEADINGS: dict[str, list[str]] = tomllib.loads(
+    Path(__file__).with_name("headings.toml").read_text("utf-8")
+)
 _TITLES = frozenset(re.sub(r"[\W_]+", "", title) for title in HEADINGS["front_matter"])
 _GIST_WORDS = 40
 _PROSE_WORDS = 40  # Words of a paragraph that is too long for a title page or a table of contents
@@ -25,19 +29,26 @@ def front_matter_end(book: Book) -> int:
         return 0
     for chapter in book.chapters:
         title = _plain(chapter.title)
-        if title not in _TITLES and not (title == _plain(book.title) and not _has_prose(book, chapter)):
+        if title not in _TITLES and not (
+            title == _plain(book.title) and not _has_prose(book, chapter)
+        ):
             return _heading_after_titles(book, chapter) or chapter.start
     return 0
 
 
 def back_matter_start(book: Book) -> int:
-    """Offset of the imprint or notes behind the last chapter; the length of the text if there are none."""
+    """Offset of the imprint or notes behind the last chapter.
+
+    The length of the text if there are none.
+    """
     story = [chapter.end for chapter in book.chapters[1:] if _plain(chapter.title) not in _TITLES]
     return max(story, default=len(book.text))
 
 
 def _heading_after_titles(book: Book, chapter: Chapter) -> int:
-    """Offset of the first heading if only a title page and contents precede it in the first chapter; else 0."""
+    """Offset of the first heading if only a title page and contents precede it in the first
+    chapter; else 0.
+    """
     headings = (one.start for one in book.paragraphs if one.kind is ParagraphKind.HEADING)
     heading = next((start for start in headings if chapter.start < start < chapter.end), 0)
     return 0 if chapter.start or _has_prose(book, replace(chapter, end=heading)) else heading
@@ -48,16 +59,22 @@ def _plain(title: str) -> str:
 
 
 def _has_prose(book: Book, chapter: Chapter) -> bool:
-    """Whether the chapter has prose; a title page and contents, as at the start of a plain text, have none."""
+    """Whether the chapter has prose.
+
+    A title page and contents, as at the start of a plain text, have none.
+    """
     return any(
-        paragraph.kind is ParagraphKind.TEXT and count_words(book.text[paragraph.start : paragraph.end]) >= _PROSE_WORDS
+        paragraph.kind is ParagraphKind.TEXT
+        and count_words(book.text[paragraph.start : paragraph.end]) >= _PROSE_WORDS
         for paragraph in book.paragraphs
         if chapter.start <= paragraph.start < chapter.end
     )
 
 
 def front_matter_entries(book: Book, start: int, end: int, max_words: int) -> Iterator[MemoryEntry]:
-    """Pages for `book.text[start:end]`, at least one for each chapter, with extractive or verbatim gists."""
+    """Pages for `book.text[start:end]`, at least one for each chapter, with extractive or verbatim
+    gists.
+    """
     chapters = {chapter.start for chapter in book.chapters}
     pauses = [paragraph.start for paragraph in book.paragraphs if start < paragraph.start < end]
     for at, following in pairwise([*pauses, end]):

@@ -1,4 +1,7 @@
-"""Shortens a page (ReadAgent, section 3.1, Figure 3): two guarded attempts, then the page's own sentences (D6)."""
+"""Shortens a page (ReadAgent, section 3.1, Figure 3).
+
+Two guarded attempts, then the page's own sentences (D6).
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -29,17 +32,25 @@ class GistResult:
 
 
 def wanted_words(page_words: int) -> int:
-    """15% of a page, at most 160 words: the paper has 14.5% (QuALITY) and 3.2% (novels), sections 4.3, 4.4."""
+    """15% of a page, at most 160 words.
+
+    The paper has 14.5% (QuALITY) and 3.2% (novels), sections 4.3, 4.4.
+    """
     return min(160, max(20, round(page_words * 0.015) * 10))
 
 
 def merged_words(gist_words: int) -> int:
-    """Length of a summary of gists: 30% of them, between 40 and 160 words, since gists are short already."""
+    """Length of a summary of gists.
+
+    30% of them, between 40 and 160 words, since gists are short already.
+    """
     return min(160, max(40, round(gist_words * 0.03) * 10))
 
 
 def gist_tokens(page_words: int, page_tokens: int, wanted: int = 0) -> int:
-    """Most tokens of a gist of `wanted` words (0: the usual length) for a page of this many words and tokens."""
+    """Most tokens of a gist of `wanted` words (0: the usual length) for a page of this many words
+    and tokens.
+    """
     tokens = (wanted or wanted_words(page_words)) * page_tokens / max(1, page_words)
     # The second bound is for pages without spaces, which count as one long word.
     return 24 + min(page_tokens // 2, math.ceil(_ROOM * tokens))
@@ -66,7 +77,8 @@ async def gist_page(
 ) -> GistResult:
     """Make the gist of a page; the fallback takes sentences near the `task`. Raises EngineError.
 
-    `told_before`: see `Draft`. `on_draft` gets the text so far of an attempt, and an empty text if it is rejected.
+    `told_before`: see `Draft`. `on_draft` gets the text so far of an attempt, and an empty text if
+    it is rejected.
     """
     page_words = count_words(text)
     if is_short(text):
@@ -80,7 +92,9 @@ async def gist_page(
         if fault is None and engine.info.wording == TRAINED:
             # The starter finds what matters, and mixes up who did it.
             gist = quote(text, gist, wanted or wanted_words(page_words))
-            return GistResult(Gist(gist, count_words(gist), GistSource.QUOTED), tuple(faults), usage)
+            return GistResult(
+                Gist(gist, count_words(gist), GistSource.QUOTED), tuple(faults), usage
+            )
         if fault is None:
             return GistResult(Gist(gist, count_words(gist), GistSource.MODEL), tuple(faults), usage)
         on_draft("")
@@ -96,7 +110,10 @@ async def _write(
     priority: protocol.Priority,
     on_draft: Callable[[str], None],
 ) -> tuple[str, Fault | None, protocol.Usage]:
-    """The model's text, its fault if any, and the cost. Stops early at a fault that further words cannot mend."""
+    """The model's text, its fault if any, and the cost.
+
+    Stops early at a fault that further words cannot mend.
+    """
     written, checked = "", 0
     usage = protocol.NO_USAGE
     async with aclosing(engine.stream(attempt.prompt, attempt.sampling, priority)) as stream:
@@ -125,17 +142,26 @@ def is_short(text: str) -> bool:
 async def careful_attempts(
     text: str, engine: protocol.Engine, focus: GistFocus = DEFAULT_FOCUS, wanted: int = 0
 ) -> tuple[Attempt, ...]:
-    """Attempts with the page alone in the prompt, as in the paper (Figure 3). `wanted` words; 0: the usual."""
+    """Attempts with the page alone in the prompt, as in the paper (Figure 3).
+
+    `wanted` words; 0: the usual.
+    """
     words = wanted or wanted_words(count_words(text))
     first, second = samplings(gist_tokens(count_words(text), await engine.count(text), words))
     return tuple(
-        make_attempt(template := focus.template(name), template.fill(passage=text, words=words), sampling)
+        make_attempt(
+            template := focus.template(name), template.fill(passage=text, words=words), sampling
+        )
         for name, sampling in (("gist", first), ("gist_again", second))
     )
 
 
-async def extra_task_tokens(engine: protocol.Engine, focus: GistFocus, gist: str, other: str) -> int:
-    """Tokens to reserve for the task of the prompt `gist`, which may be longer than that of the prompt `other`."""
+async def extra_task_tokens(
+    engine: protocol.Engine, focus: GistFocus, gist: str, other: str
+) -> int:
+    """Tokens to reserve for the task of the prompt `gist`, which may be longer than that of the
+    prompt `other`.
+    """
     mine, others = [await engine.count(_task(focus.template(name))) for name in (gist, other)]
     return max(_LEAST_EXTRA, mine - others)
 
@@ -148,12 +174,19 @@ def samplings(room_tokens: int) -> tuple[protocol.Sampling, protocol.Sampling]:
     """For the first attempt, and for the second, which should differ."""
     return (
         protocol.Sampling(room_tokens, repeat_penalty=1.1),
-        protocol.Sampling(room_tokens, temperature=0.4, seed=1, repeat_penalty=1.15, dry_multiplier=0.8),
+        protocol.Sampling(
+            room_tokens, temperature=0.4, seed=1, repeat_penalty=1.15, dry_multiplier=0.8
+        ),
     )
 
 
-def make_attempt(template: PromptTemplate, filled: str, sampling: protocol.Sampling, before: str = "") -> Attempt:
-    """Build an attempt. Its stop strings end a weak model that repeats the prompt after its gist."""
+def make_attempt(
+    template: PromptTemplate, filled: str, sampling: protocol.Sampling, before: str = ""
+) -> Attempt:
+    """Build an attempt.
+
+    Its stop strings end a weak model that repeats the prompt after its gist.
+    """
     stop = ("\n---", "\nPassage:", "\n" + " ".join(_task(template).split()[:2]))
     return Attempt(
         (protocol.Message("user", filled, allow_kv_shift=True),),

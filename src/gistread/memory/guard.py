@@ -44,7 +44,8 @@ class Draft:
 def told_before(text: str, start: int, wording: str) -> str:
     """The book's text before a page: a gist may name a person who is only "he" or "I" on the page.
 
-    Empty for the starter, by the wording of its prompts: its names of people who are not on the page are made up.
+    Empty for the starter, by the wording of its prompts: its names of people who are not on the
+    page are made up.
     """
     return "" if wording == TRAINED else text[:start]
 
@@ -58,15 +59,20 @@ _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{3,}")
 _OPENING = re.compile(_PHRASES["opening"], re.IGNORECASE | re.VERBOSE)
 # A chat template's tokens. Those that end a turn end the gist.
 _TURN_ENDS = re.compile(
-    r"(?<=.)(?:<\|(?:im_end|eot_id|end|endoftext|end_of_text|return)\|>|</s>|<end_of_turn>).*", re.DOTALL
+    r"(?<=.)(?:<\|(?:im_end|eot_id|end|endoftext|end_of_text|return)\|>|</s>|<end_of_turn>).*",
+    re.DOTALL,
 )
 _CONTROL = re.compile(
     r"<\|im_start\|>(?:\s*(?:assistant|user|system)\b)?|<[|｜][^|｜<>\n]{1,40}[|｜]>|</?s>|<(?:start|end)_of_turn>(?:model\b)?|"
     r"\[/?INST\]|<think>.*?</think>|</?think>",
     re.DOTALL,
 )
-_NATIONAL = re.compile(r"\w+(?:ish|ese|i?ans?|m[ae]n|wom[ae]n)")  # "Scottish", "Englishman": forms of a country's name
-_WHOLE_NAME = 5  # Letters of a name that always count: in a whole book, some name has the first three
+_NATIONAL = re.compile(
+    r"\w+(?:ish|ese|i?ans?|m[ae]n|wom[ae]n)"
+)  # "Scottish", "Englishman": forms of a country's name
+_WHOLE_NAME = (
+    5  # Letters of a name that always count: in a whole book, some name has the first three
+)
 _LEAST_NUMBER = 3  # Smaller numbers are counted by paraphrases ("the two of them")
 _LABEL = re.compile(r"(?<!\S)<\d{1,4}>(?!\S)")  # A pause label of a prompt
 _REFUSAL = re.compile(_PHRASES["refusal"], re.IGNORECASE | re.VERBOSE)
@@ -90,7 +96,9 @@ def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
 
 def without_control_tokens(written: str) -> str:
     """The text without control characters and without tokens of chat templates."""
-    text = "".join(c for c in written if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn"))
+    text = "".join(
+        c for c in written if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn")
+    )
     return _CONTROL.sub("", _TURN_ENDS.sub("", text))
 
 
@@ -114,7 +122,10 @@ def _says(phrases: re.Pattern[str], draft: Draft) -> bool:
 
 
 def is_meta(sentence: str) -> bool:
-    """Whether a sentence is about the model or its task. Check first that the page has no such sentence."""
+    """Whether a sentence is about the model or its task.
+
+    Check first that the page has no such sentence.
+    """
     return bool(_REFUSAL.search(sentence) or _ABOUT_ITSELF.search(sentence))
 
 
@@ -123,7 +134,9 @@ def _is_loop(draft: Draft) -> bool:
     words = folded_words(draft.text)
     if len(words) < _FEW:
         return False
-    distinct = len(set(words)) / len(words)  # In prose, it falls about as the square root of the length
+    distinct = len(set(words)) / len(
+        words
+    )  # In prose, it falls about as the square root of the length
     fours = Counter(zip(words, words[1:], words[2:], words[3:], strict=False))
     again = sum(count - 1 for count in fours.values())
     return distinct < min(0.45, 3.2 / len(words) ** 0.5) or again > 0.2 * len(words)
@@ -132,24 +145,35 @@ def _is_loop(draft: Draft) -> bool:
 def _is_other_script(draft: Draft) -> bool:
     """Whether the main script of the gist makes up less than a tenth of the page's letters."""
     page = _scripts(draft.page)
-    return any(page[script] < 0.1 * page.total() for script, _ in _scripts(draft.text).most_common(1))
+    return any(
+        page[script] < 0.1 * page.total() for script, _ in _scripts(draft.text).most_common(1)
+    )
 
 
 def _has_foreign_names(draft: Draft) -> bool:
-    """Whether more than one in ten names occurs neither on the page nor before it, or a number not on the page."""
+    """Whether more than one in ten names occurs neither on the page nor before it, or a number not
+    on the page.
+    """
     foreign, named = foreign_names(draft)
     return len(foreign) > 0.1 * len(named) or bool(foreign_numbers(draft))
 
 
 def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
-    """The names of a draft that neither its page nor the text before has, accents aside; and all of its names."""
+    """The names of a draft that neither its page nor the text before has, accents aside.
+
+    And all of its names.
+    """
     names = _names(draft.text) if capitals_mark_names(draft.page) else set()
     names |= set(_KATAKANA.findall(draft.text))
     seen = _fold(f"{draft.before}\n{draft.page}")
     words = " ".join(["", *_WORD.findall(seen)])
-    foreign = {name for name in names if f" {_stem(_fold(name))}" not in words and _fold(name) not in seen}
+    foreign = {
+        name for name in names if f" {_stem(_fold(name))}" not in words and _fold(name) not in seen
+    }
     # A long name that was told before may have another end: "Наташу" of "Наташа".
-    told = {name for name in foreign if name[: max(_WHOLE_NAME, len(name) - 2)] in draft.told_before}
+    told = {
+        name for name in foreign if name[: max(_WHOLE_NAME, len(name) - 2)] in draft.told_before
+    }
     return {name for name in foreign - told if not _NATIONAL.fullmatch(name)}, names
 
 
@@ -163,7 +187,9 @@ def foreign_numbers(draft: Draft) -> set[int]:
     return {
         value
         for value, parts in numbers_in(draft.text)
-        if value >= _LEAST_NUMBER and value not in known and not known >= (parts - {value} or {value})
+        if value >= _LEAST_NUMBER
+        and value not in known
+        and not known >= (parts - {value} or {value})
     }
 
 
@@ -180,12 +206,17 @@ def _is_unrelated(draft: Draft) -> bool:
 
 # The check for each fault, in order. What the page says too is no fault.
 _RULES: dict[Fault, Callable[[Draft], object]] = {
-    # A gist has at least a twentieth of its page's words, between 4 and 30: a quarter of the length asked for.
-    Fault.EMPTY: lambda draft: count_words(draft.text) < max(4, min(30, count_words(draft.page) // 20)),
+    # A gist has at least a twentieth of its page's words, between 4 and 30: a quarter of the length
+    # asked for.
+    Fault.EMPTY: lambda draft: (
+        count_words(draft.text) < max(4, min(30, count_words(draft.page) // 20))
+    ),
     Fault.CUT_OFF: lambda draft: draft.cut_off,
     Fault.REFUSAL: partial(_says, _REFUSAL),
     # Six consecutive words of the prompt
-    Fault.PROMPT: lambda draft: _runs(draft.prompt_words, 6) & _runs(draft.text, 6) - _runs(draft.page, 6),
+    Fault.PROMPT: lambda draft: (
+        _runs(draft.prompt_words, 6) & _runs(draft.text, 6) - _runs(draft.page, 6)
+    ),
     Fault.ABOUT_ITSELF: partial(_says, _ABOUT_ITSELF),
     Fault.LOOP: _is_loop,
     Fault.TOO_LONG: lambda draft: count_words(draft.text) > 0.5 * count_words(draft.page),
@@ -204,7 +235,9 @@ def find_fault(draft: Draft, faults: Iterable[Fault] = _RULES) -> Fault | None:
 
 def find_final_fault(draft: Draft) -> Fault | None:
     """A fault of an unfinished draft that further words cannot mend, or None."""
-    if fault := find_fault(draft, (Fault.REFUSAL, Fault.PROMPT, Fault.ABOUT_ITSELF, Fault.OTHER_SCRIPT)):
+    if fault := find_fault(
+        draft, (Fault.REFUSAL, Fault.PROMPT, Fault.ABOUT_ITSELF, Fault.OTHER_SCRIPT)
+    ):
         return fault
     begun = replace(draft, text=draft.text.rpartition(" ")[0])  # The last word may be unfinished
     # More than three names can no longer be a tenth of those in a finished gist.
@@ -228,7 +261,9 @@ def _without_repetition(text: str) -> str:
             if not words or (len(words) >= 4 and again >= 0.8 * len(words)):
                 continue
             said.append(words)
-            needs_space = kept and not UNSPACED_CHARACTER.match(kept[-1]) and kept[-1] not in "。！？」』"
+            needs_space = (
+                kept and not UNSPACED_CHARACTER.match(kept[-1]) and kept[-1] not in "。！？」』"
+            )
             kept += f" {sentence}" if needs_space else sentence
         if kept:
             paragraphs.append(kept)
@@ -253,7 +288,9 @@ def _names(text: str) -> set[str]:
 def capitals_mark_names(page: str) -> bool:
     """Whether capitals mark names in this language; in German they mark every noun."""
     words = len(_WORD.findall(page))
-    capitalised = sum(1 for match in re.finditer(r"(?<=[^\W\d_] )[^\W\d_]{3,}", page) if match[0][0].isupper())
+    capitalised = sum(
+        1 for match in re.finditer(r"(?<=[^\W\d_] )[^\W\d_]{3,}", page) if match[0][0].isupper()
+    )
     return capitalised < 0.16 * words
 
 

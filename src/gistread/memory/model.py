@@ -1,4 +1,6 @@
-"""The gist memory: the pages of a book, the gist of each (ReadAgent, section 3.1), and what gists keep (F.1, F.2)."""
+"""The gist memory: the pages of a book, the gist of each (ReadAgent, section 3.1), and what gists
+keep (F.1, F.2).
+"""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
@@ -16,7 +18,9 @@ from gistread.presets import FICTION, Preset
 from gistread.prompts import PromptTemplate
 from gistread.words import count_words
 
-MAX_TASK_CHARACTERS = 600  # The task is part of every gisting prompt, so it must be short compared to a page
+MAX_TASK_CHARACTERS = (
+    600  # The task is part of every gisting prompt, so it must be short compared to a page
+)
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,13 @@ def parse_task(text: str) -> str:
     task = " ".join(text.split())
     if not task:
         raise UsageError(
-            "The task is empty.", 'Say what you look for, as in --task "what is decided about the budget".'
+            "The task is empty.",
+            'Say what you look for, as in --task "what is decided about the budget".',
         )
     if len(task) > MAX_TASK_CHARACTERS:
         raise UsageError(
-            f"The task has {len(task)} characters; the limit is {MAX_TASK_CHARACTERS}.", "Shorten the task."
+            f"The task has {len(task)} characters; the limit is {MAX_TASK_CHARACTERS}.",
+            "Shorten the task.",
         )
     return task
 
@@ -63,14 +69,17 @@ class GistSource(StrEnum):
     """Where the words of a gist come from."""
 
     MODEL = "model"
-    EXTRACTIVE = "extractive"  # Sentences of the page itself, because the model's attempts failed the guard (D6)
+    # Sentences of the page itself, because the model's attempts failed the guard (D6)
+    EXTRACTIVE = "extractive"
     QUOTED = "quoted"  # Sentences of the page itself that are nearest to what the starter wrote
     VERBATIM = "verbatim"  # The page itself, too short to be shortened
 
 
 class ReadingMode(StrEnum):
     CAREFUL = "careful"  # Pagination and gisting as two passes over the text, as in the paper
-    SINGLE_PASS = "single-pass"  # Both over one growing text, evaluating each token about once (design D4)
+    SINGLE_PASS = (
+        "single-pass"  # Both over one growing text, evaluating each token about once (design D4)
+    )
 
 
 DEFAULT_READING_MODE = ReadingMode.SINGLE_PASS
@@ -173,14 +182,17 @@ class GistMemory:
     def upto(self, offset: int) -> "GistMemory":
         """The memory up to the spoiler bound `offset`: all that readers see of a bounded book (D8).
 
-        It has no text, gist or summary past `offset`. Title and author are left out, since a model could recall the
-        rest from them; in a series, numbers replace the titles of volumes. A page across the bound is cut there. Its
-        own sentences replace its gist, and that of a page with the title of a volume. Offsets stay those of the book.
+        It has no text, gist or summary past `offset`. Title and author are left out, since a model
+        could recall the rest from them; in a series, numbers replace the titles of volumes. A page
+        across the bound is cut there. Its own sentences replace its gist, and that of a page with
+        the title of a volume. Offsets stay those of the book.
         """
         book = self.book.upto(offset)
         bound = len(book.text)
         entries: list[MemoryEntry] = []
-        for entry in self.entries[: bisect_left(self.entries, bound, key=lambda one: one.page.start)]:
+        for entry in self.entries[
+            : bisect_left(self.entries, bound, key=lambda one: one.page.start)
+        ]:
             if entry.page.end > bound or book.is_volume_heading(entry.page.start):
                 page = replace(entry.page, end=min(bound, entry.page.end))
                 text = book.text[page.start : page.end].strip()

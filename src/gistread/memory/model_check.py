@@ -1,8 +1,8 @@
 """Checks whether a model is good enough for reading: a bad model does not fail visibly (D3, D6).
 
-It answers questions about a text, freely: some have to be inferred, and some have no answer. A reply counts by the
-words that it has, however it is put, and decides about `Trust`. The model also writes one sentence, and gists passages
-of the sample story under the usual guard.
+It answers questions about a text, freely: some have to be inferred, and some have no answer. A
+reply counts by the words that it has, however it is put, and decides about `Trust`. The model also
+writes one sentence, and gists passages of the sample story under the usual guard.
 """
 
 import asyncio
@@ -31,7 +31,10 @@ _ANSWER_TOKENS = 48
 _PASSAGE_WORDS = 150
 _MAX_PASSAGES = 6
 # Markers of chat templates.
-_MARKS = re.compile(r"<\|?[a-z_]{2,}\|?>|</s>|\[/?INST\]|<<SYS>>|^\s*(?:user|assistant|system)\s*:?\s*$", re.I | re.M)
+_MARKS = re.compile(
+    r"<\|?[a-z_]{2,}\|?>|</s>|\[/?INST\]|<<SYS>>|^\s*(?:user|assistant|system)\s*:?\s*$",
+    re.I | re.M,
+)
 
 _QUESTIONNAIRE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _TEXT: str = _QUESTIONNAIRE["text"]
@@ -40,7 +43,8 @@ _ANSWERED: list[tuple[str, str]] = list(map(tuple, _QUESTIONNAIRE["answered"]))
 _UNANSWERED: list[str] = _QUESTIONNAIRE["unanswered"]
 _PASSES = 2 / 3  # Least share of right answers
 _DENIES = re.compile(
-    r"\b(?:no|not|none|nothing|never|neither|nor|unknown|unclear|cannot|without|\w+n['’]t)\b", re.IGNORECASE
+    r"\b(?:no|not|none|nothing|never|neither|nor|unknown|unclear|cannot|without|\w+n['’]t)\b",
+    re.IGNORECASE,
 )
 
 
@@ -49,21 +53,34 @@ class TooSlowError(EngineError):
 
 
 async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) -> CheckResult:
-    """Check a loaded model, in a few seconds or up to `TIME_LIMIT_S`. Raises TooSlowError, EngineError."""
+    """Check a loaded model, in a few seconds or up to `TIME_LIMIT_S`.
+
+    Raises TooSlowError, EngineError.
+    """
     began = time.monotonic()
     try:
         async with asyncio.timeout(TIME_LIMIT_S):
             right, answered = await _ask(engine, priority)
             turn = await engine.complete(
-                _prompt("check_turn", engine.info.wording, text=_TEXT), Sampling(_TURN_TOKENS), priority
+                _prompt("check_turn", engine.info.wording, text=_TEXT),
+                Sampling(_TURN_TOKENS),
+                priority,
             )
             gisted = await _shorten(engine, priority)
     except TimeoutError:
         raise TooSlowError(
-            f"{engine.info.name} could not be checked within {TIME_LIMIT_S:.0f} s: it is slow, or the machine is busy.",
+            f"{engine.info.name} could not be checked within {TIME_LIMIT_S:.0f} s: it is slow, "
+            "or the machine is busy.",
             "It is checked again at its next start, or with `gistread models check`.",
         ) from None
-    return assess(right, answered, turn, gisted, time.monotonic() - began, has_template=engine.info.has_template)
+    return assess(
+        right,
+        answered,
+        turn,
+        gisted,
+        time.monotonic() - began,
+        has_template=engine.info.has_template,
+    )
 
 
 async def check_answering(engine: Engine) -> CheckResult | None:
@@ -72,7 +89,12 @@ async def check_answering(engine: Engine) -> CheckResult | None:
         async with asyncio.timeout(BRIEF_LIMIT_S):
             right, answered = await _ask(engine, Priority.INTERACTIVE, _BRIEF_QUESTIONS)
             return CheckResult(
-                _trust(right), "", right=sum(right), asked=len(right), answered=sum(answered), questions=len(answered)
+                _trust(right),
+                "",
+                right=sum(right),
+                asked=len(right),
+                answered=sum(answered),
+                questions=len(answered),
             )
     return None
 
@@ -86,10 +108,15 @@ def assess(
     *,
     has_template: bool = True,
 ) -> CheckResult:
-    """Build the result. `right`: for each question about the text; `answered`: answered if the text has the answer."""
+    """Build the result.
+
+    `right`: for each question about the text; `answered`: answered if the text has the answer.
+    """
     ends_turns = turn.finish == "end" and not _MARKS.search(turn.text)
     own = sum(one.gist.source is not GistSource.EXTRACTIVE for one in gisted)
-    faults = [fault for one in gisted if one.gist.source is GistSource.EXTRACTIVE for fault in one.faults]
+    faults = [
+        fault for one in gisted if one.gist.source is GistSource.EXTRACTIVE for fault in one.faults
+    ]
     is_usable = bool(turn.text.strip() or own)
     trust = _trust(right) if is_usable else Trust.FAILED
     complaints = {
@@ -129,15 +156,19 @@ def _trust(right: Sequence[bool]) -> Trust:
 def is_right(reply: str, right: str, wrong: str) -> bool:
     """Whether a reply names what is right: first, or last after weighing what is wrong."""
     words = re.findall(r"\w+", reply.lower())
-    named = [bool(re.fullmatch(right, word)) for word in words if re.fullmatch(f"{right}|{wrong}", word)]
+    named = [
+        bool(re.fullmatch(right, word)) for word in words if re.fullmatch(f"{right}|{wrong}", word)
+    ]
     return bool(named) and (named[0] or named[-1])
 
 
-async def _ask(engine: Engine, priority: Priority, most: int = len(QUESTIONS)) -> tuple[list[bool], list[bool]]:
+async def _ask(
+    engine: Engine, priority: Priority, most: int = len(QUESTIONS)
+) -> tuple[list[bool], list[bool]]:
     """Ask all questions at once.
 
-    Returns whether the model answered each question about the text rightly, and whether it answered each of the others
-    if, and only if, the text has the answer.
+    Returns whether the model answered each question about the text rightly, and whether it answered
+    each of the others if, and only if, the text has the answer.
     """
     wording, asked = engine.info.wording, QUESTIONS[:most]
     task = prompts.load("task_answer", wording).text
@@ -160,8 +191,14 @@ async def _shorten(engine: Engine, priority: Priority) -> list[GistResult]:
     found = passages()
     for at in range(0, len(found), 2):
         pair = found[at : at + 2]
-        attempts = [await careful_attempts(text, engine, GistFocus(wording=engine.info.wording)) for text in pair]
-        tasks = [gist_page(text, engine, tried, priority) for text, tried in zip(pair, attempts, strict=True)]
+        attempts = [
+            await careful_attempts(text, engine, GistFocus(wording=engine.info.wording))
+            for text in pair
+        ]
+        tasks = [
+            gist_page(text, engine, tried, priority)
+            for text, tried in zip(pair, attempts, strict=True)
+        ]
         gisted += await asyncio.gather(*tasks)
         if time.monotonic() - began > _GISTING_S / 2:
             break
@@ -170,7 +207,11 @@ async def _shorten(engine: Engine, priority: Priority) -> list[GistResult]:
 
 def passages() -> list[str]:
     """The first passages of the sample story, each of whole paragraphs."""
-    paragraphs = [line for line in story_path().read_text(encoding="utf-8").splitlines() if count_words(line) > 20]
+    paragraphs = [
+        line
+        for line in story_path().read_text(encoding="utf-8").splitlines()
+        if count_words(line) > 20
+    ]
     found: list[str] = []
     current: list[str] = []
     for paragraph in paragraphs:

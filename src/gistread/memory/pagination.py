@@ -1,8 +1,8 @@
 """Episode pagination: where to pause reading (ReadAgent, section 3.1 and Appendix H).
 
-A passage starts at the last pause point and has at most `max_words`. After `min_words`, every end of a paragraph has a
-label that the model may choose (design D3). The end of a chapter is always a pause point. Pages cover the whole text.
-Only `next_page` needs a model.
+A passage starts at the last pause point and has at most `max_words`. After `min_words`, every end
+of a paragraph has a label that the model may choose (design D3). The end of a chapter is always a
+pause point. Pages cover the whole text. Only `next_page` needs a model.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,9 @@ from gistread.words import count_words
 PROMPTS = ("pagination",)  # Part of a memory's identity
 
 _MIN_PASSAGE_WORDS = 8  # A window with less room cannot be used
-_APART_WORDS = 80  # Least distance between labels if the page size allows it: each label costs six tokens
+_APART_WORDS = (
+    80  # Least distance between labels if the page size allows it: each label costs six tokens
+)
 _SPEECH = tuple('“”„"«»‘‚—–「『')  # Beginnings of direct speech
 _LABELS = 6  # Number of labels that a smaller range of page sizes still allows
 
@@ -32,10 +34,11 @@ class LabelledPassage:
 
     start: int
     labels: Mapping[int, int]
-    """The number of each pause by its offset, ascending, at least one; the last is the end of the passage.
+    """The number of each pause by its offset, ascending, at least one; the last is the end of the
+    passage.
 
-    It counts the paragraphs before the pause, as in the paper's Figure 2. With labels counted from 1, a weak model
-    always answers 1 (SmolLM2-135M).
+    It counts the paragraphs before the pause, as in the paper's Figure 2. With labels counted from
+    1, a weak model always answers 1 (SmolLM2-135M).
     """
 
     @property
@@ -49,7 +52,9 @@ class LabelledPassage:
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """Text that is not divided further (a paragraph, a sentence or a piece of one), with the space after it."""
+    """Text that is not divided further (a paragraph, a sentence or a piece of one), with the space
+    after it.
+    """
 
     start: int
     end: int
@@ -66,11 +71,13 @@ class _Label:
     rank: int = 0  # 2: the end of a scene, 0: within a conversation, 1: another
 
 
-def find_passage(book: Book, start: int, size: PageSize, next_start: int | None = None) -> LabelledPassage:
+def find_passage(
+    book: Book, start: int, size: PageSize, next_start: int | None = None
+) -> LabelledPassage:
     """The passage at the pause point `start`, within its chapter, and its legal pause points.
 
-    `next_start`: where the next page begins that is already read, after a gap. A passage that fills the gap has no
-    other pause.
+    `next_start`: where the next page begins that is already read, after a gap. A passage that fills
+    the gap has no other pause.
     """
     last = chapter_end(book, start)
     stop = last if next_start is None else min(last, next_start)
@@ -90,10 +97,14 @@ def find_passage(book: Book, start: int, size: PageSize, next_start: int | None 
     legal: list[_Label] = []
     tidy: list[_Label] = []
     words = 0
-    for number, (unit, following) in enumerate(zip(units, [*units[1:], None], strict=True), start=1):
+    for number, (unit, following) in enumerate(
+        zip(units, [*units[1:], None], strict=True), start=1
+    ):
         words += unit.words
         if words >= size.min_words and unit.kind is not ParagraphKind.HEADING:
-            ends_scene = unit.kind is ParagraphKind.BREAK or (following and following.kind is ParagraphKind.HEADING)
+            ends_scene = unit.kind is ParagraphKind.BREAK or (
+                following and following.kind is ParagraphKind.HEADING
+            )
             is_talk = following and unit.speech and following.speech
             legal.append(_Label(unit.end, number, words, 2 if ends_scene else 0 if is_talk else 1))
             if total - words + left >= size.min_words / 2 or unit.end == stop:
@@ -103,7 +114,10 @@ def find_passage(book: Book, start: int, size: PageSize, next_start: int | None 
 
 
 def _space_out(labels: list[_Label], size: PageSize) -> list[_Label]:
-    """Drop labels that are too close. The last label stays; one of a higher rank replaces a label shortly before it."""
+    """Drop labels that are too close.
+
+    The last label stays; one of a higher rank replaces a label shortly before it.
+    """
     apart = min(_APART_WORDS, (size.max_words - size.min_words) // (_LABELS - 1))
     kept: list[_Label] = []
     for label in labels:
@@ -115,7 +129,9 @@ def _space_out(labels: list[_Label], size: PageSize) -> list[_Label]:
     return kept if kept[-1] is labels[-1] else [*kept, labels[-1]]
 
 
-def _fill(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) -> tuple[list[_Unit], _Unit | None]:
+def _fill(
+    units: Iterator[_Unit], start: int, size: PageSize, words: int = 0
+) -> tuple[list[_Unit], _Unit | None]:
     taken: list[_Unit] = []
     for unit in units:
         words += unit.words
@@ -134,7 +150,8 @@ async def next_page(
     focus: GistFocus = DEFAULT_FOCUS,
     next_start: int | None = None,
 ) -> tuple[Page, Usage]:
-    """Find the page that begins at `start`, unnumbered, and the cost. Raises EngineError when no page fits.
+    """Find the page that begins at `start`, unnumbered, and the cost. Raises EngineError when no
+    page fits.
 
     `next_start`: see `find_passage`.
     """
@@ -144,13 +161,19 @@ async def next_page(
         text = labelled_text(book, passage.start, passage.labels, passage.end)
         prompt = (Message("user", prompts.load("pagination", focus.wording).fill(passage=text)),)
         tokens = await engine.measure(prompt)
-        needed = tokens + gist_tokens(count_words(book.text[start : passage.end]), tokens) + beside_tokens
+        needed = (
+            tokens
+            + gist_tokens(count_words(book.text[start : passage.end]), tokens)
+            + beside_tokens
+        )
         if needed <= engine.info.context_tokens:
             return await choose_page(book, passage, prompt, engine)
         size = shorten_size(book, passage, size, needed, engine.info.context_tokens)
 
 
-async def choose_page(book: Book, passage: LabelledPassage, prompt: Prompt, engine: Engine) -> tuple[Page, Usage]:
+async def choose_page(
+    book: Book, passage: LabelledPassage, prompt: Prompt, engine: Engine
+) -> tuple[Page, Usage]:
     """Let the model choose where the page ends, if there is a choice. Raises EngineError."""
     end, usage = passage.end, NO_USAGE
     if len(passage.labels) > 1:
@@ -160,15 +183,21 @@ async def choose_page(book: Book, passage: LabelledPassage, prompt: Prompt, engi
     return Page(0, passage.start, end, count_words(book.text[passage.start : end])), usage
 
 
-def shorten_size(book: Book, passage: LabelledPassage, size: PageSize, needed: int, context_tokens: int) -> PageSize:
-    """Reduce the page size so that the passage probably fits the window. Raises EngineError if none fits."""
+def shorten_size(
+    book: Book, passage: LabelledPassage, size: PageSize, needed: int, context_tokens: int
+) -> PageSize:
+    """Reduce the page size so that the passage probably fits the window.
+
+    Raises EngineError if none fits.
+    """
     words = count_words(book.text[passage.start : passage.end])
     characters = (passage.end - passage.start) / CHARACTERS_PER_WORD
     now = min(size.max_words, max(words, round(characters)))
     max_words = int(now * min(0.9, context_tokens / needed))
     if max_words < _MIN_PASSAGE_WORDS:
         raise EngineError(
-            f"The context is too small for one page: {words} words and their gist need {needed} tokens, "
+            f"The context is too small for one page: {words} words and their gist need {needed} "
+            "tokens, "
             f"the model's window has {context_tokens}.",
             "Use a model with a longer context.",
         )
@@ -176,7 +205,10 @@ def shorten_size(book: Book, passage: LabelledPassage, size: PageSize, needed: i
 
 
 def labelled_text(book: Book, start: int, labels: Mapping[int, int], end: int) -> str:
-    """The text with these labels up to `end`. Text that looks like one is harmless: it is no legal answer."""
+    """The text with these labels up to `end`.
+
+    Text that looks like one is harmless: it is no legal answer.
+    """
     pieces: list[str] = []
     for offset, number in labels.items():
         if offset <= end:
@@ -186,25 +218,37 @@ def labelled_text(book: Book, start: int, labels: Mapping[int, int], end: int) -
 
 
 def chapter_end(book: Book, start: int) -> int:
-    """End of the chapter at `start`, within its volume. A chapter with only a heading is joined with the next."""
+    """End of the chapter at `start`, within its volume.
+
+    A chapter with only a heading is joined with the next.
+    """
     last = book.volume_end(book.volume_index(start)) if book.volumes else len(book.text)
     for index in range(book.chapter_index(start), len(book.chapters)):
         end = book.chapters[index].end
         if end >= last:
             return last
-        if any(paragraph.kind is not ParagraphKind.HEADING for paragraph in book.paragraphs_between(start, end)):
+        if any(
+            paragraph.kind is not ParagraphKind.HEADING
+            for paragraph in book.paragraphs_between(start, end)
+        ):
             return end
     return last
 
 
 def _units(book: Book, start: int, end: int, max_words: int) -> Iterator[_Unit]:
     """The units without gaps: whole paragraphs of up to `max_words`, else sentences."""
-    text, first, most_characters = book.text, book.paragraph_index(start), max_words * CHARACTERS_PER_WORD
+    text, first, most_characters = (
+        book.text,
+        book.paragraph_index(start),
+        max_words * CHARACTERS_PER_WORD,
+    )
     for index in range(first, len(book.paragraphs)):
         paragraph = book.paragraphs[index]
         if paragraph.start >= end:
             return
-        following = book.paragraphs[index + 1].start if index + 1 < len(book.paragraphs) else len(text)
+        following = (
+            book.paragraphs[index + 1].start if index + 1 < len(book.paragraphs) else len(text)
+        )
         begins = start if index == first else paragraph.start
         stop, until = min(paragraph.end, end), min(following, end)
         is_short = stop - begins <= most_characters
@@ -217,7 +261,9 @@ def _units(book: Book, start: int, end: int, max_words: int) -> Iterator[_Unit]:
 
 
 def _sentences(text: str, start: int, stop: int, end: int, window: int) -> Iterator[_Unit]:
-    """The sentences of `text[start:stop]`, found window by window, since a paragraph may be a whole book."""
+    """The sentences of `text[start:stop]`, found window by window, since a paragraph may be a whole
+    book.
+    """
     at = start
     while at < end:
         until = min(stop, at + window)

@@ -1,4 +1,7 @@
-"""Splits a book into passages: a few paragraphs, or a few sentences of a long paragraph. Independent of pages."""
+"""Splits a book into passages: a few paragraphs, or a few sentences of a long paragraph.
+
+Independent of pages.
+"""
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -7,9 +10,12 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.book.sentences import sentence_spans
 from gistread.words import count_words
 
-# Longest passage of several paragraphs or sentences. DOS RAG uses chunks of 100 tokens (arXiv 2506.03989).
+# Longest passage of several paragraphs or sentences. DOS RAG uses chunks of 100 tokens (arXiv
+# 2506.03989).
 PASSAGE_WORDS = 100
-NUMBERED_WORDS = 60  # Longest numbered one: the fewer sentences it has, the surer which of them an answer means
+NUMBERED_WORDS = (
+    60  # Longest numbered one: the fewer sentences it has, the surer which of them an answer means
+)
 
 GAP = "[…]"  # Marks text left out
 
@@ -22,7 +28,9 @@ def split_into_passages(
 ) -> list[Passage]:
     found: list[Passage] = []
     words, headed = 0, False
-    for first, last, is_heading in _pieces(book, start, len(book.text) if end is None else end, most_words):
+    for first, last, is_heading in _pieces(
+        book, start, len(book.text) if end is None else end, most_words
+    ):
         words += (size := count_words(book.text[first:last]))
         if found and (headed or not (is_heading or words > most_words)):
             found[-1] = found[-1][0], last
@@ -42,11 +50,15 @@ def sentences_of(book: Book, start: int, end: int) -> Iterator[Passage]:
 
 
 def sentence_at(book: Book, offset: int) -> Passage:
-    """The sentence at an offset of the book, or the next one of its paragraph between two sentences."""
+    """The sentence at an offset of the book, or the next one of its paragraph between two
+    sentences.
+    """
     if not book.paragraphs:
         return 0, len(book.text)
     paragraph = book.paragraphs[book.paragraph_index(offset)]
-    sentences = list(sentences_of(book, paragraph.start, paragraph.end)) or [(paragraph.start, paragraph.end)]
+    sentences = list(sentences_of(book, paragraph.start, paragraph.end)) or [
+        (paragraph.start, paragraph.end)
+    ]
     return next((one for one in sentences if one[1] > offset), sentences[-1])
 
 
@@ -62,7 +74,10 @@ def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
 
 
 def render(passages: Sequence[Passage], book: Book, *, numbered: bool = False) -> str:
-    """The text of joined passages, with a mark for every gap. `numbered`: each of `numbered_passages` after "[1]"."""
+    """The text of joined passages, with a mark for every gap.
+
+    `numbered`: each of `numbered_passages` after "[1]".
+    """
     pieces: list[str] = []
     at = count = 0
     for start, end in passages:
@@ -82,11 +97,17 @@ def render(passages: Sequence[Passage], book: Book, *, numbered: bool = False) -
 
 def numbered_passages(passages: Sequence[Passage], book: Book) -> tuple[tuple[int, Passage], ...]:
     """The pieces of joined passages that `render` numbers, each with its number."""
-    pieces = [piece for start, end in passages for piece in split_into_passages(book, start, end, NUMBERED_WORDS)]
+    pieces = [
+        piece
+        for start, end in passages
+        for piece in split_into_passages(book, start, end, NUMBERED_WORDS)
+    ]
     return tuple(enumerate(pieces, start=1))
 
 
-async def split_into_chunks(book: Book, most_tokens: int, count: Callable[[str], Awaitable[int]]) -> list[Passage]:
+async def split_into_chunks(
+    book: Book, most_tokens: int, count: Callable[[str], Awaitable[int]]
+) -> list[Passage]:
     """Split the book into chunks of whole passages; only passages that are too long are cut."""
     found: list[Passage] = []
     tokens = 0

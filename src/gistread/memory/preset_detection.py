@@ -1,4 +1,7 @@
-"""Detects which gisting preset suits a book by its form (ReadAgent, F.2): turns, citations, steps, code."""
+"""Detects which gisting preset suits a book by its form (ReadAgent, F.2).
+
+Turns, citations, steps, code.
+"""
 
 import re
 from collections import Counter
@@ -17,8 +20,9 @@ _CITATIONS = 1.0  # Per thousand words. Papers have 2.6 and more, novels none.
 _CODE = 0.5
 _SOME_CODE = 0.08
 _SIGNS = 0.03
-"""Least share of code characters in source code without markup: sources have 0.034 and more, transcripts up to 0.02,
-novels up to 0.003."""
+"""Least share of code characters in source code without markup: sources have 0.034 and more,
+transcripts up to 0.02, novels up to 0.003.
+"""
 _SOME_SIGNS = 0.01  # Least share in preformatted text, which may also be verse, or a whole novel
 _STEPS = 0.3
 _TABLES = 0.3  # Of a reference; novels have none but their contents
@@ -47,7 +51,9 @@ _ACT = re.compile(
 def detect_preset(book: Book) -> str:
     others = (ParagraphKind.HEADING, ParagraphKind.IMAGE, ParagraphKind.BREAK, ParagraphKind.NOTE)
     paragraphs = book.paragraphs_between(0, _MAX_CHARACTERS)
-    body = [(one.kind, book.text[one.start : one.end]) for one in paragraphs if one.kind not in others]
+    body = [
+        (one.kind, book.text[one.start : one.end]) for one in paragraphs if one.kind not in others
+    ]
     if len(body) < _MIN_PARAGRAPHS:
         return "fiction"
     texts = [text for _, text in body]
@@ -74,7 +80,9 @@ def _is_transcript(book: Book, texts: Sequence[str]) -> bool:
     spoken = sum(count for count in turns.values() if count >= _MIN_TURNS)
     if spoken < _TURNS * len(lines):
         return False
-    headings = (book.text[p.start : p.end] for p in book.paragraphs if p.kind is ParagraphKind.HEADING)
+    headings = (
+        book.text[p.start : p.end] for p in book.paragraphs if p.kind is ParagraphKind.HEADING
+    )
     return not any(_ACT.match(heading) for heading in headings)
 
 

@@ -1,9 +1,10 @@
 """Reads a book with a model: finds, gists and stores page after page, as a stream of events.
 
-Chapters are independent. Reading may begin with any of them, and several are read at once if the engine runs requests
-in parallel. Within a chapter, the gist of a page is made while the next page is being found. Reading can be stopped at
-any moment by cancelling the task or killing the process, and resumes where it stopped. Prompts depend only on the book,
-the page size and the earlier pages of the chapter, not on the order of chapters.
+Chapters are independent. Reading may begin with any of them, and several are read at once if the
+engine runs requests in parallel. Within a chapter, the gist of a page is made while the next page
+is being found. Reading can be stopped at any moment by cancelling the task or killing the process,
+and resumes where it stopped. Prompts depend only on the book, the page size and the earlier pages
+of the chapter, not on the order of chapters.
 """
 
 import asyncio
@@ -20,7 +21,9 @@ from gistread.memory.pagination import chapter_end, next_page
 from gistread.memory.single_pass import SinglePass
 from gistread.memory.writer import MemoryWriter
 
-_REQUESTS_PER_CHAPTER = 8  # Parallel requests that one chapter keeps busy: pages are found faster than they are gisted
+_REQUESTS_PER_CHAPTER = (
+    8  # Parallel requests that one chapter keeps busy: pages are found faster than they are gisted
+)
 _REMOTE_REQUESTS_PER_CHAPTER = 2  # On a server, where one page is found while another is gisted
 _PAGES_AT_FIRST = 1
 _PAGES_MORE = 2
@@ -29,7 +32,10 @@ _SECOND_PAYS = 1 / 6  # Second attempts at gists end if fewer than this share of
 
 @dataclass(frozen=True, slots=True)
 class PageFound:
-    """The page is known, and its gist is being made. Its number is 0 while pages before it are unread."""
+    """The page is known, and its gist is being made.
+
+    Its number is 0 while pages before it are unread.
+    """
 
     page: Page
 
@@ -65,13 +71,17 @@ async def read_book(
     place: Callable[[], int] = lambda: 0,
     on_draft: OnDraft = lambda _, __: None,
 ) -> AsyncGenerator[PageEvent, None]:
-    """Read the chapters, without front matter. Raises EngineError, also when no page fits the window.
+    """Read the chapters, without front matter. Raises EngineError, also when no page fits the
+    window.
 
-    `place` is called before each page: the chapter at this offset is read next, then those after it.
-    `on_draft` gets the start of a page and the text so far of its gist, empty after a rejected attempt.
+    `place` is called before each page: the chapter at this offset is read next, then those after
+    it. `on_draft` gets the start of a page and the text so far of its gist, empty after a rejected
+    attempt.
     """
     events: asyncio.Queue[PageEvent | None] = asyncio.Queue()
-    reading = asyncio.create_task(_Reading(writer, engine, events.put_nowait, on_draft, place).run(), name="read-book")
+    reading = asyncio.create_task(
+        _Reading(writer, engine, events.put_nowait, on_draft, place).run(), name="read-book"
+    )
     reading.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await events.get()) is not None:
@@ -85,11 +95,18 @@ async def read_book(
 def characters_left(writer: MemoryWriter) -> int:
     start = first_section(writer)
     pages = (entry.page for entry in writer.all_entries())
-    return len(writer.memory.book.text) - start - sum(page.end - page.start for page in pages if page.start >= start)
+    return (
+        len(writer.memory.book.text)
+        - start
+        - sum(page.end - page.start for page in pages if page.start >= start)
+    )
 
 
 def first_section(writer: MemoryWriter) -> int:
-    """Offset where the model begins: after the front matter, unless a model has read that already."""
+    """Offset where the model begins.
+
+    After the front matter, unless a model has read that already.
+    """
     end = front_matter_end(writer.memory.book)
     return end if end >= writer.memory.read_until or writer.entry_at(end) else 0
 
@@ -107,9 +124,12 @@ class _Reading:
         # As read: a gist that names the title of a later volume would tell what a bound hides.
         self._book = book.upto(len(book.text)) if book.volumes else book
         self._tasks = asyncio.TaskGroup()  # Chapters being read and gists being made
-        self._waiting: list[tuple[int, int]] = []  # Chapters with their headings that are not being read
+        self._waiting: list[
+            tuple[int, int]
+        ] = []  # Chapters with their headings that are not being read
         self._gisting: dict[int, Page] = {}  # Pages whose gist is being made, by start
-        # Limits pages being found and gisted. It grows with each finished page, so that the first gist comes soon.
+        # Limits pages being found and gisted. It grows with each finished page, so that the first
+        # gist comes soon.
         self._pages = asyncio.Semaphore(_PAGES_AT_FIRST)
         self._pages_to_add = self.engine.info.parallel - _PAGES_AT_FIRST
         self._chapters = 0  # Chapters being read
@@ -121,7 +141,9 @@ class _Reading:
     async def run(self) -> None:
         memory, begin = self._memory, first_section(self.writer)
         if memory.read_until < begin:
-            for entry in front_matter_entries(memory.book, memory.read_until, begin, memory.size.max_words):
+            for entry in front_matter_entries(
+                memory.book, memory.read_until, begin, memory.size.max_words
+            ):
                 self._add(entry)
         while begin < len(memory.book.text):
             end = chapter_end(memory.book, begin)
@@ -151,14 +173,20 @@ class _Reading:
     def _is_awaited_elsewhere(self) -> bool:
         """Whether the chapter at the user's place waits to be read."""
         place = self.place()
-        return any(start <= place < end and self._known_until(start) < end for start, end in self._waiting)
+        return any(
+            start <= place < end and self._known_until(start) < end for start, end in self._waiting
+        )
 
     async def _read_section(self, start: int, end: int) -> None:
         memory = self._memory
         if self._known_until(start) >= end:
             return
         is_single = memory.mode is ReadingMode.SINGLE_PASS
-        single_pass = SinglePass(self._book, start, memory.size, self.engine, memory.focus) if is_single else None
+        single_pass = (
+            SinglePass(self._book, start, memory.size, self.engine, memory.focus)
+            if is_single
+            else None
+        )
         at = start
         while at < end:
             known = self.writer.entry_at(at)
@@ -191,11 +219,19 @@ class _Reading:
     def _text_of(self, page: Page) -> str:
         return self._book.text[page.start : page.end].strip()
 
-    async def _find_page(self, start: int, next_start: int | None) -> tuple[Page, tuple[Attempt, ...], Usage]:
+    async def _find_page(
+        self, start: int, next_start: int | None
+    ) -> tuple[Page, tuple[Attempt, ...], Usage]:
         memory = self._memory
-        page, usage = await next_page(self._book, start, memory.size, self.engine, memory.focus, next_start)
+        page, usage = await next_page(
+            self._book, start, memory.size, self.engine, memory.focus, next_start
+        )
         text = self._text_of(page)
-        return page, () if is_short(text) else await careful_attempts(text, self.engine, memory.focus), usage
+        return (
+            page,
+            () if is_short(text) else await careful_attempts(text, self.engine, memory.focus),
+            usage,
+        )
 
     async def _gist(self, page: Page, attempts: tuple[Attempt, ...], usage: Usage) -> None:
         if self._second_passed < int(_SECOND_PAYS * self._second):
@@ -223,7 +259,9 @@ class _Reading:
             self._second_passed += result.gist.source is not GistSource.EXTRACTIVE
         self._faults[page.start] = result.faults
         usage += result.usage
-        if self.engine.info.is_remote:  # Pages at a server are read side by side, so each takes a share of the time
+        if (
+            self.engine.info.is_remote
+        ):  # Pages at a server are read side by side, so each takes a share of the time
             usage = replace(usage, seconds=usage.seconds / (1 + len(self._gisting)))
         self._add(MemoryEntry(page, result.gist, usage))
 

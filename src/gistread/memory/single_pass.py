@@ -1,25 +1,45 @@
 """Single-pass reading: each token of the book is evaluated about once (design D4).
 
-The text of a chapter is in one prompt, with numbered pause labels. A short task after the passage asks for a pause
-point, and another one after the page for its gist. If the engine has streams, the next prompt begins with the next
-page, and text shown before keeps its KV state. Otherwise earlier pages stay in the window until it pays to drop them.
-Prompts depend only on the book, the page size, the pages so far, token counts, and whether there are streams.
+The text of a chapter is in one prompt, with numbered pause labels. A short task after the passage
+asks for a pause point, and another one after the page for its gist. If the engine has streams, the
+next prompt begins with the next page, and text shown before keeps its KV state. Otherwise earlier
+pages stay in the window until it pays to drop them. Prompts depend only on the book, the page size,
+the pages so far, token counts, and whether there are streams.
 """
 
 from gistread.book.model import Book
 from gistread.engine.protocol import STREAM_TOKENS, Engine, Message, Prompt, Usage
-from gistread.memory.gisting import Attempt, extra_task_tokens, gist_tokens, make_attempt, samplings, wanted_words
+from gistread.memory.gisting import (
+    Attempt,
+    extra_task_tokens,
+    gist_tokens,
+    make_attempt,
+    samplings,
+    wanted_words,
+)
 from gistread.memory.model import DEFAULT_FOCUS, GistFocus, Page, PageSize
-from gistread.memory.pagination import LabelledPassage, choose_page, find_passage, labelled_text, shorten_size
+from gistread.memory.pagination import (
+    LabelledPassage,
+    choose_page,
+    find_passage,
+    labelled_text,
+    shorten_size,
+)
 from gistread.memory.sizes import TOKENS_PER_WORD
 from gistread.words import count_words
 
-PROMPTS = ("single_pass_text", "single_pass_pause", "single_pass_gist")  # Part of a memory's identity
+PROMPTS = (
+    "single_pass_text",
+    "single_pass_pause",
+    "single_pass_gist",
+)  # Part of a memory's identity
 
 WINDOW_TOKENS = 4096  # Longest prompt: distant text costs time and helps little to choose a pause
 _CHEAP_SHARE = 0.2
-"""The window restarts after a page if the text to show again is at most this share of the text dropped. On a CPU,
-attention over a thousand tokens takes a small model as long as its weights; a larger share costs more than it saves."""
+"""The window restarts after a page if the text to show again is at most this share of the text
+dropped. On a CPU, attention over a thousand tokens takes a small model as long as its weights; a
+larger share costs more than it saves.
+"""
 _LAST_NUMBER = 50  # Beyond it, label numbers restart
 
 
@@ -27,7 +47,12 @@ class SinglePass:
     """Reads one chapter, page after page."""
 
     def __init__(
-        self, book: Book, start: int, size: PageSize, engine: Engine, focus: GistFocus = DEFAULT_FOCUS
+        self,
+        book: Book,
+        start: int,
+        size: PageSize,
+        engine: Engine,
+        focus: GistFocus = DEFAULT_FOCUS,
     ) -> None:
         self._book = book
         self._size = size
@@ -47,31 +72,46 @@ class SinglePass:
         await self._show(page.start)
         self._finish_page(page.end)
 
-    async def next_page(self, start: int, next_start: int | None = None) -> tuple[Page, tuple[Attempt, ...], Usage]:
-        """Find the page at `start`: page, attempts for its gist, cost. Raises EngineError when no page fits.
+    async def next_page(
+        self, start: int, next_start: int | None = None
+    ) -> tuple[Page, tuple[Attempt, ...], Usage]:
+        """Find the page at `start`: page, attempts for its gist, cost. Raises EngineError when no
+        page fits.
 
         `next_start`: see `find_passage`.
         """
         passage = await self._show(start, next_start)
-        page, usage = await choose_page(self._book, passage, self._pause_prompt(passage), self._engine)
+        page, usage = await choose_page(
+            self._book, passage, self._pause_prompt(passage), self._engine
+        )
         end, label = page.end, self._label_at
-        prompt = self._prompt(end, self._gist.fill(start=label(start), end=label(end), words=wanted_words(page.words)))
-        room_tokens = gist_tokens(page.words, await self._engine.count(self._book.text[start:end].strip()))
+        prompt = self._prompt(
+            end, self._gist.fill(start=label(start), end=label(end), words=wanted_words(page.words))
+        )
+        room_tokens = gist_tokens(
+            page.words, await self._engine.count(self._book.text[start:end].strip())
+        )
         before = self._book.text[self._begin : start]
-        attempts = tuple(make_attempt(self._gist, prompt, sampling, before) for sampling in samplings(room_tokens))
+        attempts = tuple(
+            make_attempt(self._gist, prompt, sampling, before)
+            for sampling in samplings(room_tokens)
+        )
         self._finish_page(end)
         return page, attempts, usage
 
     async def _show(self, start: int, next_start: int | None = None) -> LabelledPassage:
         size = self._size
         fresh = self._begin == start
-        task_tokens = await extra_task_tokens(self._engine, self._focus, "single_pass_gist", "single_pass_pause")
+        task_tokens = await extra_task_tokens(
+            self._engine, self._focus, "single_pass_gist", "single_pass_pause"
+        )
         while True:
             passage = self._label(find_passage(self._book, start, size, next_start))
             shown = await self._engine.measure(self._pause_prompt(passage))
             text = self._book.text[start : passage.end].strip()
             words = count_words(text)
-            # A gist takes as many tokens per word as its page; reserve at least those of English prose.
+            # A gist takes as many tokens per word as its page; reserve at least those of English
+            # prose.
             tokens = max(round(TOKENS_PER_WORD * words), await self._engine.count(text))
             self._needed = shown + gist_tokens(words, tokens) + task_tokens
             if self._needed <= self._room:
@@ -104,7 +144,9 @@ class SinglePass:
     def _finish_page(self, end: int) -> None:
         if self._has_streams and self._needed <= STREAM_TOKENS:
             self._begin = end
-            self._labels = {offset: number for offset, number in self._labels.items() if offset >= end}
+            self._labels = {
+                offset: number for offset, number in self._labels.items() if offset >= end
+            }
             if next(iter(self._labels.values()), 0) > _LAST_NUMBER:
                 self._restart(end)
             return

@@ -1,7 +1,7 @@
 """Chooses the page size, and estimates the time for the rest of the book and its artifacts.
 
-Smaller pages keep more detail (ReadAgent, A), but all gists must fit the window. A model has one pace on this machine,
-learned from the pages it reads. Until then it follows from its rates.
+Smaller pages keep more detail (ReadAgent, A), but all gists must fit the window. A model has one
+pace on this machine, learned from the pages it reads. Until then it follows from its rates.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,8 +20,9 @@ PAGE_SIZES: Mapping[str, PageSize] = MappingProxyType(
 )
 
 _GIST_SHARE = {"quality": 0.20, "script": 0.13, "novel": 0.08}
-"""Words of a gist for each word of its page. The paper reports 0.145, 0.080 and 0.032 (sections 4.3 and 4.4); small
-models write longer gists."""
+"""Words of a gist for each word of its page. The paper reports 0.145, 0.080 and 0.032 (sections 4.3
+and 4.4); small models write longer gists.
+"""
 
 TOKENS_PER_WORD = 1.5  # Upper estimate for English prose (SmolLM2: 1.4)
 
@@ -39,22 +40,31 @@ def unread_memory(book: Book, model_name: str = "") -> GistMemory:
 def choose_size(
     book_words: int, context_tokens: int, min_words: int | None = None, max_words: int | None = None
 ) -> PageSize:
-    """The smallest usual size whose gists leave room for two open pages. Raises UsageError, EngineError."""
+    """The smallest usual size whose gists leave room for two open pages.
+
+    Raises UsageError, EngineError.
+    """
     for name, value in (("--min-words", min_words), ("--max-words", max_words)):
         if value is not None and value < 1:
             raise UsageError(f"{name} is {value}; a page needs at least one word.")
     if min_words is not None and max_words is not None and min_words > max_words:
-        raise UsageError(f"--min-words {min_words} is more than --max-words {max_words}.", "Give a smaller minimum.")
+        raise UsageError(
+            f"--min-words {min_words} is more than --max-words {max_words}.",
+            "Give a smaller minimum.",
+        )
     room_words = max(0, int((context_tokens - PROMPT_TOKENS - ANSWER_TOKENS) / TOKENS_PER_WORD))
     usual = _usual_size(book_words, room_words)
     if max_words is None:
         max_words = usual.max_words if min_words is None else max(usual.max_words, min_words)
     if min_words is None:
-        min_words = min(usual.min_words, max(1, int(max_words * (usual.min_words / usual.max_words))))
+        min_words = min(
+            usual.min_words, max(1, int(max_words * (usual.min_words / usual.max_words)))
+        )
     if max_words > room_words:
         needed = round(max_words * TOKENS_PER_WORD) + PROMPT_TOKENS + ANSWER_TOKENS
         raise EngineError(
-            f"The context is too small for one page: a page of {max_words} words needs about {needed} tokens, "
+            f"The context is too small for one page: a page of {max_words} words needs about "
+            f"{needed} tokens, "
             f"the model's window has {context_tokens}.",
             "Use smaller pages (--max-words) or a model with a longer context.",
         )
@@ -77,11 +87,16 @@ def _usual_size(book_words: int, room_words: int) -> PageSize:
     return PageSize(max(1, max_words * first.min_words // first.max_words), max_words)
 
 
-_EXPECTED_WORDS = 100  # Weight in words of the pace expected from the rates: less than that of any page read
+_EXPECTED_WORDS = (
+    100  # Weight in words of the pace expected from the rates: less than that of any page read
+)
 _DECAY = 0.97  # Weight of the pace so far when a page is added: about the last thirty pages count
 _LATEST = 60  # Pages whose pace counts at all
 ROUGH_PAGES = 3  # An estimate from fewer pages may be far off
-_PREFILLED = {ReadingMode.CAREFUL: CAREFUL_PREFILLED, ReadingMode.SINGLE_PASS: SINGLE_PASS_PREFILLED}
+_PREFILLED = {
+    ReadingMode.CAREFUL: CAREFUL_PREFILLED,
+    ReadingMode.SINGLE_PASS: SINGLE_PASS_PREFILLED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +135,18 @@ def pace_of(entries: Sequence[MemoryEntry], expected: Pace = UNKNOWN_PACE) -> Pa
     words, seconds = expected.words, expected.seconds
     for entry in entries[-_LATEST:]:
         if entry.usage.seconds > 0:
-            words, seconds = words * _DECAY + entry.page.words, seconds * _DECAY + entry.usage.seconds
+            words, seconds = (
+                words * _DECAY + entry.page.words,
+                seconds * _DECAY + entry.usage.seconds,
+            )
     return Pace(words, seconds)
 
 
 def seconds_to_read(memory: GistMemory, pace: Pace, left: int | None = None) -> float | None:
-    """Seconds for `left` characters (default: the rest of the book); None before anything was measured."""
+    """Seconds for `left` characters (default: the rest of the book).
+
+    None before anything was measured.
+    """
     share = _share_left(memory) if left is None else left / len(memory.book.text)
     if share <= 0:
         return 0.0

@@ -1,4 +1,7 @@
-"""The default spoiler bound (D8): how much of a book answers and searches of the library may show."""
+"""The default spoiler bound (D8).
+
+How much of a book answers and searches of the library may show.
+"""
 
 import re
 from collections.abc import Callable
@@ -11,13 +14,16 @@ _BEGINNING = 200_000  # Characters that show whether a book has a plot
 _ENOUGH = 2_000  # Words needed to tell
 _PERSONAL = re.compile(r"\b(?:i|me|my|you|he|him|his|she|her)\b", re.IGNORECASE)
 _ENGLISH = re.compile(r"\bthe\b")
-# Shares of words. 400 novels, stories and tales have 2.7% of personal pronouns and more, any 2,000 words of 59 novels
-# 1.2%; three quarters of 48 encyclopedia articles have less than 1%.
+# Shares of words. 400 novels, stories and tales have 2.7% of personal pronouns and more, any 2,000
+# words of 59 novels 1.2%; three quarters of 48 encyclopedia articles have less than 1%.
 _LEAST_PERSONAL, _LEAST_ENGLISH = 0.01, 0.03
 
 
 def has_plot(book: Book) -> bool:
-    """Whether to hide unread text from questions: the book has the form of fiction and is about people."""
+    """Whether to hide unread text from questions.
+
+    The book has the form of fiction and is about people.
+    """
     from gistread.memory.preset_detection import detect_preset
     from gistread.presets import FICTION
 
@@ -37,7 +43,9 @@ def usual_bound(book: Book, here: int, choice: BoundChoice | None) -> int | None
     return bound_of(len(book.text.rstrip()), here, choice, lambda: has_plot(book))
 
 
-def bound_of(length: int, here: int, choice: BoundChoice | None, plot: Callable[[], bool]) -> int | None:
+def bound_of(
+    length: int, here: int, choice: BoundChoice | None, plot: Callable[[], bool]
+) -> int | None:
     """As `usual_bound`, for a text of `length` characters."""
     end = choice.at if choice is not None and choice.at is not None else here
     if (choice and choice.whole) or not 0 < end < length:

@@ -1,4 +1,7 @@
-"""Gist memories on disk (design D5, section 7): one journal each, with one record a page; and how far they reach."""
+"""Gist memories on disk (design D5, section 7): one journal each, with one record a page.
+
+And how far they reach.
+"""
 
 import contextlib
 import hashlib
@@ -13,7 +16,14 @@ from gistread.engine.llama.machine import file_bytes
 from gistread.errors import StorageError
 from gistread.memory import gisting, pagination, single_pass
 from gistread.memory.derived import SUFFIX, DerivedRecords
-from gistread.memory.model import DEFAULT_FOCUS, GistFocus, GistMemory, MemoryEntry, PageSize, ReadingMode
+from gistread.memory.model import (
+    DEFAULT_FOCUS,
+    GistFocus,
+    GistMemory,
+    MemoryEntry,
+    PageSize,
+    ReadingMode,
+)
 from gistread.memory.writer import MemoryWriter, chain, entries_of, not_saved_notice, page_record
 from gistread.presets import FICTION
 from gistread.store import journal
@@ -31,7 +41,10 @@ _KEY = ("book", "fingerprint", "min_words", "max_words", "prompts", "reading")
 _BOOK_KEY_LENGTH = 16
 
 # The prompts that are part of a memory's identity: a change of wording creates a new memory.
-_PROMPTS = {ReadingMode.CAREFUL: (*pagination.PROMPTS, *gisting.PROMPTS), ReadingMode.SINGLE_PASS: single_pass.PROMPTS}
+_PROMPTS = {
+    ReadingMode.CAREFUL: (*pagination.PROMPTS, *gisting.PROMPTS),
+    ReadingMode.SINGLE_PASS: single_pass.PROMPTS,
+}
 
 _REREAD_NOTICE = "This book's memory was damaged; the pages lost are read again."
 
@@ -78,7 +91,9 @@ class MemoryStore:
         path = self.directory / file_name
         _refuse_later_version(path)
         derived = DerivedRecords(path.with_suffix(SUFFIX))
-        memory = GistMemory(book, request.size, request.model_name, [], derived, request.mode, request.focus)
+        memory = GistMemory(
+            book, request.size, request.model_name, [], derived, request.mode, request.focus
+        )
         try:
             file = Journal(path)
         except StorageError as error:
@@ -96,20 +111,39 @@ class MemoryStore:
             return MemoryWriter(memory, None, not_saved_notice(error))
 
     def reopen(self, book: Book, header: MemoryHeader) -> MemoryWriter | None:
-        """Open this memory for its model; None if the prompts have changed since. Raises StorageError."""
-        return self.open(book, header) if header.focus.version(*_PROMPTS[header.mode]) == header.prompts else None
+        """Open this memory for its model; None if the prompts have changed since.
+
+        Raises StorageError.
+        """
+        return (
+            self.open(book, header)
+            if header.focus.version(*_PROMPTS[header.mode]) == header.prompts
+            else None
+        )
 
     def is_damaged(self, book: Book) -> bool:
-        """Whether records of a memory of this book are damaged. Raises StorageError if one cannot be read."""
-        return any(map(journal.is_damaged, self._files_of(book)))
-
-    def find(self, book: Book) -> list[MemoryHeader]:
-        """The memories of this book by any model: furthest first, then those without a task, then the latest.
+        """Whether records of a memory of this book are damaged.
 
         Raises StorageError if one cannot be read.
         """
-        found = [header for path in self._files_of(book) if (header := _read_header(path, book)) is not None]
-        return sorted(found, key=lambda one: (one.read_until, not one.focus.task, one.modified_s), reverse=True)
+        return any(map(journal.is_damaged, self._files_of(book)))
+
+    def find(self, book: Book) -> list[MemoryHeader]:
+        """The memories of this book by any model: furthest first, then those without a task, then
+        the latest.
+
+        Raises StorageError if one cannot be read.
+        """
+        found = [
+            header
+            for path in self._files_of(book)
+            if (header := _read_header(path, book)) is not None
+        ]
+        return sorted(
+            found,
+            key=lambda one: (one.read_until, not one.focus.task, one.modified_s),
+            reverse=True,
+        )
 
     def _files_of(self, book: Book) -> list[Path]:
         return journal.list_files(self.directory, f"{book.sha256[:_BOOK_KEY_LENGTH]}-*{_SUFFIX}")
@@ -118,10 +152,15 @@ class MemoryStore:
         """Load a memory read-only, without its model. Raises StorageError when it is gone."""
         entries = chain(entries_of(_records(header.path)[1:], book))
         derived = DerivedRecords(header.path.with_suffix(SUFFIX))
-        return GistMemory(book, header.size, header.model_name, entries, derived, header.mode, header.focus)
+        return GistMemory(
+            book, header.size, header.model_name, entries, derived, header.mode, header.focus
+        )
 
     def pages_ahead(self, book: Book, header: MemoryHeader) -> list[MemoryEntry]:
-        """The saved pages after the first gap, by place and without numbers. Raises StorageError."""
+        """The saved pages after the first gap, by place and without numbers.
+
+        Raises StorageError.
+        """
         entries = entries_of(_records(header.path)[1:], book)
         read_until = max((entry.page.end for entry in chain(entries)), default=0)
         return [entries[start] for start in sorted(entries) if start >= read_until]
@@ -131,14 +170,18 @@ class MemoryStore:
         try:
             _remove(header.path)
         except journal.InUseError:
-            raise StorageError("This memory is in use in another gistread.", "Close that first.") from None
+            raise StorageError(
+                "This memory is in use in another gistread.", "Close that first."
+            ) from None
 
     def clear(self) -> int:
         """Remove all memories but those in use; return the bytes freed."""
         patterns = (f"*{_SUFFIX}", f"*{_SUFFIX}{_DAMAGED}", f"*{SUFFIX}")
         files = [path for pattern in patterns for path in self.directory.glob(pattern)]
         freed = 0
-        for path in {path.with_name(path.name.removesuffix(_DAMAGED)).with_suffix(_SUFFIX) for path in files}:
+        for path in {
+            path.with_name(path.name.removesuffix(_DAMAGED)).with_suffix(_SUFFIX) for path in files
+        }:
             size = sum(map(file_bytes, _parts(path)))
             with contextlib.suppress(StorageError, OSError):
                 _remove(path)
@@ -164,14 +207,18 @@ def _records(path: Path) -> list[Record]:
     """The header and pages of a memory. Raises StorageError when it is gone."""
     records, _ = journal.read_records(path)
     if not records:
-        raise StorageError(f"{path}: the memory is gone.", "Read the book again: gistread index BOOK.")
+        raise StorageError(
+            f"{path}: the memory is gone.", "Read the book again: gistread index BOOK."
+        )
     return records
 
 
 def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
     records = file.records
     notice = _REREAD_NOTICE if file.cut_bytes else ""
-    if records and "format" not in records[0]:  # Only the header is damaged; the file name identifies the memory
+    if (
+        records and "format" not in records[0]
+    ):  # Only the header is damaged; the file name identifies the memory
         records = [header, *records]
         file.rewrite(records)
     if records and not _same_key(records[0], header):
@@ -189,7 +236,9 @@ def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
     memory.entries.extend(chain(entries))
     with contextlib.suppress(OSError):
         os.utime(file.path)  # Time of the last opening
-    return MemoryWriter(memory, file, notice, (e for e in entries.values() if e.page.start >= memory.read_until))
+    return MemoryWriter(
+        memory, file, notice, (e for e in entries.values() if e.page.start >= memory.read_until)
+    )
 
 
 def _header(book: Book, request: MemoryRequest) -> Record:
@@ -223,7 +272,8 @@ def _refuse_later_version(path: Path) -> None:
     version = first.get("version") if first and first.get("format") == _FORMAT else None
     if isinstance(version, int) and version > _VERSION:
         raise StorageError(
-            f"This book's memory was written by a later version of gistread (format {version}; this one reads "
+            f"This book's memory was written by a later version of gistread (format {version}; "
+            "this one reads "
             f"{_VERSION}).",
             f"Update gistread, or remove {path} to have the book read again.",
         )
@@ -245,7 +295,11 @@ def _read_header(path: Path, book: Book) -> MemoryHeader | None:
         records, _ = journal.read_records(path)
         header = records[0]
         focus, mode = _focus(header), ReadingMode(header["reading"])
-        is_of_book = header["format"] == _FORMAT and header["version"] <= _VERSION and header["book"] == book.sha256
+        is_of_book = (
+            header["format"] == _FORMAT
+            and header["version"] <= _VERSION
+            and header["book"] == book.sha256
+        )
         if not is_of_book or focus is None:
             return None
         entries = entries_of(records[1:], book)
@@ -257,7 +311,9 @@ def _read_header(path: Path, book: Book) -> MemoryHeader | None:
             size=PageSize(int(header["min_words"]), int(header["max_words"])),
             prompts=str(header["prompts"]),
             pages=len(entries),
-            characters=count_characters((entry.page.start, entry.page.end) for entry in entries.values()),
+            characters=count_characters(
+                (entry.page.start, entry.page.end) for entry in entries.values()
+            ),
             read_until=read_until,
             complete=read_until >= len(book.text),
             modified_s=path.stat().st_mtime,
@@ -303,11 +359,15 @@ def furthest_memories(directory: Path) -> tuple[dict[str, BookProgress], list[st
         match records[:1]:
             case [{"book": str(sha256), "model": str(model)}] if sha256:
                 ends = {record.get("start"): record.get("end") for record in records[1:]}
-                spans = [(a, b) for a, b in ends.items() if isinstance(a, int) and isinstance(b, int)]
+                spans = [
+                    (a, b) for a, b in ends.items() if isinstance(a, int) and isinstance(b, int)
+                ]
                 at = 0
                 while isinstance(end := ends.get(at), int) and end > at:
                     at = end
                 if focus := _focus(records[0]):
-                    found.append(BookProgress(sha256, model, at, len(ends), count_characters(spans), focus))
+                    found.append(
+                        BookProgress(sha256, model, at, len(ends), count_characters(spans), focus)
+                    )
     found.sort(key=lambda memory: (memory.read_until, not memory.focus.task))
     return {memory.sha256: memory for memory in found}, problems

@@ -1,9 +1,10 @@
-"""The memory tree (MemWalker, section 3.1): gists of pages, and summaries of chapters, parts and the whole book.
+"""The memory tree (MemWalker, section 3.1): gists of pages, and summaries of chapters, parts and
+the whole book.
 
 MemWalker walks down the tree. A memory that outgrows the window is shown by its upper levels
-(ReadAgent, Appendices F.3 and I), from one line for the whole book to the gists of pages where that matters most.
-More than eight neighbours are grouped evenly. Summaries are guarded like gists and stored by their text
-(`derived.py`); sentences stand in for missing summaries.
+(ReadAgent, Appendices F.3 and I), from one line for the whole book to the gists of pages where that
+matters most. More than eight neighbours are grouped evenly. Summaries are guarded like gists and
+stored by their text (`derived.py`); sentences stand in for missing summaries.
 """
 
 import asyncio
@@ -20,7 +21,13 @@ from gistread.errors import PromptTooLongError
 from gistread.memory import gisting
 from gistread.memory.derived import ArtifactProgress, as_finished, key_of
 from gistread.memory.extractive import extract
-from gistread.memory.gisting import careful_attempts, gist_page, is_short, merged_words, wanted_words
+from gistread.memory.gisting import (
+    careful_attempts,
+    gist_page,
+    is_short,
+    merged_words,
+    wanted_words,
+)
 from gistread.memory.guard import told_before
 from gistread.memory.model import Gist, GistMemory, GistSource
 from gistread.memory.sizes import TOKENS_PER_WORD, RemainingWork, unread_page_words
@@ -59,18 +66,32 @@ class Node(PageRange):
 
 
 def current_tree(memory: GistMemory) -> Node:
-    """The tree so far, with sentences for missing summaries. May take a second: run it in a thread."""
+    """The tree so far, with sentences for missing summaries.
+
+    May take a second: run it in a thread.
+    """
     return _node(memory, outline(memory), _stand_in)
 
 
 def remaining(memory: GistMemory, *, whole: bool = False) -> RemainingWork:
-    """Estimate the summaries left, unread pages included. `whole`: also that of the book. Run it in a thread."""
+    """Estimate the summaries left, unread pages included.
+
+    `whole`: also that of the book. Run it in a thread.
+    """
     top = current_tree(memory) if memory.entries else None
-    inside = [node for node in top.nodes() if node.children and (whole or node is not top)] if top else []
-    wanted = [sum(child.summary.words for child in node.children) for node in inside if not node.made]
+    inside = (
+        [node for node in top.nodes() if node.children and (whole or node is not top)]
+        if top
+        else []
+    )
+    wanted = [
+        sum(child.summary.words for child in node.children) for node in inside if not node.made
+    ]
     done = len(inside) - len(wanted)
     gists = [wanted_words(words) for words in unread_page_words(memory)]
-    wanted += [sum(gists[start:][:_USUAL_CHILDREN]) for start in range(0, len(gists), _USUAL_CHILDREN)]
+    wanted += [
+        sum(gists[start:][:_USUAL_CHILDREN]) for start in range(0, len(gists), _USUAL_CHILDREN)
+    ]
     return RemainingWork(
         done,
         done + len(wanted),
@@ -80,9 +101,16 @@ def remaining(memory: GistMemory, *, whole: bool = False) -> RemainingWork:
 
 
 async def build(
-    memory: GistMemory, engine: Engine, priority: Priority = Priority.BACKGROUND, *, whole: bool = False
+    memory: GistMemory,
+    engine: Engine,
+    priority: Priority = Priority.BACKGROUND,
+    *,
+    whole: bool = False,
 ) -> AsyncGenerator[ArtifactProgress, None]:
-    """Summarise the pages read so far, at least one. `whole`: also the whole book. Raises EngineError."""
+    """Summarise the pages read so far, at least one.
+
+    `whole`: also the whole book. Raises EngineError.
+    """
     memory = replace(memory, entries=list(memory.entries))
     top = outline(memory)
     wanted = [pages for pages in top.nodes() if pages.children and (whole or pages is not top)]
@@ -91,7 +119,8 @@ async def build(
 
     async def summarise(pages: PageRange) -> tuple[Gist, Usage]:
         below = [
-            (await tasks[child])[0] if child.children else memory.entry(child.first).gist for child in pages.children
+            (await tasks[child])[0] if child.children else memory.entry(child.first).gist
+            for child in pages.children
         ]
         async with limit:
             return await _summary(memory, pages, _text(below), engine, priority)
@@ -112,7 +141,9 @@ def _node(memory: GistMemory, pages: PageRange, stand_in: Callable[[str, str], G
     text = _text([child.summary for child in children])
     known = _known(memory, text)
     summary = known or stand_in(text, memory.focus.task)
-    return Node(pages.level, pages.first, pages.last, children, summary=summary, made=known is not None)
+    return Node(
+        pages.level, pages.first, pages.last, children, summary=summary, made=known is not None
+    )
 
 
 def existing_summaries(memory: GistMemory, last: int) -> list[Node]:
@@ -124,7 +155,11 @@ def existing_summaries(memory: GistMemory, last: int) -> list[Node]:
         return [one for child in node.children for one in existing(child)]
 
     missing = Gist("", 0, GistSource.EXTRACTIVE)
-    return existing(_node(memory, outline(memory), lambda _text, _task: missing)) if memory.entries else []
+    return (
+        existing(_node(memory, outline(memory), lambda _text, _task: missing))
+        if memory.entries
+        else []
+    )
 
 
 def _page(memory: GistMemory, number: int) -> Node:
@@ -159,7 +194,10 @@ async def _summary(
 ) -> tuple[Gist, Usage]:
     if (known := _known(memory, text)) is not None:
         return known, NO_USAGE
-    most = int((engine.info.context_tokens / TOKENS_PER_WORD - _TASK_WORDS) / (MAX_CHILDREN + _OUTPUT_CHILDREN))
+    most = int(
+        (engine.info.context_tokens / TOKENS_PER_WORD - _TASK_WORDS)
+        / (MAX_CHILDREN + _OUTPUT_CHILDREN)
+    )
     wanted = min(merged_words(count_words(text)), max(1, most))
     attempts = await careful_attempts(text, engine, memory.focus, wanted)
     task, told = (
@@ -167,7 +205,9 @@ async def _summary(
         told_before(memory.book.text, memory.entry(pages.last).page.end, engine.info.wording),
     )
     try:
-        result = await gist_page(text, engine, attempts, priority, task=task, wanted=wanted, told_before=told)
+        result = await gist_page(
+            text, engine, attempts, priority, task=task, wanted=wanted, told_before=told
+        )
         gist, usage = result.gist, result.usage
     except PromptTooLongError:  # a model with a larger window made the gists
         gist, usage = _stand_in(text, task), NO_USAGE
@@ -210,7 +250,9 @@ def _section(pages: Sequence[_Placed], depth: int) -> PageRange:
 def _group(neighbours: list[PageRange]) -> PageRange:
     while (count := len(neighbours)) > MAX_CHILDREN:
         parents = -(-count // MAX_CHILDREN)  # The fewest, of even size
-        starts = [index * (count // parents) + min(index, count % parents) for index in range(parents + 1)]
+        starts = [
+            index * (count // parents) + min(index, count % parents) for index in range(parents + 1)
+        ]
         neighbours = [_parent(neighbours[start:end]) for start, end in pairwise(starts)]
     return _parent(neighbours)
 
@@ -223,7 +265,9 @@ def _parent(children: list[PageRange]) -> PageRange:
 
 
 _LINE_WORDS = 14
-_POSITION_WEIGHT = 0.5  # Weight of the page where the person reads; the page most relevant to the question has 1
+_POSITION_WEIGHT = (
+    0.5  # Weight of the page where the person reads; the page most relevant to the question has 1
+)
 _HALF_WEIGHT_PAGES = 6.0  # This many pages away, the weight of the person's position is halved
 
 
@@ -241,8 +285,13 @@ def page_weights(scores: Sequence[float], here: int | None) -> list[float]:
     return weights
 
 
-def choose_nodes(top: Node, weights: Sequence[float], room: float, cost: Callable[[Node], float]) -> list[Node]:
-    """Nodes over all pages at a total cost of at most `room`; empty if none fit. `weights`: page 1 first."""
+def choose_nodes(
+    top: Node, weights: Sequence[float], room: float, cost: Callable[[Node], float]
+) -> list[Node]:
+    """Nodes over all pages at a total cost of at most `room`; empty if none fit.
+
+    `weights`: page 1 first.
+    """
     chosen: list[Node] = []
     queue = [_priority(one_line(top), weights)]
     if (spent := cost(queue[0][-1])) > room:
@@ -264,9 +313,19 @@ def choose_nodes(top: Node, weights: Sequence[float], room: float, cost: Callabl
 def one_line(node: Node) -> Node:
     text = extract(node.summary.text, _LINE_WORDS)
     summary = Gist(text, count_words(text), GistSource.EXTRACTIVE)
-    return replace(node, summary=summary, children=(node,), line=True) if summary.words < node.summary.words else node
+    return (
+        replace(node, summary=summary, children=(node,), line=True)
+        if summary.words < node.summary.words
+        else node
+    )
 
 
 def _priority(node: Node, weights: Sequence[float]) -> tuple[float, int, int, int, Node]:
     """Sorts nodes by their most important page, then by size, then by position."""
-    return -max(weights[node.first - 1 : node.last]), node.first - node.last, node.first, -node.level, node
+    return (
+        -max(weights[node.first - 1 : node.last]),
+        node.first - node.last,
+        node.first,
+        -node.level,
+        node,
+    )

@@ -13,13 +13,24 @@ from gistread.words import count_words
 
 
 class MemoryWriter(AbstractContextManager["MemoryWriter"]):
-    """A growing memory and its file, as a context manager. `notice` is one line about the file, or empty."""
+    """A growing memory and its file, as a context manager.
 
-    def __init__(self, memory: GistMemory, file: Journal | None, notice: str = "", ahead: Iterable[MemoryEntry] = ()):
+    `notice` is one line about the file, or empty.
+    """
+
+    def __init__(
+        self,
+        memory: GistMemory,
+        file: Journal | None,
+        notice: str = "",
+        ahead: Iterable[MemoryEntry] = (),
+    ):
         self.memory = memory
         self.notice = notice
         self.file = file  # None: new pages are kept for this session only
-        self._ahead = {entry.page.start: entry for entry in ahead}  # Finished pages after a gap, by start
+        self._ahead = {
+            entry.page.start: entry for entry in ahead
+        }  # Finished pages after a gap, by start
 
     @property
     def pages_ahead(self) -> tuple[MemoryEntry, ...]:
@@ -41,9 +52,15 @@ class MemoryWriter(AbstractContextManager["MemoryWriter"]):
         return min((later for later in self._ahead if later > start), default=None)
 
     def add(self, entry: MemoryEntry) -> list[MemoryEntry]:
-        """Save and add a page; return the pages that joined the memory, numbered. `notice` reports a failing disk."""
+        """Save and add a page; return the pages that joined the memory, numbered.
+
+        `notice` reports a failing disk.
+        """
         if entry.page.start < self.memory.read_until:
-            raise ValueError(f"the page at {entry.page.start} overlaps what was read up to {self.memory.read_until}")
+            raise ValueError(
+                f"the page at {entry.page.start} overlaps what was read up to "
+                f"{self.memory.read_until}"
+            )
         if self.file is not None:
             try:
                 self.file.append(page_record(entry))

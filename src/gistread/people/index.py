@@ -55,7 +55,8 @@ class Index:
         return corrected(join_names(self.forms), self.corrections)
 
     def find(self, name: str, *, exactly: bool = False) -> list[Entity]:
-        """Entities with this name, the commonest first. If none has it, those with all its words in one form.
+        """Entities with this name, the commonest first. If none has it, those with all its words in
+        one form.
 
         `exactly`: only those with this name.
         """
@@ -74,7 +75,9 @@ class Index:
     def card(self, entity: Entity) -> Card:
         starts = entity.starts()
         chapters = _counts(starts, [(chapter.start, chapter.end) for chapter in self.book.chapters])
-        return Card(entity, starts[-1], chapters, self.strip(entity), self._together(entity, starts))
+        return Card(
+            entity, starts[-1], chapters, self.strip(entity), self._together(entity, starts)
+        )
 
     @cached_property
     def strips(self) -> list[tuple[int, ...]]:
@@ -103,7 +106,10 @@ def _counts(starts: Sequence[int], parts: Iterable[tuple[int, int]]) -> tuple[in
 
 
 def corrected(entities: Iterable[Entity], corrections: Sequence[NameCorrection]) -> list[Entity]:
-    """Apply the user's corrections in order; ignores those of unknown names. The commonest entity comes first."""
+    """Apply the user's corrections in order; ignores those of unknown names.
+
+    The commonest entity comes first.
+    """
     found = list(entities)
     for one in corrections:
         entity = next(filter(None, (find_by_form(found, form) for form in one.forms)), None)
@@ -114,13 +120,19 @@ def corrected(entities: Iterable[Entity], corrections: Sequence[NameCorrection])
         elif (other := find_by_form(found, one.other)) not in (None, entity):
             named = max(entity, other, key=lambda each: each.count)
             found = [each for each in found if each not in (entity, other)]
-            found.append(replace(make_entity((*entity.forms, *other.forms), named.kind), name=named.name))
+            found.append(
+                replace(make_entity((*entity.forms, *other.forms), named.kind), name=named.name)
+            )
     return sort_by_count(found)
 
 
 def describe_correction(one: NameCorrection) -> str:
     """The correction in one line."""
-    return f"{one.forms[0]} and {one.other} are one." if one.verb == "merge" else f"{one.forms[0]} is not shown."
+    return (
+        f"{one.forms[0]} and {one.other} are one."
+        if one.verb == "merge"
+        else f"{one.forms[0]} is not shown."
+    )
 
 
 def find_by_form(entities: Iterable[Entity], form: str) -> Entity | None:

@@ -1,7 +1,8 @@
 """Joins the names of one person: "Mr. Darcy", "Fitzwilliam Darcy", "Darcy".
 
-A shared family name alone joins nobody: a bare "Bennet" is neither the husband nor a daughter. The result depends only
-on the mentions given: those of a view end at its offset, though the whole book decides which words are names.
+A shared family name alone joins nobody: a bare "Bennet" is neither the husband nor a daughter. The
+result depends only on the mentions given: those of a view end at its offset, though the whole book
+decides which words are names.
 """
 
 import re
@@ -12,9 +13,17 @@ from enum import StrEnum
 from functools import cache
 from heapq import merge
 
-from gistread.people.mentions import Form, MentionContext, has_between, plain, titles, word_set, word_tables
+from gistread.people.mentions import (
+    Form,
+    MentionContext,
+    has_between,
+    plain,
+    titles,
+    word_set,
+    word_tables,
+)
 
-_PARTICLES = frozenset("de du da di van von der den of la le y al".split())  # noqa: SIM905
+_PARTICLES = frozenset("de du da di van von der den of la le y al".split())
 _LEAST = 2  # Minimum of mentions, except for names with a title
 _LEAST_PRONOUNS = 4
 _SELDOM_ACTS = 0.25  # Share of mentions of a town up to which it may act ("Tidney was under water")
@@ -49,7 +58,9 @@ class Entity:
     @property
     def others(self) -> tuple[str, ...]:
         """Other forms of the name, the commonest first."""
-        return tuple(form.text for form in self.forms if form.text != self.name.removeprefix("the "))
+        return tuple(
+            form.text for form in self.forms if form.text != self.name.removeprefix("the ")
+        )
 
     @property
     def first(self) -> int:
@@ -133,11 +144,14 @@ def join_names(forms: Iterable[Form]) -> list[Entity]:
     """Join these names into people, places and other entities, the commonest first."""
     groups = _grouped(form for form in forms if form.starts)
     titled = {group.words[-1] for group in groups if group.title_kind}
-    places = [group for group in groups if group.words[-1] not in titled and _kind(group) is Kind.PLACE]
+    places = [
+        group for group in groups if group.words[-1] not in titled and _kind(group) is Kind.PLACE
+    ]
     people = [group for group in groups if group not in places]
     known = _PersonIndex(_merged([group for group in people if group.is_full]), people)
     single = sorted(
-        (group for group in people if not group.is_full), key=lambda group: (not group.title_kind, -group.count)
+        (group for group in people if not group.is_full),
+        key=lambda group: (not group.title_kind, -group.count),
     )
     for group in single:
         if owner := known.find_titled(group) if group.title_kind else known.find_bare(group):
@@ -146,7 +160,9 @@ def join_names(forms: Iterable[Form]) -> list[Entity]:
             known.add(group)
     entities = [make_entity(group.forms, _kind(group)) for group in known.persons]
     entities += [make_entity(group.forms, Kind.PLACE) for group in places]
-    entities = [one for one in entities if one.count >= _LEAST or plain(one.name.split()[0]) in titles()]
+    entities = [
+        one for one in entities if one.count >= _LEAST or plain(one.name.split()[0]) in titles()
+    ]
     return sort_by_count(entities)
 
 
@@ -161,7 +177,9 @@ class _PersonIndex:
     def __init__(self, persons: Iterable[_Group], groups: Iterable[_Group]) -> None:
         """`groups`: all names of the book before joining."""
         self.persons: list[_Group] = []
-        self._bare = {group.words[0]: group for group in groups if not group.is_full and not group.title_kind}
+        self._bare = {
+            group.words[0]: group for group in groups if not group.is_full and not group.title_kind
+        }
         self._by_first: dict[str, list[_Group]] = {}
         self._by_last: dict[str, list[_Group]] = {}
         for group in persons:
@@ -176,15 +194,24 @@ class _PersonIndex:
         """The person with this title and one name: "Mr. Darcy", "Prince Andrew"."""
         (name,) = group.words
         if group.precedes_first_names:
-            called = [one for one in self._by_first.get(name, []) if one.is_full and one.may_match(group)]
+            called = [
+                one for one in self._by_first.get(name, []) if one.is_full and one.may_match(group)
+            ]
             if found := _commonest(called):
                 return found
-        same = [one for one in self._by_last.get(name, []) if one.may_match(group) and one.is_wife == group.is_wife]
+        same = [
+            one
+            for one in self._by_last.get(name, [])
+            if one.may_match(group) and one.is_wife == group.is_wife
+        ]
         owner = _commonest(same)
         return None if owner and self._are_two(group, owner) else owner
 
     def _are_two(self, titled: _Group, full: _Group) -> bool:
-        """Whether "Mr. Emerson" and "George Emerson" are two people: often mentioned side by side."""
+        """Whether "Mr.
+
+        Emerson" and "George Emerson" are two people: often mentioned side by side.
+        """
         starts = titled.starts()
         called = self._bare.get(full.words[0])
         others = [*full.starts(), *(called.starts() if called else ())]
@@ -192,9 +219,17 @@ class _PersonIndex:
         return together >= max(_LEAST, _TOGETHER * min(len(starts), len(others)))
 
     def find_bare(self, group: _Group) -> _Group | None:
-        """The person with this first or family name. A bare family name is a man's, if a man has it."""
+        """The person with this first or family name.
+
+        A bare family name is a man's, if a man has it.
+        """
         (name,) = group.words
-        called = [one for each in _forms_of(name) for one in self._by_first.get(each, []) if one.may_match(group)]
+        called = [
+            one
+            for each in _forms_of(name)
+            for one in self._by_first.get(each, [])
+            if one.may_match(group)
+        ]
         if first := [one for one in called if one.is_full and not one.titles & _FORMAL]:
             return _commonest(first)
         last = [one for one in self._by_last.get(name, []) if not one.is_wife]
@@ -264,19 +299,27 @@ def _are_same(one: _Group, other: _Group) -> bool:
 def _forms_of(name: str) -> frozenset[str]:
     """A first name with its full forms and short forms."""
     short = first_names()[1]
-    return frozenset((name, *short.get(name, ()), *(form for form, names in short.items() if name in names)))
+    return frozenset(
+        (name, *short.get(name, ()), *(form for form, names in short.items() if name in names))
+    )
 
 
 def _commonest(found: Iterable[_Group]) -> _Group | None:
     """The group mentioned much more often than any other."""
     first, second = (*sorted(found, key=lambda group: -group.count), None, None)[:2]
-    return first if first and (second is None or first.count >= _MORE_FREQUENT * second.count) else None
+    return (
+        first
+        if first and (second is None or first.count >= _MORE_FREQUENT * second.count)
+        else None
+    )
 
 
 def _is_place_name(group: _Group) -> bool:
     is_street = group.words[-1] in word_set("places") and group.words[0] not in first_names()[0]
     is_known = not group.is_full and group.words[0] in word_set("places", "known")
-    return is_known or (group.is_full and (is_street or group.words[0] in word_set("places", "before")))
+    return is_known or (
+        group.is_full and (is_street or group.words[0] in word_set("places", "before"))
+    )
 
 
 def _kind(group: _Group) -> Kind:

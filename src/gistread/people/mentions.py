@@ -1,7 +1,7 @@
 """Finds the names in a book: the offsets of each form, and hints from the words around it.
 
-A name is one or more capitalised words. A word that begins a sentence counts only if it is also capitalised inside
-sentences and seldom in lower case.
+A name is one or more capitalised words. A word that begins a sentence counts only if it is also
+capitalised inside sentences and seldom in lower case.
 """
 
 import re
@@ -23,13 +23,15 @@ from gistread.search.tokens import stop_words
 _UPPER = "".join(character for character in map(chr, range(0x530)) if character.isupper())
 _LETTER = r"[^\W\d_]"
 _WORD = rf"[{_UPPER}]{_LETTER}*(?:['’-](?!(?:s|d|ll|ve|re|m)\b){_LETTER}+)*"
-_ABBREVIATED = rf"(?:[{_UPPER}]|Mrs?|Ms|Mme|Mlle|Drs?|St|Prof|Capt|Col|Maj|Gen|Lieut|Sergt?|Rev|Hon|Esq|Jr)\."
+_ABBREVIATED = (
+    rf"(?:[{_UPPER}]|Mrs?|Ms|Mme|Mlle|Drs?|St|Prof|Capt|Col|Maj|Gen|Lieut|Sergt?|Rev|Hon|Esq|Jr)\."
+)
 _PARTICLE = r"(?:de|du|da|di|van|von|der|den|la|le|y|al)"
 # "Duke of Wellington", but not "Dr. Bull of Syme's men".
-_OF = (
-    r"(?:Duke|Duchess|Earl|Count(?:ess)?|King|Queen|Knave|Prince(?:ss)?|Master|Dean|Bishop|Archbishop|Marquis|Baron) of"
+_OF = r"(?:Duke|Duchess|Earl|Count(?:ess)?|King|Queen|Knave|Prince(?:ss)?|Master|Dean|Bishop|Archbishop|Marquis|Baron) of"
+_NAME = re.compile(
+    rf"\b(?:(?:{_ABBREVIATED}|{_OF}|{_WORD}) (?:{_PARTICLE} )*(?=[{_UPPER}]))*{_WORD}"
 )
-_NAME = re.compile(rf"\b(?:(?:{_ABBREVIATED}|{_OF}|{_WORD}) (?:{_PARTICLE} )*(?=[{_UPPER}]))*{_WORD}")
 _IS_NO_NAME = re.compile(r"i'.+|[ivxlcdm]+(?<!di|vi|ic|li|im|il|mi)")  # I'll; Roman numbers
 _SMALL_WORD = re.compile(r"\b[^\W\d_A-Z][^\W\d_]*\b")
 _OPENS = re.compile(r"(?:^|[.!?…:;]|[“\"‘«—(\[*_-])[\s“\"‘’'«—(\[*_-]*\Z")
@@ -48,8 +50,12 @@ _ACTS = re.compile(
     r"got|seemed|heard|walked|wanted)\b|['’]s\s(?:face|eyes?|hands?|voice|head|arms?|heart|mind|lips|wife|husband|father|mother|"
     r"brother|sister|son|daughter|friend)\b"
 )
-_NEAR = 90  # Characters after a name in which a pronoun may refer to it, if no other name intervenes
-_HE_OR_SHE = re.compile(r"[^A-Z“”\"]{0,90}?\b(?:(he|him|his|himself|He|His)|(she|her|hers|herself|She|Her))\b")
+_NEAR = (
+    90  # Characters after a name in which a pronoun may refer to it, if no other name intervenes
+)
+_HE_OR_SHE = re.compile(
+    r"[^A-Z“”\"]{0,90}?\b(?:(he|him|his|himself|He|His)|(she|her|hers|herself|She|Her))\b"
+)
 _SAMPLE = 30_000  # Characters that show whether capitals mark names
 _SELDOM = 0.25  # Share of lower-case uses below which a capitalised word is a name
 
@@ -70,8 +76,12 @@ class Form:
     """A name as written, and its mentions."""
 
     text: str
-    starts: "array[int]" = field(default_factory=lambda: array("I"))  # Ascending offsets of the book's text
-    contexts: "array[int]" = field(default_factory=lambda: array("B"))  # A `MentionContext` for each of them
+    starts: "array[int]" = field(
+        default_factory=lambda: array("I")
+    )  # Ascending offsets of the book's text
+    contexts: "array[int]" = field(
+        default_factory=lambda: array("B")
+    )  # A `MentionContext` for each of them
 
     def upto(self, end: int) -> "Form":
         """The form with the mentions that end before this offset."""
@@ -98,7 +108,9 @@ def word_set(table: str, key: str = "words") -> frozenset[str]:
 @cache
 def titles() -> dict[str, str]:
     """The kind of each title: man, wife, woman, anyone."""
-    return {title: kind for kind, listed in word_tables()["titles"].items() for title in listed.split()}
+    return {
+        title: kind for kind, listed in word_tables()["titles"].items() for title in listed.split()
+    }
 
 
 def plain(word: str) -> str:
@@ -125,21 +137,30 @@ def find_names(book: Book, start: int = 0) -> list[Form]:
     never |= {word for word in inside if _IS_NO_NAME.fullmatch(word)}
     not_names = never | {word for word in inside if inside[word] < _SELDOM * small[word]}
     # Words that are names at the beginning of a sentence too.
-    opening = {word for word in inside if word in titles() or (word not in not_names and inside[word] > small[word])}
+    opening = {
+        word
+        for word in inside
+        if word in titles() or (word not in not_names and inside[word] > small[word])
+    }
     forms: dict[str, Form] = {}
     for match, opens in found:
         at, text = _name_in(match, opens, not_names, opening)
         if text:
             form = forms.get(text) or forms.setdefault(text, Form(text))
             form.starts.append(at)
-            form.contexts.append(_context(book.text, at, at + len(text), plain(text.split()[0]) in titles()))
+            form.contexts.append(
+                _context(book.text, at, at + len(text), plain(text.split()[0]) in titles())
+            )
     return list(forms.values())
 
 
 def _prose(book: Book, start: int) -> Iterator[tuple[int, int]]:
     begins = max(start, front_matter_end(book))
     for paragraph in book.paragraphs:
-        if paragraph.start >= begins and paragraph.kind not in (ParagraphKind.HEADING, ParagraphKind.CODE):
+        if paragraph.start >= begins and paragraph.kind not in (
+            ParagraphKind.HEADING,
+            ParagraphKind.CODE,
+        ):
             yield paragraph.start, paragraph.end
 
 
@@ -148,8 +169,13 @@ def _opens(text: str, at: int, start: int) -> bool:
     return bool(_OPENS.search(text[max(start, at - 8) : at])) or at == start
 
 
-def _name_in(match: re.Match[str], opens: bool, not_names: set[str], opening: set[str]) -> tuple[int, str]:
-    """Offset and text of the name in a run of capitalised words, cut at its ends; "" if there is none."""
+def _name_in(
+    match: re.Match[str], opens: bool, not_names: set[str], opening: set[str]
+) -> tuple[int, str]:
+    """Offset and text of the name in a run of capitalised words, cut at its ends.
+
+    "" if there is none.
+    """
     spans = [(word.start(), word.end()) for word in re.finditer(r"\S+", match[0])]
     named = [plain(match[0][start:end]) for start, end in spans]
 
@@ -160,10 +186,15 @@ def _name_in(match: re.Match[str], opens: bool, not_names: set[str], opening: se
         return word not in not_names or (word in titles() and at + 1 < len(named))
 
     # "Last Sunday Mr Arabin": a title begins a name.
-    first, last = next((at for at, word in enumerate(named) if word in ("mr", "mrs", "miss")), 0), len(spans)
+    first, last = (
+        next((at for at, word in enumerate(named) if word in ("mr", "mrs", "miss")), 0),
+        len(spans),
+    )
     while first < last and not is_name(first):
         first += 1
-    while last > first and (not is_name(last - 1) or (last - first > 1 and named[last - 1] in titles())):
+    while last > first and (
+        not is_name(last - 1) or (last - first > 1 and named[last - 1] in titles())
+    ):
         last -= 1
     if first == last:
         return 0, ""
@@ -181,7 +212,13 @@ def _context(text: str, start: int, end: int, titled: bool) -> MentionContext:
     before, after = text[max(0, start - 24) : start], text[end : end + _NEAR]
     found = MentionContext.NONE
     is_called = _CALLED.search(before) and _CALLED_AFTER.match(after)
-    if titled or is_called or _SPEAKS_BEFORE.search(before) or _SPEAKS_AFTER.match(after) or _ACTS.match(after):
+    if (
+        titled
+        or is_called
+        or _SPEAKS_BEFORE.search(before)
+        or _SPEAKS_AFTER.match(after)
+        or _ACTS.match(after)
+    ):
         found |= MentionContext.PERSON
     elif _AT.search(before) and not after.startswith(("'s", "’s")):  # Not "in the Dragon's house"
         found |= MentionContext.PLACE

@@ -1,4 +1,7 @@
-"""Presets (ReadAgent, Appendix F.2): instructions for the gists of a kind of book; built-in and user TOML files."""
+"""Presets (ReadAgent, Appendix F.2): instructions for the gists of a kind of book.
+
+Built-in and user TOML files.
+"""
 
 import difflib
 import re
@@ -52,7 +55,9 @@ def find_preset(name: str, folder: Path) -> Preset:
         return known[name]
     near = difflib.get_close_matches(name, known, n=1)
     suggestion = f" Did you mean {near[0]}?" if near else ""
-    raise UsageError(f"Unknown preset {name!r}.{suggestion}", f"Presets: {', '.join([AUTO, *known])}.")
+    raise UsageError(
+        f"Unknown preset {name!r}.{suggestion}", f"Presets: {', '.join([AUTO, *known])}."
+    )
 
 
 def _user_presets(folder: Path) -> tuple[dict[str, Preset], dict[str, str]]:
@@ -83,7 +88,9 @@ def _read(file: Path | Traversable) -> Preset:
         if not value and key != "summary":
             raise ValueError(f"{key} is missing: a text in quotes.")
         if len(value) > MAX_ENTRY_CHARACTERS:
-            raise ValueError(f"{key} has {len(value)} characters; the limit is {MAX_ENTRY_CHARACTERS}.")
+            raise ValueError(
+                f"{key} has {len(value)} characters; the limit is {MAX_ENTRY_CHARACTERS}."
+            )
     return Preset(name, table["title"], table["summary"], table["keep"].rstrip("."), table["ask"])
 
 

@@ -1,7 +1,7 @@
 """All prompts, a text file each: text first, task last (design D4). `{name}` is a placeholder.
 
-An adapter is trained on an exact wording. That wording is a folder of files that replace those of the same name; what
-is the same in both stands once.
+An adapter is trained on an exact wording. That wording is a folder of files that replace those of
+the same name; what is the same in both stands once.
 """
 
 import hashlib
@@ -30,10 +30,15 @@ class PromptTemplate:
 
     def given(self, values: Mapping[str, str]) -> "PromptTemplate":
         """The template with those of these values that it has placeholders for."""
-        return replace(self, known={name: value for name, value in values.items() if name in self.places})
+        return replace(
+            self, known={name: value for name, value in values.items() if name in self.places}
+        )
 
     def fill(self, **values: object) -> str:
-        """The prompt with every placeholder filled. Raises KeyError for missing or unknown values."""
+        """The prompt with every placeholder filled.
+
+        Raises KeyError for missing or unknown values.
+        """
         if unknown := (values.keys() ^ self.places) - self.unused:
             raise KeyError(f"prompt {self.name}: {', '.join(sorted(unknown))}")
         filled = {**self.known, **values}
@@ -51,7 +56,10 @@ class PromptTemplate:
 
 @cache
 def load(name: str, wording: str = "") -> PromptTemplate:
-    """The prompt in `WORDING/NAME.txt` if that exists, else in `NAME.txt`. Raises FileNotFoundError."""
+    """The prompt in `WORDING/NAME.txt` if that exists, else in `NAME.txt`.
+
+    Raises FileNotFoundError.
+    """
     folder = resources.files(__name__)
     usual = PromptTemplate(name, folder.joinpath(f"{name}.txt").read_text(encoding="utf-8").strip())
     other = folder.joinpath(wording, f"{name}.txt")
@@ -62,7 +70,10 @@ def load(name: str, wording: str = "") -> PromptTemplate:
 
 
 def version(*names: str, given: Mapping[str, str] | None = None, wording: str = "") -> str:
-    """A hash of these prompts with the values given: what other wording made does not match (D5)."""
+    """A hash of these prompts with the values given.
+
+    What other wording made does not match (D5).
+    """
     digest = hashlib.sha256()
     for name in names:
         digest.update(f"{name}\0{load(name, wording).given(given or {}).wording}\0".encode())

@@ -1,1 +1,4 @@
-"""Readers: methods of answering questions as a stream of events (design D7); all are a `Reader` (`answering.py`)."""
+"""Readers: methods of answering questions as a stream of events (design D7).
+
+All are a `Reader` (`answering.py`).
+"""

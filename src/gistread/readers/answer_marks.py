@@ -1,7 +1,9 @@
-"""Marks names, numbers and quotations of an answer that the text lacks; no other wording is ever marked.
+"""Marks names, numbers and quotations of an answer that the text lacks; no other wording is ever
+marked.
 
-A model that understands a text says it in words of its own, so shared words speak for a statement and missing ones do
-not speak against it. Names, numbers and quotations are copied from the text, and can be compared with it.
+A model that understands a text says it in words of its own, so shared words speak for a statement
+and missing ones do not speak against it. Names, numbers and quotations are copied from the text,
+and can be compared with it.
 """
 
 import re
@@ -38,9 +40,20 @@ _HEADING = ParagraphKind.HEADING
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _ROMAN = re.compile(r"[IVXLCDM]+")
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_SPANS_OF_TIME = {re.compile(rf"\b{told}\b", re.IGNORECASE): number for told, number in _TABLES["spans"].items()}
-_CALENDAR, _IN_OTHER_LANGUAGES = (frozenset(_TABLES[name].split()) for name in ("dates", "other_languages"))
-_QUOTATION_MARKS = ("curly", "straight", "single_curly", "single_straight", "guillemets", "inward_guillemets")
+_SPANS_OF_TIME = {
+    re.compile(rf"\b{told}\b", re.IGNORECASE): number for told, number in _TABLES["spans"].items()
+}
+_CALENDAR, _IN_OTHER_LANGUAGES = (
+    frozenset(_TABLES[name].split()) for name in ("dates", "other_languages")
+)
+_QUOTATION_MARKS = (
+    "curly",
+    "straight",
+    "single_curly",
+    "single_straight",
+    "guillemets",
+    "inward_guillemets",
+)
 _SPEECH_TAGS = [pattern(f"speech_tag_in_{marks}") for marks in _QUOTATION_MARKS]
 _UNIT_NEAR = 40  # Characters between a number and its unit
 
@@ -48,9 +61,11 @@ _UNIT_NEAR = 40  # Characters between a number and its unit
 def find_marks(
     answer: str, question: str, shown: str, book: Book, *, only_shown: bool = False
 ) -> tuple[AnswerMark, ...]:
-    """Marks in the order of the answer. `shown`: all that the model saw of the book and of the conversation.
+    """Marks in the order of the answer. `shown`: all that the model saw of the book and of the
+    conversation.
 
-    Names and quotations may be anywhere in the book, numbers and dates where it tells of the same; unless `only_shown`.
+    Names and quotations may be anywhere in the book, numbers and dates where it tells of the same;
+    unless `only_shown`.
     """
     said = REFERENCE.sub(lambda found: " " * len(found[0]), answer)
     text = _Text(f"{shown}\n{question}", book, "" if only_shown else book.text)
@@ -67,7 +82,9 @@ def find_marks(
         outside = f"{outside[: found.start()]}{' ' * len(found[0])}{outside[found.end() :]}"
     names = _foreign_names(outside, question, text, language)
     lacking += [(span, AnswerMarkKind.NAME) for span in names]
-    numbers = _foreign_numbers(outside, text)  # "Twenty Thousand Leagues" is marked once, as a name.
+    numbers = _foreign_numbers(
+        outside, text
+    )  # "Twenty Thousand Leagues" is marked once, as a name.
     lacking += [(span, AnswerMarkKind.NUMBER) for span in numbers if not overlaps(names, span)]
     lacking.sort(key=lambda one: one[0][0])
     return tuple(AnswerMark(*span, kind, NOT_IN_TEXT) for span, kind in lacking)
@@ -75,7 +92,10 @@ def find_marks(
 
 @dataclass
 class _Text:
-    """What an answer is compared with: the text that was shown, and the whole book within the bound."""
+    """What an answer is compared with.
+
+    The text that was shown, and the whole book within the bound.
+    """
 
     shown: str
     book: Book
@@ -93,15 +113,26 @@ class _Text:
     @cached_property
     def numbers(self) -> frozenset[int]:
         """Of the text shown, without headings: "Chapter 43" tells nothing of forty-three men."""
-        headings = {self.book.text[one.start : one.end] for one in self.book.paragraphs if one.kind is _HEADING}
-        return _numbers_told("\n".join(line for line in self.shown.splitlines() if line.strip() not in headings))
+        headings = {
+            self.book.text[one.start : one.end]
+            for one in self.book.paragraphs
+            if one.kind is _HEADING
+        }
+        return _numbers_told(
+            "\n".join(line for line in self.shown.splitlines() if line.strip() not in headings)
+        )
 
     @cached_property
     def names(self) -> set[str]:
-        return {fold(word) for word in _WORD.findall(f"{self.shown}\n{self.whole}") if word[0].isupper()}
+        return {
+            fold(word) for word in _WORD.findall(f"{self.shown}\n{self.whole}") if word[0].isupper()
+        }
 
     def has_name(self, word: str, language: str) -> bool:
-        """Whether the text has the word in some form: "Montresors", "Chicagoan"; or in a similar spelling."""
+        """Whether the text has the word in some form: "Montresors", "Chicagoan".
+
+        Or in a similar spelling.
+        """
         plain = re.sub(r"'s?\Z", "", fold(word))
         if language != self.language and (
             plain in _IN_OTHER_LANGUAGES or any(plain[:4] == name[:4] for name in self.names)
@@ -110,7 +141,11 @@ class _Text:
         stem = plain if len(plain) < 5 else plain[:-2]
         if re.search(rf"\b{re.escape(stem)}\w{{0,4}}\b", self.words):
             return True
-        return bool(get_close_matches(plain, (name for name in self.names if name[0] == plain[0]), 1, _SIMILAR))
+        return bool(
+            get_close_matches(
+                plain, (name for name in self.names if name[0] == plain[0]), 1, _SIMILAR
+            )
+        )
 
     def tells_elsewhere(self, statement: str, has: Callable[[str], bool]) -> bool:
         """Whether a paragraph of the book `has` it, next to two of the statement's words."""
@@ -121,7 +156,9 @@ class _Text:
         if not self.whole or len(own) < _TOLD_WORDS:
             return False
         for paragraph in self.book.paragraphs:
-            if paragraph.kind is not _HEADING and has(self.book.text[paragraph.start : paragraph.end]):
+            if paragraph.kind is not _HEADING and has(
+                self.book.text[paragraph.start : paragraph.end]
+            ):
                 near = self.book.text[max(0, paragraph.start - _NEARBY) : paragraph.end + _NEARBY]
                 if len(own & {terms.stem(word) for word in terms.words(near)}) >= _TOLD_WORDS:
                     return True
@@ -129,23 +166,31 @@ class _Text:
 
     def has_measure(self, value: int, unit: str) -> bool:
         """Whether a number near this unit has the value."""
-        is_unit = re.compile(r"f(?:ee|oo)t" if unit in ("foot", "feet") else rf"\b{unit}", re.IGNORECASE)
+        is_unit = re.compile(
+            r"f(?:ee|oo)t" if unit in ("foot", "feet") else rf"\b{unit}", re.IGNORECASE
+        )
         for told in (self.shown, self.whole):
             for found in is_unit.finditer(told):
-                before = told[max(0, found.start() - _UNIT_NEAR) : found.start()].rpartition("\n")[2]
+                before = told[max(0, found.start() - _UNIT_NEAR) : found.start()].rpartition("\n")[
+                    2
+                ]
                 near = before + told[found.start() : found.end() + _UNIT_NEAR].partition("\n")[0]
                 if value in _numbers_told(near):
                     return True
         return False
 
     def has_quotation(self, quotation: str, language: str) -> bool:
-        """Whether the text has it, but for punctuation, speech tags and what an ellipsis leaves out, or a title."""
+        """Whether the text has it, but for punctuation, speech tags and what an ellipsis leaves
+        out, or a title.
+        """
         if language != self.language:
             return True  # A translation
         words = _WORD.findall(quotation)
         if sum(word[0].isupper() for word in words) > len(words) / 2:
             return True
-        pieces = [piece for part in pattern("omission").split(quotation) if (piece := _letters(part))]
+        pieces = [
+            piece for part in pattern("omission").split(quotation) if (piece := _letters(part))
+        ]
         texts = (*_letters_of(self.shown), *_letters_of(self.whole))
         return any(all(piece in letters for piece in pieces) for letters in texts)
 
@@ -154,7 +199,9 @@ class _Text:
 def fold(text: str) -> str:
     """The text in lower case, without diacritics, with straight apostrophes."""
     text = text.casefold().replace("’", "'")
-    return text.translate({ord(one): folded(one) for one in set(text) if not one.isascii() and one.isalpha()})
+    return text.translate(
+        {ord(one): folded(one) for one in set(text) if not one.isascii() and one.isalpha()}
+    )
 
 
 def _letters(text: str) -> str:
@@ -181,10 +228,16 @@ def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
         if said[start:end].lower() == "score":
             continue  # In a game; twenty is "a score of"
         unit = pattern("unit_of_measure").match(said, end) if text.language == "en" else None
-        if value < _LEAST_NUMBER or (text.has_measure(value, unit[1].lower()) if unit else value in text.numbers):
+        if value < _LEAST_NUMBER or (
+            text.has_measure(value, unit[1].lower()) if unit else value in text.numbers
+        ):
             continue
-        is_told = partial(_has_era if pattern("era_suffix").match(said, end) else _has_number, value)
-        if pattern("era_suffix").match(said, end) and any(_has_era(value, str(year)) for year in text.numbers):
+        is_told = partial(
+            _has_era if pattern("era_suffix").match(said, end) else _has_number, value
+        )
+        if pattern("era_suffix").match(said, end) and any(
+            _has_era(value, str(year)) for year in text.numbers
+        ):
             continue
         if text.language != "en" and (value < 100 or not value % 100):
             continue  # The text may have it in words of its language
@@ -192,7 +245,9 @@ def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
         if is_label or pattern("numbered_thing").search(before):
             continue
         is_near = any(abs(value - number) <= _NEAR * value for number in text.numbers)
-        if pattern("begins_a_list").match(said, end) or (is_near and pattern("approximately").search(before)):
+        if pattern("begins_a_list").match(said, end) or (
+            is_near and pattern("approximately").search(before)
+        ):
             continue
         if unit or not text.tells_elsewhere(_sentence_around(said, start), is_told):
             yield start, end
@@ -209,8 +264,13 @@ def _has_number(value: int, text: str) -> bool:
 
 
 def _has_era(value: int, text: str) -> bool:
-    """Whether a year of this decade or century is told: 1897 is one of the 1890s and of the 19th century."""
-    return any(value in (number, number // 10 * 10, number // 100 + 1) for number, _ in numbers_in(text))
+    """Whether a year of this decade or century is told.
+
+    1897 is one of the 1890s and of the 19th century.
+    """
+    return any(
+        value in (number, number // 10 * 10, number // 100 + 1) for number, _ in numbers_in(text)
+    )
 
 
 def _sentence_around(said: str, at: int) -> str:
@@ -222,7 +282,11 @@ def _numbers_of(said: str) -> Iterator[tuple[int, int, int]]:
     runs: list[tuple[int, int]] = []
     for found in pattern("number_of_an_answer").finditer(said):
         is_number = any(numbers_in(found[0]))
-        if is_number and runs and re.fullmatch(r"[ -]+(?:and |a )?", said[runs[-1][1] : found.start()]):
+        if (
+            is_number
+            and runs
+            and re.fullmatch(r"[ -]+(?:and |a )?", said[runs[-1][1] : found.start()])
+        ):
             runs[-1] = runs[-1][0], found.end()
         elif is_number:
             runs.append(found.span())
@@ -255,7 +319,9 @@ def _foreign_names(said: str, question: str, text: _Text, language: str) -> list
 
 
 def _is_foreign_date(found: re.Match[str], said: str, text: _Text, language: str) -> bool:
-    """Whether a month or day of the week is neither in the text shown nor told elsewhere of the same. English only."""
+    """Whether a month or day of the week is neither in the text shown nor told elsewhere of the
+    same. English only.
+    """
     word = found[0].lower()
     opens = word in ("march", "may") and pattern("opens_sentence").search(said, 0, found.start())
     if not found[0].istitle() or opens or not text.language == language == "en":
@@ -263,20 +329,33 @@ def _is_foreign_date(found: re.Match[str], said: str, text: _Text, language: str
     is_named = re.compile(rf"(?i:\b{word}s?\b)|\b{word[:3].title()}[a-z]{{0,2}}\.")
     if is_named.search(text.shown):
         return False
-    return not text.tells_elsewhere(_sentence_around(said, found.start()), lambda told: bool(is_named.search(told)))
+    return not text.tells_elsewhere(
+        _sentence_around(said, found.start()), lambda told: bool(is_named.search(told))
+    )
 
 
 def _is_name(found: re.Match[str], said: str, question: str) -> bool:
-    """Whether a capitalised word is a name: not a title or nationality, and seldom the first of a sentence."""
+    """Whether a capitalised word is a name.
+
+    Not a title or nationality, and seldom the first of a sentence.
+    """
     word = found[0]
     plain = re.sub(r"'s?\Z", "", fold(word))
-    if not word[0].isupper() or len(plain) < 3 or not word[0].isascii() or _ROMAN.fullmatch(word) or word.isupper():
+    if (
+        not word[0].isupper()
+        or len(plain) < 3
+        or not word[0].isascii()
+        or _ROMAN.fullmatch(word)
+        or word.isupper()
+    ):
         return False
     if plain in _not_names() or re.search(rf"\b{re.escape(plain)}\b", said):
         return False
     before = said[: found.start()]
     if not pattern("opens_sentence").search(before) or pattern("abbreviation").search(before):
-        return not (pattern("abstract_ending").fullmatch(plain) or pattern("title_case").search(before))
+        return not (
+            pattern("abstract_ending").fullmatch(plain) or pattern("title_case").search(before)
+        )
     if plain in first_names()[0]:
         return True
     if pattern("pronoun_or_plural").fullmatch(plain) or pattern("common_ending").fullmatch(plain):

@@ -1,4 +1,7 @@
-"""A question as it is asked: what the model says and chooses, and the answer, streamed and checked for loops."""
+"""A question as it is asked.
+
+What the model says and chooses, and the answer, streamed and checked for loops.
+"""
 
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -11,7 +14,17 @@ from typing import Any, Self
 
 from gistread import prompts
 from gistread.engine import protocol
-from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prompt, Sampling, TextDelta, Trust, Usage
+from gistread.engine.protocol import (
+    NO_USAGE,
+    Completion,
+    Engine,
+    Message,
+    Prompt,
+    Sampling,
+    TextDelta,
+    Trust,
+    Usage,
+)
 from gistread.memory.guard import Draft, Fault, clean, find_fault, without_control_tokens
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
@@ -29,7 +42,8 @@ SAID_TOKENS = 64  # Longest choice with words: the JSON, the option and some for
 _OPTION_TOKENS = 8  # Longest option with its separator
 _CHOICE = re.compile(r'"choice"\s*:\s*"([^"]*)"')
 _SAID = re.compile(r'"(?!choice)\w+"\s*:\s*"((?:[^"\\]|\\.)*)("?)')
-# Stop a model that continues the prompt instead of ending; a weak one also repeats the rule above the task.
+# Stop a model that continues the prompt instead of ending; a weak one also repeats the rule above
+# the task.
 _STOP = ("\nQuestion:", "\n(Page ")
 _STOP_WEAK = (*_STOP, "\n---")
 # What the numbers of a prompt stand for, by prompt.
@@ -50,15 +64,23 @@ class ReaderOptions:
     max_pages: int = 5  # Most look-ups (ReadAgent: 1 to 5, and 1 to 6 for QuALITY)
     answer_tokens: int = 256  # Longest answer
     budget_tokens: int = 0
-    """Most tokens of passages in the prompt of the answer, for readers of the book's own text; 0: as many as fit."""
-    first_word_s: float = 0.0  # Time to evaluate text before the first word of the answer; 0: as long as it takes
+    """Most tokens of passages in the prompt of the answer, for readers of the book's own text; 0.
+
+    As many as fit.
+    """
+    first_word_s: float = (
+        0.0  # Time to evaluate text before the first word of the answer; 0: as long as it takes
+    )
     # The options of a multiple-choice question, in the order shown; the answer is one of them.
     choices: tuple[str, ...] = ()
     trust: Trust = Trust.UNKNOWN
     # Whether "the book does not say" is reliable from a model that failed its check.
     abstains_reliably: bool = False
-    thread: Thread = ()  # Earlier questions and answers; only those within the spoiler bound are used
-    selection: tuple[int, int] | None = None  # Start and end of the selected text that the question is about
+    # Earlier questions and answers; only those within the spoiler bound are used
+    thread: Thread = ()
+    selection: tuple[int, int] | None = (
+        None  # Start and end of the selected text that the question is about
+    )
     wording: str = ""  # Of the prompts; see `EngineInfo.wording`
 
 
@@ -80,11 +102,16 @@ class Asking:
     @classmethod
     def of(cls, asking: "Asking", *own: Any) -> Self:
         """The same question with a reader's `own` state."""
-        return cls(asking.question, asking.memory, asking.engine, asking.steering, asking.options, *own)
+        return cls(
+            asking.question, asking.memory, asking.engine, asking.steering, asking.options, *own
+        )
 
     @property
     def is_asked_to_cite(self) -> bool:
-        """Whether the prompt numbers its passages and asks for those numbers: not from weak or adapted models."""
+        """Whether the prompt numbers its passages and asks for those numbers.
+
+        Not from weak or adapted models.
+        """
         options = self.options
         return options.trust is not Trust.FAILED and not options.wording and not options.choices
 
@@ -100,7 +127,10 @@ class Asking:
     def answer_prompt(
         self, name: str, *, cacheable_prefix: int = 0, must_answer: bool = False, **values: object
     ) -> Prompt:
-        """The prompt `name` with its task. `cacheable_prefix`: see `Message`. `must_answer`: offers no "not found"."""
+        """The prompt `name` with its task.
+
+        `cacheable_prefix`: see `Message`. `must_answer`: offers no "not found".
+        """
         question = without_options(self.question) if self._writes_choice else self.question
         by_letter = self.options.choices and not self._writes_choice
         is_always = must_answer or self._writes_choice
@@ -130,30 +160,43 @@ class Asking:
     async def choose_and_say(
         self, prompt: Prompt, options: Sequence[str], otherwise: Prompt, key: str = "reason"
     ) -> tuple[int, str]:
-        """The index of an option, and the words under `key`. `prompt` asks for JSON, `otherwise` for the option alone.
+        """The index of an option, and the words under `key`. `prompt` asks for JSON, `otherwise`
+        for the option alone.
 
-        As in `choose_several`, a constrained choice (design D3) follows a reply without a legal one: a server may
-        ignore the grammar.
+        As in `choose_several`, a constrained choice (design D3) follows a reply without a legal
+        one: a server may ignore the grammar.
         """
         listed, line = " | ".join(f'"{option}"' for option in options), r'[^"\\\n]{1,160}'
-        grammar = f'root ::= "{{\\"choice\\": \\"" option "\\", \\"{key}\\": \\"" {line} "\\"}}"\noption ::= {listed}\n'
-        said = await self.complete(prompt, Sampling(SAID_TOKENS, repeat_penalty=1.1, grammar=grammar))
+        grammar = (
+            f'root ::= "{{\\"choice\\": \\"" option "\\", \\"{key}\\": \\"" {line} '
+            f'"\\"}}"\noption ::= {listed}\n'
+        )
+        said = await self.complete(
+            prompt, Sampling(SAID_TOKENS, repeat_penalty=1.1, grammar=grammar)
+        )
         named = _CHOICE.search(said)
         if named is None or named[1].strip() not in options:
             return await self.choose(otherwise, options, len(options) - 1), ""
         found = _SAID.search(said)
         words, is_whole = (found[1], bool(found[2])) if found else ("", True)
-        words = " ".join(words.replace('\\"', "”").replace("\\n", " ").replace("\\", "").split()).strip(" .,;")
+        words = " ".join(
+            words.replace('\\"', "”").replace("\\n", " ").replace("\\", "").split()
+        ).strip(" .,;")
         return options.index(named[1].strip()), words if is_whole or not words else f"{words}…"
 
     async def choose_several(self, prompt: Prompt, options: Sequence[str], most: int) -> list[int]:
-        """The indices of up to `most` options, the best first. `prompt` asks for them in a list that ends with STOP."""
+        """The indices of up to `most` options, the best first.
+
+        `prompt` asks for them in a list that ends with STOP.
+        """
         listed = " | ".join(f'"{option}"' for option in options)
         grammar = f'root ::= (option ", "){{0,{most}}} "{STOP}"\noption ::= {listed}\n'
         said = await self.complete(prompt, Sampling(_OPTION_TOKENS * (most + 1), grammar=grammar))
         named = [piece.strip(" .\"'`*") for piece in re.split(r"[,;\n]", said)]
         ended = named.index(STOP) if STOP in named else None
-        chosen = [options.index(one) for one in dict.fromkeys(named[:ended]) if one in options][:most]
+        chosen = [options.index(one) for one in dict.fromkeys(named[:ended]) if one in options][
+            :most
+        ]
         if chosen or ended is not None:
             return chosen
         index = await self.choose(prompt, [*options, STOP], len(options))
@@ -161,16 +204,24 @@ class Asking:
 
     async def take_note(self, prompt: Prompt) -> str:
         """What the model notes, on one line; empty if that adds nothing."""
-        said = await self.complete(prompt, Sampling(NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
+        said = await self.complete(
+            prompt, Sampling(NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---"))
+        )
         note = " ".join(said.split())
         return "" if adds_nothing(note) else note
 
     async def answer_from(
-        self, draft: Answered, text: str, prompt: Prompt, numbered: Sequence[tuple[int, Passage]] = ()
+        self,
+        draft: Answered,
+        text: str,
+        prompt: Prompt,
+        numbered: Sequence[tuple[int, Passage]] = (),
     ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
-        """Stream the answer; the last event is `draft` with it and the cost. It stays "not found" if that says so.
+        """Stream the answer; the last event is `draft` with it and the cost. It stays "not found"
+        if that says so.
 
-        `text`: everything in the prompt that is from the book. `numbered`: its places with numbers to cite.
+        `text`: everything in the prompt that is from the book. `numbered`: its places with numbers
+        to cite.
         """
         options = self.options
         draft = replace(draft, context_tokens=await self.engine.count(text) if text else 0)
@@ -180,7 +231,9 @@ class Asking:
                     yield event
             return
         texts = [" ".join(choice.split()) for choice in options.choices]
-        choice = await self.engine.choose(prompt, texts if self._writes_choice else list(LETTERS[: len(texts)]))
+        choice = await self.engine.choose(
+            prompt, texts if self._writes_choice else list(LETTERS[: len(texts)])
+        )
         self.usage += choice.usage
         answer = texts[choice.index]
         yield AnswerDelta(answer)
@@ -193,7 +246,9 @@ class Asking:
         text = ""
         finish = "end"
         usage = NO_USAGE
-        sampling = Sampling(self.options.answer_tokens, repeat_penalty=1.1, stop=_STOP_WEAK if is_weak else _STOP)
+        sampling = Sampling(
+            self.options.answer_tokens, repeat_penalty=1.1, stop=_STOP_WEAK if is_weak else _STOP
+        )
         references = References(numbered)
         async with aclosing(self.engine.stream(prompt, sampling)) as stream:
             async for event in stream:
@@ -202,7 +257,9 @@ class Asking:
                         text += piece
                         if ready := references.add(piece):
                             yield AnswerDelta(ready)
-                        repeats = is_weak and _ENDS.search(piece) and without_repetition(text) != text
+                        repeats = (
+                            is_weak and _ENDS.search(piece) and without_repetition(text) != text
+                        )
                         if is_looping(text) or repeats:
                             finish = "length"
                             break
@@ -218,8 +275,14 @@ class Asking:
             answer, _ = clean(without_repetition(answer), cut_off=finish == "length")
         else:
             answer = without_control_tokens(answer).strip()
-            answer = without_repetition(answer) if is_looping(text) or is_looping(answer) else answer
-            if answer and finish == "length" and not re.search(r"[.!?…。！？][\"'”’»)\]*]*\Z", answer):
+            answer = (
+                without_repetition(answer) if is_looping(text) or is_looping(answer) else answer
+            )
+            if (
+                answer
+                and finish == "length"
+                and not re.search(r"[.!?…。！？][\"'”’»)\]*]*\Z", answer)
+            ):
                 answer += " …"
         references = References(numbered)
         answer = (references.add(answer) + references.rest()).strip()
@@ -235,9 +298,14 @@ Reader = Callable[[Asking], ReaderEvents]
 
 @dataclass(slots=True)
 class References:
-    """Renumbers the references of an answer as it is written: the first passage cited becomes [1]; false ones go."""
+    """Renumbers the references of an answer as it is written: the first passage cited becomes [1].
 
-    _numbered: Mapping[int, Passage]  # The places that the prompt numbers; empty: the answer stays as it is
+    False ones go.
+    """
+
+    _numbered: Mapping[
+        int, Passage
+    ]  # The places that the prompt numbers; empty: the answer stays as it is
     _order: list[int] = field(default_factory=list)
     _held: str = ""
 
@@ -271,7 +339,9 @@ class References:
 
 
 def is_looping(text: str) -> bool:
-    """Whether a text ends in a piece repeated at least three times, over at least thirty characters."""
+    """Whether a text ends in a piece repeated at least three times, over at least thirty
+    characters.
+    """
     for length in range(1, min(160, len(text) // 3) + 1):
         times = max(3, -(-30 // length))
         if text.endswith(text[-length:] * times) and text[-length:].strip():
@@ -304,7 +374,10 @@ _AGREED_PHRASES = Path(__file__).with_name("not_found.txt").read_text("utf-8").s
 
 
 def says_not_found(answer: str) -> bool:
-    """Whether an answer begins with "the book does not say", also in other languages; an explanation may follow."""
+    """Whether an answer begins with "the book does not say", also in other languages.
+
+    An explanation may follow.
+    """
     beginning = re.split(r"[.!?。！？;:]", answer, maxsplit=1)[0]
     return bool(pattern("does_not_say").match(answer)) or says_only_not_found(beginning)
 

@@ -1,4 +1,7 @@
-"""Chooses how to answer: by the model, the question, the length of the text and the pace of this machine."""
+"""Chooses how to answer.
+
+By the model, the question, the length of the text and the pace of this machine.
+"""
 
 from contextlib import aclosing
 from dataclasses import replace
@@ -29,7 +32,12 @@ async def auto(asking: Asking) -> ReaderEvents:
 
 async def _choose_method(asking: Asking) -> tuple[str, str]:
     """The name of the method, and why it was chosen, for people."""
-    question, memory, engine, options = without_options(asking.question), asking.memory, asking.engine, asking.options
+    question, memory, engine, options = (
+        without_options(asking.question),
+        asking.memory,
+        asking.engine,
+        asking.options,
+    )
     if options.trust is Trust.FAILED:
         return "gistread", "passages nearest to the question: this model failed its check"
     if (await passage_budget(asking))[1]:
@@ -40,7 +48,11 @@ async def _choose_method(asking: Asking) -> tuple[str, str]:
         work = answer_work("notes", memory, engine.info)
         seconds = work.seconds(engine.info)
         time = f", about {format_duration(seconds)}" if seconds is not None else ""
-        if seconds <= _WHOLE_BOOK_S if seconds is not None else work.prefilled <= _WHOLE_BOOK_TOKENS:
+        if (
+            seconds <= _WHOLE_BOOK_S
+            if seconds is not None
+            else work.prefilled <= _WHOLE_BOOK_TOKENS
+        ):
             return "notes", f"the whole text, part by part: the question is about all of it{time}"
     if memory.complete:
         return "readagent-s", "the gists of the whole book, with look-ups"

@@ -26,7 +26,10 @@ class BookText(Asking):
     shown: list[Passage] = field(default_factory=list)  # The last selection
 
     async def fit(self, wanted: Sequence[Passage], budget: int = 0) -> list[Passage]:
-        """As many passages as fit budget (0: none) and window. Raises PromptTooLongError, BudgetTooSmallError."""
+        """As many passages as fit budget (0: none) and window.
+
+        Raises PromptTooLongError, BudgetTooSmallError.
+        """
         engine, answer_tokens = self.engine, self.options.answer_tokens
         window = engine.info.context_tokens
         least = await engine.measure(self._prompt("")) + answer_tokens
@@ -35,7 +38,10 @@ class BookText(Asking):
         room = min(window - least, budget or window)
 
         async def measure(text: str) -> int:
-            return max(await engine.measure(self._prompt(text)) + answer_tokens - least, await engine.count(text))
+            return max(
+                await engine.measure(self._prompt(text)) + answer_tokens - least,
+                await engine.count(text),
+            )
 
         async def fits(place: Passage) -> bool:
             return await measure(self._text([place])) <= room
@@ -69,20 +75,32 @@ class BookText(Asking):
         first: Sequence[Passage] = (),
         named_budget: int | None = None,
     ) -> AsyncGenerator[events.Proposed | events.Refused, None]:
-        """Select the passages to show: those named or pinned by the user, then the nearest that fit.
+        """Select the passages to show: those named or pinned by the user, then the nearest that
+        fit.
 
-        The user may review the pages. `most`: most passages of `ranked`. `first`: passages proposed instead,
-        until the user objects. `named_budget`: the budget if the user named or pinned passages. Raises as `fit`.
+        The user may review the pages. `most`: most passages of `ranked`. `first`: passages proposed
+        instead, until the user objects. `named_budget`: the budget if the user named or pinned
+        passages. Raises as `fit`.
         """
         memory, steering, known, agreed = self.memory, self.steering, self.shown, False
         while True:
             own = places_of(memory, steering.pinned - steering.refused)
             closed = [*places_of(memory, steering.refused), *own]
-            free = [] if steering.only else [place for place in ranked if not overlaps(closed, place)][:most]
+            free = (
+                []
+                if steering.only
+                else [place for place in ranked if not overlaps(closed, place)][:most]
+            )
             wanted = first or free
             limit = budget if named_budget is None or not own else named_budget
-            self.shown = await self.fit([*own, *wanted], self.options.budget_tokens if first else limit)
-            new = [place for place in wanted if overlaps(self.shown, place) and not overlaps(known, place)]
+            self.shown = await self.fit(
+                [*own, *wanted], self.options.budget_tokens if first else limit
+            )
+            new = [
+                place
+                for place in wanted
+                if overlaps(self.shown, place) and not overlaps(known, place)
+            ]
             pages = [entry.page for entry in memory.entries]
             opened = tuple(page.number for page in pages if overlaps(new, (page.start, page.end)))
             if agreed or not opened:
@@ -93,7 +111,11 @@ class BookText(Asking):
             if steering.stop or not (decision.refuses or decision.pages):
                 return
             agreed = bool(decision.pages)
-            first = () if decision.refuses else [place for place in wanted if overlaps(self.shown, place)]
+            first = (
+                ()
+                if decision.refuses
+                else [place for place in wanted if overlaps(self.shown, place)]
+            )
             steering.pinned.update(decision.pages)
             steering.only = steering.only or (decision.refuses and agreed)
 
@@ -119,7 +141,10 @@ class BookText(Asking):
         yield events.Shown(seen)
         words = sum(count_words(book.text[start:end]) for start, end in seen)
         draft = events.Answered(
-            compression_rate=self.compression_rate(words), seen=seen, lookups=lookups, expanded=tuple(sorted(opened))
+            compression_rate=self.compression_rate(words),
+            seen=seen,
+            lookups=lookups,
+            expanded=tuple(sorted(opened)),
         )
         numbered = numbered_passages(seen, book) if self.is_asked_to_cite else ()
         text = self._text(shown)
@@ -134,8 +159,13 @@ class BookText(Asking):
         return self.answer_prompt("answer_passages", must_answer=must_answer, text=text)
 
 
-async def fit_beginning(place: Passage, book: Book, fits: Callable[[Passage], Awaitable[bool]]) -> Passage | None:
-    """The longest beginning of a passage that fits, in whole sentences or words if possible; None if nothing fits."""
+async def fit_beginning(
+    place: Passage, book: Book, fits: Callable[[Passage], Awaitable[bool]]
+) -> Passage | None:
+    """The longest beginning of a passage that fits, in whole sentences or words if possible.
+
+    None if nothing fits.
+    """
     start, end = place
     fitting, too_long = start, end
     while too_long - fitting > 1:
@@ -152,12 +182,21 @@ async def fit_beginning(place: Passage, book: Book, fits: Callable[[Passage], Aw
 
 
 def setting(memory: GistMemory, start: int) -> str:
-    """The chapter of the text at `start`, and what its last page told: they say who speaks. Begins with a space."""
+    """The chapter of the text at `start`, and what its last page told: they say who speaks.
+
+    Begins with a space.
+    """
     book = memory.book
     chapter = book.chapters[book.chapter_index(start)]
-    title = "" if book.is_volume_heading(chapter.start) else " ".join(chapter.title.split())  # hidden by a bound
+    title = (
+        "" if book.is_volume_heading(chapter.start) else " ".join(chapter.title.split())
+    )  # hidden by a bound
     told = f" It is from the chapter “{title}”." if title else ""
-    before = [entry for entry in memory.entries if chapter.start <= entry.page.start and entry.page.end <= start]
+    before = [
+        entry
+        for entry in memory.entries
+        if chapter.start <= entry.page.start and entry.page.end <= start
+    ]
     if before:
         gist = before[-1].gist.text
         first = next((gist[begin:end] for begin, end in sentence_spans(gist)), "")
@@ -167,7 +206,11 @@ def setting(memory: GistMemory, start: int) -> str:
 
 def places_of(memory: GistMemory, numbers: set[int]) -> list[Passage]:
     """The text of the pages with these numbers; unread ones are skipped."""
-    pages = (memory.entry(number).page for number in sorted(numbers) if 1 <= number <= len(memory.entries))
+    pages = (
+        memory.entry(number).page
+        for number in sorted(numbers)
+        if 1 <= number <= len(memory.entries)
+    )
     return [(page.start, page.end) for page in pages]
 
 
@@ -178,7 +221,9 @@ def overlaps(places: Sequence[Passage], place: Passage) -> bool:
 
 def share_of(place: Passage, shown: Sequence[Passage]) -> float:
     start, end = place
-    return sum(max(0, min(end, until) - max(start, since)) for since, until in shown) / max(1, end - start)
+    return sum(max(0, min(end, until) - max(start, since)) for since, until in shown) / max(
+        1, end - start
+    )
 
 
 def opening_event(

@@ -1,4 +1,7 @@
-"""Parses spoiler bounds (D8): the part of a book that an answer may use. The default is in `memory/spoilers.py`."""
+"""Parses spoiler bounds (D8): the part of a book that an answer may use.
+
+The default is in `memory/spoilers.py`.
+"""
 
 from contextlib import suppress
 from difflib import get_close_matches
@@ -30,11 +33,16 @@ def parse_bound(text: str) -> Bound:
             return Bound("percent", float(text[:-1]))
         if text.isdecimal():
             return Bound("offset", int(text))
-    raise UsageError(f"{text!r} is not a place in a book.", "Write 5000, 40%, page:12, chapter:3.1, here or all.")
+    raise UsageError(
+        f"{text!r} is not a place in a book.", "Write 5000, 40%, page:12, chapter:3.1, here or all."
+    )
 
 
 def offset_of(text: str, memory: "GistMemory", here: int) -> int | None:
-    """Resolve `--upto` to an offset; None: the whole book. `here`: how far the user has read. Raises UsageError."""
+    """Resolve `--upto` to an offset; None: the whole book.
+
+    `here`: how far the user has read. Raises UsageError.
+    """
     book, bound = memory.book, parse_bound(text)
     match bound:
         case Bound("offset", int(offset)):
@@ -48,7 +56,8 @@ def offset_of(text: str, memory: "GistMemory", here: int) -> int | None:
         case Bound("section", int(number)):
             if number > len(memory.entries):
                 raise UsageError(
-                    f"There is no section {number}: the model has read {len(memory.entries)} sections.",
+                    f"There is no section {number}: the model has read {len(memory.entries)} "
+                    "sections.",
                     "`gistread pages BOOK` shows them.",
                 )
             return memory.entry(number).page.end
@@ -58,13 +67,20 @@ def offset_of(text: str, memory: "GistMemory", here: int) -> int | None:
 
 
 def chapter_index(book: "Book", name: str) -> int:
-    """Index of the chapter with this number (`3`, `3.1`), this title or these words in its title. Raises UsageError."""
+    """Index of the chapter with this number (`3`, `3.1`), this title or these words in its title.
+
+    Raises UsageError.
+    """
     wanted, titles = name.casefold(), [one.title.casefold() for one in book.chapters]
     for known in (book.chapter_numbers, titles):
         if wanted in known:
             return known.index(wanted)
-    if not wanted.isdecimal() and (titled := [index for index, title in enumerate(titles) if wanted in title]):
+    if not wanted.isdecimal() and (
+        titled := [index for index, title in enumerate(titles) if wanted in title]
+    ):
         return titled[0]
     near = get_close_matches(wanted, titles, n=1, cutoff=0.4)
     hint = f"Did you mean “{book.chapters[titles.index(near[0])].title}”?" if near else ""
-    raise UsageError(f"There is no chapter {name}.", hint or "`gistread toc BOOK` lists the chapters.")
+    raise UsageError(
+        f"There is no chapter {name}.", hint or "`gistread toc BOOK` lists the chapters."
+    )

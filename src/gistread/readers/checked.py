@@ -1,4 +1,7 @@
-"""Wrappers around readers: cite and mark answers (D9), replace useless ones of weak models, handle an empty memory."""
+"""Wrappers around readers.
+
+Cite and mark answers (D9), replace useless ones of weak models, handle an empty memory.
+"""
 
 import asyncio
 import re
@@ -16,7 +19,13 @@ from gistread.memory.passages import Passage, join, sentences_of
 from gistread.people.mentions import supports_names, titles, word_set
 from gistread.readers import selection
 from gistread.readers.answer_marks import find_marks
-from gistread.readers.answering import Asking, Reader, repeats_prompt, says_not_found, says_only_not_found
+from gistread.readers.answering import (
+    Asking,
+    Reader,
+    repeats_prompt,
+    says_not_found,
+    says_only_not_found,
+)
 from gistread.readers.book_text import overlaps, places_of
 from gistread.readers.citations import citation_of, cite, with_sources
 from gistread.readers.events import Answered, ReaderEvents, Started, Stopped, StopReason
@@ -30,19 +39,26 @@ QUOTED = "The model gave no usable answer. The passages closest to the question:
 NO_ANSWER = "The model gave no usable answer."
 NOT_SUPPORTED = "not supported by the text"
 _NAME = r"[A-Z][^\W\d_]{2,}\b(?! of\b)"  # "Norway" alone of "the King of Norway"
-_NAMED = re.compile(rf"(?<=[a-z,;] ){_NAME}(?:\.? {_NAME})*")  # Not a first word, which is always capitalised
+_NAMED = re.compile(
+    rf"(?<=[a-z,;] ){_NAME}(?:\.? {_NAME})*"
+)  # Not a first word, which is always capitalised
 _LIKE = 0.7  # Least similarity (`difflib`) of two spellings of a name
 
 
 def with_checks(by_method: Reader) -> Reader:
-    """Wrap a reader: the thread before its question, the check of its answer after it. Calling it raises UsageError."""
+    """Wrap a reader: the thread before its question, the check of its answer after it.
+
+    Calling it raises UsageError.
+    """
 
     def ask(asking: Asking) -> ReaderEvents:
         memory, options, info = asking.memory, asking.options, asking.engine.info
         bound = len(memory.book.text) if memory.bound_share < 1 else None
         options = replace(options, thread=within_bound(options.thread, bound), wording=info.wording)
         asked = with_options(asking.question, options.choices)
-        asked = with_thread(asked, options.thread, info.context_tokens, short=options.trust is Trust.FAILED)
+        asked = with_thread(
+            asked, options.thread, info.context_tokens, short=options.trust is Trust.FAILED
+        )
         # Questions about a passage have a reader of their own, whatever the method.
         reader = selection.about_selection if options.selection else by_method
         memory = replace(memory, entries=list(memory.entries))  # Reading may go on meanwhile.
@@ -54,17 +70,30 @@ def with_checks(by_method: Reader) -> Reader:
 
 async def _check_events(events: ReaderEvents, asking: Asking) -> ReaderEvents:
     """The events of a reader, with its answer checked. The question is without options."""
-    question, memory, steering, options = asking.question, asking.memory, asking.steering, asking.options
+    question, memory, steering, options = (
+        asking.question,
+        asking.memory,
+        asking.steering,
+        asking.options,
+    )
     started: Started | None = None
     async with aclosing(events):
         async for event in events:
             if isinstance(event, Started):
                 event = started = replace(event, bound_share=memory.bound_share)
-            draft = event if isinstance(event, Answered) and event.choice is None and not event.quoted else None
+            draft = (
+                event
+                if isinstance(event, Answered) and event.choice is None and not event.quoted
+                else None
+            )
             if draft and started and (started.pages_read or started.share_shown is not None):
                 checked = await asyncio.to_thread(check_answer, draft, asking, started)
                 is_kept = options.trust is not Trust.FAILED and checked.answer == draft.answer
-                if is_kept and not draft.cited and not (options.selection and selection.is_translation(question)):
+                if (
+                    is_kept
+                    and not draft.cited
+                    and not (options.selection and selection.is_translation(question))
+                ):
                     everything = [(0, len(memory.book.text))]
                     closed = everything if steering.only else places_of(memory, steering.refused)
                     places = _places(draft, asking)
@@ -90,12 +119,19 @@ def check_answer(answered: Answered, asking: Asking, started: Started) -> Answer
         return replace(answered, answer=NO_ANSWER, found=False)
     conversation = [f"{one.question} {one.answer}" for one in options.thread]
     gists = [memory.entry(number).gist.text for number in answered.gists]
-    texts = [memory.book.text[start:end] for start, end in (*answered.seen, *answered.noted, *answered.cited)]
+    texts = [
+        memory.book.text[start:end]
+        for start, end in (*answered.seen, *answered.noted, *answered.cited)
+    ]
     places = _places(answered, asking)
     return replace(
         answered,
-        citations=cite(answered.answer, question, memory, places, answered.cited) if answered.cited else (),
-        marks=find_marks(answered.answer, question, "\n".join([*texts, *gists, *conversation]), memory.book),
+        citations=cite(answered.answer, question, memory, places, answered.cited)
+        if answered.cited
+        else (),
+        marks=find_marks(
+            answered.answer, question, "\n".join([*texts, *gists, *conversation]), memory.book
+        ),
     )
 
 
@@ -103,18 +139,24 @@ def _places(answered: Answered, asking: Asking) -> list[Passage]:
     """What was shown of the book; without that, the pages whose gists were shown."""
     memory, refused = asking.memory, asking.steering.refused
     pages = (memory.entry(number).page for number in answered.gists if number not in refused)
-    return join([*answered.seen, *answered.noted], memory.book) or [(page.start, page.end) for page in pages]
+    return join([*answered.seen, *answered.noted], memory.book) or [
+        (page.start, page.end) for page in pages
+    ]
 
 
 def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answered:
-    """The answer, its unsupported statements marked; the sentences closest to the question if it tells nothing.
+    """The answer, its unsupported statements marked; the sentences closest to the question if it
+    tells nothing.
 
-    An answer tells nothing, too, if each of its statements has a name, a number or a quotation that the text lacks.
+    An answer tells nothing, too, if each of its statements has a name, a number or a quotation that
+    the text lacks.
     """
     question, memory, selected = asking.question, asking.memory, asking.options.selection
     if not selected and (names := missing_names(question, memory.book)):
         text = f"{'text' if memory.bound_share < 1 else 'book'}{bound_phrase(started)}"
-        return replace(answered, answer=f"The {text} does not name {' or '.join(names)}.", found=False)
+        return replace(
+            answered, answer=f"The {text} does not name {' or '.join(names)}.", found=False
+        )
     if says_not_found(answered.answer):
         return replace(answered, answer=not_found_text(answered, memory, started), found=False)
     answered, statements = _without_meta(answered, question, memory)
@@ -123,7 +165,9 @@ def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answere
     if answered.found and answered.answer.strip(" .\n") and not invented:
         compared = tuple(dict.fromkeys(one.quote for one in statements if one.quote))
         if compared:
-            told = cite(answered.answer, question, memory, places, answered.cited) or compared[:_MOST]
+            told = (
+                cite(answered.answer, question, memory, places, answered.cited) or compared[:_MOST]
+            )
         else:
             told = closest_sentences(question, memory, places, selected)
         return replace(answered, citations=answered.citations or told, marks=_marks_of(statements))
@@ -135,8 +179,15 @@ def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answere
 
 def _marks_of(statements: Sequence[Statement]) -> tuple[AnswerMark, ...]:
     """A mark for each unsupported statement; neighbours in one."""
-    runs = [list(run) for supported, run in groupby(statements, key=lambda one: one.supported) if not supported]
-    return tuple(AnswerMark(run[0].start, run[-1].end, AnswerMarkKind.STATEMENT, NOT_SUPPORTED) for run in runs)
+    runs = [
+        list(run)
+        for supported, run in groupby(statements, key=lambda one: one.supported)
+        if not supported
+    ]
+    return tuple(
+        AnswerMark(run[0].start, run[-1].end, AnswerMarkKind.STATEMENT, NOT_SUPPORTED)
+        for run in runs
+    )
 
 
 def missing_names(question: str, book: Book) -> list[str]:
@@ -150,9 +201,17 @@ def missing_names(question: str, book: Book) -> list[str]:
     named = [name.replace(".", "").split() for name in _NAMED.findall(question)]
     no_names = word_set("alone")  # "January", "English"
     absent = {word for part in named for word in part if word.casefold() not in text}
-    absent = {word for word in absent if word.casefold() not in no_names and not _has_similar(word, book.text)}
+    absent = {
+        word
+        for word in absent
+        if word.casefold() not in no_names and not _has_similar(word, book.text)
+    }
     lacking = ([word for word in part if word in absent] for part in named)
-    return [" ".join(words) for words in lacking if any(word.casefold() not in titles() for word in words)]
+    return [
+        " ".join(words)
+        for words in lacking
+        if any(word.casefold() not in titles() for word in words)
+    ]
 
 
 def _has_similar(name: str, text: str) -> bool:
@@ -168,21 +227,36 @@ def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> 
         share = sum(end - start for start, end in answered.seen) / max(1, length)
         if not answered.seen or share > 0.99:
             return f"Not found in the text that was looked at{bound}."
-        return f"Not found in the passages that were looked at ({max(0.01, share):.0%} of the text{bound})."
+        return (
+            f"Not found in the passages that were looked at ({max(0.01, share):.0%} of the "
+            f"text{bound})."
+        )
     if not started.complete:
-        return f"Not in the sections read so far ({started.pages_read} of about {started.pages_total}{bound})."
+        return (
+            f"Not in the sections read so far ({started.pages_read} of about "
+            f"{started.pages_total}{bound})."
+        )
     pages = answered.expanded or answered.lookups
     if not pages:
         return f"Not found in the memory{bound}; no section was opened."
-    return f"Not found in the memory{bound}, nor in the sections that were looked at: {', '.join(map(str, pages))}."
+    return (
+        f"Not found in the memory{bound}, nor in the sections that were looked at: "
+        f"{', '.join(map(str, pages))}."
+    )
 
 
-def _without_meta(answered: Answered, question: str, memory: GistMemory) -> tuple[Answered, tuple[Statement, ...]]:
+def _without_meta(
+    answered: Answered, question: str, memory: GistMemory
+) -> tuple[Answered, tuple[Statement, ...]]:
     """The answer without statements about the task, and its other statements."""
     places, text = (*answered.seen, *answered.noted), answered.answer
     statements = check(text, question, memory, places, answered.gists)
     said = [(one, text[one.start : one.end]) for one in statements]
-    meta = [one for one, words in said if repeats_prompt(words) or (not one.supported and is_meta(words))]
+    meta = [
+        one
+        for one, words in said
+        if repeats_prompt(words) or (not one.supported and is_meta(words))
+    ]
     if not meta:
         return answered, statements
     for one in reversed(meta):
@@ -193,13 +267,15 @@ def _without_meta(answered: Answered, question: str, memory: GistMemory) -> tupl
 
 _MOST = 3
 _NEAR_THE_BEST = 0.6  # Least score of a further sentence, as a share of the best
-_NEIGHBOUR_WEIGHT = 0.5  # Weight of the two neighbours' scores: an answer is often next to the words of the question
+# Weight of the two neighbours' scores: an answer is often next to the words of the question
+_NEIGHBOUR_WEIGHT = 0.5
 
 
 def closest_sentences(
     question: str, memory: GistMemory, places: Sequence[Passage], passage: Passage | None = None
 ) -> tuple[Citation, ...]:
-    """Up to three sentences of these places that are closest to the question, in the order of the book.
+    """Up to three sentences of these places that are closest to the question, in the order of the
+    book.
 
     For a question about a passage, those closest to the passage, outside of it.
     """
@@ -208,11 +284,19 @@ def closest_sentences(
     if passage is not None:
         question = book.text[slice(*passage)]
         spans = [span for span in spans if not overlaps([passage], span)]
-    alone = Relevance([book.text[start:end] for start, end in spans], book.language).scores(question).alone
+    alone = (
+        Relevance([book.text[start:end] for start, end in spans], book.language)
+        .scores(question)
+        .alone
+    )
     padded = [0.0, *alone, 0.0]
-    scores = [own + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2]) for at, own in enumerate(alone)]
+    scores = [
+        own + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2]) for at, own in enumerate(alone)
+    ]
     ranked = sorted(range(len(spans)), key=lambda at: -scores[at])[:_MOST]
-    near = sorted(at for at in ranked if scores[at] > 0 and scores[at] >= _NEAR_THE_BEST * scores[ranked[0]])
+    near = sorted(
+        at for at in ranked if scores[at] > 0 and scores[at] >= _NEAR_THE_BEST * scores[ranked[0]]
+    )
     return tuple(citation_of(spans[at], memory) for at in near)
 
 

@@ -1,6 +1,8 @@
-"""Finds the sentences of the book that tell what an answer says (D9): in the passages it cites, or in all shown.
+"""Finds the sentences of the book that tell what an answer says (D9): in the passages it cites, or
+in all shown.
 
-Without numbers in the answer the nearest sentences are its sources, the first chosen by the model in doubt.
+Without numbers in the answer the nearest sentences are its sources, the first chosen by the model
+in doubt.
 """
 
 import asyncio
@@ -32,7 +34,9 @@ _FURTHER_PASSAGES = 4  # Of the whole book, beside those shown
 _LEAST_SHARE = 2 / 3  # Least score of a further one, as a share of the best
 _QUESTION_WEIGHT = 0.5  # Of the question's words, relative to those of the answer
 _NEIGHBOUR_WEIGHT = 0.5  # Of the words in the sentences before and after
-_ANSWER_WEIGHT = 0.5  # Of the words of the whole answer, relative to those of the statement that cites a passage
+_ANSWER_WEIGHT = (
+    0.5  # Of the words of the whole answer, relative to those of the statement that cites a passage
+)
 _ASKING_WEIGHT = 0.7  # Of a sentence that asks: it seldom tells
 _STEM_LETTERS = 6  # "Greedier" counts as "greedy"
 _DATE_DIGITS = 3  # Of numbers that tell something alone
@@ -43,27 +47,39 @@ _LABEL = re.compile(r"^[ \t]*\d{1,2}[.)](?=\s)", re.MULTILINE)  # Of an item of 
 
 
 def cite(
-    answer: str, question: str, memory: GistMemory, places: Sequence[Passage], cited: Sequence[Passage] = ()
+    answer: str,
+    question: str,
+    memory: GistMemory,
+    places: Sequence[Passage],
+    cited: Sequence[Passage] = (),
 ) -> tuple[Citation, ...]:
     """The sentences that tell what the answer says.
 
-    `places`: what was shown of the book. `cited`: the passages that the answer cites as [1], [2] …; the citations then
-    are as many, in this order. Without them up to three, the nearest to the answer first.
+    `places`: what was shown of the book. `cited`: the passages that the answer cites as [1], [2] …;
+    the citations then are as many, in this order. Without them up to three, the nearest to the
+    answer first.
     """
     if cited:
         evidence = Evidence(question, memory, join([*places, *cited], memory.book))
         return tuple(
-            evidence.best(answer, _citing(answer, number), place) for number, place in enumerate(cited, start=1)
+            evidence.best(answer, _citing(answer, number), place)
+            for number, place in enumerate(cited, start=1)
         )
     return leading(nearest_sentences(answer, question, memory, places))
 
 
 def nearest_sentences(
-    answer: str, question: str, memory: GistMemory, places: Sequence[Passage], closed: Sequence[Passage] | None = None
+    answer: str,
+    question: str,
+    memory: GistMemory,
+    places: Sequence[Passage],
+    closed: Sequence[Passage] | None = None,
 ) -> list[tuple[Citation, float]]:
-    """Sentences by their nearness to the answer as a whole or to one of its statements, the nearest first.
+    """Sentences by their nearness to the answer as a whole or to one of its statements, the nearest
+    first.
 
-    `places`: what was shown of the book. The rest of it counts as well but for the places `closed`; None: nothing else.
+    `places`: what was shown of the book. The rest of it counts as well but for the places `closed`;
+    None: nothing else.
     """
     parts = [answer[start:end] for start, end in statement_spans(answer)]
     if len(_LISTED.findall(answer)) < 2:
@@ -84,10 +100,14 @@ def leading(ranked: Sequence[tuple[Citation, float]]) -> tuple[Citation, ...]:
     return tuple(one for one, score in ranked[:_MOST] if score >= _LEAST_SHARE * ranked[0][1])
 
 
-def _told_elsewhere(said: Iterable[str], memory: GistMemory, closed: Sequence[Passage]) -> Iterator[Passage]:
+def _told_elsewhere(
+    said: Iterable[str], memory: GistMemory, closed: Sequence[Passage]
+) -> Iterator[Passage]:
     """The passages of the book nearest to what is said: a model may know more than it was shown."""
     passages = split_into_passages(memory.book)
-    relevance = Relevance([memory.book.text[start:end] for start, end in passages], memory.book.language)
+    relevance = Relevance(
+        [memory.book.text[start:end] for start, end in passages], memory.book.language
+    )
     for part in said:
         scores = relevance.scores(REFERENCE.sub(" ", part))
         by_own_words = sorted(range(len(passages)), key=scores.alone.__getitem__, reverse=True)
@@ -105,7 +125,9 @@ def statement_spans(answer: str) -> list[tuple[int, int]]:
         if re.search(r"[^\W\d_]", line[0][start:end])
     ]
     number = answer.strip()
-    return found or ([(answer.index(number), len(answer.rstrip()))] if re.search(r"\d", number) else [])
+    return found or (
+        [(answer.index(number), len(answer.rstrip()))] if re.search(r"\d", number) else []
+    )
 
 
 def citation_of(place: Passage, memory: GistMemory) -> Citation:
@@ -114,11 +136,16 @@ def citation_of(place: Passage, memory: GistMemory) -> Citation:
 
 
 def _citing(answer: str, number: int) -> str:
-    """The statements that cite this number; references after the full stop belong to the sentence before."""
+    """The statements that cite this number.
+
+    References after the full stop belong to the sentence before.
+    """
     spans = statement_spans(answer)
     said: list[str] = []
     for found in re.finditer(rf"(?:\[\d+\] ?)*\[{number}\]", answer):
-        said += [answer[start:end] for start, end in spans if start <= max(0, found.start() - 2) < end][:1]
+        said += [
+            answer[start:end] for start, end in spans if start <= max(0, found.start() - 2) < end
+        ][:1]
     return " ".join(said) or answer
 
 
@@ -130,7 +157,9 @@ class Sentence:
 
 
 class Evidence:
-    """The sentences of some places of a book, compared with statements by the rarity of the words they share."""
+    """The sentences of some places of a book, compared with statements by the rarity of the words
+    they share.
+    """
 
     def __init__(self, question: str, memory: GistMemory, places: Iterable[Passage]) -> None:
         self._memory = memory
@@ -142,12 +171,17 @@ class Evidence:
         self._stop_words = terms.stop_words or stop_words()["en"]
         self._asked = self._content(question)
         book = memory.book
-        spans = [span for place in places for span in sentences_of(book, *place) if _can_tell(book, span)]
+        spans = [
+            span for place in places for span in sentences_of(book, *place) if _can_tell(book, span)
+        ]
         self._sentences = [Sentence(span, self._content(book.text[slice(*span)])) for span in spans]
         self._spread = Counter(term for one in self._sentences for term in one.terms)
 
     def best(self, answer: str, statement: str, place: Passage) -> Citation:
-        """The sentence of the place nearest to this statement of the answer; the longest if none shares a word."""
+        """The sentence of the place nearest to this statement of the answer.
+
+        The longest if none shares a word.
+        """
         scores: dict[Citation, float] = defaultdict(float, self.ranked(statement, [place]))
         for citation, score in self.ranked(answer, [place]):
             scores[citation] += _ANSWER_WEIGHT * score
@@ -156,17 +190,24 @@ class Evidence:
         spans = list(sentences_of(self._memory.book, *place)) or [place]
         return citation_of(max(spans, key=lambda span: span[1] - span[0]), self._memory)
 
-    def ranked(self, statement: str, places: Sequence[Passage] = ()) -> list[tuple[Citation, float]]:
+    def ranked(
+        self, statement: str, places: Sequence[Passage] = ()
+    ) -> list[tuple[Citation, float]]:
         """The sentences that share a word with the statement or the question, the nearest first."""
         # An answer in another language shares only names and numbers.
         language = language_of(statement, self._language)
         is_foreign = language != self._language
         small = self._content(" ".join(stop_words()[language])) if is_foreign else frozenset[str]()
         own, asked = self._content(statement) - small, self._asked - small
-        weights = {term: self._rarity(term) * (1.0 if term in own else _QUESTION_WEIGHT) for term in own | asked}
+        weights = {
+            term: self._rarity(term) * (1.0 if term in own else _QUESTION_WEIGHT)
+            for term in own | asked
+        }
         counts = {term for term in weights if term.isdecimal() and len(term) < _DATE_DIGITS}
         shared = [weights.keys() & one.terms for one in self._sentences]
-        if own - counts:  # Another sentence may count as many of something else: "nine people", "nine o'clock"
+        if (
+            own - counts
+        ):  # Another sentence may count as many of something else: "nine people", "nine o'clock"
             shared = [terms if terms - counts else set() for terms in shared]
         alone = [sum(weights[term] for term in terms) for terms in shared]
         padded = [0.0, *alone, 0.0]
@@ -176,7 +217,9 @@ class Evidence:
                 continue
             score = alone[at] + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2]) / 2
             citation = citation_of(one.place, self._memory)
-            score *= (_ASKING_WEIGHT if "?" in citation.quote else 1.0) / (1 + len(one.terms) / _LENGTH_WORDS)
+            score *= (_ASKING_WEIGHT if "?" in citation.quote else 1.0) / (
+                1 + len(one.terms) / _LENGTH_WORDS
+            )
             scored.append((citation, score))
         return sorted(scored, key=lambda pair: -pair[1])
 
@@ -187,9 +230,15 @@ class Evidence:
     def _content(self, text: str) -> frozenset[str]:
         """Stems of the content words, and numbers as digits."""
         text = _LABEL.sub(" ", REFERENCE.sub(" ", text))
-        words = [word for word in self._words_of(text) if word not in self._stop_words and not self._is_number(word)]
+        words = [
+            word
+            for word in self._words_of(text)
+            if word not in self._stop_words and not self._is_number(word)
+        ]
         stems = [
-            self._stem(word.removesuffix("'s"))[:_STEM_LETTERS] for word in words if len(word) > 1 or not word.isascii()
+            self._stem(word.removesuffix("'s"))[:_STEM_LETTERS]
+            for word in words
+            if len(word) > 1 or not word.isascii()
         ]
         return frozenset(stems) | {str(value) for value, _ in numbers_in(text)}
 
@@ -200,14 +249,17 @@ def _can_tell(book: Book, span: Passage) -> bool:
     return kind is not ParagraphKind.HEADING and bool(book.text[slice(*span)].strip())
 
 
-MOST_OFFERED = 12  # Sentences to choose from; one of them tells 95% of answers (`tests/benchmarks/answers.py`)
+MOST_OFFERED = (
+    12  # Sentences to choose from; one of them tells 95% of answers (`tests/benchmarks/answers.py`)
+)
 _LONGEST_CHARACTERS = 200  # Of a sentence offered
 
 
 async def with_sources(
     answered: Answered, asking: Asking, places: Sequence[Passage], closed: Sequence[Passage]
 ) -> Answered:
-    """The answer with up to three citations. The model is asked for the first if several sentences are as near.
+    """The answer with up to three citations. The model is asked for the first if several sentences
+    are as near.
 
     `places`: what was shown of the book. `closed`: places that may not be cited.
     """
@@ -218,12 +270,16 @@ async def with_sources(
         return replace(answered, citations=found)
     prompt = user_prompt(
         "source",
-        text="\n".join(f"{n}. {one.quote[:_LONGEST_CHARACTERS]}" for n, one in enumerate(offered, start=1)),
+        text="\n".join(
+            f"{n}. {one.quote[:_LONGEST_CHARACTERS]}" for n, one in enumerate(offered, start=1)
+        ),
         question=question,
         answer=answer,
     )
     with contextlib.suppress(EngineError):  # The answer is kept if the model fails after it.
-        choice = await choose_or(asking.engine, prompt, [str(n) for n in range(1, len(offered) + 1)], 0)
+        choice = await choose_or(
+            asking.engine, prompt, [str(n) for n in range(1, len(offered) + 1)], 0
+        )
         first, usage = offered[choice.index], answered.usage + choice.usage
         found = (first, *(one for one in found if one != first))[: len(found)]
         return replace(answered, citations=found, usage=usage)

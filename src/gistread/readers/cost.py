@@ -38,15 +38,27 @@ LONG_S = 60.0  # An answer that takes longer is announced
 QUICK = "gistread"  # The reader offered instead
 BUILT_FIRST = frozenset(("summaries", "facts"))  # Artifacts that a reader waits for
 WHOLE_BOOK = frozenset(("notes", "longagent"))  # Readers that evaluate all of the text
-_ANSWER, _CHUNK, _NOTE = 128, 2_000, 64  # Tokens of an answer, of a chunk of the book, and of a note on it
+_ANSWER, _CHUNK, _NOTE = (
+    128,
+    2_000,
+    64,
+)  # Tokens of an answer, of a chunk of the book, and of a note on it
 _LEVELS, _LEVEL = 3, 1_200  # Levels of `memwalker`'s tree, and tokens of the summaries at one
 _STEPS, _STEP = 50, 600  # Steps of `graphreader` on all paths, and tokens of one
 
 
 def answer_work(
-    reader: str, memory: GistMemory, info: EngineInfo, upto: int | None = None, *, trust: Trust = Trust.UNKNOWN
+    reader: str,
+    memory: GistMemory,
+    info: EngineInfo,
+    upto: int | None = None,
+    *,
+    trust: Trust = Trust.UNKNOWN,
 ) -> RemainingWork:
-    """The tokens of one question over the book up to `upto`, without artifacts; an upper bound if they vary."""
+    """The tokens of one question over the book up to `upto`, without artifacts.
+
+    An upper bound if they vary.
+    """
     share = 1.0 if upto is None else upto / max(1, len(memory.book.text))
     book = TOKENS_PER_WORD * memory.book.words * share
     page = TOKENS_PER_WORD * (memory.size.min_words + memory.size.max_words) / 2

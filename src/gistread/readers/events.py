@@ -28,7 +28,8 @@ class SegmentLevel:
 
     first: int
     last: int
-    level: int  # 0 for the gist of a page, else the level of the summary in the tree (`memory/tree.py`)
+    # 0 for the gist of a page, else the level of the summary in the tree (`memory/tree.py`)
+    level: int
     made: bool = True  # False while sentences replace the summary
 
 
@@ -50,9 +51,13 @@ class Started(ReaderEvent):
     complete: bool
     # The level of detail of every page read, if not all gists fit the window; else empty.
     told: tuple[SegmentLevel, ...] = ()
-    share_shown: float | None = None  # For readers of the book's own text, the share of it shown, from 0 to 1
+    share_shown: float | None = (
+        None  # For readers of the book's own text, the share of it shown, from 0 to 1
+    )
     choice: str = ""  # Which method the reader `auto` chose and why, for people
-    bound_share: float = 1.0  # Share of the book before the spoiler bound; the other fields are about that part
+    bound_share: float = (
+        1.0  # Share of the book before the spoiler bound; the other fields are about that part
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +172,10 @@ class PartRead(ReaderEvent):
 
 @dataclass(frozen=True, slots=True)
 class Proposed(ReaderEvent):
-    """The reader wants to open these pages, or to answer if there are none; see `Steering.review`."""
+    """The reader wants to open these pages, or to answer if there are none.
+
+    See `Steering.review`.
+    """
 
     pages: tuple[int, ...]
     step: int  # From 1
@@ -246,7 +254,8 @@ class Answered(ReaderEvent):
     found: bool = True  # False: not found in the text that was read
     citations: tuple[Citation, ...] = ()  # The answer refers to the first as [1], or to none
     lookups: tuple[int, ...] = ()  # Pages that the reader asked for, in order
-    # Every page shown for the answer (see `Expanded`), pinned ones included, in the order of the book.
+    # Every page shown for the answer (see `Expanded`), pinned ones included, in the order of the
+    # book.
     expanded: tuple[int, ...] = ()
     compression_rate: float = 0.0
     usage: Usage = NO_USAGE
@@ -255,11 +264,18 @@ class Answered(ReaderEvent):
     seen: tuple[tuple[int, int], ...] = ()
     """Start and end of the book's text in the prompt of the answer, in order and joined.
 
-    Without gists and summaries. For readers that answer from notes, the sources of the notes: chunks (`longagent`,
-    `notes`) or pages read in full (`graphreader`)."""
-    context_tokens: int = 0  # Tokens of text, gists, summaries and notes in the prompt of the answer
-    noted: tuple[tuple[int, int], ...] = ()  # Further places of the book from which facts in the prompt were taken
+    Without gists and summaries. For readers that answer from notes, the sources of the notes:
+    chunks (`longagent`, `notes`) or pages read in full (`graphreader`).
+    """
+    context_tokens: int = (
+        0  # Tokens of text, gists, summaries and notes in the prompt of the answer
+    )
+    noted: tuple[
+        tuple[int, int], ...
+    ] = ()  # Further places of the book from which facts in the prompt were taken
     gists: tuple[int, ...] = ()  # Pages whose gists were in the prompt of the answer
     marks: tuple[AnswerMark, ...] = ()  # What of the answer the text lacks, in order
-    cited: tuple[tuple[int, int], ...] = ()  # Passages or pages that the model cites as [1], [2] … in the answer
+    cited: tuple[
+        tuple[int, int], ...
+    ] = ()  # Passages or pages that the model cites as [1], [2] … in the answer
     quoted: bool = False  # The citations are the answer, in the book's own words

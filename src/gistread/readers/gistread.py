@@ -1,16 +1,21 @@
 """Our own reader: retrieval in the order of the book, with context-aware ranking and a second look.
 
-It begins like DOS RAG (arXiv 2506.03989), the strongest baseline at equal tokens: the best passages up to a budget, in
-the order of the book. The differences come from measurements (docs/methods.md, `tests/benchmarks/recall.py`):
+It begins like DOS RAG (arXiv 2506.03989), the strongest baseline at equal tokens: the best passages
+up to a budget, in the order of the book. The differences come from measurements (docs/methods.md,
+`tests/benchmarks/recall.py`):
 
-- Ranking counts how close together the words of the question are, and the scores of neighbours (`search/ranked.py`).
+- Ranking counts how close together the words of the question are, and the scores of neighbours
+  (`search/ranked.py`).
 - After "not found", twice as much text is read, unless a budget was set.
-- An unreliable model is shown fewer passages. After "not found" it is asked again: over the next passages if its "not
+- An unreliable model is shown fewer passages. After "not found" it is asked again: over the next
+  passages if its "not
   found" is reliable, else over the same ones without offering "not found".
 - A question for a fact is put to an unreliable model over each near passage alone (`shortlist.py`).
-- An unreliable model's answer whose statements all have names that the book lacks counts as not found.
+- An unreliable model's answer whose statements all have names that the book lacks counts as not
+  found.
 - A question that shares no word with the book ("Summarise it.") is answered from the gists.
-- For "Who is Mr. Bingley?", the passages that introduce the name come first. For an unreliable model these are quoted
+- For "Who is Mr. Bingley?", the passages that introduce the name come first. For an unreliable
+  model these are quoted
   instead of an answer, and so is the story so far.
 
 It needs no memory, and also searches the unread part of a book.
@@ -30,7 +35,12 @@ from gistread.readers import events
 from gistread.readers.answering import Asking, ReaderOptions, says_not_found
 from gistread.readers.book_text import BookText, opening_event, overlaps, places_of, share_of
 from gistread.readers.citations import citation_of, cite
-from gistread.readers.cost import PASSAGE_TOKENS, UNRELIABLE_TOKENS, readable_tokens, whole_text_tokens
+from gistread.readers.cost import (
+    PASSAGE_TOKENS,
+    UNRELIABLE_TOKENS,
+    readable_tokens,
+    whole_text_tokens,
+)
 from gistread.readers.events import ReaderEvent, ReaderEvents
 from gistread.readers.introductions import Introductions, introductions
 from gistread.readers.lookups import answer, begin, start_search
@@ -53,10 +63,16 @@ from gistread.search.ranked import Relevance
 from gistread.store.model import Citation
 
 NAME = "gistread"
-_NEAREST = 3  # Nearest passages that the last prompt must show to be used again (`tests/benchmarks/follow_ups.py`)
+# Nearest passages that the last prompt must show to be used again
+# (`tests/benchmarks/follow_ups.py`)
+_NEAREST = 3
 _STORY = "The story so far, in the book's own sentences:"
-_MOST_SOURCES = 4  # Of an answer from one passage: its own, then those of what other passages answer
-_SPARE = 6  # Part of the whole text's tokens by which its passages, counted one by one, may exceed it
+_MOST_SOURCES = (
+    4  # Of an answer from one passage: its own, then those of what other passages answer
+)
+_SPARE = (
+    6  # Part of the whole text's tokens by which its passages, counted one by one, may exceed it
+)
 _DECISIVE_CHARACTERS = 80  # "Not found" is recognizable within this length
 
 
@@ -64,8 +80,12 @@ _DECISIVE_CHARACTERS = 80  # "Not found" is recognizable within this length
 class Ranked:
     """The book's passages, ranked for a question."""
 
-    passages: tuple[Passage, ...]  # Nearest first; all of them, but for unrelated front and back matter
-    pages: tuple[int, ...]  # Numbers of the pages that share something with the question, nearest first
+    passages: tuple[
+        Passage, ...
+    ]  # Nearest first; all of them, but for unrelated front and back matter
+    pages: tuple[
+        int, ...
+    ]  # Numbers of the pages that share something with the question, nearest first
     has_matches: bool  # Whether the book has any of the question's search terms
     introductions: Introductions | None = None  # Of the name that the question asks about, if any
 
@@ -75,24 +95,46 @@ async def gistread(asking: Asking) -> ReaderEvents:
     text, memory, options = BookText.of(asking, NAME), asking.memory, asking.options
     question = without_options(text.question)
     ranked = await asyncio.to_thread(rank, question, memory, options.choices, options.thread)
-    asked, hidden = ranked.introductions, places_of(memory, text.steering.pinned | text.steering.refused)
-    if asked and options.trust is Trust.FAILED and not any(overlaps(hidden, place) for place in asked.sentences):
+    asked, hidden = (
+        ranked.introductions,
+        places_of(memory, text.steering.pinned | text.steering.refused),
+    )
+    if (
+        asked
+        and options.trust is Trust.FAILED
+        and not any(overlaps(hidden, place) for place in asked.sentences)
+    ):
         told = quote_introductions(asked, text)
-    elif options.trust is Trust.FAILED and not options.choices and (places := await story_so_far(question, memory)):
+    elif (
+        options.trust is Trust.FAILED
+        and not options.choices
+        and (places := await story_so_far(question, memory))
+    ):
         told = _quote(_STORY, places, text)
     elif _has_shortlist(text, ranked):
         told = _from_each_passage(text, ranked)
     else:
         budget, is_whole = await passage_budget(text)
-        by_gists = memory.entries and (not ranked.has_matches or (not options.choices and asks_for_story(question)))
-        told = _from_gists(text) if by_gists and not is_whole else _from_passages(text, ranked, budget, is_whole)
+        by_gists = memory.entries and (
+            not ranked.has_matches or (not options.choices and asks_for_story(question))
+        )
+        told = (
+            _from_gists(text)
+            if by_gists and not is_whole
+            else _from_passages(text, ranked, budget, is_whole)
+        )
     async with aclosing(told) as stream:
         async for event in stream:
             yield event
 
 
-def rank(question: str, memory: GistMemory, choices: Sequence[str] = (), thread: Thread = ()) -> Ranked:
-    """Rank passages and pages by relevance to a question, its options and its thread. As slow as `Relevance`."""
+def rank(
+    question: str, memory: GistMemory, choices: Sequence[str] = (), thread: Thread = ()
+) -> Ranked:
+    """Rank passages and pages by relevance to a question, its options and its thread.
+
+    As slow as `Relevance`.
+    """
     book = memory.book
     pages = [entry.page for entry in memory.entries]
     # No passage crosses the end of a page, so a page ranks with its best passage.
@@ -102,10 +144,14 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = (), thread:
     relevance = Relevance([book.text[start:end] for start, end in found], book.language)
     scores = relevance.scores(question, choices, retrieval_context(thread))
     by_surroundings = sorted(range(len(found)), key=lambda index: -scores.around[index])
-    near = [memory.page_at(found[index][0]) for index in by_surroundings if scores.around[index] > 0]
+    near = [
+        memory.page_at(found[index][0]) for index in by_surroundings if scores.around[index] > 0
+    ]
     # Of a title page or an imprint only what shares a word with the question.
     story = range(front_matter_end(book), back_matter_start(book))
-    fit = [index for index in scores.order if scores.alone[index] or found[index][0] in story] or scores.order
+    fit = [
+        index for index in scores.order if scores.alone[index] or found[index][0] in story
+    ] or scores.order
     ordered = [found[index] for index in fit]
     introduced = None if choices else introductions(question, memory)
     if introduced:
@@ -145,7 +191,9 @@ def _looks(options: ReaderOptions) -> tuple[_Look, ...]:
     return (_Look(),) if options.budget_tokens else (_Look(), _Look(times=2))
 
 
-async def _from_passages(text: BookText, ranked: Ranked, budget: int, is_whole: bool) -> ReaderEvents:
+async def _from_passages(
+    text: BookText, ranked: Ranked, budget: int, is_whole: bool
+) -> ReaderEvents:
     memory, steering, options = text.memory, text.steering, text.options
     opened: list[int] = []
     before: list[Passage] = []  # What the last look showed
@@ -162,7 +210,11 @@ async def _from_passages(text: BookText, ranked: Ranked, budget: int, is_whole: 
         again = []  # Only the first look uses the last answer's passages again.
         shown, pinned = text.shown, steering.pinned - steering.refused
         known = {*opened, *pinned}
-        pages = [] if is_whole else _pages_in(shown, ranked, memory, known)[: options.max_pages - len(opened)]
+        pages = (
+            []
+            if is_whole
+            else _pages_in(shown, ranked, memory, known)[: options.max_pages - len(opened)]
+        )
         if held and shown == before and not look.must_answer:
             break  # nothing more fits the window
         before = shown
@@ -177,7 +229,9 @@ async def _from_passages(text: BookText, ranked: Ranked, budget: int, is_whole: 
             yield events.Expanded(number, events.OpenedBy.AGENT)
         closed = places_of(memory, steering.refused)
         everything = steering.only or all(overlaps([*shown, *closed], place) for place in wanted)
-        stopped = events.Stopped(events.StopReason.NOTHING_LEFT if everything else events.StopReason.WINDOW)
+        stopped = events.Stopped(
+            events.StopReason.NOTHING_LEFT if everything else events.StopReason.WINDOW
+        )
         said = text.answer(shown, tuple(opened), {*opened, *pinned}, must_answer=look.must_answer)
         told = _check_answers(said, stopped, text, seen)
         further = look is not looks[-1] and (looks[-1].must_answer or not everything)
@@ -205,7 +259,10 @@ def _has_shortlist(text: BookText, ranked: Ranked) -> bool:
 
 
 async def _from_each_passage(text: BookText, ranked: Ranked) -> ReaderEvents:
-    """Ask an unreliable model over each near passage alone; over the nearest together if none tells an answer."""
+    """Ask an unreliable model over each near passage alone.
+
+    Over the nearest together if none tells an answer.
+    """
     memory, question = text.memory, without_options(text.question)
     wide = with_surroundings(ranked.passages, memory.book)
     async for proposed in text.select(wide, SHORTLIST_TOKENS, most=MOST_PASSAGES):
@@ -218,7 +275,9 @@ async def _from_each_passage(text: BookText, ranked: Ranked) -> ReaderEvents:
         yield events.Expanded(number, events.OpenedBy.AGENT)
     yield events.Shown(shown)
     near = [place for place in wide if share_of(place, shown) == 1.0]
-    near += [place for place in ranked.passages if overlaps(shown, place) and not overlaps(near, place)]  # Pinned ones
+    near += [
+        place for place in ranked.passages if overlaps(shown, place) and not overlaps(near, place)
+    ]  # Pinned ones
     votes = await ask_each(text, near)
     yield events.Stopped(events.StopReason.WINDOW)
     if not votes:
@@ -235,7 +294,9 @@ async def _from_each_passage(text: BookText, ranked: Ranked) -> ReaderEvents:
 
 
 def _sources_of(votes: Sequence[Vote], question: str, memory: GistMemory) -> tuple[Citation, ...]:
-    """The source of the first answer, then those of the others, which tell their own where they differ."""
+    """The source of the first answer, then those of the others, which tell their own where they
+    differ.
+    """
     found: dict[Passage, Citation] = {}
     for vote in votes:
         tells = "" if agree(question, votes[0].answer, vote.answer) else vote.answer
@@ -244,18 +305,28 @@ def _sources_of(votes: Sequence[Vote], question: str, memory: GistMemory) -> tup
     return tuple(islice(found.values(), _MOST_SOURCES))
 
 
-def reusable_passages(ranked: Ranked, thread: Thread, refused: Sequence[Passage] = ()) -> list[Passage]:
-    """The passages of the last answer, if they contain those nearest to the follow-up: its prompt is reused."""
+def reusable_passages(
+    ranked: Ranked, thread: Thread, refused: Sequence[Passage] = ()
+) -> list[Passage]:
+    """The passages of the last answer, if they contain those nearest to the follow-up.
+
+    Its prompt is reused.
+    """
     seen = thread[-1].seen if thread else ()
     nearest = ranked.passages[:_NEAREST]
-    stays = seen and all(share_of(place, seen) == 1.0 and not overlaps(refused, place) for place in nearest)
+    stays = seen and all(
+        share_of(place, seen) == 1.0 and not overlaps(refused, place) for place in nearest
+    )
     return list(seen) if stays else []
 
 
 async def _check_answers(
     said: ReaderEvents, stopped: events.Stopped, text: BookText, before: Sequence[Passage]
 ) -> ReaderEvents:
-    """`stopped`, then the answer; an unreliable model's is checked. "Not found" includes the passages seen `before`."""
+    """`stopped`, then the answer; an unreliable model's is checked.
+
+    "Not found" includes the passages seen `before`.
+    """
     yield stopped
     async with aclosing(said) as stream:
         async for event in stream:
@@ -268,8 +339,13 @@ async def _check_answers(
                 yield event
 
 
-async def _unless_not_found(told: ReaderEvents, steering: Steering, held: list[ReaderEvent]) -> ReaderEvents:
-    """Yield the events once the answer is clearly not "not found"; until then, and otherwise, they are in `held`."""
+async def _unless_not_found(
+    told: ReaderEvents, steering: Steering, held: list[ReaderEvent]
+) -> ReaderEvents:
+    """Yield the events once the answer is clearly not "not found".
+
+    Until then, and otherwise, they are in `held`.
+    """
     draft = ""
     tells = False
     async with aclosing(told) as stream:
@@ -278,7 +354,9 @@ async def _unless_not_found(told: ReaderEvents, steering: Steering, held: list[R
             match event:
                 case events.AnswerDelta(piece):
                     draft += piece
-                    tells = tells or (len(draft) >= _DECISIVE_CHARACTERS and not says_not_found(draft))
+                    tells = tells or (
+                        len(draft) >= _DECISIVE_CHARACTERS and not says_not_found(draft)
+                    )
                 case events.Restarted():
                     draft = ""
                 case events.Answered(found=found):
@@ -294,17 +372,31 @@ def asks_for_story(question: str) -> bool:
 
 
 async def story_so_far(question: str, memory: GistMemory) -> tuple[Passage, ...]:
-    """The sentences of the book that tell the story so far, if the question asks for it; else empty."""
+    """The sentences of the book that tell the story so far, if the question asks for it.
+
+    Else empty.
+    """
     if not asks_for_story(question):
         return ()
     story = await asyncio.to_thread(recap, memory)
-    return tuple(sorted({sentence_at(memory.book, told.start) for told in (*story.before, *story.chapter)}))
+    return tuple(
+        sorted({sentence_at(memory.book, told.start) for told in (*story.before, *story.chapter)})
+    )
 
 
 def quote_introductions(asked: Introductions, text: BookText) -> ReaderEvents:
-    """The sentence that tells who somebody is as the answer; without one, not found, and nothing is streamed."""
-    said = " ".join(" ".join(text.memory.book.text[start:end].split()) for start, end in asked.sentences)
-    answer = said if asked.tells else f"No sentence says plainly who or what {asked.name} is. The nearest: {said}"
+    """The sentence that tells who somebody is as the answer.
+
+    Without one, not found, and nothing is streamed.
+    """
+    said = " ".join(
+        " ".join(text.memory.book.text[start:end].split()) for start, end in asked.sentences
+    )
+    answer = (
+        said
+        if asked.tells
+        else f"No sentence says plainly who or what {asked.name} is. The nearest: {said}"
+    )
     return _quote(answer if said else "The book does not say.", asked.sentences, text)
 
 
@@ -341,7 +433,9 @@ async def _from_gists(text: BookText) -> ReaderEvents:
             yield again
 
 
-def _pages_in(shown: Sequence[Passage], ranked: Ranked, memory: GistMemory, known: set[int]) -> list[int]:
+def _pages_in(
+    shown: Sequence[Passage], ranked: Ranked, memory: GistMemory, known: set[int]
+) -> list[int]:
     """The nearest pages that are at least partly shown, except `known` ones."""
     new = (number for number in ranked.pages if number not in known)
     return [number for number in new if overlaps(shown, places_of(memory, {number})[0])]

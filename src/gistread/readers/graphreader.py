@@ -1,12 +1,14 @@
-"""GraphReader: a rational plan, five paths through the graph of key elements, and one answer (sections 3.3 and 3.4).
+"""GraphReader: a rational plan, five paths through the graph of key elements, and one answer
+(sections 3.3 and 3.4).
 
-Missing facts are extracted first (`memory/facts.py`). The model plans and chooses the initial elements; a path with its
-own notebook starts at each, all concurrently. The answer is written from all notebooks, each note once, or from the
-facts nearest to the question if no path noted anything.
+Missing facts are extracted first (`memory/facts.py`). The model plans and chooses the initial
+elements; a path with its own notebook starts at each, all concurrently. The answer is written from
+all notebooks, each note once, or from the facts nearest to the question if no path noted anything.
 
-At an element the path reads facts and queues pages. At a page it reads the text, then continues with the queue or an
-adjacent page. With an empty queue it moves to a neighbour or ends. Only valid actions are offered (design D3): no page
-and no element twice. To fit the window, only the facts nearest to the question and the latest notes are shown.
+At an element the path reads facts and queues pages. At a page it reads the text, then continues
+with the queue or an adjacent page. With an empty queue it moves to a neighbour or ends. Only valid
+actions are offered (design D3): no page and no element twice. To fit the window, only the facts
+nearest to the question and the latest notes are shown.
 """
 
 import asyncio
@@ -63,7 +65,9 @@ class _Search(Asking):
         return await self.engine.measure(prompt) + answer_tokens <= self.engine.info.context_tokens
 
     def prompt(self, name: str, **values: object) -> Prompt:
-        return user_prompt(name, self.engine.info.wording, question=self.question, plan=self.plan, **values)
+        return user_prompt(
+            name, self.engine.info.wording, question=self.question, plan=self.plan, **values
+        )
 
     def place(self, page: int) -> Span:
         found = self.memory.entry(page).page
@@ -77,7 +81,9 @@ class _Path:
     notes: list[_Note] = field(default_factory=list)
     queue: deque[int] = field(default_factory=deque)  # Pages to read
     pages_read: list[int] = field(default_factory=list)
-    unfit: set[int] = field(default_factory=set)  # Those of `pages_read` that did not fit the window
+    unfit: set[int] = field(
+        default_factory=set
+    )  # Those of `pages_read` that did not fit the window
     visited: set[str] = field(default_factory=set)  # Keys of elements
     known: set[Fact] = field(default_factory=set)  # Facts that it has been shown
     steps: int = 0
@@ -92,9 +98,18 @@ class _Path:
 
 async def graphreader(asking: Asking) -> events.ReaderEvents:
     """Answer from the graph of key elements."""
-    search, memory, engine, steering = _Search.of(asking), asking.memory, asking.engine, asking.steering
+    search, memory, engine, steering = (
+        _Search.of(asking),
+        asking.memory,
+        asking.engine,
+        asking.steering,
+    )
     answer_tokens, window = asking.options.answer_tokens, engine.info.context_tokens
-    needed = await engine.measure(user_prompt("plan", question=search.question)) + _PLAN_TOKENS + answer_tokens
+    needed = (
+        await engine.measure(user_prompt("plan", question=search.question))
+        + _PLAN_TOKENS
+        + answer_tokens
+    )
     # Facts, pages and the notebook need as much room as question and plan.
     if 2 * needed > window:
         raise PromptTooLongError(2 * needed - answer_tokens, answer_tokens, window)
@@ -128,7 +143,9 @@ async def graphreader(asking: Asking) -> events.ReaderEvents:
 def _path_of_facts(search: _Search) -> _Path:
     """A notebook of the known facts nearest to the question, for a search that noted nothing."""
     made = facts.known_facts(search.memory)
-    shown = _nearest(search, [fact for fact in made if fact.page not in search.steering.refused], _NOTES_KEPT)
+    shown = _nearest(
+        search, [fact for fact in made if fact.page not in search.steering.refused], _NOTES_KEPT
+    )
     notes = [_Note(fact.text, search.place(fact.page), from_text=False) for fact in shown]
     return _Path(1, Element("", "", tuple(shown), ()), notes)
 
@@ -141,10 +158,16 @@ async def _plan(search: _Search) -> list[Element]:
     search.plan = search.plan or search.question
     elements = list(search.graph.values())
     query = f"{search.question} {search.question} {search.plan}"
-    order = await asyncio.to_thread(_rank_elements, elements, query, SHORTLIST, search.memory.book.language)
+    order = await asyncio.to_thread(
+        _rank_elements, elements, query, SHORTLIST, search.memory.book.language
+    )
     shown = [elements[index] for index in order] or elements[:SHORTLIST]
     shown, labels, prompt = await _offer(search, shown, partial(search.prompt, "start_nodes"))
-    return [shown[index] for index in await search.choose_several(prompt, labels, PATHS)] if shown else []
+    return (
+        [shown[index] for index in await search.choose_several(prompt, labels, PATHS)]
+        if shown
+        else []
+    )
 
 
 async def _offer(
@@ -153,7 +176,9 @@ async def _offer(
     """As many of the elements as fit the prompt, their labels, and the prompt."""
     while True:
         labels = [str(number) for number in range(1, len(elements) + 1)]
-        listed = "\n".join(f"{label}. {element.name}" for label, element in zip(labels, elements, strict=True))
+        listed = "\n".join(
+            f"{label}. {element.name}" for label, element in zip(labels, elements, strict=True)
+        )
         filled = prompt(elements=listed)
         if not elements or await search.fits(filled, _CHOICE_TOKENS):
             return elements, labels, filled
@@ -195,7 +220,9 @@ async def _walk(search: _Search, path: _Path) -> events.ReaderEvents:
             if page in steering.refused or page in path.pages_read:
                 continue
             reason, step = f"path {path.number}, {path.element.name}", len(path.pages_read) + 1
-            proposed = events.Proposed((page,), step, len(search.memory.entries), reason, path.number)
+            proposed = events.Proposed(
+                (page,), step, len(search.memory.entries), reason, path.number
+            )
             async for said in steering.review(proposed):
                 yield said
             path.queue.extendleft(reversed(steering.decision.pages))
@@ -218,12 +245,16 @@ async def _walk(search: _Search, path: _Path) -> events.ReaderEvents:
 async def _read_facts(search: _Search, path: _Path) -> events.ReaderEvents:
     path.steps += 1
     refused, known = search.steering.refused, path.known
-    all_facts = [fact for fact in path.element.facts if fact.page not in refused and fact not in known]
+    all_facts = [
+        fact for fact in path.element.facts if fact.page not in refused and fact not in known
+    ]
     shown = await asyncio.to_thread(_nearest, search, all_facts, _FACTS_SHOWN)
 
     def prompt(asked: str) -> Callable[..., Prompt]:
         listed = _group_by_page(shown)
-        return partial(search.prompt, "node_facts", task=asked, facts=listed, element=path.element.name)
+        return partial(
+            search.prompt, "node_facts", task=asked, facts=listed, element=path.element.name
+        )
 
     pages_task, note_task = prompts.load("task_pages").text, prompts.load("task_note").text
     while shown and not await search.fits(prompt(note_task)(notes=path.notebook()), NOTE_TOKENS):
@@ -249,13 +280,17 @@ async def _read_page(search: _Search, path: _Path, page: int) -> events.ReaderEv
     shown = memory.entry(page).page
     where = setting(memory, shown.start)
     prompt = partial(search.prompt, "node_page", text=memory.text_of(shown), page=page, where=where)
-    to_note = await _fit_prompt(search, path, partial(prompt, task=prompts.load("task_note").text), NOTE_TOKENS)
+    to_note = await _fit_prompt(
+        search, path, partial(prompt, task=prompts.load("task_note").text), NOTE_TOKENS
+    )
     if to_note is None:
         path.unfit.add(page)
         yield events.Unfit(page)
         return
     note = await _note(search, path, to_note, page)
-    left = set(range(1, len(memory.entries) + 1)).difference(path.pages_read, path.queue, search.steering.refused)
+    left = set(range(1, len(memory.entries) + 1)).difference(
+        path.pages_read, path.queue, search.steering.refused
+    )
     beside = {_PREVIOUS: page - 1, _NEXT: page + 1}
     possible = {action: number for action, number in beside.items() if number in left}
     actions = [_MORE, *possible, _END]
@@ -270,7 +305,9 @@ async def _read_page(search: _Search, path: _Path, page: int) -> events.ReaderEv
         yield events.Noted(note.text, *note.place, path.number)
 
 
-async def _fit_prompt(search: _Search, path: _Path, prompt: Callable[..., Prompt], tokens: int) -> Prompt | None:
+async def _fit_prompt(
+    search: _Search, path: _Path, prompt: Callable[..., Prompt], tokens: int
+) -> Prompt | None:
     for without in range(len(path.shown()) + 1):
         fitting = prompt(notes=path.notebook(without))
         if await search.fits(fitting, tokens):
@@ -280,7 +317,11 @@ async def _fit_prompt(search: _Search, path: _Path, prompt: Callable[..., Prompt
 
 async def _neighbour(search: _Search, path: _Path) -> Element | None:
     path.steps += 1
-    unseen = [search.graph[key] for key in path.element.neighbours if key in search.graph and key not in path.visited]
+    unseen = [
+        search.graph[key]
+        for key in path.element.neighbours
+        if key in search.graph and key not in path.visited
+    ]
     unseen = [element for element in unseen if not path.known.issuperset(element.facts)]
     nearest = await asyncio.to_thread(_nearest_elements, search, unseen)
     asked = partial(search.prompt, "neighbours", notes=path.notebook(), element=path.element.name)
@@ -289,10 +330,17 @@ async def _neighbour(search: _Search, path: _Path) -> Element | None:
     return shown[index] if index < len(shown) else None
 
 
-async def _note(search: _Search, path: _Path, prompt: Prompt, source: int | Sequence[Fact]) -> _Note | None:
-    """What the model adds to the notebook from a page, or from facts: its place then is that of the nearest fact."""
+async def _note(
+    search: _Search, path: _Path, prompt: Prompt, source: int | Sequence[Fact]
+) -> _Note | None:
+    """What the model adds to the notebook from a page, or from facts.
+
+    Its place then is that of the nearest fact.
+    """
     text = await search.take_note(prompt)
-    known = words_of(" ".join([search.plan, without_options(search.question), *(one.text for one in path.notes)]))
+    known = words_of(
+        " ".join([search.plan, without_options(search.question), *(one.text for one in path.notes)])
+    )
     if not text or words_of(text) <= known:  # repeats the plan or the notebook
         return None
     page = source if isinstance(source, int) else _nearest(search, source, 1, text)[0].page
@@ -301,7 +349,9 @@ async def _note(search: _Search, path: _Path, prompt: Prompt, source: int | Sequ
 
 
 def _nearest(search: _Search, facts: Sequence[Fact], most: int, query: str = "") -> list[Fact]:
-    """The facts nearest to the query, by default the question and the plan (BM25), in the order of the book."""
+    """The facts nearest to the query, by default the question and the plan (BM25), in the order of
+    the book.
+    """
     if len(facts) <= most:
         return list(facts)
     ranker = Ranker([fact.text for fact in facts], search.memory.book.language)
@@ -311,14 +361,19 @@ def _nearest(search: _Search, facts: Sequence[Fact], most: int, query: str = "")
 
 def _rank_elements(elements: Sequence[Element], query: str, most: int, language: str) -> list[int]:
     """Indices of the elements nearest to a query (BM25), nearest first."""
-    texts = [f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}" for element in elements]
+    texts = [
+        f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}"
+        for element in elements
+    ]
     return Ranker(texts, language).top(query, most)
 
 
 def _nearest_elements(search: _Search, elements: Sequence[Element]) -> list[Element]:
     if len(elements) <= _NEIGHBOURS_SHOWN:
         return list(elements)
-    best = _rank_elements(elements, f"{search.question} {search.plan}", _NEIGHBOURS_SHOWN, search.memory.book.language)
+    best = _rank_elements(
+        elements, f"{search.question} {search.plan}", _NEIGHBOURS_SHOWN, search.memory.book.language
+    )
     order = dict.fromkeys([*best, *range(len(elements))])
     return [elements[index] for index in list(order)[:_NEIGHBOURS_SHOWN]]
 
@@ -370,7 +425,11 @@ def _notebooks(search: _Search, paths: Sequence[_Path]) -> tuple[str, tuple[tupl
             if not any(words <= other for other in told):
                 told.append(words)
                 places.append(note.place)
-                lines.append(f"[{len(places)}] {note.text}" if search.is_asked_to_cite else f"- {note.text}")
+                lines.append(
+                    f"[{len(places)}] {note.text}" if search.is_asked_to_cite else f"- {note.text}"
+                )
         if lines[1:]:
             notebooks.append("\n".join(lines))
-    return "\n\n".join(notebooks), tuple(enumerate(places, start=1)) if search.is_asked_to_cite else ()
+    return "\n\n".join(notebooks), tuple(
+        enumerate(places, start=1)
+    ) if search.is_asked_to_cite else ()

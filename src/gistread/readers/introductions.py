@@ -1,6 +1,8 @@
-"""Finds the sentences that tell who somebody is, for questions such as "Who is Mr. Bingley?" or "Who is the vicar?".
+"""Finds the sentences that tell who somebody is, for questions such as "Who is Mr. Bingley?" or
+"Who is the vicar?".
 
-The sentences are chosen by English rules (`people/telling.py`). In other languages the first mention counts.
+The sentences are chosen by English rules (`people/telling.py`). In other languages the first
+mention counts.
 """
 
 import re
@@ -23,8 +25,8 @@ from gistread.people.telling import Told, find_holder, role_in, telling_sentence
 from gistread.readers.phrases import pattern
 from gistread.store.user_data import UserData
 
-_ENDS_NAME = frozenset("a an the of to and".split())  # noqa: SIM905
-_SMALL = _ENDS_NAME | frozenset("de la le du von van der".split())  # noqa: SIM905
+_ENDS_NAME = frozenset("a an the of to and".split())
+_SMALL = _ENDS_NAME | frozenset("de la le du von van der".split())
 _MOST_NAMES, _LEAST_MENTIONS = 40, 3  # Of `names_to_learn`
 
 
@@ -36,7 +38,10 @@ class Introductions:
 
 
 def introductions(question: str, memory: GistMemory) -> Introductions | None:
-    """Find the sentence that answers a "Who is …?" question; None for other questions. About 1 s for War and Peace."""
+    """Find the sentence that answers a "Who is …?" question; None for other questions.
+
+    About 1 s for War and Peace.
+    """
     asked = pattern("asks_who").fullmatch(question)
     words = asked["name"].split() if asked else []
     names = [word for word in words if word.lower() not in _SMALL]
@@ -63,7 +68,10 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
 
 
 def introducing_sentences(entity: Entity, book: Book) -> tuple[Passage, ...]:
-    """The sentence that tells best who or what the entity is; without one, that of the first mention."""
+    """The sentence that tells best who or what the entity is.
+
+    Without one, that of the first mention.
+    """
     return _introduced(entity.name, telling_sentences(entity.name, entity.forms, book)).sentences
 
 
@@ -72,18 +80,29 @@ def _introduced(name: str, told: list[Told]) -> Introductions:
 
 
 def _by_text(name: str, book: Book) -> Introductions:
-    """The sentence that tells best what a name is that the index lacks; without one, that of its first mention."""
+    """The sentence that tells best what a name is that the index lacks.
+
+    Without one, that of its first mention.
+    """
     text = _without_diacritics(book.text)
     for form in _forms(_without_diacritics(name)):
-        # "The Belgian detective, Hercule Poirot": between what somebody is and the surname stands a first name.
-        named = r"(?:(?<=, )[A-Z][^\W\d_]+ )?\b" + r"\W{1,3}".join(map(re.escape, form.split())) + r"\b"
-        mentions: dict[str, array[int]] = defaultdict(lambda: array("I"))  # Their starts, by the name as written
+        # "The Belgian detective, Hercule Poirot": between what somebody is and the surname stands a
+        # first name.
+        named = (
+            r"(?:(?<=, )[A-Z][^\W\d_]+ )?\b" + r"\W{1,3}".join(map(re.escape, form.split())) + r"\b"
+        )
+        mentions: dict[str, array[int]] = defaultdict(
+            lambda: array("I")
+        )  # Their starts, by the name as written
         for match in re.compile(named).finditer(text, front_matter_end(book)):
             mentions[match[0]].append(match.start())
         places = (sentence_at(book, start) for start in sorted(chain(*mentions.values())))
         first = next((place for place in places if _is_prose(text[slice(*place)])), None)
         if first and supports_names(book):
-            forms = [Form(name, starts, array("B", bytes(len(starts)))) for name, starts in mentions.items()]
+            forms = [
+                Form(name, starts, array("B", bytes(len(starts))))
+                for name, starts in mentions.items()
+            ]
             told = telling_sentences(form, forms, book)
             return _introduced(name, told) if told[0].tells else Introductions(name, (first,))
         if first:
@@ -92,27 +111,40 @@ def _by_text(name: str, book: Book) -> Introductions:
 
 
 def names_to_learn(book: Book, user_data: UserData) -> list[tuple[Entity, Passage]]:
-    """The commonest names up to the reader's bound, each with the sentence that tells best what it is.
+    """The commonest names up to the reader's bound, each with the sentence that tells best what it
+    is.
 
-    Empty if names are not found in the book's language. Searches the whole book. Raises StorageError.
+    Empty if names are not found in the book's language. Searches the whole book. Raises
+    StorageError.
     """
     if not supports_names(book):
         return []
-    bound = usual_bound(book, user_data.reading_place(book.sha256).furthest, user_data.bound_choice(book.sha256))
+    bound = usual_bound(
+        book, user_data.reading_place(book.sha256).furthest, user_data.bound_choice(book.sha256)
+    )
     corrections = user_data.name_corrections(book.sha256)
     view = index_of(book).upto(len(book.text) if bound is None else bound, corrections)
     common = [entity for entity in view.entities if entity.count >= _LEAST_MENTIONS][:_MOST_NAMES]
-    return [(entity, places[0]) for entity in common if (places := introducing_sentences(entity, view.book))]
+    return [
+        (entity, places[0])
+        for entity in common
+        if (places := introducing_sentences(entity, view.book))
+    ]
 
 
 def _is_prose(sentence: str) -> bool:
-    """Whether most words begin with a small letter, unlike those of headings and tables of contents."""
+    """Whether most words begin with a small letter, unlike those of headings and tables of
+    contents.
+    """
     words = re.findall(r"[^\W\d_]+", sentence)
     return len([word for word in words if word[0].islower()]) > len(words) / 2
 
 
 def _forms(name: str) -> Iterator[str]:
-    """The name, then shorter forms: the words before "of" and the like, or without title and first names."""
+    """The name, then shorter forms.
+
+    The words before "of" and the like, or without title and first names.
+    """
     words = re.sub(r"^the\s", "", name, flags=re.IGNORECASE).split()
     ends = [at for at, word in enumerate(words) if word.lower() in _ENDS_NAME and at]
     shorter = [words[: ends[0]]] if ends else [words[at:] for at in range(1, len(words))]
@@ -122,4 +154,6 @@ def _forms(name: str) -> Iterator[str]:
 def _without_diacritics(text: str) -> str:
     """The text with base letters, of the same length."""
     letters = (letter for letter in set(text) if not letter.isascii() and letter.isalpha())
-    return text.translate({ord(letter): unicodedata.normalize("NFD", letter)[0] for letter in letters})
+    return text.translate(
+        {ord(letter): unicodedata.normalize("NFD", letter)[0] for letter in letters}
+    )

@@ -1,9 +1,10 @@
 """LongAgent: a leader, and members who have read one chunk of the book each (sections 2.2 to 2.4).
 
-In each round the leader asks all members one question. A member first says whether its chunk mentions the subject at
-all, since untrained members answer too readily. Reports that differ complement each other. Only if the leader says that
-two contradict each other, a member answers from both of their chunks, and this answer replaces theirs. The leader then
-answers, or asks again a few times.
+In each round the leader asks all members one question. A member first says whether its chunk
+mentions the subject at all, since untrained members answer too readily. Reports that differ
+complement each other. Only if the leader says that two contradict each other, a member answers from
+both of their chunks, and this answer replaces theirs. The leader then answers, or asks again a few
+times.
 """
 
 import asyncio
@@ -32,7 +33,9 @@ _NOTHING = "(No part tells anything about it.)"
 _NONE = "none"
 MAX_CHUNK_TOKENS = 2000  # Section 2.1: 1,024 or 2,048
 _TASK_TOKENS = 240  # Upper bound for the longest prompt and the chat template
-_QUESTION_TOKENS = 96  # Upper bound for a usual question, so that all such questions share the same chunks
+_QUESTION_TOKENS = (
+    96  # Upper bound for a usual question, so that all such questions share the same chunks
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,9 @@ class _Team(answering.Asking):
     history: list[tuple[str, list[_Report]]] = field(default_factory=list)
 
     def text(self, *chunks: int) -> str:
-        return render(join((self.chunks[chunk] for chunk in chunks), self.memory.book), self.memory.book)
+        return render(
+            join((self.chunks[chunk] for chunk in chunks), self.memory.book), self.memory.book
+        )
 
     def findings(self) -> str:
         lines = []
@@ -67,7 +72,9 @@ class _Team(answering.Asking):
     def member(self, task: str, question: str, *chunks: int) -> Prompt:
         where = setting(self.memory, self.chunks[chunks[0]][0]) if len(chunks) == 1 else ""
         wording = self.engine.info.wording
-        return answering.user_prompt(task, wording, text=self.text(*chunks), where=where, question=question)
+        return answering.user_prompt(
+            task, wording, text=self.text(*chunks), where=where, question=question
+        )
 
     def leader(self, task: str) -> Prompt:
         return answering.user_prompt(task, findings=self.findings(), question=self.question)
@@ -81,11 +88,17 @@ async def longagent(asking: answering.Asking) -> events.ReaderEvents:
     # Two chunks fit the window with a question.
     room = (window - answer_tokens - _TASK_TOKENS - max(_QUESTION_TOKENS, question_tokens)) // 2
     if room < _TASK_TOKENS:
-        raise PromptTooLongError(window - answer_tokens - 2 * room + 2 * _TASK_TOKENS, answer_tokens, window)
+        raise PromptTooLongError(
+            window - answer_tokens - 2 * room + 2 * _TASK_TOKENS, answer_tokens, window
+        )
     team.chunk_tokens = min(MAX_CHUNK_TOKENS, room)
-    team.max_reports = max(2, (window - answer_tokens - _TASK_TOKENS - question_tokens) // (ROUNDS * _REPORT_TOKENS))
+    team.max_reports = max(
+        2, (window - answer_tokens - _TASK_TOKENS - question_tokens) // (ROUNDS * _REPORT_TOKENS)
+    )
     team.chunks = await split_into_chunks(memory.book, team.chunk_tokens, engine.count)
-    yield events.Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
+    yield events.Started(
+        NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0
+    )
     yield events.TeamFormed(tuple(team.chunks))
 
     asked = team.question
@@ -95,7 +108,9 @@ async def longagent(asking: answering.Asking) -> events.ReaderEvents:
         reports: list[_Report] = []
         async with aclosing(_ask_members(team, asked, from_end=round_number % 2 == 0)) as members:
             async for report in members:
-                yield events.Reported(report.chunks[0] + 1, report.answer, *team.chunks[report.chunks[0]])
+                yield events.Reported(
+                    report.chunks[0] + 1, report.answer, *team.chunks[report.chunks[0]]
+                )
                 if report.answer:
                     reports.append(report)
         async for settled in _resolve(team, asked, reports):
@@ -112,23 +127,31 @@ async def longagent(asking: answering.Asking) -> events.ReaderEvents:
         yield event
 
 
-async def _ask_members(team: _Team, question: str, *, from_end: bool) -> AsyncGenerator[_Report, None]:
+async def _ask_members(
+    team: _Team, question: str, *, from_end: bool
+) -> AsyncGenerator[_Report, None]:
     """Yield the members' reports as they finish.
 
-    Only as many members run at once as fit one window together, so that the prompt of a member's first choice is still
-    cached for its second prompt; on a server each has its own window. `from_end` reverses the order: the latest chunks
-    may still be cached.
+    Only as many members run at once as fit one window together, so that the prompt of a member's
+    first choice is still cached for its second prompt; on a server each has its own window.
+    `from_end` reverses the order: the latest chunks may still be cached.
     """
     info = team.engine.info
     in_window = info.context_tokens // (team.chunk_tokens + _TASK_TOKENS + answering.SHORT_TOKENS)
-    limit = asyncio.Semaphore(info.parallel if info.is_remote else max(1, min(in_window, info.parallel)))
+    limit = asyncio.Semaphore(
+        info.parallel if info.is_remote else max(1, min(in_window, info.parallel))
+    )
 
     async def member(chunk: int) -> _Report | None:
         async with limit:
             if team.steering.stop:
                 return None
-            mentions = await team.choose(team.member("member_mention", question, chunk), ["yes", "no"], 0)
-            return _Report((chunk,), await _answer_from(team, question, chunk) if mentions == 0 else "")
+            mentions = await team.choose(
+                team.member("member_mention", question, chunk), ["yes", "no"], 0
+            )
+            return _Report(
+                (chunk,), await _answer_from(team, question, chunk) if mentions == 0 else ""
+            )
 
     order = sorted(range(len(team.chunks)), reverse=from_end)
     tasks = [asyncio.create_task(member(chunk)) for chunk in order]
@@ -146,7 +169,9 @@ async def _answer_from(team: _Team, question: str, *chunks: int) -> str:
 
 
 async def _resolve(team: _Team, question: str, reports: list[_Report]) -> events.ReaderEvents:
-    """Read the chunks of two reports together while the leader finds two that contradict each other (section 2.3)."""
+    """Read the chunks of two reports together while the leader finds two that contradict each other
+    (section 2.3).
+    """
     for attempt in range(CONFLICTS):
         groups = group_answers([report.answer for report in reports])
         if not attempt:
@@ -163,7 +188,9 @@ async def _resolve(team: _Team, question: str, reports: list[_Report]) -> events
         answer = await _answer_from(team, question, *chunks)
         # Without an answer from both, the larger group stays.
         kept = _Report(chunks, answer) if answer else first
-        yield events.Shared((first.chunks[0] + 1, second.chunks[0] + 1), kept.chunks[0] + 1, kept.answer)
+        yield events.Shared(
+            (first.chunks[0] + 1, second.chunks[0] + 1), kept.chunks[0] + 1, kept.answer
+        )
         dropped = {*groups[pair[0]], *groups[pair[1]]} if answer else set(groups[pair[1]])
         reports[:] = [report for position, report in enumerate(reports) if position not in dropped]
         if answer:
@@ -173,16 +200,26 @@ async def _resolve(team: _Team, question: str, reports: list[_Report]) -> events
 async def _conflict(team: _Team, question: str, reports: list[_Report]) -> tuple[int, int] | None:
     """The positions of two reports that the leader finds to contradict each other."""
     pairs = list(combinations(range(len(reports)), 2))
-    listed = "\n".join(f"{number}. {report.answer}" for number, report in enumerate(reports, start=1))
-    prompt = answering.user_prompt("leader_conflict", reports=listed, question=without_options(question))
+    listed = "\n".join(
+        f"{number}. {report.answer}" for number, report in enumerate(reports, start=1)
+    )
+    prompt = answering.user_prompt(
+        "leader_conflict", reports=listed, question=without_options(question)
+    )
     options = [*(f"{one + 1} and {other + 1}" for one, other in pairs), _NONE]
     index = await team.choose(prompt, options, len(pairs))
     return pairs[index] if index < len(pairs) else None
 
 
 def _shortlist(reports: list[_Report], most: int) -> list[_Report]:
-    order = [position for group in group_answers([report.answer for report in reports]) for position in group]
-    return sorted((reports[position] for position in order[:most]), key=lambda report: report.chunks)
+    order = [
+        position
+        for group in group_answers([report.answer for report in reports])
+        for position in group
+    ]
+    return sorted(
+        (reports[position] for position in order[:most]), key=lambda report: report.chunks
+    )
 
 
 async def _next_question(team: _Team) -> str:
@@ -221,7 +258,9 @@ def group_answers(answers: Sequence[str]) -> list[list[int]]:
     """Positions of answers that agree, largest group first, then in order of appearance."""
     groups: list[list[int]] = []
     for position, answer in enumerate(answers):
-        home = next((group for group in groups if all(agree(answer, answers[at]) for at in group)), None)
+        home = next(
+            (group for group in groups if all(agree(answer, answers[at]) for at in group)), None
+        )
         if home is None:
             groups.append([position])
         else:

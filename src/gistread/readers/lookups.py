@@ -1,4 +1,5 @@
-"""One question over a gist memory, for readers that look up pages: how it is shown, the open pages, and the answer.
+"""One question over a gist memory, for readers that look up pages: how it is shown, the open pages,
+and the answer.
 
 Pages are shown by their gists or in full; at several levels if they outgrow the window.
 """
@@ -13,7 +14,14 @@ from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
 from gistread.memory.sizes import PAGES_OPEN, TOKENS_PER_WORD
-from gistread.memory.tree import Node, choose_nodes, current_tree, one_line, page_by_page, page_weights
+from gistread.memory.tree import (
+    Node,
+    choose_nodes,
+    current_tree,
+    one_line,
+    page_by_page,
+    page_weights,
+)
 from gistread.readers import events
 from gistread.readers.answering import SAID_TOKENS, Asking, ReaderOptions
 from gistread.readers.steering import Steering
@@ -29,8 +37,13 @@ def render(memory: GistMemory, segments: Iterable[Node], opened: Iterable[int] =
     written: list[str] = []
     for segment in segments:
         if not _is_open(segment, left):
-            one, several = f"Page {segment.first}", f"Pages {segment.first}-{segment.last}, shortened together"
-            written.append(f"({one if segment.first == segment.last else several})\n{segment.summary.text}")
+            one, several = (
+                f"Page {segment.first}",
+                f"Pages {segment.first}-{segment.last}, shortened together",
+            )
+            written.append(
+                f"({one if segment.first == segment.last else several})\n{segment.summary.text}"
+            )
         while left and left[-1] <= segment.last:
             written.append(_in_full(memory, left.pop()))
     return "\n\n".join([*written, *(_in_full(memory, number) for number in reversed(left))])
@@ -46,25 +59,36 @@ def _in_full(memory: GistMemory, number: int) -> str:
 
 @dataclass(slots=True)
 class Search(Asking):
-    """A question over the memory as shown to the model: the segments are fixed, pages open and close."""
+    """A question over the memory as shown to the model.
+
+    The segments are fixed, pages open and close.
+    """
 
     segments: Sequence[Node] = ()  # In the order of the book, covering every page read
-    opened: set[int] = field(default_factory=set)  # Pages shown in full, instead of their gist or after their segment
+    opened: set[int] = field(
+        default_factory=set
+    )  # Pages shown in full, instead of their gist or after their segment
     lookups: list[int] = field(default_factory=list)
     unfit: set[int] = field(default_factory=set)  # Pages found not to fit the window
 
     @property
     def whole(self) -> bool:
-        return len(self.segments) == len(self.memory.entries) and not any(segment.line for segment in self.segments)
+        return len(self.segments) == len(self.memory.entries) and not any(
+            segment.line for segment in self.segments
+        )
 
     @property
     def shown(self) -> set[int]:
-        return {page for segment in self.segments for page in range(segment.first, segment.last + 1)} | self.opened
+        return {
+            page for segment in self.segments for page in range(segment.first, segment.last + 1)
+        } | self.opened
 
     @property
     def words(self) -> int:
         pages = sum(self.memory.entry(number).page.words for number in self.opened)
-        return pages + sum(segment.summary.words for segment in self.segments if not _is_open(segment, self.opened))
+        return pages + sum(
+            segment.summary.words for segment in self.segments if not _is_open(segment, self.opened)
+        )
 
     def text(self) -> str:
         """The memory as the model sees it."""
@@ -77,12 +101,22 @@ class Search(Asking):
         return self._prompt(name, text, self.opened, shared, must_answer=must_answer)
 
     def _prompt(
-        self, name: str, text: str, opened: Collection[int], shared: int = 0, *, must_answer: bool = False
+        self,
+        name: str,
+        text: str,
+        opened: Collection[int],
+        shared: int = 0,
+        *,
+        must_answer: bool = False,
     ) -> Prompt:
-        """`shared`: characters of the text at its beginning that prompts of other questions have too."""
+        """`shared`: characters of the text at its beginning that prompts of other questions have
+        too.
+        """
         values = {"memory": text, "opened": ", ".join(map(str, sorted(opened))) or "none"}
         if name == "answer":
-            return self.answer_prompt(name, cacheable_prefix=shared, must_answer=must_answer, **values)
+            return self.answer_prompt(
+                name, cacheable_prefix=shared, must_answer=must_answer, **values
+            )
         template = prompts.load(name, self.options.wording)
         return (Message("user", template.fill(**values, question=self.question), shared),)
 
@@ -104,12 +138,17 @@ async def start_search(asking: Asking, max_pages: int) -> Search:
     search.segments, search.opened = await _lay_out(search, max_pages)
     if not search.segments and not search.opened:
         needed = await search.tokens_needed(render(memory, [one_line(current_tree(memory))]))
-        raise PromptTooLongError(needed - answer_tokens, answer_tokens, search.engine.info.context_tokens)
+        raise PromptTooLongError(
+            needed - answer_tokens, answer_tokens, search.engine.info.context_tokens
+        )
     return search
 
 
 async def _lay_out(search: Search, max_pages: int) -> tuple[Sequence[Node], set[int]]:
-    """Choose the level of every page, and open the pinned ones that fit. Raises PromptTooLongError."""
+    """Choose the level of every page, and open the pinned ones that fit.
+
+    Raises PromptTooLongError.
+    """
     memory, engine, measure = search.memory, search.engine, search.tokens_needed
     steering, window, last = search.steering, engine.info.context_tokens, len(memory.entries)
     room = window - await measure("")
@@ -137,11 +176,17 @@ async def _lay_out(search: Search, max_pages: int) -> tuple[Sequence[Node], set[
         here = page.number if page else last
     top = await asyncio.to_thread(current_tree, memory)
     documents = [f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries]
-    scores = await asyncio.to_thread(lambda: Ranker(documents, memory.book.language).scores(search.question))
+    scores = await asyncio.to_thread(
+        lambda: Ranker(documents, memory.book.language).scores(search.question)
+    )
     near = page_weights(scores, here)
 
     def cost(segment: Node) -> float:
-        return 0.0 if _is_open(segment, opened) else segment.summary.words * TOKENS_PER_WORD + _TAG_TOKENS
+        return (
+            0.0
+            if _is_open(segment, opened)
+            else segment.summary.words * TOKENS_PER_WORD + _TAG_TOKENS
+        )
 
     # First leave room for pages to open; in a small window, leave none.
     for budget in (room - min(max_pages * typical, room // 2), room):
@@ -169,7 +214,11 @@ async def _all_fit(segments: Sequence[Node], room: int, memory: GistMemory, engi
 async def begin(name: str, search: Search) -> events.ReaderEvents:
     """Report the layout of the memory, then apply steering."""
     memory, segments = search.memory, search.segments
-    told = () if search.whole else tuple(events.SegmentLevel(p.first, p.last, p.level, p.made) for p in segments)
+    told = (
+        ()
+        if search.whole
+        else tuple(events.SegmentLevel(p.first, p.last, p.level, p.made) for p in segments)
+    )
     yield events.Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
     for page in sorted(search.opened):
         yield events.Expanded(page, events.OpenedBy.PERSON)
@@ -208,14 +257,21 @@ async def openable_pages(search: Search) -> list[int]:
     used = await search.tokens_needed(search.text(), search.opened)
     free = search.engine.info.context_tokens - used
     tokens_per_word = await search.engine.count(search.text()) / max(1, search.words)
-    return [page for page in unread if search.memory.entry(page).page.words * tokens_per_word <= free]
+    return [
+        page for page in unread if search.memory.entry(page).page.words * tokens_per_word <= free
+    ]
 
 
 def answer(search: Search, *, must_answer: bool = False) -> events.ReaderEvents:
-    """The answer over the memory as shown now; the last event is `Answered`. `must_answer`: see `answer_prompt`."""
+    """The answer over the memory as shown now; the last event is `Answered`.
+
+    `must_answer`: see `answer_prompt`.
+    """
     memory, shown, opened = search.memory, search.shown, search.opened
     read = sum(entry.page.words for entry in memory.entries)
-    places = {number: (memory.entry(number).page.start, memory.entry(number).page.end) for number in shown}
+    places = {
+        number: (memory.entry(number).page.start, memory.entry(number).page.end) for number in shown
+    }
     draft = events.Answered(
         # Of words in context and words read (ReadAgent, section 4.1)
         compression_rate=100.0 * (1.0 - search.words / read) if read else 0.0,

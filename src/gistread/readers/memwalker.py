@@ -1,9 +1,11 @@
-"""MemWalker: walks down a tree of summaries to the pages with the answer (section 3.2; `memory/tree.py`).
+"""MemWalker: walks down a tree of summaries to the pages with the answer (section 3.2;
+`memory/tree.py`).
 
-At a node the model picks the most promising child (triage), or answers if the summaries tell enough. At a page it says
-whether the page completes the answer, tells a part of it, which is noted, or does not help. Every prompt includes the
-working memory: the notes, and as many summaries of the path as fit. Rejected nodes are not offered again, so a walk
-always ends; then the answer comes from the summaries at the top and the notes.
+At a node the model picks the most promising child (triage), or answers if the summaries tell
+enough. At a page it says whether the page completes the answer, tells a part of it, which is noted,
+or does not help. Every prompt includes the working memory: the notes, and as many summaries of the
+path as fit. Rejected nodes are not offered again, so a walk always ends; then the answer comes from
+the summaries at the top and the notes.
 """
 
 import asyncio
@@ -38,13 +40,19 @@ _Task = Callable[..., Prompt]  # A prompt that takes the working memory as `memo
 @dataclass(slots=True)
 class _Walk(Asking):
     path: list[Node] = field(default_factory=list)  # From the top to the current node
-    rejected: set[tuple[int, int]] = field(default_factory=set)  # Level and first page of rejected nodes
+    rejected: set[tuple[int, int]] = field(
+        default_factory=set
+    )  # Level and first page of rejected nodes
     notes: dict[int, str] = field(default_factory=dict)  # What pages told, by number
     lookups: list[int] = field(default_factory=list)
     calls: int = 0
 
     def open_children(self) -> list[Node]:
-        new = (child for child in self.path[-1].children if (child.level, child.first) not in self.rejected)
+        new = (
+            child
+            for child in self.path[-1].children
+            if (child.level, child.first) not in self.rejected
+        )
         return [child for child in new if not self.steering.refused.issuperset(pages_of(child))]
 
     def turn_back(self) -> events.TurnedBack:
@@ -59,13 +67,18 @@ class _Walk(Asking):
         return {page.number: (page.start, page.end) for page in pages}
 
     async def working_memory(self, *tasks: _Task, answer_tokens: int) -> str:
-        """As much as fits these prompts; the summaries farthest up are dropped first. Raises PromptTooLongError."""
+        """As much as fits these prompts; the summaries farthest up are dropped first.
+
+        Raises PromptTooLongError.
+        """
         window = self.engine.info.context_tokens
         known = [f"- {node.summary.text}" for node in self.path[1:] if node.level]
         known += [f"- Page {number}: {note}" for number, note in sorted(self.notes.items())]
         while True:
             memory = "\n".join(known)
-            needed = max([await self.engine.measure(task(memory=memory or _NOTHING_KNOWN)) for task in tasks])
+            needed = max(
+                [await self.engine.measure(task(memory=memory or _NOTHING_KNOWN)) for task in tasks]
+            )
             if needed + answer_tokens <= window:
                 return memory
             if not known:
@@ -76,12 +89,17 @@ class _Walk(Asking):
         return self.memory.book.text[slice(*place)].strip()
 
     async def at_page(self, page: Page) -> tuple[Span, str]:
-        """The beginning of this page that fits, and the working memory shown with it. Raises as `working_memory`."""
+        """The beginning of this page that fits, and the working memory shown with it.
+
+        Raises as `working_memory`.
+        """
         place = page.start, page.end
         answer_tokens = max(self.options.answer_tokens, SAID_TOKENS)
 
         async def known_at(place: Span) -> str:
-            return await self.working_memory(*self.leaf_tasks(page, place), answer_tokens=answer_tokens)
+            return await self.working_memory(
+                *self.leaf_tasks(page, place), answer_tokens=answer_tokens
+            )
 
         async def fits(place: Span) -> bool:
             with suppress(PromptTooLongError):
@@ -126,8 +144,13 @@ async def memwalker(asking: Asking) -> events.ReaderEvents:
             continue
         if wanted not in pages_of(step):
             part, refused = pages_of(step), set(steering.refused)
-            async for said in steering.review(events.Proposed(part, len(walk.path), len(memory.entries))):
-                if not (isinstance(said, events.Refused) and set(part).intersection(steering.decision.pages)):
+            async for said in steering.review(
+                events.Proposed(part, len(walk.path), len(memory.entries))
+            ):
+                if not (
+                    isinstance(said, events.Refused)
+                    and set(part).intersection(steering.decision.pages)
+                ):
                     yield said
             decision = steering.decision
             wanted = next(iter(decision.pages), None)
@@ -188,7 +211,9 @@ async def _step(walk: _Walk, wanted: int | None) -> Node | events.TurnedBack | e
     none = "" if at_top else f', "{_NONE}" if none of them would help'
     stop = ", or if none of them would help" if at_top and not walk.options.wording else ""
     summaries = _numbered(children)
-    task = partial(user_prompt, "triage", summaries=summaries, question=walk.question, none=none, stop=stop)
+    task = partial(
+        user_prompt, "triage", summaries=summaries, question=walk.question, none=none, stop=stop
+    )
     known = await walk.working_memory(task, answer_tokens=_LABEL_TOKENS)
     prompt = task(memory=known or _NOTHING_KNOWN)
     options = [*labels, *([] if at_top else [_NONE]), _ANSWER]
@@ -200,10 +225,14 @@ async def _step(walk: _Walk, wanted: int | None) -> Node | events.TurnedBack | e
 
 
 def _numbered(children: Sequence[Node]) -> str:
-    return "\n\n".join(f"{number}. {child.summary.text}" for number, child in enumerate(children, start=1))
+    return "\n\n".join(
+        f"{number}. {child.summary.text}" for number, child in enumerate(children, start=1)
+    )
 
 
-def _answer_from_page(walk: _Walk, page: Page, place: Span, known: str, task: _Task) -> events.ReaderEvents:
+def _answer_from_page(
+    walk: _Walk, page: Page, place: Span, known: str, task: _Task
+) -> events.ReaderEvents:
     text = walk.text(place)
     draft = events.Answered(
         compression_rate=walk.compression_rate(count_words(text) + count_words(known)),
@@ -219,10 +248,15 @@ def _answer_from_page(walk: _Walk, page: Page, place: Span, known: str, task: _T
 
 
 async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> events.ReaderEvents:
-    """The answer from notes and summaries: those in front of the model if they tell `enough`, else those at the top."""
+    """The answer from notes and summaries.
+
+    Those in front of the model if they tell `enough`, else those at the top.
+    """
     lookups = tuple(walk.lookups)
     if not walk.path:
-        yield events.Answered(NOT_FOUND, False, lookups=lookups, compression_rate=100.0, usage=walk.usage)
+        yield events.Answered(
+            NOT_FOUND, False, lookups=lookups, compression_rate=100.0, usage=walk.usage
+        )
         return
     walk.path = walk.path if enough else walk.path[:1]
     children = list(walk.path[-1].children)

@@ -1,4 +1,7 @@
-"""Takes notes through the whole book for one question: GraphReader's "Chunk Read with Notes" (appendix D)."""
+"""Takes notes through the whole book for one question.
+
+GraphReader's "Chunk Read with Notes" (appendix D).
+"""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +10,15 @@ from gistread.errors import PromptTooLongError
 from gistread.memory.passages import Span, join, split_into_chunks
 from gistread.readers.answering import NOTE_TOKENS, Asking, user_prompt, words_of
 from gistread.readers.book_text import setting
-from gistread.readers.events import Answered, Noted, PartRead, ReaderEvents, Started, Stopped, StopReason
+from gistread.readers.events import (
+    Answered,
+    Noted,
+    PartRead,
+    ReaderEvents,
+    Started,
+    Stopped,
+    StopReason,
+)
 from gistread.words import count_words
 
 NAME = "notes"
@@ -25,7 +36,9 @@ class _Notebook:
 
     def text(self, *, numbered: bool = False) -> str:
         marks = (f"[{number}]" if numbered else "-" for number in range(1, len(self.notes) + 1))
-        return "\n".join(f"{mark} {note}" for mark, (note, _) in zip(marks, self.notes, strict=True))
+        return "\n".join(
+            f"{mark} {note}" for mark, (note, _) in zip(marks, self.notes, strict=True)
+        )
 
     def has(self, note: str) -> bool:
         """Whether all words of a note are in an earlier one."""
@@ -45,12 +58,16 @@ async def notes(asking: Asking) -> ReaderEvents:
     answer_tokens = max(NOTE_TOKENS, asking.options.answer_tokens)
     room = window - answer_tokens - _TASK_TOKENS - await engine.count(asking.question)
     if room < 2 * _TASK_TOKENS:
-        raise PromptTooLongError(window - room - answer_tokens + 2 * _TASK_TOKENS, answer_tokens, window)
+        raise PromptTooLongError(
+            window - room - answer_tokens + 2 * _TASK_TOKENS, answer_tokens, window
+        )
     book = memory.book
     chunk_tokens = min(CHUNK_TOKENS, room // 2)
     parts = await split_into_chunks(book, chunk_tokens, engine.count)
     notebook = _Notebook(min(room - chunk_tokens, CHUNK_TOKENS))
-    yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
+    yield Started(
+        NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0
+    )
 
     reason = StopReason.NOTHING_LEFT
     for number, (start, end) in enumerate(parts, start=1):
@@ -71,12 +88,16 @@ async def notes(asking: Asking) -> ReaderEvents:
         yield PartRead(number, len(parts), start, end)
     text = notebook.text(numbered=asking.is_asked_to_cite)
     if notebook.dropped:
-        yield Noted(f"The first {notebook.dropped} notes were dropped to make room for later ones.", 0, 0)
+        yield Noted(
+            f"The first {notebook.dropped} notes were dropped to make room for later ones.", 0, 0
+        )
     yield Stopped(reason)
 
     places = [place for _, place in notebook.notes]
     draft = Answered(
-        found=bool(places), compression_rate=asking.compression_rate(count_words(text)), seen=tuple(join(places, book))
+        found=bool(places),
+        compression_rate=asking.compression_rate(count_words(text)),
+        seen=tuple(join(places, book)),
     )
     prompt = asking.answer_prompt("notes_answer", notes=text or _NONE)
     numbered = tuple(enumerate(places, start=1)) if asking.is_asked_to_cite else ()

@@ -1,4 +1,7 @@
-"""The phrases of questions and answers that readers recognize, as regular expressions: `phrases.toml`."""
+"""The phrases of questions and answers that readers recognize, as regular expressions.
+
+`phrases.toml`.
+"""
 
 import re
 import tomllib
@@ -9,7 +12,9 @@ _PHRASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 def phrases(name: str) -> str:
-    """The expression with this name, its lines joined and each `${other}` replaced by that expression."""
+    """The expression with this name, its lines joined and each `${other}` replaced by that
+    expression.
+    """
     joined = re.sub(r"\n\s*", "", _PHRASES[name])
     return re.sub(r"\$\{(\w+)\}", lambda other: phrases(other[1]), joined)
 

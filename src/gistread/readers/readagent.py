@@ -1,16 +1,33 @@
-"""ReadAgent's readers over the gist memory (sections 3.2 and 4): sequential and parallel look-up, and gists alone.
+"""ReadAgent's readers over the gist memory (sections 3.2 and 4): sequential and parallel look-up,
+and gists alone.
 
 The model can only choose an unopened page of those shown, or stop (D3). Sequential look-up
-(ReadAgent-S, Figure 5) opens each page before the next choice; parallel look-up (ReadAgent-P, Figure 4, Appendix I)
-names all pages in one answer. The user may pin and refuse pages, or end the search, at any time.
+(ReadAgent-S, Figure 5) opens each page before the next choice; parallel look-up (ReadAgent-P,
+Figure 4, Appendix I) names all pages in one answer. The user may pin and refuse pages, or end the
+search, at any time.
 """
 
 from collections.abc import Sequence
 
 from gistread.engine.protocol import Trust
 from gistread.readers.answering import STOP, Asking
-from gistread.readers.events import Expanded, LookedUp, OpenedBy, Proposed, ReaderEvents, Stopped, StopReason
-from gistread.readers.lookups import Search, answer, apply_steering, begin, openable_pages, start_search
+from gistread.readers.events import (
+    Expanded,
+    LookedUp,
+    OpenedBy,
+    Proposed,
+    ReaderEvents,
+    Stopped,
+    StopReason,
+)
+from gistread.readers.lookups import (
+    Search,
+    answer,
+    apply_steering,
+    begin,
+    openable_pages,
+    start_search,
+)
 
 
 async def readagent_s(asking: Asking) -> ReaderEvents:
@@ -92,7 +109,10 @@ async def _choose_pages(search: Search) -> tuple[list[int], StopReason]:
 
 
 async def _propose(search: Search, *, may_stop: bool) -> Proposed | StopReason:
-    """Propose the next page, or the answer if the model has enough; or the reason why the search must end."""
+    """Propose the next page, or the answer if the model has enough.
+
+    Or the reason why the search must end.
+    """
     steering, step, last = search.steering, len(search.lookups) + 1, len(search.memory.entries)
     while True:
         offered = await openable_pages(search)

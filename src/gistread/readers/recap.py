@@ -1,7 +1,9 @@
-"""The story so far, at once and without a model: sentences about the story up to a place, and the people near it.
+"""The story so far, at once and without a model: sentences about the story up to a place, and the
+people near it.
 
-The sentences are from summaries of parts, else from gists of pages. Where a gist says what its pages do not, or nothing
-has been read, they are the book's own. At the same place, questions are suggested by the names near it.
+The sentences are from summaries of parts, else from gists of pages. Where a gist says what its
+pages do not, or nothing has been read, they are the book's own. At the same place, questions are
+suggested by the names near it.
 """
 
 from bisect import bisect_left
@@ -30,7 +32,9 @@ _CHAPTER_PAGES = 6  # Most pages of the last chapter; those before them are the 
 _BEHIND = 6_000  # Characters that a memory may lack before the place, about a thousand words
 _ON_STAGE = 4_000  # Characters in front of the place whose people are on stage
 _MOST_PEOPLE = 6
-_LEAST_SHARED = 1 / 3  # Share of the terms of a gist's sentence that its pages have; else it is unsure
+_LEAST_SHARED = (
+    1 / 3
+)  # Share of the terms of a gist's sentence that its pages have; else it is unsure
 _FEW = 2  # Sentences to show if none represents the others
 _QUOTES = "“”\"‘'«„—–"  # Marks of direct speech, which tells little out of context
 _PAIRS = (("“", "”"), ("«", "»"))
@@ -54,7 +58,8 @@ class Recap:
     stopped: Span | None  # The sentence at the place; None at the very beginning
     pages: int  # Gists used; 0: the chapters’ own sentences
     summaries: int  # Summaries of parts used
-    is_behind: bool = False  # Whether the chapter is told in its own sentences, since the memory ends well before it
+    # Whether the chapter is told in its own sentences, since the memory ends well before it
+    is_behind: bool = False
 
 
 def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Recap:
@@ -65,21 +70,28 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     chapters = [book.chapter_index(entry.page.start) for entry in memory.entries]
     last = book.chapter_index(max(0, end - 1))
     is_behind = bool(chapters) and (chapters[-1] < last or end - memory.read_until > _BEHIND)
-    begins = max(len(memory.entries) - _CHAPTER_PAGES * (not is_behind), sum(index < last for index in chapters))
+    begins = max(
+        len(memory.entries) - _CHAPTER_PAGES * (not is_behind),
+        sum(index < last for index in chapters),
+    )
     front = front_matter_end(book)
     # A page may be a heading alone, as that of a part.
     told = [
         entry.page.end > front and entry.gist.text.strip() != book.chapter_title(entry.page.start)
         for entry in memory.entries
     ]
-    nodes = [node for node in existing_summaries(memory, begins) if any(told[node.first - 1 : node.last])]
+    nodes = [
+        node for node in existing_summaries(memory, begins) if any(told[node.first - 1 : node.last])
+    ]
     now = [node for node in page_by_page(memory)[begins:] if told[node.first - 1]]
     chapter, people = book.chapters[last], _people_near(memory, end, corrections)
     untold = max(chapter.start, memory.read_until) if is_behind else chapter.start
     return Recap(
         _tell(nodes, _BEFORE_WORDS, memory),
         chapter.title,
-        _tell(now, _CHAPTER_WORDS, memory) if now else _own_sentences(book, untold, end, " ".join(people)),
+        _tell(now, _CHAPTER_WORDS, memory)
+        if now
+        else _own_sentences(book, untold, end, " ".join(people)),
         people,
         sentence_at(book, end - 1) if end else None,
         sum(told),
@@ -92,13 +104,17 @@ def describe_sources(story: Recap) -> str:
     """The sources of a recap, in words."""
     if not story.pages:
         return "in the chapters’ own sentences"
-    summaries = f"the summaries of {counted(story.summaries, 'part')} and " if story.summaries else ""
+    summaries = (
+        f"the summaries of {counted(story.summaries, 'part')} and " if story.summaries else ""
+    )
     chapter = " and the chapter’s own sentences" if story.is_behind else ""
     return f"from {summaries}the gists of {counted(story.pages, 'section')}{chapter}"
 
 
 def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapSentence, ...]:
-    """The most representative sentences of these summaries, each with the place of the most similar one in the book."""
+    """The most representative sentences of these summaries, each with the place of the most similar
+    one in the book.
+    """
     titles = " ".join(memory.book.text[: front_matter_end(memory.book)].split())
     sentences = [
         (text, node)
@@ -111,7 +127,9 @@ def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapS
 
 
 def _told(sentence: str, node: Node, memory: GistMemory) -> RecapSentence:
-    """The sentence of a gist, or the book's most similar one where the gist says what its pages do not."""
+    """The sentence of a gist, or the book's most similar one where the gist says what its pages do
+    not.
+    """
     place = _place(sentence, node, memory)
     pages = [memory.entry(number).page for number in range(node.first, node.last + 1)]
     told = told_before(memory.book.text, pages[0].start, memory.focus.wording)
@@ -128,7 +146,9 @@ def _own_sentences(book: Book, start: int, end: int, names: str) -> tuple[RecapS
     words = _CHAPTER_WORDS if len(book.chapters) > 1 else _BEFORE_WORDS + _CHAPTER_WORDS
     places = ((a, b) for a, b in _whole_sentences(book, start, end) if _is_of_the_story(a, book))
     every = [RecapSentence(" ".join(book.text[a:b].split()), a) for a, b in places]
-    told = [one for one in every if count_words(one.text) >= _LEAST_WORDS and not _is_speech(one, book)]
+    told = [
+        one for one in every if count_words(one.text) >= _LEAST_WORDS and not _is_speech(one, book)
+    ]
     if sum(count_words(one.text) for one in told) < words:  # most of the chapter is direct speech
         told = every
     return tuple(told[at] for at in _choose([one.text for one in told], words, names))
@@ -138,20 +158,31 @@ def _whole_sentences(book: Book, start: int, end: int) -> Iterator[Span]:
     """The sentences here, except one that the place of the user cuts."""
     last = len(book.text.rstrip())
     ends = (".", "!", "?", "…", ":", *_QUOTES, "’", "»", ")")
-    return ((a, b) for a, b in sentences_of(book, start, end) if b < last or book.text[:b].rstrip().endswith(ends))
+    return (
+        (a, b)
+        for a, b in sentences_of(book, start, end)
+        if b < last or book.text[:b].rstrip().endswith(ends)
+    )
 
 
 def _is_of_the_story(offset: int, book: Book) -> bool:
-    """Whether the paragraph here is neither a heading nor in brackets, like a note of the transcriber."""
+    """Whether the paragraph here is neither a heading nor in brackets, like a note of the
+    transcriber.
+    """
     paragraph = book.paragraphs[book.paragraph_index(offset)]
     is_in_brackets = book.text[paragraph.start] == "[" and book.text[paragraph.end - 1] == "]"
     return paragraph.kind is not ParagraphKind.HEADING and not is_in_brackets
 
 
 def _is_speech(told: RecapSentence, book: Book) -> bool:
-    """Whether the sentence is direct speech: a quotation begins with it, or earlier in its paragraph."""
+    """Whether the sentence is direct speech.
+
+    A quotation begins with it, or earlier in its paragraph.
+    """
     before = book.text[book.text.rfind("\n\n", 0, told.start) + 1 : told.start]
-    is_open = before.count('"') % 2 or any(before.count(opens) > before.count(closes) for opens, closes in _PAIRS)
+    is_open = before.count('"') % 2 or any(
+        before.count(opens) > before.count(closes) for opens, closes in _PAIRS
+    )
     return bool(is_open) or told.text[0] in _QUOTES
 
 
@@ -160,7 +191,9 @@ def _choose(sentences: Sequence[str], words: int, names: str = "") -> Sequence[i
 
 
 def _place(sentence: str, node: Node, memory: GistMemory) -> Span:
-    """The sentence of the book most similar to this one, on the page of the node with the most similar gist."""
+    """The sentence of the book most similar to this one, on the page of the node with the most
+    similar gist.
+    """
     terms = set(shared_terms(sentence))
 
     def similarity(text: str) -> int:
@@ -169,10 +202,16 @@ def _place(sentence: str, node: Node, memory: GistMemory) -> Span:
     entries = (memory.entry(number) for number in range(node.first, node.last + 1))
     page = max(entries, key=lambda one: similarity(one.gist.text)).page
     places = list(_whole_sentences(memory.book, page.start, page.end))
-    return max(places, key=lambda place: similarity(memory.book.text[slice(*place)]), default=(page.start, page.end))
+    return max(
+        places,
+        key=lambda place: similarity(memory.book.text[slice(*place)]),
+        default=(page.start, page.end),
+    )
 
 
-def _people_near(memory: GistMemory, end: int, corrections: Sequence[NameCorrection]) -> tuple[str, ...]:
+def _people_near(
+    memory: GistMemory, end: int, corrections: Sequence[NameCorrection]
+) -> tuple[str, ...]:
     if not supports_names(memory.book):
         return ()
     named = corrected(join_names(find_names(memory.book, max(0, end - _ON_STAGE))), corrections)
@@ -191,7 +230,8 @@ _PERSON_WORDS = 3
 def suggestions(
     memory: GistMemory, corrections: Sequence[NameCorrection] = (), *, plot: bool | None = None
 ) -> tuple[str, ...]:
-    """Three questions for the end of this memory's book, cut by `GistMemory.upto`; none unless it is English.
+    """Three questions for the end of this memory's book, cut by `GistMemory.upto`; none unless it
+    is English.
 
     `plot`: whether the whole book `has_plot`; None: judge by this part of it.
     """
@@ -202,14 +242,21 @@ def suggestions(
     end = len(book.text)
     named = corrected(join_names(find_names(book, max(0, end - _REACH))), corrections)
     counts = {entity: _mentions(entity, end, gists) for entity in named}
-    near = sorted((entity for entity in counts if counts[entity] >= _LEAST), key=lambda entity: -counts[entity])
+    near = sorted(
+        (entity for entity in counts if counts[entity] >= _LEAST),
+        key=lambda entity: -counts[entity],
+    )
     return tuple(_questions(near, plot=has_plot(book) if plot is None else plot))[:3]
 
 
 def _mentions(entity: Entity, end: int, gists: str) -> int:
     """Weighted number of mentions near the end and in the gists."""
-    mentions = sum(len(form.starts) - bisect_left(form.starts, end - _NEAR) for form in entity.forms)
-    return mentions + _GIST_WEIGHT * sum(gists.count(form.text) for form in entity.forms if mentions)
+    mentions = sum(
+        len(form.starts) - bisect_left(form.starts, end - _NEAR) for form in entity.forms
+    )
+    return mentions + _GIST_WEIGHT * sum(
+        gists.count(form.text) for form in entity.forms if mentions
+    )
 
 
 def _questions(near: list[Entity], *, plot: bool) -> Iterator[str]:
@@ -222,9 +269,12 @@ def _questions(near: list[Entity], *, plot: bool) -> Iterator[str]:
         yield "What follows from them?"
         return
     # A longer name is that of an office or a company.
-    persons = [one for one in people if one.kind is Kind.PERSON and len(one.name.split()) <= _PERSON_WORDS]
+    persons = [
+        one for one in people if one.kind is Kind.PERSON and len(one.name.split()) <= _PERSON_WORDS
+    ]
     yield from (
-        f"Who is {one.name}?" if one in persons else f"What do we learn about {one.name}?" for one in people[:1]
+        f"Who is {one.name}?" if one in persons else f"What do we learn about {one.name}?"
+        for one in people[:1]
     )
     if len(persons) > 1:
         yield f"What do {persons[0].name} and {persons[1].name} have to do with each other?"

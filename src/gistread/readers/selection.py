@@ -1,4 +1,7 @@
-"""Questions about a selection of the text: the model sees it with the text around it, without a memory."""
+"""Questions about a selection of the text.
+
+The model sees it with the text around it, without a memory.
+"""
 
 import asyncio
 import re
@@ -86,7 +89,9 @@ async def about_selection(asking: Asking) -> ReaderEvents:
             yield event
 
 
-async def _answer(near: list[Passage], introduced: tuple[Passage, ...], text: BookText) -> ReaderEvents:
+async def _answer(
+    near: list[Passage], introduced: tuple[Passage, ...], text: BookText
+) -> ReaderEvents:
     options = text.options
     further = [place for place in introduced if not overlaps(near[:1], place)]
     tokens = options.budget_tokens or _TOKENS
@@ -102,9 +107,15 @@ async def _answer(near: list[Passage], introduced: tuple[Passage, ...], text: Bo
 
 
 def passages_around(selection: Span, book: Book) -> list[Passage]:
-    """The selection in whole sentences, then the text around it, nearest first; distances after it count double."""
+    """The selection in whole sentences, then the text around it, nearest first.
+
+    Distances after it count double.
+    """
     start, end = selection
-    low, high = (book.paragraph_index(offset) for offset in (max(0, start - _REACH), min(len(book.text), end + _REACH)))
+    low, high = (
+        book.paragraph_index(offset)
+        for offset in (max(0, start - _REACH), min(len(book.text), end + _REACH))
+    )
     pieces = split_into_passages(book, book.paragraphs[low].start, book.paragraphs[high].end)
     own = [place for place in pieces if overlaps([selection], place)]
     others = [place for place in pieces if place not in own]

@@ -1,8 +1,9 @@
-"""Short answers of an unreliable model: each of the nearest passages is asked alone, and the surest fitting one counts.
+"""Short answers of an unreliable model: each of the nearest passages is asked alone, and the surest
+fitting one counts.
 
-A small model that is shown the passages together often answers from the wrong one. Asked over each of them, the right
-answer is among its answers twice as often. Number, size and weights were chosen on questions about eight novels
-(`research/training/README.md`).
+A small model that is shown the passages together often answers from the wrong one. Asked over each
+of them, the right answer is among its answers twice as often. Number, size and weights were chosen
+on questions about eight novels (`research/training/README.md`).
 """
 
 import asyncio
@@ -23,7 +24,9 @@ MOST_PASSAGES = 5
 SHORTLIST_TOKENS = 1_800
 """Enough for so many passages of about 220 words."""
 LONG_BOOK_PASSAGES = 150
-"""From about 12,000 words on, most of the passages that share words with a question do not answer it."""
+"""From about 12,000 words on, most of the passages that share words with a question do not answer
+it.
+"""
 _ANSWER_TOKENS = 40
 _AROUND = 350  # Characters before and after a passage: they tell who "he" is
 _RANK_WEIGHT = 0.1  # Of each place further down the list of passages
@@ -47,7 +50,9 @@ def asks_for_a_fact(question: str) -> bool:
 
 
 def with_surroundings(passages: Sequence[Passage], book: Book) -> list[Passage]:
-    """The first passages, each with the sentences around it, without those that lie in an earlier one."""
+    """The first passages, each with the sentences around it, without those that lie in an earlier
+    one.
+    """
     wide: list[Passage] = []
     for start, end in passages:
         if len(wide) == 2 * MOST_PASSAGES:  # Some may be refused.
@@ -63,7 +68,9 @@ async def ask_each(asking: Asking, passages: Sequence[Passage]) -> tuple[Vote, .
     question, book = without_options(asking.question), asking.memory.book
     sampling = Sampling(_ANSWER_TOKENS, repeat_penalty=1.1, stop=("\n",), scored=True)
     texts = [book.text[start:end].strip() for start, end in passages]
-    prompts = [asking.answer_prompt("answer_passages", text=text, question=question) for text in texts]
+    prompts = [
+        asking.answer_prompt("answer_passages", text=text, question=question) for text in texts
+    ]
     said = await asyncio.gather(*(asking.complete_scored(prompt, sampling) for prompt in prompts))
     votes = [
         Vote(passage, " ".join(one.text.split()), one.log_probability or 0.0)
@@ -76,20 +83,25 @@ async def ask_each(asking: Asking, passages: Sequence[Passage]) -> tuple[Vote, .
 def choose(question: str, votes: Sequence[Vote]) -> tuple[Vote, ...]:
     """The votes, best first; those that share words with the best come before the others.
 
-    An answer gains by being of the kind asked for, by its probability, by the rank of its passage, and by words that
-    other answers share.
+    An answer gains by being of the kind asked for, by its probability, by the rank of its passage,
+    and by words that other answers share.
     """
     asked = _words(question)
     told = [_words(vote.answer) - asked for vote in votes]
 
     def score(at: int) -> float:
         own = told[at]
-        shared = sum(len(own & other) / max(1, len(own)) for index, other in enumerate(told) if index != at)
+        shared = sum(
+            len(own & other) / max(1, len(own)) for index, other in enumerate(told) if index != at
+        )
         fit = _fitness(question, votes[at].answer, own) + votes[at].log_probability
         return fit + _SHARE_WEIGHT * shared - _RANK_WEIGHT * at
 
     ranked = sorted(range(len(votes)), key=score, reverse=True)
-    return tuple(votes[at] for at in sorted(ranked, key=lambda at: not (at == ranked[0] or told[at] & told[ranked[0]])))
+    return tuple(
+        votes[at]
+        for at in sorted(ranked, key=lambda at: not (at == ranked[0] or told[at] & told[ranked[0]]))
+    )
 
 
 def agree(question: str, answer: str, other: str) -> bool:
@@ -114,4 +126,6 @@ def _fitness(question: str, answer: str, told: frozenset[str]) -> float:
 def _words(text: str) -> frozenset[str]:
     """Words of three letters or more and numbers, without the ending of a genitive."""
     words = (word[0].casefold() for word in WORD.finditer(text))
-    return frozenset(re.sub("['’]s$", "", word) for word in words if len(word) > 2 or word.isdigit())
+    return frozenset(
+        re.sub("['’]s$", "", word) for word in words if len(word) > 2 or word.isdigit()
+    )

@@ -1,4 +1,7 @@
-"""The user's control over a running reader: pinned and refused pages, and decisions about look-ups."""
+"""The user's control over a running reader.
+
+Pinned and refused pages, and decisions about look-ups.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -30,7 +33,9 @@ class Steering:
     pinned: set[int] = field(default_factory=set)  # Pages to expand
     refused: set[int] = field(default_factory=set)  # Pages that must not be open
     stop: bool = False  # Answer now from what is open; see `answer_now`
-    here: int | None = None  # Offset in the book where the user reads: pages near it are shown in more detail
+    here: int | None = (
+        None  # Offset in the book where the user reads: pages near it are shown in more detail
+    )
     steps: Steps = Steps.ALONE
     proposal: Proposed | None = None  # The proposal that waits for a decision
     decision: Decision = Decision()  # The last one
@@ -92,7 +97,9 @@ def parse_decision(text: str, proposal: Proposed | None) -> Decision | None:
     last = proposal.last_page if proposal else 0
     numbers = words.removeprefix("+").replace(",", " ").split()
     if not all(number.isdecimal() for number in numbers):
-        raise ValueError(f"Enter {'a section’s number, ' if last else ''}no or answer; Enter alone accepts.")
+        raise ValueError(
+            f"Enter {'a section’s number, ' if last else ''}no or answer; Enter alone accepts."
+        )
     if beyond := [number for number in numbers if not 0 < int(number) <= last]:
         raise ValueError(f"There is no section {beyond[0]}: the last is {last}.")
     return Decision(refuses=not words.startswith("+"), pages=tuple(map(int, numbers)))

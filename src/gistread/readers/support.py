@@ -1,9 +1,11 @@
-"""Checks each statement of a weak model's answer against the text in the prompt: is it a statement of the text at all?
+"""Checks each statement of a weak model's answer against the text in the prompt: is it a statement
+of the text at all?
 
-For models that failed their check; docs/methods.md has the error rates. A statement is unsupported if it has a name, a
-number or a quotation that the text lacks (`answer_marks.py`), or if no three consecutive sentences of the text have
-more than a third of its content words and, with those of the question, two of them. Content words are stems, without
-stop words and words of the question. A name or a number alone must be near words of the question.
+For models that failed their check; docs/methods.md has the error rates. A statement is unsupported
+if it has a name, a number or a quotation that the text lacks (`answer_marks.py`), or if no three
+consecutive sentences of the text have more than a third of its content words and, with those of the
+question, two of them. Content words are stems, without stop words and words of the question. A name
+or a number alone must be near words of the question.
 """
 
 import re
@@ -24,8 +26,14 @@ from gistread.store.model import Citation
 _WINDOW_SENTENCES = 3
 _LEAST_SHARE = 1 / 3  # A window must have more than this share of a statement's content words
 # What a short answer must have, or must not be, by the question.
-_MUST_HAVE = [(pattern("asks_how_many"), pattern("has_number")), (pattern("asks_how_much_money"), pattern("has_money"))]
-_MUST_NOT_BE = [(pattern("asks_when"), pattern("is_time")), (pattern("asks_who_or_where"), pattern("is_measure"))]
+_MUST_HAVE = [
+    (pattern("asks_how_many"), pattern("has_number")),
+    (pattern("asks_how_much_money"), pattern("has_money")),
+]
+_MUST_NOT_BE = [
+    (pattern("asks_when"), pattern("is_time")),
+    (pattern("asks_who_or_where"), pattern("is_measure")),
+]
 _SHORT_WORDS = 5
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _FORMS_OF_ADDRESS = frozenset({"mr", "mrs", "ms", "miss", "dr", "sir"})
@@ -38,32 +46,49 @@ class Statement:
     start: int
     end: int
     supported: bool
-    foreign: tuple[str, ...] = ()  # Names, numbers and quotations that neither the text nor the question has
+    foreign: tuple[
+        str, ...
+    ] = ()  # Names, numbers and quotations that neither the text nor the question has
     quote: Citation | None = None  # The sentence of the book that supports it best
 
 
 def check(
-    answer: str, question: str, memory: GistMemory, places: Sequence[tuple[int, int]], gists: Sequence[int] = ()
+    answer: str,
+    question: str,
+    memory: GistMemory,
+    places: Sequence[tuple[int, int]],
+    gists: Sequence[int] = (),
 ) -> tuple[Statement, ...]:
-    """The statements of `answer`, checked against these places of the book and the gists of these pages."""
+    """The statements of `answer`, checked against these places of the book and the gists of these
+    pages.
+    """
     check = _Check(question, memory, places, gists)
     return tuple(check.statement(answer, start, end) for start, end in statement_spans(answer))
 
 
 def _fits(statement: str, question: str, words: int) -> bool:
-    """Whether a statement can be an answer at all: not a single letter, nor a time if the question is who or where."""
+    """Whether a statement can be an answer at all.
+
+    Not a single letter, nor a time if the question is who or where.
+    """
     if not re.search(r"\w\W*\w|\d", statement) and statement.isascii():
         return False
     if words > _SHORT_WORDS:
         return True
     if any(asks.match(question) and not has.search(statement) for asks, has in _MUST_HAVE):
         return False
-    return not any(asks.match(question) and answer.fullmatch(statement) for asks, answer in _MUST_NOT_BE)
+    return not any(
+        asks.match(question) and answer.fullmatch(statement) for asks, answer in _MUST_NOT_BE
+    )
 
 
 class _Check:
     def __init__(
-        self, question: str, memory: GistMemory, places: Sequence[tuple[int, int]], gists: Sequence[int]
+        self,
+        question: str,
+        memory: GistMemory,
+        places: Sequence[tuple[int, int]],
+        gists: Sequence[int],
     ) -> None:
         self._memory = memory
         self._terms = Terms(memory.book.language)
@@ -79,9 +104,16 @@ class _Check:
             texts.append(text)
             spans = sentence_spans(text)
             page = entry.page.start, entry.page.end
-            self._add([Sentence(page, self._content(text[start:end]), is_gist=True) for start, end in spans])
+            self._add(
+                [
+                    Sentence(page, self._content(text[start:end]), is_gist=True)
+                    for start, end in spans
+                ]
+            )
         self._text = "\n".join(texts)
-        self._known = frozenset[str]().union(*(sentence.terms for window in self._windows for sentence in window))
+        self._known = frozenset[str]().union(
+            *(sentence.terms for window in self._windows for sentence in window)
+        )
 
     def statement(self, answer: str, start: int, end: int) -> Statement:
         text = answer[start:end]
@@ -92,13 +124,17 @@ class _Check:
         if not _fits(text, self._question, len(self._terms.words(text))):
             supported = False
         elif not new:
-            supported = not (pattern("asks_for_more").match(self._question) and self._only_repeats(text))
+            supported = not (
+                pattern("asks_for_more").match(self._question) and self._only_repeats(text)
+            )
         elif new <= self._names_and_numbers:
             supported = self._stands_near_the_question(new)
         elif len(new) > 1:
             shared, asked = self._overlap(new, _union(best))
             supported = shared > _LEAST_SHARE * len(new) and shared + asked > 1
-        elif len(self._terms.words(text)) == 1 and not pattern("asks_who_or_where").match(self._question):
+        elif len(self._terms.words(text)) == 1 and not pattern("asks_who_or_where").match(
+            self._question
+        ):
             supported = True  # "Angry.": a single word may name what the text only implies.
         else:
             supported = new <= self._known
@@ -107,8 +143,15 @@ class _Check:
         return Statement(start, end, supported, foreign, quote)
 
     def _only_repeats(self, text: str) -> bool:
-        """Whether it only repeats words of the question: "Mrs. Kerr." does not answer who bought Kerr's farm."""
-        words = {self._stem(word) for word in self._terms.words(text) if word not in ARTICLES | _FORMS_OF_ADDRESS}
+        """Whether it only repeats words of the question: "Mrs.
+
+        Kerr." does not answer who bought Kerr's farm.
+        """
+        words = {
+            self._stem(word)
+            for word in self._terms.words(text)
+            if word not in ARTICLES | _FORMS_OF_ADDRESS
+        }
         return bool(words) and words <= self._asked
 
     def _add(self, sentences: list[Sentence]) -> None:
@@ -117,11 +160,18 @@ class _Check:
 
     def _sentences_of(self, start: int, end: int) -> list[Sentence]:
         book = self._memory.book
-        return [Sentence(one, self._content(book.text[slice(*one)])) for one in sentences_of(book, start, end)]
+        return [
+            Sentence(one, self._content(book.text[slice(*one)]))
+            for one in sentences_of(book, start, end)
+        ]
 
     def _content(self, text: str) -> frozenset[str]:
         """Stems of the content words. Numbers are checked as they are written (`find_marks`)."""
-        words = (word for word in self._terms.words(text) if word not in self._terms.stop_words and not word.isdigit())
+        words = (
+            word
+            for word in self._terms.words(text)
+            if word not in self._terms.stop_words and not word.isdigit()
+        )
         return frozenset(self._stem(word) for word in words if len(word) > 1 or not word.isascii())
 
     @cached_property
@@ -151,8 +201,14 @@ class _Check:
         numbers = set(_DIGITS.findall(text))
         sentences = {one for window in self._windows for one in window if not one.is_gist}
         book = self._memory.book.text
-        having = [one for one in sentences if numbers and numbers <= set(_DIGITS.findall(book[slice(*one.place)]))]
-        best = max(having, key=lambda one: (len(self._asked & one.terms), -one.place[0]), default=None)
+        having = [
+            one
+            for one in sentences
+            if numbers and numbers <= set(_DIGITS.findall(book[slice(*one.place)]))
+        ]
+        best = max(
+            having, key=lambda one: (len(self._asked & one.terms), -one.place[0]), default=None
+        )
         return citation_of(best.place, self._memory) if best else None
 
 

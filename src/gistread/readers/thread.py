@@ -1,4 +1,7 @@
-"""A question as the model is asked it: earlier questions and answers before it, the options to choose from after it."""
+"""A question as the model is asked it.
+
+Earlier questions and answers before it, the options to choose from after it.
+"""
 
 import re
 import string
@@ -13,12 +16,18 @@ REFERENCE = re.compile(r"\[(\d+)\]")  # In an answer, to its first, second … c
 
 
 def with_options(question: str, choices: Sequence[str]) -> str:
-    """The question on one line, followed by each option on its own. Raises UsageError for invalid options."""
+    """The question on one line, followed by each option on its own.
+
+    Raises UsageError for invalid options.
+    """
     lines = [" ".join(question.split())]
     options = [" ".join(choice.split()) for choice in choices]
-    if options and not (2 <= len(options) <= len(LETTERS) and all(options) and len(set(options)) == len(options)):
+    if options and not (
+        2 <= len(options) <= len(LETTERS) and all(options) and len(set(options)) == len(options)
+    ):
         raise UsageError(
-            "--choice needs at least two different options.", f"Give 2 to {len(LETTERS)}, none of them empty."
+            "--choice needs at least two different options.",
+            f"Give 2 to {len(LETTERS)}, none of them empty.",
         )
     lines += [f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False)]
     return "\n".join(lines)
@@ -31,8 +40,11 @@ def without_options(question: str) -> str:
 
 _MOST_WORDS = 240  # Longest thread before a question
 _SHORT_WORDS = 50  # The same for an unreliable model, which a longer thread misleads
-_SHORT_ANSWER = 20  # Words of the answer in a short thread, so that a follow-up evaluates only 15% of its prompt
-_WINDOW_SHARE = 1 / 16  # Largest share of the window that a thread takes, counting two tokens a word
+# Words of the answer in a short thread, so that a follow-up evaluates only 15% of its prompt
+_SHORT_ANSWER = 20
+_WINDOW_SHARE = (
+    1 / 16
+)  # Largest share of the window that a thread takes, counting two tokens a word
 _RETRIEVED = 2  # Exchanges that help to find passages
 
 _BARE_WORDS = 2  # "Why?", "How so?"
@@ -50,7 +62,10 @@ Thread = tuple[QuestionAnswer, ...]  # The oldest first
 
 
 def is_follow_up(question: str) -> bool:
-    """Whether a question seems to continue the last one: it begins with "and", or a pronoun precedes any name."""
+    """Whether a question seems to continue the last one.
+
+    It begins with "and", or a pronoun precedes any name.
+    """
     words = question.split()
     if pattern("connective").match(question) or 0 < len(words) <= _BARE_WORDS:
         return True
@@ -61,11 +76,18 @@ def is_follow_up(question: str) -> bool:
 
 def within_bound(thread: Sequence[QuestionAnswer], upto: int | None) -> Thread:
     """The exchanges that used no text past the spoiler bound `upto`."""
-    return tuple(one for one in thread if upto is None or (one.upto is not None and one.upto <= upto))
+    return tuple(
+        one for one in thread if upto is None or (one.upto is not None and one.upto <= upto)
+    )
 
 
-def with_thread(question: str, thread: Sequence[QuestionAnswer], window_tokens: int, *, short: bool) -> str:
-    """Put as many of the last exchanges as fit before the question; `without_options` removes these lines."""
+def with_thread(
+    question: str, thread: Sequence[QuestionAnswer], window_tokens: int, *, short: bool
+) -> str:
+    """Put as many of the last exchanges as fit before the question.
+
+    `without_options` removes these lines.
+    """
     room = min(_SHORT_WORDS if short else _MOST_WORDS, int(window_tokens * _WINDOW_SHARE / 2))
     shown: list[str] = []
     for one in reversed(thread[-1:] if short else thread):

@@ -57,9 +57,14 @@ class Step:
 
 
 class Places:
-    """Names places of a book: by section of the memory where the model has read, otherwise by percentage."""
+    """Names places of a book.
 
-    def __init__(self, length: int = 0, memory: GistMemory | None = None, book: Book | None = None) -> None:
+    By section of the memory where the model has read, otherwise by percentage.
+    """
+
+    def __init__(
+        self, length: int = 0, memory: GistMemory | None = None, book: Book | None = None
+    ) -> None:
         self._length = max(1, length)
         self._memory = memory
         self.book = book
@@ -95,7 +100,9 @@ def _step(sign: str, *pieces: Piece) -> Step:
 def _pages(numbers: Iterable[int]) -> list[Piece]:
     """`sections 3, 5–7`, each number linked."""
     runs = ranges(numbers)
-    pieces: list[Piece] = ["section " if len(runs) == 1 and runs[0][0] == runs[0][1] else "sections "]
+    pieces: list[Piece] = [
+        "section " if len(runs) == 1 and runs[0][0] == runs[0][1] else "sections "
+    ]
     for index, (first, last) in enumerate(runs[:_LISTED]):
         pieces += [", " if index else "", (str(first), ToPage(first))]
         pieces += ["–", (str(last), ToPage(last))] if last > first else []
@@ -119,7 +126,9 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
             begins = f"; begins at: {', '.join(starts)}" if starts else ""
             return Step(f"plan: {' '.join(plan.split())}{begins}")
         case events.Visited(path=path, element=element, facts=facts, pages=pages):
-            return _step("▸", f"path {path}: {counted(facts, 'fact')} about {element} on ", *_pages(pages))
+            return _step(
+                "▸", f"path {path}: {counted(facts, 'fact')} about {element} on ", *_pages(pages)
+            )
         case events.TeamFormed(parts=parts):
             return Step(f"{counted(len(parts), 'member')}, each with a part of the book")
         case events.MembersAsked(round=number, question=question) if number > 1:
@@ -127,16 +136,26 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
         case events.Reported(member=member, answer=answer, start=start, end=end) if answer:
             return _noted(places, (start, end), answer, f"member {member}, ", "●")
         case events.Shared(members=(first, second), answer=answer):
-            return Step(f"members {first} and {second} disagree; both parts together say: {answer}", "⇄")
+            return Step(
+                f"members {first} and {second} disagree; both parts together say: {answer}", "⇄"
+            )
         case events.Agreed(answer=answer, by=by) if len(by) > 1:
             return Step(f"{len(by)} say: {answer}", "=")
         case events.LookedUp(page=page, step=number, reason=reason):
             said = f"section {page}" + (f": {reason}" if reason else "")
-            return Step(said, _CIRCLED[number - 1] if 1 <= number <= len(_CIRCLED) else f"({number})", ToPage(page))
+            return Step(
+                said,
+                _CIRCLED[number - 1] if 1 <= number <= len(_CIRCLED) else f"({number})",
+                ToPage(page),
+            )
         case events.Expanded(page=page, by=events.OpenedBy.PERSON):
             return Step(f"section {page}, opened by you", "◆", ToPage(page))
         case events.Refused(pages=pages, instead=instead):
-            what = f"{pages_words(pages)} refused by you" if pages else "not answered yet, as you chose"
+            what = (
+                f"{pages_words(pages)} refused by you"
+                if pages
+                else "not answered yet, as you chose"
+            )
             return Step(f"{what}, {pages_words(instead)} instead" if instead else what, "×")
         case events.Unfit(page=page, shown=shown):
             why = f"is too long for the model's window or the budget: read up to {shown:.0%} of it"
@@ -144,7 +163,11 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
             return Step(f"section {page} {why}", "◇", ToPage(page))
         case events.Noted(text=text, start=start, end=end, path=path):
             lead = f"path {path}, " if path else ""
-            return _noted(places, (start, end), text, lead, "✎") if end > start else Step(lead + text, "✎")
+            return (
+                _noted(places, (start, end), text, lead, "✎")
+                if end > start
+                else Step(lead + text, "✎")
+            )
         case events.Stopped(reason=reason) if reason in _STOPPED:
             return Step(_STOPPED[reason], "■")
         case events.Restarted(reason=reason):
@@ -153,7 +176,10 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
 
 
 def summary_of(trace: Sequence[ReaderEvent], places: Places) -> str:
-    """What a reader did, on one line: `sections 3, 7 opened · 2 notes`. Empty if nothing but answering."""
+    """What a reader did, on one line: `sections 3, 7 opened · 2 notes`.
+
+    Empty if nothing but answering.
+    """
     opened = [event.page for event in trace if isinstance(event, events.LookedUp)]
     members = [len(event.parts) for event in trace if isinstance(event, events.TeamFormed)][-1:]
     notes = sum(isinstance(event, events.Noted) for event in trace)
@@ -162,10 +188,14 @@ def summary_of(trace: Sequence[ReaderEvent], places: Places) -> str:
     said += [counted(notes, "note")] if notes else []
     if given := [event.places for event in trace if isinstance(event, events.Shown)]:
         count = sum(end > start for start, end in given[-1])
-        said.append(f"from {counted(count, 'passage')}" if count else "without any passage of the book")
+        said.append(
+            f"from {counted(count, 'passage')}" if count else "without any passage of the book"
+        )
     if said:
         return " · ".join(said)
-    steps = (step_of(event, places) for event in reversed(trace) if not isinstance(event, events.Started))
+    steps = (
+        step_of(event, places) for event in reversed(trace) if not isinstance(event, events.Started)
+    )
     return short(next((step.text for step in steps if step), ""), 80)
 
 
@@ -177,7 +207,9 @@ def progress_of(trace: Sequence[ReaderEvent]) -> tuple[str, int, int] | None:
         case events.PartRead(number=number, total=total) if number < total:
             return "parts read", number, total
         case events.Reported():
-            last_round = max(index for index, one in enumerate(trace) if isinstance(one, events.MembersAsked))
+            last_round = max(
+                index for index, one in enumerate(trace) if isinstance(one, events.MembersAsked)
+            )
             done = sum(isinstance(one, events.Reported) for one in trace[last_round:])
             total = next(len(one.parts) for one in trace if isinstance(one, events.TeamFormed))
             return ("members have read", done, total) if done < total else None
@@ -198,18 +230,31 @@ def describe_scope(started: events.Started) -> str:
 
 def bound_phrase(started: events.Started) -> str:
     """` up to 12% of the book`, where the spoiler bound is; empty without one."""
-    return f" up to {max(0.01, started.bound_share):.0%} of the book" if started.bound_share < 1 else ""
+    return (
+        f" up to {max(0.01, started.bound_share):.0%} of the book"
+        if started.bound_share < 1
+        else ""
+    )
 
 
 def describe_segments(told: Sequence[events.SegmentLevel]) -> str:
     """How many pages are shown at which level, in one sentence."""
     own = sum(not one.level for one in told)
-    said = [f"{counted(own, 'section')} by {'its' if own == 1 else 'their'} own gist"] if own else []
+    said = (
+        [f"{counted(own, 'section')} by {'its' if own == 1 else 'their'} own gist"] if own else []
+    )
     if summaries := [one for one in told if one.level]:
         pages = sum(one.last - one.first + 1 for one in summaries)
-        said.append(f"{counted(pages, 'section')} in {len(summaries)} summar{'y' if len(summaries) == 1 else 'ies'}")
+        said.append(
+            f"{counted(pages, 'section')} in {len(summaries)} "
+            f"summar{'y' if len(summaries) == 1 else 'ies'}"
+        )
     unmade = sum(not one.made for one in told)
-    stand_in = f" {unmade} of these are sentences of the gists, until the model makes them." if unmade else ""
+    stand_in = (
+        f" {unmade} of these are sentences of the gists, until the model makes them."
+        if unmade
+        else ""
+    )
     return f"The memory is larger than the model's window: {', '.join(said)}.{stand_in}"
 
 
@@ -231,13 +276,17 @@ def _given(shown: Iterable[tuple[int, int]], places: Places) -> Step:
     if not passages:
         return Step("no passages given to the model", "¶")
     share = format_share(places.share(passages))
-    pieces: list[Piece] = [f"{counted(len(passages), 'passage')} given to the model, {share} of the book: "]
+    pieces: list[Piece] = [
+        f"{counted(len(passages), 'passage')} given to the model, {share} of the book: "
+    ]
     named: dict[str, tuple[int, int]] = {}
     for place in passages:
         named.setdefault(places.words(*place), place)
     for index, (words, place) in enumerate(list(named.items())[:_LISTED]):
         pieces += [" · " if index else "", (words, ToPlace(*place))]
-    return _step("¶", *pieces, f" · and {len(named) - _LISTED} more" if len(named) > _LISTED else "")
+    return _step(
+        "¶", *pieces, f" · and {len(named) - _LISTED} more" if len(named) > _LISTED else ""
+    )
 
 
 def _noted(places: Places, place: tuple[int, int], note: str, lead: str, sign: str) -> Step:

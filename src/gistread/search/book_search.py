@@ -1,6 +1,7 @@
 """Searches a book in three modes with cached indexes; limits regular expressions. Thread-safe.
 
-An exact search finds text as typed in a folded text: it ignores case, line ends, typography and diacritics.
+An exact search finds text as typed in a folded text: it ignores case, line ends, typography and
+diacritics.
 """
 
 import re
@@ -30,7 +31,11 @@ _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _SINGLE_QUOTES = "'‘’‚‛′`´"
 _DOUBLE_QUOTES = '"“”„‟″«»'
 _DASHES = "-‐‑‒–—―−"
-_PLAIN = dict.fromkeys(_SINGLE_QUOTES, "'") | dict.fromkeys(_DOUBLE_QUOTES, '"') | dict.fromkeys(_DASHES, "-")
+_PLAIN = (
+    dict.fromkeys(_SINGLE_QUOTES, "'")
+    | dict.fromkeys(_DOUBLE_QUOTES, '"')
+    | dict.fromkeys(_DASHES, "-")
+)
 _TOKEN = re.compile(r"\s+|--|\.\.\.|.", re.DOTALL)
 
 # Single letters that stand for two, in either case; matching by character misses them.
@@ -43,25 +48,31 @@ class FoldedText:
     def __init__(self, text: str) -> None:
         self._text = text
         self._characters = set(text)
-        self._folded = text.translate({ord(character): _fold(character) for character in self._characters})
+        self._folded = text.translate(
+            {ord(character): _fold(character) for character in self._characters}
+        )
 
     def find(self, words: str) -> Iterator[tuple[int, int]]:
         """Ranges of `words`, in order, without overlap; none for empty `words`.
 
-        White space, quotes, dashes and ellipses match in all their forms. A plain letter matches any diacritic; a
-        letter with a diacritic only itself. Case counts if `words` has a capital.
+        White space, quotes, dashes and ellipses match in all their forms. A plain letter matches
+        any diacritic; a letter with a diacritic only itself. Case counts if `words` has a capital.
         """
         words = unicodedata.normalize("NFC", words).strip()
         if not words:
             return iter(())
         tokens: list[str] = _TOKEN.findall(words)
-        folded = re.compile("".join(_variable(token) or re.escape(_fold(token)) for token in tokens))
+        folded = re.compile(
+            "".join(_variable(token) or re.escape(_fold(token)) for token in tokens)
+        )
         places = (match.span() for match in folded.finditer(self._folded))
         match_case = words != words.lower()
         if not match_case and not any(map(_has_diacritic, tokens)):
             return places
         precise = re.compile(
-            "".join(_variable(token, _DASHES) or self._as_typed(token, match_case) for token in tokens)
+            "".join(
+                _variable(token, _DASHES) or self._as_typed(token, match_case) for token in tokens
+            )
         )
         return (place for place in places if precise.match(self._text, place[0]))
 
@@ -80,7 +91,10 @@ def _has_diacritic(token: str) -> bool:
 
 
 def _variable(token: str, dashes: str = "-") -> str | None:
-    """Pattern of a token that varies in length, in a text with these dashes; None for all others."""
+    """Pattern of a token that varies in length, in a text with these dashes.
+
+    None for all others.
+    """
     if token.isspace():
         return r"\s+"
     if token == "--" or token in _DASHES:
@@ -141,7 +155,10 @@ class SearchHits:
         return self.parts.get(index) or (self.span(index),)
 
     def index_at(self, offset: int) -> int:
-        """Index of the first hit at or after `offset`, or the number of hits. Not for ranked hits."""
+        """Index of the first hit at or after `offset`, or the number of hits.
+
+        Not for ranked hits.
+        """
         return bisect_left(self.starts, offset)
 
     def between(self, start: int, end: int) -> Iterable[int]:
@@ -166,13 +183,23 @@ class BookSearch:
             if mode is SearchMode.EXACT and self._folded is None:
                 self._folded = FoldedText(text)
             elif mode is SearchMode.RANKED and self._ranker is None:
-                self._ranker = Ranker([text[p.start : p.end] for p in self._book.paragraphs], self._book.language)
+                self._ranker = Ranker(
+                    [text[p.start : p.end] for p in self._book.paragraphs], self._book.language
+                )
 
     def is_ready(self, mode: SearchMode) -> bool:
-        return mode is SearchMode.REGEX or (self._folded if mode is SearchMode.EXACT else self._ranker) is not None
+        return (
+            mode is SearchMode.REGEX
+            or (self._folded if mode is SearchMode.EXACT else self._ranker) is not None
+        )
 
-    def find(self, words: str, mode: SearchMode, *, stopped: Callable[[], bool] = lambda: False) -> SearchHits:
-        """All hits; none for white space. Raises PatternError, SearchCancelled if `stopped` returned True."""
+    def find(
+        self, words: str, mode: SearchMode, *, stopped: Callable[[], bool] = lambda: False
+    ) -> SearchHits:
+        """All hits; none for white space.
+
+        Raises PatternError, SearchCancelled if `stopped` returned True.
+        """
         if not words.strip():
             return SearchHits(words, mode)
         self.prepare(mode)
@@ -192,8 +219,13 @@ class BookSearch:
             ends.append(end)
         return SearchHits(words, mode, starts, ends, parts)
 
-    def _ranked(self, words: str, parts: dict[int, tuple[tuple[int, int], ...]]) -> Iterator[tuple[int, int]]:
-        """For each matching paragraph, the sentence with the most words of the query; `parts` gets these words."""
+    def _ranked(
+        self, words: str, parts: dict[int, tuple[tuple[int, int], ...]]
+    ) -> Iterator[tuple[int, int]]:
+        """For each matching paragraph, the sentence with the most words of the query.
+
+        `parts` gets these words.
+        """
         assert self._ranker is not None
         for number, index in enumerate(self._ranker.top(words, MAX_RANKED_HITS)):
             at = self._book.paragraphs[index].start
@@ -205,9 +237,14 @@ class BookSearch:
 
 
 def best_sentence(
-    text: str, places: Sequence[tuple[int, int, str]], weight: Callable[[str], float] = lambda word: 1.0
+    text: str,
+    places: Sequence[tuple[int, int, str]],
+    weight: Callable[[str], float] = lambda word: 1.0,
 ) -> tuple[int, int]:
-    """The sentence with most different words, or those of most weight; `places`: as of `Ranker.places`."""
+    """The sentence with most different words, or those of most weight; `places`.
+
+    As of `Ranker.places`.
+    """
     firsts = [first for first, _, _ in places]
     best, most = (0, len(text)), 0.0
     for start, end in sentence_spans(text):
@@ -224,8 +261,13 @@ class PatternError(UsageError):
     """An invalid regular expression, or one that takes too long."""
 
 
-def find_pattern(text: str, expression: str, *, seconds: float = LIMIT_S) -> Iterator[tuple[int, int]]:
-    """Ranges of non-empty matches; a capital makes case count. Raises PatternError, also past `seconds`."""
+def find_pattern(
+    text: str, expression: str, *, seconds: float = LIMIT_S
+) -> Iterator[tuple[int, int]]:
+    """Ranges of non-empty matches; a capital makes case count.
+
+    Raises PatternError, also past `seconds`.
+    """
     if not expression:
         return
     import regex  # imported here: only a search for an expression needs it
@@ -239,14 +281,18 @@ def find_pattern(text: str, expression: str, *, seconds: float = LIMIT_S) -> Ite
         where = "" if error.pos is None else f", at character {error.pos + 1}"
         raise PatternError(f"Not a regular expression: {error.msg}{where}.") from None
     except (RecursionError, MemoryError, OverflowError, ValueError) as error:
-        raise PatternError(f"Unusable regular expression: {error or type(error).__name__}.") from None
+        raise PatternError(
+            f"Unusable regular expression: {error or type(error).__name__}."
+        ) from None
     try:
         for match in pattern.finditer(text, timeout=seconds, concurrent=True):
             start, end = match.span()
             if end > start:
                 yield start, end
     except TimeoutError:
-        raise PatternError(f"This expression takes longer than {seconds:g} s; try a simpler one.") from None
+        raise PatternError(
+            f"This expression takes longer than {seconds:g} s; try a simpler one."
+        ) from None
     except (MemoryError, RecursionError):
         raise PatternError("This expression needs too much memory.") from None
 
@@ -258,4 +304,6 @@ def _check_size(expression: str) -> None:
     for least, most in _COUNTED.findall(_ESCAPED.sub("", expression)):
         counted *= max(1, *(int(number[:9]) for number in (least, most) if number), 1)
     if counted > _MOST_COUNTED:
-        raise PatternError(f"The repetitions of this expression multiply to more than {_MOST_COUNTED:,}.")
+        raise PatternError(
+            f"The repetitions of this expression multiply to more than {_MOST_COUNTED:,}."
+        )

@@ -1,8 +1,9 @@
-"""Ranks texts by relevance to a query: BM25 over stems (rank-bm25), and the nearness of the query's words.
+"""Ranks texts by relevance to a query: BM25 over stems (rank-bm25), and the nearness of the query's
+words.
 
-Two scores rank the passages of a book. Nearness measures how close each word of the question is to the passage: the
-subject of an answer is often named a little before it. BM25 includes neighbouring passages: a topic continues for
-pages. Measured in `tests/benchmarks/recall.py`.
+Two scores rank the passages of a book. Nearness measures how close each word of the question is to
+the passage: the subject of an answer is often named a little before it. BM25 includes neighbouring
+passages: a topic continues for pages. Measured in `tests/benchmarks/recall.py`.
 """
 
 import hashlib
@@ -17,10 +18,14 @@ from gistread.search.tokens import Terms
 from gistread.words import count_words
 
 NEAR_WORDS = 300  # Standard deviation, in words, of the weight of neighbouring passages
-CONTEXT_WEIGHT = 0.5  # Weight of the words of earlier questions and answers (`tests/benchmarks/follow_ups.py`)
+CONTEXT_WEIGHT = (
+    0.5  # Weight of the words of earlier questions and answers (`tests/benchmarks/follow_ups.py`)
+)
 CHOICE_WEIGHT = 0.25  # Weight of words of answer choices: one is right, the others mislead
 _REACH = 3.0  # Standard deviations after which neighbours no longer count
-_AROUND_WEIGHT = 0.65  # Weight of BM25 with neighbours relative to nearness, both as shares of the best
+_AROUND_WEIGHT = (
+    0.65  # Weight of BM25 with neighbours relative to nearness, both as shares of the best
+)
 _OUTSIDE = 0.7  # Weight of a word just outside a passage, relative to one inside
 _FADING_WORDS = 120.0  # Distance after which that weight has fallen to a third
 _TOGETHER = 0.3  # Weight of two words of the question that stand together
@@ -30,7 +35,10 @@ _CACHED_INDEXES = 2  # War and Peace takes about 4 MB
 
 
 class Ranker:
-    """An index over `documents`: the positions of each stem. War and Peace by paragraph takes about 2 s."""
+    """An index over `documents`: the positions of each stem.
+
+    War and Peace by paragraph takes about 2 s.
+    """
 
     def __init__(self, documents: Iterable[str], language: str = "") -> None:
         """`language`: BCP 47; empty means English."""
@@ -63,7 +71,8 @@ class Ranker:
         return list(map(float, np.round(total, 9)))
 
     def nearness(self, query: str) -> list[float]:
-        """For each document, the sum of the words' weights: higher for rare words, lower with distance.
+        """For each document, the sum of the words' weights: higher for rare words, lower with
+        distance.
 
         Two successive words of the query that stand together in a document add to it.
         """
@@ -85,21 +94,25 @@ class Ranker:
                 one, other = places[first], places[second]
                 before, after = _around(other, one)
                 away = np.minimum(after - one, one - before)
-                total[np.unique(self._documents_of(one[away <= _TOGETHER_WORDS]))] += _TOGETHER * min(
-                    weights[first], weights[second]
+                total[np.unique(self._documents_of(one[away <= _TOGETHER_WORDS]))] += (
+                    _TOGETHER * min(weights[first], weights[second])
                 )
         return total.tolist()
 
     def top(self, query: str, n: int) -> list[int]:
         """Indices of up to `n` matching documents, the best first; ties in order."""
         scores = self.scores(query)
-        best = sorted((i for i, score in enumerate(scores) if score > 0), key=lambda i: (-scores[i], i))
+        best = sorted(
+            (i for i, score in enumerate(scores) if score > 0), key=lambda i: (-scores[i], i)
+        )
         return best[: max(0, n)]
 
     def places(self, text: str, query: str) -> list[tuple[int, int, str]]:
         """(start, end, stem) of each word of `text` that the query contains, in order."""
         wanted = set(self.stems(query))
-        stemmed = ((start, end, self.terms.stem(word)) for start, end, word in self.terms.places(text))
+        stemmed = (
+            (start, end, self.terms.stem(word)) for start, end, word in self.terms.places(text)
+        )
         return [(start, end, stem) for start, end, stem in stemmed if stem in wanted]
 
     def stems(self, text: str) -> list[str]:
@@ -110,7 +123,10 @@ class Ranker:
         """The positions of each word that occurs, ascending."""
         numbers = {word: self._numbers[word] for word in words if word in self._numbers}
         bounds, places = self._bounds, self._by_stem
-        return {word: places[bounds[one] : bounds[one + 1]].astype("int64") for word, one in numbers.items()}
+        return {
+            word: places[bounds[one] : bounds[one + 1]].astype("int64")
+            for word, one in numbers.items()
+        }
 
     def _documents_of(self, places: Any) -> Any:
         """The index of the document of each place."""
@@ -122,11 +138,14 @@ class Ranker:
 def _bm25(documents: list[list[str]]) -> Any:
     """The statistics of the documents; None without words, where the package would divide by zero.
 
-    Its count of each word in each document is dropped: the positions have the same in a tenth of the memory.
+    Its count of each word in each document is dropped: the positions have the same in a tenth of
+    the memory.
     """
     if not any(documents):
         return None
-    from rank_bm25 import BM25Plus  # imported here: it brings numpy, and only a ranked search needs it
+    from rank_bm25 import (
+        BM25Plus,
+    )  # imported here: it brings numpy, and only a ranked search needs it
 
     index = BM25Plus(documents)
     index.doc_freqs.clear()
@@ -134,7 +153,10 @@ def _bm25(documents: list[list[str]]) -> Any:
 
 
 def _around(at: Any, places: Any) -> tuple[Any, Any]:
-    """For each of `places`, the last position before it and the first at or after it. Both inputs ascend."""
+    """For each of `places`, the last position before it and the first at or after it.
+
+    Both inputs ascend.
+    """
     import numpy as np
 
     following = np.searchsorted(at, places)
@@ -146,7 +168,9 @@ class Scores:
     """By passage, in text order."""
 
     alone: tuple[float, ...]  # BM25 of its own words; 0.0 without a word of the question
-    around: tuple[float, ...]  # BM25 including neighbours; 0.0 without a word of the question in reach
+    around: tuple[
+        float, ...
+    ]  # BM25 including neighbours; 0.0 without a word of the question in reach
     near: tuple[float, ...]  # Nearness of the words of the question
 
     @property
@@ -157,7 +181,10 @@ class Scores:
     @property
     def order(self) -> list[int]:
         """All passages by relevance, unrelated ones last; ties in the order of the text."""
-        most_near, most_around = max(self.near, default=0.0) or 1.0, max(self.around, default=0.0) or 1.0
+        most_near, most_around = (
+            max(self.near, default=0.0) or 1.0,
+            max(self.around, default=0.0) or 1.0,
+        )
         both = [
             bool(around) * (near / most_near + _AROUND_WEIGHT * around / most_around)
             for near, around in zip(self.near, self.around, strict=True)
@@ -173,20 +200,35 @@ class Relevance:
         self._ranker, self._middles = _indexed(passages, language)
 
     def scores(self, question: str, choices: Sequence[str] = (), context: str = "") -> Scores:
-        """Scores for a question and, with less weight, the `choices` of answers and the earlier conversation."""
+        """Scores for a question and, with less weight, the `choices` of answers and the earlier
+        conversation.
+        """
         import numpy as np
 
         terms = self._ranker.terms
         alone, near = np.zeros(len(self._middles)), np.zeros(len(self._middles))
-        for words, weight in ((question, 1.0), (" ".join(choices), CHOICE_WEIGHT), (context, CONTEXT_WEIGHT)):
-            if wanted := " ".join(word for word in terms.words(words) if word not in terms.stop_words):
+        for words, weight in (
+            (question, 1.0),
+            (" ".join(choices), CHOICE_WEIGHT),
+            (context, CONTEXT_WEIGHT),
+        ):
+            if wanted := " ".join(
+                word for word in terms.words(words) if word not in terms.stop_words
+            ):
                 alone += weight * np.array(self._ranker.scores(wanted))
                 near += weight * np.array(self._ranker.nearness(wanted))
-        return Scores(tuple(alone.tolist()), tuple(spread(alone.tolist(), self._middles)), tuple(near.tolist()))
+        return Scores(
+            tuple(alone.tolist()),
+            tuple(spread(alone.tolist(), self._middles)),
+            tuple(near.tolist()),
+        )
 
 
 _indexes: dict[tuple[bytes, str], tuple[Ranker, "array[float]"]] = {}
-"""The last ones used, by a hash of their texts: the texts themselves would take more memory than the indexes."""
+"""The last ones used, by a hash of their texts.
+
+The texts themselves would take more memory than the indexes.
+"""
 
 
 def _indexed(texts: Sequence[str], language: str) -> tuple[Ranker, "array[float]"]:
@@ -199,7 +241,9 @@ def _indexed(texts: Sequence[str], language: str) -> tuple[Ranker, "array[float]
         sizes = [count_words(text) for text in texts]
         index = (
             Ranker(texts, language),
-            array("d", (end - size / 2 for end, size in zip(accumulate(sizes), sizes, strict=True))),
+            array(
+                "d", (end - size / 2 for end, size in zip(accumulate(sizes), sizes, strict=True))
+            ),
         )
     _indexes[key] = index
     for old in list(_indexes)[:-_CACHED_INDEXES]:
@@ -208,7 +252,10 @@ def _indexed(texts: Sequence[str], language: str) -> tuple[Ranker, "array[float]
 
 
 def spread(scores: Sequence[float], middles: Sequence[float]) -> list[float]:
-    """Add to each score those around it, weighted by distance. `middles`: positions in words, ascending."""
+    """Add to each score those around it, weighted by distance.
+
+    `middles`: positions in words, ascending.
+    """
     found = list(scores)
     reach = _REACH * NEAR_WORDS
     for index, score in enumerate(scores):
@@ -217,7 +264,9 @@ def spread(scores: Sequence[float], middles: Sequence[float]) -> list[float]:
         for step in (-1, 1):
             at = index + step
             while 0 <= at < len(found) and abs(middles[at] - middles[index]) <= reach:
-                found[at] += score * math.exp(-(((middles[at] - middles[index]) / NEAR_WORDS) ** 2) / 2)
+                found[at] += score * math.exp(
+                    -(((middles[at] - middles[index]) / NEAR_WORDS) ** 2) / 2
+                )
                 at += step
         found[index] += score
     return found

@@ -1,4 +1,7 @@
-"""Splits text into terms for ranking: lower-case words, character pairs in unspaced scripts, stems by language."""
+"""Splits text into terms for ranking.
+
+Lower-case words, character pairs in unspaced scripts, stems by language.
+"""
 
 import re
 import tomllib
@@ -13,13 +16,15 @@ from gistread.words import UNSPACED, UNSPACED_CHARACTER
 _TOKEN = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}_])\\w)+(?:['’](?:(?![{UNSPACED}_])\\w)+)*")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 
-_SNOWBALL: dict[str, str] = tomllib.loads(Path(__file__).with_name("stemmers.toml").read_text("utf-8"))
+_SNOWBALL: dict[str, str] = tomllib.loads(
+    Path(__file__).with_name("stemmers.toml").read_text("utf-8")
+)
 # Languages whose articles elide before a vowel.
 _ELIDING = frozenset(("ca", "fr", "ga", "it"))
 
 # Articles, ignored when names or short answers are compared.
 ARTICLES = frozenset(
-    "a an the der die das ein eine le la les un une el los las lo il gli i o os as de het een".split()  # noqa: SIM905
+    "a an the der die das ein eine le la les un une el los las lo il gli i o os as de het een".split()
 )
 
 
@@ -39,7 +44,10 @@ def code_of(language: str) -> str:
 
 
 def language_of(text: str, usual: str) -> str:
-    """The language whose stop words the text has most of; `usual` unless another has clearly more."""
+    """The language whose stop words the text has most of.
+
+    `usual` unless another has clearly more.
+    """
     words = re.findall(r"[^\W\d_]+", text.casefold())
     counts = {code: sum(word in listed for word in words) for code, listed in stop_words().items()}
     best = max(counts, key=lambda code: counts[code])
@@ -77,9 +85,13 @@ class Terms:
         for match in _TOKEN.finditer(text):
             start, token = match.start(), match[0].lower().replace("’", "'")
             if len(token) != len(match[0]):
-                places.append((start, match.end(), token))  # a letter whose lower case has two characters
+                places.append(
+                    (start, match.end(), token)
+                )  # a letter whose lower case has two characters
             elif UNSPACED_CHARACTER.match(token) and len(token) > 1:
-                places += [(start + i, start + i + 2, token[i : i + 2]) for i in range(len(token) - 1)]
+                places += [
+                    (start + i, start + i + 2, token[i : i + 2]) for i in range(len(token) - 1)
+                ]
             elif self._elides and "'" in token:
                 for word in token.split("'"):
                     places.append((start, start + len(word), word))
@@ -95,7 +107,9 @@ class Terms:
 
 
 def folded(word: str) -> str:
-    return "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
+    return "".join(
+        char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char)
+    )
 
 
 @cache

@@ -1,1 +1,4 @@
-"""One open book and its models, without a user interface; listeners receive the events in `events.py`."""
+"""One open book and its models, without a user interface.
+
+Listeners receive the events in `events.py`.
+"""

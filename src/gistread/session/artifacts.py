@@ -1,4 +1,7 @@
-"""Builds the artifacts of a memory one after another in the background. Stopping keeps everything finished."""
+"""Builds the artifacts of a memory one after another in the background.
+
+Stopping keeps everything finished.
+"""
 
 import time
 from collections.abc import Callable
@@ -10,7 +13,13 @@ from gistread.memory.artifacts import ARTIFACTS
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import RemainingWork
 from gistread.readers.registry import METHODS
-from gistread.session.events import ActivityChanged, ArtifactBuilding, Notice, ReadingState, SessionEvent
+from gistread.session.events import (
+    ActivityChanged,
+    ArtifactBuilding,
+    Notice,
+    ReadingState,
+    SessionEvent,
+)
 from gistread.session.reading import Reading
 
 
@@ -31,7 +40,9 @@ class Artifacts:
     def want_for(self, reader: str) -> None:
         """Queue what this reader uses once reading is over, unless it should wait for a question."""
         memory, state = self._reading.memory, self._reading.state
-        is_over = state in (ReadingState.DONE, ReadingState.OFFERED) and not self._reading.prompt_due
+        is_over = (
+            state in (ReadingState.DONE, ReadingState.OFFERED) and not self._reading.prompt_due
+        )
         if is_over and self._automatic and memory is not None and memory.complete:
             self._wanted.update(dict.fromkeys(METHODS[reader].artifacts))
 
@@ -65,14 +76,20 @@ class Artifacts:
             if not self.paused:
                 self._set(None)
 
-    async def _build(self, name: str, left: RemainingWork, memory: GistMemory, engine: Engine) -> None:
+    async def _build(
+        self, name: str, left: RemainingWork, memory: GistMemory, engine: Engine
+    ) -> None:
         begun, done, expected = time.monotonic(), left.done, left.seconds(engine.info)
         self._set(ArtifactBuilding(name, done, left.total, expected))
         async with aclosing(ARTIFACTS[name].build(memory, engine)) as growing:
             async for grown in growing:
                 done = max(done, grown.done)
                 built = done - left.done
-                seconds = (time.monotonic() - begun) / built * max(0, grown.total - done) if built > 0 else expected
+                seconds = (
+                    (time.monotonic() - begun) / built * max(0, grown.total - done)
+                    if built > 0
+                    else expected
+                )
                 self._set(ArtifactBuilding(name, done, grown.total, seconds))
         if memory.derived.notice not in ("", self._notice):
             self._notice = memory.derived.notice

@@ -16,19 +16,33 @@ _MANY_PAGES = 10  # Pages of a book that no model on a usual machine reads withi
 
 
 def is_long(reader: str, seconds: float | None, memory: GistMemory) -> bool:
-    """Whether to confirm a question first. `seconds`: its time, None if unknown; `memory`: what it may use."""
+    """Whether to confirm a question first.
+
+    `seconds`: its time, None if unknown; `memory`: what it may use.
+    """
     if seconds is not None:
         return seconds >= LONG_S
     reads_all = reader in WHOLE_BOOK or "facts" in METHODS[reader].artifacts
     return reads_all and memory.estimated_pages >= _MANY_PAGES
 
 
-async def seconds_to_answer(session: Session, reader: str = "", upto: int | None = None) -> float | None:
-    """Estimated time of an answer up to `upto`, including artifacts to build first; None if unknown."""
+async def seconds_to_answer(
+    session: Session, reader: str = "", upto: int | None = None
+) -> float | None:
+    """Estimated time of an answer up to `upto`, including artifacts to build first.
+
+    None if unknown.
+    """
     reader, info = reader or session.reader, session.models.answering.info
     if info is None or info.rates is None:  # Before the model is measured, use its reading pace.
-        seconds = seconds_to_read_all(session) if info is not None and reader in WHOLE_BOOK else None
-        return seconds if seconds is None or upto is None else seconds * upto / max(1, len(session.book.text))
+        seconds = (
+            seconds_to_read_all(session) if info is not None and reader in WHOLE_BOOK else None
+        )
+        return (
+            seconds
+            if seconds is None or upto is None
+            else seconds * upto / max(1, len(session.book.text))
+        )
     memory = session.memory or unread_memory(session.book, info.name)
     built = BUILT_FIRST.intersection(METHODS[reader].artifacts)
     left = (await artifacts_left(session, *built, upto=upto)).values() if built else ()
@@ -37,8 +51,12 @@ async def seconds_to_answer(session: Session, reader: str = "", upto: int | None
     return sum(work.seconds(info) or 0.0 for work in (*left, own))
 
 
-async def find_cheaper(session: Session, seconds: float | None, upto: int | None) -> tuple[str, float | None] | None:
-    """The quickest reader and its time, if it takes less than half of `seconds` or both times are unknown."""
+async def find_cheaper(
+    session: Session, seconds: float | None, upto: int | None
+) -> tuple[str, float | None] | None:
+    """The quickest reader and its time, if it takes less than half of `seconds` or both times are
+    unknown.
+    """
     if seconds is None:
         return QUICK, None
     quick = await seconds_to_answer(session, QUICK, upto)
@@ -52,8 +70,13 @@ def seconds_to_read_all(session: Session) -> float | None:
     return seconds_to_read(unread_memory(session.book, info.name), session.reading.pace)
 
 
-async def artifacts_left(session: Session, *names: str, upto: int | None = None) -> dict[str, RemainingWork]:
-    """The work left for these artifacts (default: all used) up to `upto`, by name. Empty without a loaded model."""
+async def artifacts_left(
+    session: Session, *names: str, upto: int | None = None
+) -> dict[str, RemainingWork]:
+    """The work left for these artifacts (default: all used) up to `upto`, by name.
+
+    Empty without a loaded model.
+    """
     memory, engine = session.memory, session.models.reading.engine
     if engine is None or memory is None or session.reading.state is ReadingState.LOADING:
         return {}
@@ -61,6 +84,8 @@ async def artifacts_left(session: Session, *names: str, upto: int | None = None)
         memory = await asyncio.to_thread(memory.upto, upto)
     try:
         wanted = names or [name for method in METHODS.values() for name in method.artifacts]
-        return {name: await ARTIFACTS[name].remaining(memory, engine) for name in dict.fromkeys(wanted)}
+        return {
+            name: await ARTIFACTS[name].remaining(memory, engine) for name in dict.fromkeys(wanted)
+        }
     except GistreadError:
         return {}

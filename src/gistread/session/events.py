@@ -1,4 +1,7 @@
-"""Events of a session, and the states they report. A reader's events pass inside `QuestionProgress`."""
+"""Events of a session, and the states they report.
+
+A reader's events pass inside `QuestionProgress`.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,7 +21,8 @@ class ReadingState(StrEnum):
     NO_MODEL = "none"
     IDLE = "idle"  # A model is chosen but not loaded
     LOADING = "loading"  # The model and its memory of the book are being opened
-    # The memory shown was made by another model or with another focus; this model reads only when resumed.
+    # The memory shown was made by another model or with another focus; this model reads only when
+    # resumed.
     OFFERED = "offered"
     RUNNING = "running"
     PAUSED = "paused"  # By the user
@@ -63,8 +67,12 @@ class ArtifactBuilding:
 class Activity:
     """Snapshot of a session for a status line."""
 
-    model: str = ""  # Name of the reading model, or of another one while it answers; empty if none is chosen
-    asking_model: str = ""  # Name of the answering model, if it is another one and not answering now
+    model: str = (
+        ""  # Name of the reading model, or of another one while it answers; empty if none is chosen
+    )
+    asking_model: str = (
+        ""  # Name of the answering model, if it is another one and not answering now
+    )
     read_by: str = ""  # Name of the model that made the memory, if it is another one
     engine: EngineState | None = None
     reading: ReadingState = ReadingState.NO_MODEL

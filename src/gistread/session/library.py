@@ -1,7 +1,9 @@
-"""A question about the whole library: names the books that may answer it, then answers from their best passages.
+"""A question about the whole library: names the books that may answer it, then answers from their
+best passages.
 
-The passages become one book, a chapter for each book that was named, and each passage under the title of its book. So
-the reader, its checks and its citations are those of any question, and no text behind a bound can reach them.
+The passages become one book, a chapter for each book that was named, and each passage under the
+title of its book. So the reader, its checks and its citations are those of any question, and no
+text behind a bound can reach them.
 """
 
 import asyncio
@@ -52,7 +54,9 @@ class NamedBook:
 
     @property
     def reason(self) -> str:
-        return f"{counted(self.passages, 'passage')}, {', '.join(f'“{word}”' for word in self.words)}"
+        return (
+            f"{counted(self.passages, 'passage')}, {', '.join(f'“{word}”' for word in self.words)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +79,14 @@ class _Piece:
 class LibraryQuestion:
     """Raises UsageError for an empty question."""
 
-    def __init__(self, question: str, shelf: Shelf, config: Config, *, unread: bool = False) -> None:
+    def __init__(
+        self, question: str, shelf: Shelf, config: Config, *, unread: bool = False
+    ) -> None:
         """`unread`: whether books that were not begun are asked too."""
         if not question.strip():
-            raise UsageError("The question is empty.", "Ask for example “Which book has a man with bandages?”.")
+            raise UsageError(
+                "The question is empty.", "Ask for example “Which book has a man with bandages?”."
+            )
         self.question = question
         self._shelf = shelf
         self._config = config
@@ -89,18 +97,25 @@ class LibraryQuestion:
     async def stream(
         self, load: Callable[[], Awaitable[Engine]], checks: ModelChecks
     ) -> AsyncGenerator[BooksNamed | ReaderEvent, None]:
-        """`BooksNamed`, before a model is loaded and again if the model prefers another book; then the reader's events.
+        """`BooksNamed`, before a model is loaded and again if the model prefers another book; then
+        the reader's events.
 
         Raises GistreadError, also if no book has words of the question.
         """
         named, matches = await asyncio.to_thread(self.candidates)
         if not named:
-            raise GistreadError(f"None of {counted(len(self.asked), 'book')} has words of this question.")
+            raise GistreadError(
+                f"None of {counted(len(self.asked), 'book')} has words of this question."
+            )
         yield BooksNamed(tuple(named[:MOST_BOOKS]))
         engine = await load()
         result = await checks.for_answer(engine, lambda: None)
         trust = result.trust if result else Trust.UNKNOWN
-        if trust is not Trust.FAILED and len(named) > 1 and (first := await self._preferred(named, engine)):
+        if (
+            trust is not Trust.FAILED
+            and len(named) > 1
+            and (first := await self._preferred(named, engine))
+        ):
             named.insert(0, named.pop(first))
             yield BooksNamed(tuple(named[:MOST_BOOKS]))
         # An unreliable model mixes books up.
@@ -118,7 +133,11 @@ class LibraryQuestion:
         asking = Asking(self.question, unread_memory(text), engine, Steering(), options)
         async with aclosing(METHODS[READER].reader()(asking)) as events:
             async for event in events:
-                yield self._quoting(event, text, matches, named[0]) if isinstance(event, Answered) else event
+                yield (
+                    self._quoting(event, text, matches, named[0])
+                    if isinstance(event, Answered)
+                    else event
+                )
 
     def source(self, citation: Citation) -> tuple[ShelfBook, Span]:
         """The book that a citation is from, and the place in it."""
@@ -126,7 +145,9 @@ class LibraryQuestion:
         shift = piece.offset - piece.start
         return piece.book, (citation.start + shift, min(citation.end, piece.end) + shift)
 
-    def _quoting(self, answered: Answered, text: Book, matches: Matches, likeliest: NamedBook) -> Answered:
+    def _quoting(
+        self, answered: Answered, text: Book, matches: Matches, likeliest: NamedBook
+    ) -> Answered:
         """Cite the sentence nearest to the question where the title of its book is cited."""
         if not answered.found and self._asks_which:
             return replace(self._by_words(likeliest), usage=answered.usage)
@@ -139,7 +160,9 @@ class LibraryQuestion:
                 places = places_in(passage, matches.weights, piece.book.indexed.language)
                 sentence = best_sentence(passage, places, matches.weights.__getitem__)
                 start, end = (piece.start + offset for offset in sentence)
-            citations[start, end] = replace(one, page=0, start=start, end=end, quote=text.text[start:end])
+            citations[start, end] = replace(
+                one, page=0, start=start, end=end, quote=text.text[start:end]
+            )
         return replace(answered, citations=tuple(citations.values()))
 
     @property
@@ -147,17 +170,29 @@ class LibraryQuestion:
         return pattern("asks_which_book").match(self.question) is not None
 
     def _by_words(self, likeliest: NamedBook) -> Answered:
-        """The answer without a model: the book that has the words of the question, and its nearest sentence."""
+        """The answer without a model.
+
+        The book that has the words of the question, and its nearest sentence.
+        """
         best = likeliest.best
-        pieces = [piece for piece in self._pieces if piece.book is best.book and piece.offset <= best.start]
+        pieces = [
+            piece
+            for piece in self._pieces
+            if piece.book is best.book and piece.offset <= best.start
+        ]
         start = pieces[-1].start + best.start - pieces[-1].offset
         cited = Citation(0, start, start + len(best.text), best.text)
         answer = f"By its words, the question is about {best.book.entry.title}:"
         return Answered(answer, True, citations=(cited,), quoted=True)
 
     def candidates(self) -> tuple[list[NamedBook], Matches]:
-        """The likeliest books, by the words of the question in passages and gists. Raises StorageError."""
-        matches = self._shelf.find(pattern("asks_which_book").sub("", self.question, count=1), self.asked)
+        """The likeliest books, by the words of the question in passages and gists.
+
+        Raises StorageError.
+        """
+        matches = self._shelf.find(
+            pattern("asks_which_book").sub("", self.question, count=1), self.asked
+        )
         by_id = {book.indexed.id: book for book in self.asked}
         scores = matches.book_scores()
         likely = sorted(scores, key=lambda book: -scores[book])[: 2 * _CANDIDATES]
@@ -167,17 +202,25 @@ class LibraryQuestion:
         likely = sorted(likely, key=lambda book: -scores[book])[:_CANDIDATES]
         named = []
         for book in likely:
-            if scores[book] >= _LEAST * scores[likely[0]] and (text := self._shelf.text_of(by_id[book])) is not None:
+            if (
+                scores[book] >= _LEAST * scores[likely[0]]
+                and (text := self._shelf.text_of(by_id[book])) is not None
+            ):
                 hits = matches.in_book(book)
                 best = hits[0].words
-                words = [word for word, weight in best.items() if weight > _LEAST * max(best.values())]
+                words = [
+                    word for word, weight in best.items() if weight > _LEAST * max(best.values())
+                ]
                 words = sorted(words, key=lambda word: (-best[word], word))[:2]
                 count = sum(hit.score >= _LEAST * hits[0].score for hit in hits)
                 named.append(NamedBook(hit_in(by_id[book], text, hits[0]), count, tuple(words)))
         return named, matches
 
     def _gist_score(self, book: ShelfBook, matches: Matches) -> float:
-        """The weight of the question's words in the best gist up to the bound; 0 without a memory."""
+        """The weight of the question's words in the best gist up to the bound.
+
+        0 without a memory.
+        """
         store, text = MemoryStore(self._shelf.paths.memories), self._shelf.text_of(book) or ""
         whole, found = Book(text, "", (), (Chapter("", 0, len(text)),)), 0.0
         with suppress(StorageError):
@@ -185,7 +228,10 @@ class LibraryQuestion:
                 for entry in store.load(whole, header).entries:
                     if book.bound is None or entry.page.end <= book.bound:
                         words = {
-                            word for *_, word in places_in(entry.gist.text, matches.weights, book.indexed.language)
+                            word
+                            for *_, word in places_in(
+                                entry.gist.text, matches.weights, book.indexed.language
+                            )
                         }
                         found = max(found, sum(matches.weights[word] for word in words))
         return found
@@ -197,7 +243,9 @@ class LibraryQuestion:
             entry, passage = one.book.entry, f"{one.best.before}{one.best.text}{one.best.after}"
             by = f" by {', '.join(entry.authors)}" if entry.authors else ""
             told.append(f"{number}. {entry.title}{by}: “{' '.join(passage.split())}”")
-        prompt = user_prompt("choose_book", engine.info.wording, text="\n\n".join(told), question=self.question)
+        prompt = user_prompt(
+            "choose_book", engine.info.wording, text="\n\n".join(told), question=self.question
+        )
         options = [str(number) for number in range(1, len(named) + 1)]
         return (await choose_or(engine, prompt, options, 0)).index
 
@@ -211,15 +259,28 @@ class LibraryQuestion:
         for one in named:
             began, title = len(text), " ".join(one.book.entry.title.split())
             own = self._shelf.text_of(one.book) or ""
-            spans = [one.book.indexed.span(hit.number) for hit in matches.in_book(one.book.indexed.id)[:most]]
+            spans = [
+                one.book.indexed.span(hit.number)
+                for hit in matches.in_book(one.book.indexed.id)[:most]
+            ]
             for start, end in join(spans, Book(own, "", (), ())):
-                paragraphs.append(Paragraph(len(text), len(text) + len(title), ParagraphKind.HEADING, 1))
+                paragraphs.append(
+                    Paragraph(len(text), len(text) + len(title), ParagraphKind.HEADING, 1)
+                )
                 text += f"{title}\n\n"
                 found = (Paragraph(*match.span()) for match in _PARAGRAPH.finditer(own, start, end))
                 shift = len(text) - start
-                paragraphs += [replace(each, start=each.start + shift, end=each.end + shift) for each in found]
+                paragraphs += [
+                    replace(each, start=each.start + shift, end=each.end + shift) for each in found
+                ]
                 self._pieces.append(_Piece(len(text), len(text) + end - start, one.book, start))
                 text += f"{own[start:end]}\n\n"
             chapters.append(Chapter(title, began, len(text)))
         language = named[0].book.indexed.language
-        return Book(text, "", tuple(paragraphs), tuple(chapters), language="" if language == "en" else language)
+        return Book(
+            text,
+            "",
+            tuple(paragraphs),
+            tuple(chapters),
+            language="" if language == "en" else language,
+        )

@@ -1,4 +1,7 @@
-"""The session's state machine: transitions of reading, and the loop that runs the jobs of each situation."""
+"""The session's state machine.
+
+Transitions of reading, and the loop that runs the jobs of each situation.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -15,17 +18,30 @@ _CHOSEN = tuple(state for state in R if state is not R.NO_MODEL)
 
 @unique
 class Signal(Enum):
-    """What changes the state of reading. Its value is the new state by the old one; states not listed stay."""
+    """What changes the state of reading.
+
+    Its value is the new state by the old one; states not listed stay.
+    """
 
     MODEL_CHOSEN = dict.fromkeys(R, R.IDLE)
     MODEL_DROPPED = dict.fromkeys(R, R.NO_MODEL)
     MEMORY_CHOSEN = dict.fromkeys(_CHOSEN, R.IDLE)
-    READ = dict.fromkeys((R.IDLE, R.OFFERED, R.PAUSED, R.FAILED), R.LOADING)  # Start or continue reading
-    OPENED = dict.fromkeys([R.LOADING], R.RUNNING)  # The model is loaded and its own memory lacks pages
-    OPENED_OTHER = dict.fromkeys([R.LOADING], R.OFFERED)  # The model is loaded, and another model's memory stays shown
-    COMPLETE = dict.fromkeys((R.LOADING, R.RUNNING), R.DONE)  # Every page of the book is in the model's memory
+    READ = dict.fromkeys(
+        (R.IDLE, R.OFFERED, R.PAUSED, R.FAILED), R.LOADING
+    )  # Start or continue reading
+    OPENED = dict.fromkeys(
+        [R.LOADING], R.RUNNING
+    )  # The model is loaded and its own memory lacks pages
+    OPENED_OTHER = dict.fromkeys(
+        [R.LOADING], R.OFFERED
+    )  # The model is loaded, and another model's memory stays shown
+    COMPLETE = dict.fromkeys(
+        (R.LOADING, R.RUNNING), R.DONE
+    )  # Every page of the book is in the model's memory
     PAUSE = dict.fromkeys((R.LOADING, R.RUNNING, R.WAITING), R.PAUSED)
-    YIELD = dict.fromkeys((R.LOADING, R.RUNNING), R.WAITING)  # Another model here begins to answer a question
+    YIELD = dict.fromkeys(
+        (R.LOADING, R.RUNNING), R.WAITING
+    )  # Another model here begins to answer a question
     REGAIN = dict.fromkeys([R.WAITING], R.LOADING)  # The question of the other model has ended
     FAIL = dict.fromkeys((R.LOADING, R.RUNNING), R.FAILED)
 
@@ -54,7 +70,10 @@ Command = Callable[[], Awaitable[None] | None]
 
 @dataclass(eq=False, repr=False)
 class Actor:
-    """Runs commands and ends of jobs one by one. After each, runs the jobs of `decide` and cancels all others."""
+    """Runs commands and ends of jobs one by one.
+
+    After each, runs the jobs of `decide` and cancels all others.
+    """
 
     _jobs: Mapping[Job, Callable[[], Coroutine[None, None, None]]]
     _decide: Callable[[], frozenset[Job]]
@@ -74,11 +93,17 @@ class Actor:
         return job in self._running
 
     def post(self, command: Command) -> None:
-        """Queue a command without waiting for it. An empty one calls `decide` after a job has changed the state."""
+        """Queue a command without waiting for it.
+
+        An empty one calls `decide` after a job has changed the state.
+        """
         self._queue(command).add_done_callback(self._report)
 
     async def do(self, command: Command) -> None:
-        """Queue a command and wait for it; raises what it raises. It also ends if the caller is cancelled."""
+        """Queue a command and wait for it; raises what it raises.
+
+        It also ends if the caller is cancelled.
+        """
         await asyncio.shield(self._queue(command))
 
     async def stop(self, *jobs: Job) -> None:
@@ -123,7 +148,9 @@ class Actor:
         def end() -> None:
             if self._running.get(job) is task:
                 del self._running[job]
-                failure = EngineError("The model was stopped.") if task.cancelled() else task.exception()
+                failure = (
+                    EngineError("The model was stopped.") if task.cancelled() else task.exception()
+                )
                 self._ended(job, failure if isinstance(failure, Exception) else None)
 
         if not self.closed:

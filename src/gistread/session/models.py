@@ -1,4 +1,7 @@
-"""The models of a session: one reads, and it or another one answers. If memory is short, they take turns."""
+"""The models of a session: one reads, and it or another one answers.
+
+If memory is short, they take turns.
+"""
 
 import asyncio
 import contextlib
@@ -7,7 +10,14 @@ from pathlib import Path
 
 from gistread.config import Config
 from gistread.engine.llama.library import installed_version
-from gistread.engine.models import default_spec, find_source, fits_in_memory, naming_setting, new_engine, same_model
+from gistread.engine.models import (
+    default_spec,
+    find_source,
+    fits_in_memory,
+    naming_setting,
+    new_engine,
+    same_model,
+)
 from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase
 from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, GistreadError
@@ -19,7 +29,9 @@ from gistread.session.events import ActivityChanged, ModelLoaded, Notice, Sessio
 # Returns an unloaded engine for a model's path or name. Called in a thread; raises GistreadError.
 MakeEngine = Callable[[str], Engine]
 
-IDLE_S = 900.0  # Time without work after which models are unloaded; they are loaded again when needed
+IDLE_S = (
+    900.0  # Time without work after which models are unloaded; they are loaded again when needed
+)
 UNLOADED = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
 
 
@@ -75,7 +87,10 @@ class ChosenModel:
 
     @property
     def state(self) -> EngineState | None:
-        """None without a model. An unloaded model counts as idle, since it is reloaded automatically."""
+        """None without a model.
+
+        An unloaded model counts as idle, since it is reloaded automatically.
+        """
         if self.engine is not None:
             return self.engine.state
         return EngineState(Phase.IDLE) if self.spec else None
@@ -87,16 +102,28 @@ class ChosenModel:
 
 
 class ModelChecks:
-    """The results of model checks, stored or obtained when needed. Remote models are not checked."""
+    """The results of model checks, stored or obtained when needed.
+
+    Remote models are not checked.
+    """
 
     def __init__(self, paths: Paths) -> None:
         self._results = CheckResults(paths, installed_version())
-        self._brief: dict[str, CheckResult | None] = {}  # Of brief checks, by fingerprint; None: too slow to check
+        self._brief: dict[
+            str, CheckResult | None
+        ] = {}  # Of brief checks, by fingerprint; None: too slow to check
 
     async def check(self, model: ChosenModel) -> CheckResult | None:
-        """Check a model that was not checked before; None if there is nothing to check. Raises EngineError."""
+        """Check a model that was not checked before; None if there is nothing to check.
+
+        Raises EngineError.
+        """
         engine = model.engine
-        if engine is None or engine.info.placement is None or await self.stored(engine.info) is not None:
+        if (
+            engine is None
+            or engine.info.placement is None
+            or await self.stored(engine.info) is not None
+        ):
             return None
         result, file = await check_model(engine), None
         with contextlib.suppress(EngineError):
@@ -105,7 +132,10 @@ class ModelChecks:
         return result
 
     async def for_answer(self, engine: Engine, begin: Callable[[], None]) -> CheckResult | None:
-        """The result that a reader needs, or None if unknown. Calls `begin` before a brief check."""
+        """The result that a reader needs, or None if unknown.
+
+        Calls `begin` before a brief check.
+        """
         fingerprint, stored = engine.info.fingerprint, await self.stored(engine.info)
         if stored is None and engine.info.placement is not None and fingerprint not in self._brief:
             begin()
@@ -117,7 +147,9 @@ class ModelChecks:
 
 
 class ModelPair:
-    def __init__(self, make_engine: MakeEngine, config: Config, emit: Callable[[SessionEvent], None]) -> None:
+    def __init__(
+        self, make_engine: MakeEngine, config: Config, emit: Callable[[SessionEvent], None]
+    ) -> None:
         self._config = config
         self._emit = emit
         self._wanted = ""
@@ -125,7 +157,9 @@ class ModelPair:
         self._notice = ""
         self._unloading: asyncio.TimerHandle | None = None
         self.reading = ChosenModel(make_engine, self._on_state)
-        self.asking = ChosenModel(make_engine, self._on_state)  # Not chosen if the reading model also answers
+        self.asking = ChosenModel(
+            make_engine, self._on_state
+        )  # Not chosen if the reading model also answers
 
     @property
     def apart(self) -> bool:
@@ -140,12 +174,17 @@ class ModelPair:
         return self.apart and not is_address(self.reading.spec) and not is_address(self.asking.spec)
 
     async def choose(self, model: str, asking_model: str) -> None:
-        """Choose both by name; empty: by the settings, or the only model. With only `model`, it reads and answers."""
+        """Choose both by name; empty: by the settings, or the only model.
+
+        With only `model`, it reads and answers.
+        """
         asking = asking_model or ("" if model else self._config.asking_model)
         missing: EngineError | None = None
         try:
             with naming_setting("" if model else self._config.model):
-                await self.choose_reading(model or self._config.model or await asyncio.to_thread(default_spec))
+                await self.choose_reading(
+                    model or self._config.model or await asyncio.to_thread(default_spec)
+                )
         except EngineError as error:
             if model or not asking:
                 raise
@@ -155,7 +194,10 @@ class ModelPair:
             raise missing
 
     async def choose_reading(self, spec: str) -> None:
-        """Choose the reading model. Raises GistreadError, leaving none chosen, if it does not exist."""
+        """Choose the reading model.
+
+        Raises GistreadError, leaving none chosen, if it does not exist.
+        """
         await self.reading.clear()
         wanted = self._wanted
         if not wanted or await asyncio.to_thread(same_model, wanted, spec):
@@ -165,10 +207,15 @@ class ModelPair:
         await self.reading.choose(spec)
 
     async def choose_asking(self, spec: str, *, falls_back: bool = True) -> None:
-        """Choose the answering model; empty: the reading model. Raises GistreadError without `falls_back`."""
+        """Choose the answering model; empty: the reading model.
+
+        Raises GistreadError without `falls_back`.
+        """
         self._wanted, self._falls_back = spec, falls_back
         await self.asking.clear()
-        if not spec or (self.reading.spec and await asyncio.to_thread(same_model, spec, self.reading.spec)):
+        if not spec or (
+            self.reading.spec and await asyncio.to_thread(same_model, spec, self.reading.spec)
+        ):
             return
         try:
             await self.asking.choose(spec)
@@ -180,7 +227,10 @@ class ModelPair:
         return await self._load(self.reading, self.asking)
 
     async def load_asking(self) -> Engine:
-        """Load the answering model or its fallback. Raises GistreadError if neither can be loaded."""
+        """Load the answering model or its fallback.
+
+        Raises GistreadError if neither can be loaded.
+        """
         if self.apart:
             try:
                 return await self._load(self.asking, self.reading)
@@ -190,7 +240,9 @@ class ModelPair:
                 await self._fall_back(error)
         return await self._load(self.reading, self.asking)
 
-    def unload_later(self, post: Callable[[Callable[[], Awaitable[None]]], None], *, in_use: bool) -> None:
+    def unload_later(
+        self, post: Callable[[Callable[[], Awaitable[None]]], None], *, in_use: bool
+    ) -> None:
         """Post `unload_idle` as a command after `IDLE_S` without use."""
         if self._unloading is not None:
             self._unloading.cancel()
@@ -201,7 +253,11 @@ class ModelPair:
     async def unload_idle(self) -> None:
         """Unload the idle models on this machine."""
         for model in (self.reading, self.asking):
-            if model.engine is not None and not is_address(model.spec) and model.engine.state.phase is Phase.IDLE:
+            if (
+                model.engine is not None
+                and not is_address(model.spec)
+                and model.engine.state.phase is Phase.IDLE
+            ):
                 await model.unload()
         self._emit(ActivityChanged())
 
@@ -227,7 +283,12 @@ class ModelPair:
 
     async def _make_room(self, model: ChosenModel, other: ChosenModel) -> None:
         problem = f"{model.name} and {other.name} do not fit into memory together"
-        self._emit(Notice(f"{problem}: {other.name} is unloaded for now. Use smaller models to keep both loaded."))
+        self._emit(
+            Notice(
+                f"{problem}: {other.name} is unloaded for now. Use smaller models to keep both "
+                "loaded."
+            )
+        )
         await other.unload()
 
     async def _fall_back(self, error: GistreadError) -> None:

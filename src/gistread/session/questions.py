@@ -1,4 +1,7 @@
-"""The questions of a session, answered one after another: what is asked, when it can be answered, and its events."""
+"""The questions of a session, answered one after another.
+
+What is asked, when it can be answered, and its events.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -35,7 +38,8 @@ class AskOptions(TypedDict, total=False):
 
     pinned: Iterable[int]  # Pages to open first
     here: int  # The reading position
-    # End of the text that the model may see: an offset, or a value of `--upto`; None: the whole book
+    # End of the text that the model may see: an offset, or a value of `--upto`; None: the whole
+    # book
     upto: int | str | None
     choices: tuple[str, ...]  # The answers to choose from
     thread: Iterable[QuestionAnswer]  # The questions and answers before it; see `Answer.thread`
@@ -48,14 +52,17 @@ class AskOptions(TypedDict, total=False):
 class Answer:
     text: str
     found: bool  # False if the model found no answer in what it read
-    # Places that support the answer: `page`, `start` and `end` in the book's text, and the `quote` there.
+    # Places that support the answer: `page`, `start` and `end` in the book's text, and the `quote`
+    # there.
     citations: tuple[Citation, ...]
-    # The steps of the reader, in order: `LookedUp`, `Expanded`, `Noted` …; see `gistread.readers.events`.
+    # The steps of the reader, in order: `LookedUp`, `Expanded`, `Noted` …; see
+    # `gistread.readers.events`.
     steps: tuple[ReaderEvent, ...]
     # Doubts about `text[start:end]`, each with `kind` and `message`: what the book lacks.
     marks: tuple[AnswerMark, ...]
     quoted: bool  # The citations are the answer, in the book's own words
-    thread: Thread  # The earlier questions and answers, then this one; pass it as `thread` of a follow-up
+    # The earlier questions and answers, then this one; pass it as `thread` of a follow-up
+    thread: Thread
     lookups: tuple[int, ...]  # Pages that the reader opened, in that order
     choice: int | None  # Index of the chosen option of `choices`
     compression_rate: float  # 100 · (1 − words in context ÷ words in book)
@@ -64,8 +71,13 @@ class Answer:
     model: EngineInfo  # The model that answered
 
 
-def with_answer(asked: SavedQuestion, answered: Answered, *, model: str, memory: str) -> SavedQuestion:
-    """The record of a question, answered by `model`; `memory` names the model that read the book."""
+def with_answer(
+    asked: SavedQuestion, answered: Answered, *, model: str, memory: str
+) -> SavedQuestion:
+    """The record of a question, answered by `model`.
+
+    `memory` names the model that read the book.
+    """
     return replace(
         asked,
         answer=answered.answer,
@@ -80,7 +92,9 @@ def with_answer(asked: SavedQuestion, answered: Answered, *, model: str, memory:
 
 def thread_of(questions: Iterable[SavedQuestion]) -> Thread:
     """The answered ones of saved questions, as a thread to continue."""
-    return tuple(QuestionAnswer(one.question, one.answer, one.upto) for one in questions if one.answer)
+    return tuple(
+        QuestionAnswer(one.question, one.answer, one.upto) for one in questions if one.answer
+    )
 
 
 @dataclass(slots=True, eq=False)
@@ -97,7 +111,9 @@ class Question:
     apart: bool = False  # A model other than the reading one answers
     ended: bool = False
     model: EngineInfo | None = None  # The model that answers, once it is loaded
-    events: asyncio.Queue[SessionEvent] = field(default_factory=asyncio.Queue)  # Its own events, for one consumer
+    events: asyncio.Queue[SessionEvent] = field(
+        default_factory=asyncio.Queue
+    )  # Its own events, for one consumer
 
     @property
     def needs_memory(self) -> bool:
@@ -132,31 +148,47 @@ class Question:
 
 
 def question_of(
-    text: str, options: AskOptions, memory: GistMemory, reader: str, user_data: UserData, config: Config
+    text: str,
+    options: AskOptions,
+    memory: GistMemory,
+    reader: str,
+    user_data: UserData,
+    config: Config,
 ) -> Question:
-    """The question with these options about the book of `memory`. Raises UsageError for what cannot be asked.
+    """The question with these options about the book of `memory`. Raises UsageError for what cannot
+    be asked.
 
     `reader`: unless the options name one. `user_data`: for how far the user has read.
     """
     book = memory.book
     if unknown := sorted(options.keys() - AskOptions.__annotations__.keys()):
-        raise UsageError(f"Unknown option {unknown[0]!r}.", f"Use {', '.join(AskOptions.__annotations__)}.")
+        raise UsageError(
+            f"Unknown option {unknown[0]!r}.", f"Use {', '.join(AskOptions.__annotations__)}."
+        )
     if not text.strip():
         raise UsageError("The question is empty.", "Ask for example “Who is Justine?”.")
     reader = find_method(options.get("reader") or reader).name
     pinned, read = set(options.get("pinned", ())), len(memory.entries)
     if beyond := [page for page in sorted(pinned) if not 1 <= page <= read]:
         hint = "`gistread pages BOOK` shows them."
-        raise UsageError(f"There is no section {beyond[0]}: the model has read {counted(read, 'section')}.", hint)
+        raise UsageError(
+            f"There is no section {beyond[0]}: the model has read {counted(read, 'section')}.", hint
+        )
     passage = options.get("passage")
     if passage and not 0 <= passage[0] < passage[1] <= len(book.text):
         start, end = passage
-        raise UsageError(f"The passage {start} to {end} is not in the book, which has {len(book.text)} characters.")
+        raise UsageError(
+            f"The passage {start} to {end} is not in the book, which has {len(book.text)} "
+            "characters."
+        )
     upto = options.get("upto")
     if isinstance(upto, str):
         upto = offset_of(upto, memory, user_data.reading_place(book.sha256).furthest)
     if upto is not None and (not isinstance(upto, int) or upto < 0):
-        raise UsageError(f"The bound {upto} is not an offset in the book.", "Give a whole number, or text such as 40%.")
+        raise UsageError(
+            f"The bound {upto} is not an offset in the book.",
+            "Give a whole number, or text such as 40%.",
+        )
     steps = options.get("steps", Steps.ALONE)
     if steps not in list(Steps):
         raise UsageError(f"Unknown steps {steps!r}.", f"Use {', '.join(Steps)}.")
@@ -191,7 +223,9 @@ class Questions:
     _actor: Actor
     _emit: Callable[[SessionEvent], None]
     _book: Book
-    _queue: list[Question] = field(default_factory=list)  # The first is being answered, or waits for model or memory
+    _queue: list[Question] = field(
+        default_factory=list
+    )  # The first is being answered, or waits for model or memory
     # Of the running or last question: pin or refuse pages, stop, decide look-ups
     steering: Steering = field(default_factory=Steering)
 
@@ -214,7 +248,12 @@ class Questions:
         models, reading = self._reading.models, self._reading
         if not (models.reading.spec or models.apart):
             return Obstacle.NO_MODEL
-        if about_selection or not METHODS[reader].needs_memory or reading.has_pages or reading.state in UNDER_WAY:
+        if (
+            about_selection
+            or not METHODS[reader].needs_memory
+            or reading.has_pages
+            or reading.state in UNDER_WAY
+        ):
             return None
         return Obstacle.NOTHING_READ if models.reading.spec else Obstacle.NO_READING_MODEL
 
@@ -229,9 +268,14 @@ class Questions:
         self._actor.post(add)
 
     async def stream(self, question: Question) -> ReaderEvents:
-        """Answer this question, yielding the reader's events. Leaving the stream cancels it. Raises GistreadError."""
+        """Answer this question, yielding the reader's events.
+
+        Leaving the stream cancels it. Raises GistreadError.
+        """
         self._actor.check_open()
-        if obstacle := self.obstacle(question.reader, about_selection=question.options.selection is not None):
+        if obstacle := self.obstacle(
+            question.reader, about_selection=question.options.selection is not None
+        ):
             raise NotReadyError(obstacle.value)
         self.start(question)
         try:
@@ -241,7 +285,10 @@ class Questions:
                         yield event
                     case events.QuestionEnded(error=None):
                         return
-                    case events.QuestionEnded(error=Exception() as error) | events.Crashed(error=error):
+                    case (
+                        events.QuestionEnded(error=Exception() as error)
+                        | events.Crashed(error=error)
+                    ):
                         raise error
         finally:
             if not question.ended:
@@ -265,15 +312,24 @@ class Questions:
         asyncio.get_running_loop().run_in_executor(None, free_unused_memory)
 
     def admit(self) -> None:
-        """Let the first question begin once its model and memory are ready; end it if they never will be."""
+        """Let the first question begin once its model and memory are ready.
+
+        End it if they never will be.
+        """
         while self._queue and not self._queue[0].admitted:
             question, models = self._queue[0], self._reading.models
-            if self.obstacle(question.reader, about_selection=question.options.selection is not None):
-                self._end(question, self._reading.failure or NotReadyError(Obstacle.NOTHING_READ.value))
+            if self.obstacle(
+                question.reader, about_selection=question.options.selection is not None
+            ):
+                self._end(
+                    question, self._reading.failure or NotReadyError(Obstacle.NOTHING_READ.value)
+                )
                 continue
             if self._reading.has_pages or not question.needs_memory:
                 question.apart = models.apart
-                question.admitted = question.apart or self._reading.state is not ReadingState.LOADING
+                question.admitted = (
+                    question.apart or self._reading.state is not ReadingState.LOADING
+                )
             return
 
     async def answer(self) -> None:
@@ -283,15 +339,24 @@ class Questions:
             memory = memory.upto(question.upto)
         engine = await self._reading.models.load_asking()
         question.model = engine.info
-        self._tell(question, events.QuestionStarted(engine.info.name, memory.model_name if memory.entries else ""))
-        result = await self._reading.checks.for_answer(engine, lambda: self._set_state(question, AskingState.CHECK))
+        self._tell(
+            question,
+            events.QuestionStarted(engine.info.name, memory.model_name if memory.entries else ""),
+        )
+        result = await self._reading.checks.for_answer(
+            engine, lambda: self._set_state(question, AskingState.CHECK)
+        )
         options = question.options
         if result is not None:
-            options = replace(options, trust=result.trust, abstains_reliably=result.abstains_reliably)
+            options = replace(
+                options, trust=result.trust, abstains_reliably=result.abstains_reliably
+            )
         self._set_state(question, AskingState.PAGE)
         reader = METHODS[question.reader].reader()
         streamed = False  # Whether the answer has been told in parts
-        async for event in reader(Asking(question.text, memory, engine, question.steering, options)):
+        async for event in reader(
+            Asking(question.text, memory, engine, question.steering, options)
+        ):
             match event:
                 case AnswerDelta():
                     streamed = True

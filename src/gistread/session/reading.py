@@ -11,7 +11,14 @@ from gistread.config import Config
 from gistread.engine.protocol import EngineInfo
 from gistread.errors import GistreadError, StorageError
 from gistread.memory.guard import clean
-from gistread.memory.model import DEFAULT_READING_MODE, GistFocus, GistMemory, MemoryEntry, Page, ReadingMode
+from gistread.memory.model import (
+    DEFAULT_READING_MODE,
+    GistFocus,
+    GistMemory,
+    MemoryEntry,
+    Page,
+    ReadingMode,
+)
 from gistread.memory.preset_detection import detect_preset
 from gistread.memory.reading import PageAhead, PageFound, PageRead, characters_left, read_book
 from gistread.memory.sizes import choose_size, expected_pace, pace_of, seconds_to_read
@@ -26,12 +33,17 @@ from gistread.session.models import ModelChecks, ModelPair
 from gistread.store.pace import UNKNOWN_PACE, ModelPaces, Pace
 from gistread.units import counted
 
-_DAMAGED = "A memory of this book is damaged. The model reads its lost pages again when it reads along."
+_DAMAGED = (
+    "A memory of this book is damaged. The model reads its lost pages again when it reads along."
+)
 
 
 @dataclass(eq=False, repr=False)
 class MemoryChoice:
-    """Selects the memory for a model by the user's choice, the settings and the memories on disk. Reads the disk."""
+    """Selects the memory for a model by the user's choice, the settings and the memories on disk.
+
+    Reads the disk.
+    """
 
     book: Book
     store: MemoryStore
@@ -53,7 +65,10 @@ class MemoryChoice:
         return self.store.load(self.book, headers[0]) if headers and headers[0].read_until else None
 
     def open(self, info: EngineInfo) -> MemoryWriter:
-        """Open the memory that this model continues. Raises StorageError, EngineError, UsageError."""
+        """Open the memory that this model continues.
+
+        Raises StorageError, EngineError, UsageError.
+        """
         wanted = self._wanted if self._wanted is not None else self._task
         chosen = wanted.focus if isinstance(wanted, MemoryHeader) else wanted
         request, writer = self.request(info, chosen), None
@@ -62,9 +77,14 @@ class MemoryChoice:
         return writer or self.store.open(self.book, request)
 
     def request(self, info: EngineInfo, chosen: GistFocus | str | None) -> MemoryRequest:
-        """The memory with this focus or task, by default the furthest. Raises StorageError, EngineError, UsageError."""
+        """The memory with this focus or task, by default the furthest.
+
+        Raises StorageError, EngineError, UsageError.
+        """
         preset = self._config.preset
-        size = choose_size(self.book.words, info.context_tokens, self._config.min_words, self._config.max_words)
+        size = choose_size(
+            self.book.words, info.context_tokens, self._config.min_words, self._config.max_words
+        )
         own = [header for header in self.memories() if header.fingerprint == info.fingerprint]
         if chosen is None and own and preset in (AUTO, own[0].focus.preset.name):
             focus = own[0].focus
@@ -72,14 +92,19 @@ class MemoryChoice:
             focus = chosen
         else:
             name = detect_preset(self.book) if preset == AUTO else preset
-            usual = own[0].focus.preset if own and preset == AUTO else find_preset(name, self._presets)
+            usual = (
+                own[0].focus.preset if own and preset == AUTO else find_preset(name, self._presets)
+            )
             focus = GistFocus(usual, chosen or "")
         mode = ReadingMode(self._config.reading or DEFAULT_READING_MODE)
         focus = replace(focus, wording=focus.wording or info.wording)
         return MemoryRequest(info.name, info.fingerprint, size, mode, focus)
 
     def keeps_shown(self, shown: GistMemory | None, own: GistMemory) -> bool:
-        """Whether to keep the memory shown: any model can answer over it (D5), and rereading may take hours."""
+        """Whether to keep the memory shown.
+
+        Any model can answer over it (D5), and rereading may take hours.
+        """
         if isinstance(self._wanted, MemoryHeader):
             return not self._wanted.describes(own)
         if self.own or shown is None or not shown.entries or own.entries:
@@ -87,8 +112,15 @@ class MemoryChoice:
         return shown.complete or shown.model_name != own.model_name
 
     def note(self, shown: GistMemory | None, model_name: str) -> str:
-        """A notice that another model's memory is kept; empty if the user chose it or this model made it."""
-        if shown is None or shown.model_name == model_name or isinstance(self._wanted, MemoryHeader):
+        """A notice that another model's memory is kept.
+
+        Empty if the user chose it or this model made it.
+        """
+        if (
+            shown is None
+            or shown.model_name == model_name
+            or isinstance(self._wanted, MemoryHeader)
+        ):
             return ""
         has = f"{shown.model_name} has, {counted(len(shown.entries), 'page')}"
         return f"{model_name} has not read this book; {has}. Questions are asked over that memory."
@@ -108,7 +140,9 @@ class Reading:
     state: ReadingState = ReadingState.NO_MODEL
     failure: GistreadError | None = None
     memory: GistMemory | None = None  # The memory shown, which questions are answered from
-    writer: MemoryWriter | None = None  # Of the memory that the model continues; None before it is loaded
+    writer: MemoryWriter | None = (
+        None  # Of the memory that the model continues; None before it is loaded
+    )
     page: Page | None = None  # The next page, while its gist is being made
     _drafts: dict[int, str] = field(default_factory=dict)  # By the start of their page
     seconds_left: float | None = None  # For the rest of the book
@@ -124,7 +158,10 @@ class Reading:
 
     @property
     def pace(self) -> Pace:
-        """How fast the model reads: as in earlier books or by its measured rates, then as in this one."""
+        """How fast the model reads.
+
+        As in earlier books or by its measured rates, then as in this one.
+        """
         return pace_of(self.writer.all_entries() if self.writer else (), self._expected)
 
     @property
@@ -139,7 +176,11 @@ class Reading:
     @property
     def pages_ahead(self) -> tuple[MemoryEntry, ...]:
         """Finished pages of the memory shown whose earlier pages are not read yet, by place."""
-        return self.writer.pages_ahead if self.writer is not None and self.writer.memory is self.memory else ()
+        return (
+            self.writer.pages_ahead
+            if self.writer is not None and self.writer.memory is self.memory
+            else ()
+        )
 
     def signal(self, signal: Signal) -> None:
         if (state := next_state(self.state, signal)) is not self.state:
@@ -172,7 +213,9 @@ class Reading:
         self.signal(Signal.MEMORY_CHOSEN)
         with self.reported():
             if isinstance(wanted, MemoryHeader):
-                self._show(await asyncio.to_thread(self.choice.store.load, self.choice.book, wanted))
+                self._show(
+                    await asyncio.to_thread(self.choice.store.load, self.choice.book, wanted)
+                )
             if self._background:
                 self.signal(Signal.READ)
 
@@ -181,7 +224,9 @@ class Reading:
             memory = await asyncio.to_thread(self.choice.latest)
             if memory is not None and self.memory is None:
                 self._show(memory)
-            if self._background and await asyncio.to_thread(self.choice.store.is_damaged, self.choice.book):
+            if self._background and await asyncio.to_thread(
+                self.choice.store.is_damaged, self.choice.book
+            ):
                 self._emit(events.Notice(_DAMAGED, is_problem=True))
         except GistreadError as error:
             self._emit(events.Notice(str(error), is_problem=True))
@@ -209,7 +254,9 @@ class Reading:
         memory = self.writer.memory
         self._expected = expected_pace(engine.info, memory.mode)
         with suppress(StorageError):
-            learned = await asyncio.to_thread(self._paces.pace, engine.info.fingerprint, memory.mode.value)
+            learned = await asyncio.to_thread(
+                self._paces.pace, engine.info.fingerprint, memory.mode.value
+            )
             self._expected = learned or self._expected
         self._estimate(self.writer)
 
@@ -240,7 +287,9 @@ class Reading:
         words = seconds = 0.0
         self._drafts.clear()
         try:
-            async for event in read_book(writer, engine, place=self._place, on_draft=self._on_draft):
+            async for event in read_book(
+                writer, engine, place=self._place, on_draft=self._on_draft
+            ):
                 match event:
                     case PageFound(page=page):
                         found.append(page)
@@ -266,7 +315,9 @@ class Reading:
             if seconds:
                 with suppress(StorageError):
                     mode = writer.memory.mode.value
-                    await asyncio.to_thread(self._paces.add, engine.info.fingerprint, mode, words, seconds)
+                    await asyncio.to_thread(
+                        self._paces.add, engine.info.fingerprint, mode, words, seconds
+                    )
 
     def read_to_end(self) -> None:
         self._complete()

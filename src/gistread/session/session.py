@@ -53,15 +53,18 @@ class Session:
         make_engine: MakeEngine | None = None,
         place: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`model`, `asking_model`: as for `--model`; empty: by the settings, or the only one there is.
+        """`model`, `asking_model`: as for `--model`; empty: by the settings, or the only one there
+        is.
 
-        `reader`: of questions that name none. `task`: what the gists look for; None: as in the furthest memory.
-        `background`: read, the chapter at offset `place()` next, and build artifacts as soon as there is a model.
-        `config`, `paths`: default to the user's. Raises UsageError for an unknown reader or invalid
-        settings.
+        `reader`: of questions that name none. `task`: what the gists look for; None: as in the
+        furthest memory. `background`: read, the chapter at offset `place()` next, and build
+        artifacts as soon as there is a model. `config`, `paths`: default to the user's. Raises
+        UsageError for an unknown reader or invalid settings.
         """
         if not isinstance(book, Book):
-            raise UsageError(f"A session reads a Book, not {book!r}.", "`open_book(path)` opens one.")
+            raise UsageError(
+                f"A session reads a Book, not {book!r}.", "`open_book(path)` opens one."
+            )
         self.book = book
         self._paths = paths or default_paths()
         self._paths.make_private()
@@ -70,11 +73,17 @@ class Session:
         self.reader = find_method(reader).name if reader else usual
         self._chosen = (model, asking_model)
         self._listeners = [listener] if listener is not None else []
-        self.models = ModelPair(make_engine or engine_maker(self.config, self._paths), self.config, self._emit)
-        choice = MemoryChoice(book, MemoryStore(self._paths.memories), self.config, self._paths.presets, task)
+        self.models = ModelPair(
+            make_engine or engine_maker(self.config, self._paths), self.config, self._emit
+        )
+        choice = MemoryChoice(
+            book, MemoryStore(self._paths.memories), self.config, self._paths.presets, task
+        )
         checks, paces = ModelChecks(self._paths), ModelPaces(self._paths)
         self.reading = Reading(choice, self.models, checks, paces, self._emit, place, background)
-        self.artifacts = Artifacts(self.reading, self._emit, background and self.config.prepare == "auto")
+        self.artifacts = Artifacts(
+            self.reading, self._emit, background and self.config.prepare == "auto"
+        )
         jobs: dict[Job, Callable[[], Coroutine[Any, Any, None]]] = {
             Job.LOAD: self.reading.load,
             Job.READ: self.reading.read,
@@ -110,13 +119,19 @@ class Session:
     # Questions
 
     async def ask(self, question: str, **options: Unpack[AskOptions]) -> Answer:
-        """Answer from the pages read so far, after the questions asked before. Raises GistreadError."""
+        """Answer from the pages read so far, after the questions asked before.
+
+        Raises GistreadError.
+        """
         asked = self.question(question, **options)
         async with aclosing(self.questions.stream(asked)) as stream:
             return asked.answer([event async for event in stream], self.book)
 
     def stream_answer(self, question: str, **options: Unpack[AskOptions]) -> ReaderEvents:
-        """Yield the reader's events; the last is `Answered`. Leaving the stream cancels. Raises GistreadError."""
+        """Yield the reader's events; the last is `Answered`.
+
+        Leaving the stream cancels. Raises GistreadError.
+        """
         return self.questions.stream(self.question(question, **options))
 
     def question(self, text: str, **options: Unpack[AskOptions]) -> Question:
@@ -131,7 +146,10 @@ class Session:
 
     @property
     def steering(self) -> Steering:
-        """Steering of the running or last question: change it to pin or refuse pages, to stop or decide look-ups."""
+        """Steering of the running or last question.
+
+        Change it to pin or refuse pages, to stop or decide look-ups.
+        """
         return self.questions.steering
 
     @property
@@ -146,7 +164,10 @@ class Session:
         return self.reading.memory
 
     async def read(self) -> GistMemory:
-        """Read the book to its end and return its memory. Returns early if reading is paused. Raises GistreadError."""
+        """Read the book to its end and return its memory.
+
+        Returns early if reading is paused. Raises GistreadError.
+        """
         async with aclosing(self.stream_reading()) as stream:
             async for _ in stream:
                 pass
@@ -155,7 +176,10 @@ class Session:
         return self.memory
 
     async def stream_reading(self) -> AsyncGenerator[ReadingEvent, None]:
-        """Read the book to its end, yielding events. Leaving the stream pauses reading. Raises GistreadError."""
+        """Read the book to its end, yielding events.
+
+        Leaving the stream pauses reading. Raises GistreadError.
+        """
         self._actor.check_open()
         if not self.has_model:
             raise NotReadyError(Obstacle.NO_MODEL.value)
@@ -192,7 +216,10 @@ class Session:
         self.artifacts.pause()
 
     def resume(self) -> None:
-        """Continue reading, also after an error; the model's own memory replaces another model's."""
+        """Continue reading, also after an error.
+
+        The model's own memory replaces another model's.
+        """
         self._actor.post(self.reading.resume)
         self._actor.post(self.artifacts.resume)
 
@@ -203,7 +230,10 @@ class Session:
 
     @command
     async def use_memory(self, wanted: GistFocus | MemoryHeader) -> None:
-        """Read with this focus, keeping other memories; or show a memory, and continue it if this model made it."""
+        """Read with this focus, keeping other memories.
+
+        Or show a memory, and continue it if this model made it.
+        """
         await self.questions.cancel()
         await self._stop_reading()
         await self.reading.use_memory(wanted)
@@ -225,7 +255,10 @@ class Session:
 
     @command
     async def use_model(self, model: str, *, read: bool = True) -> None:
-        """Use this model from now on, or none if empty; with `read`, begin. Returns before it is loaded."""
+        """Use this model from now on, or none if empty; with `read`, begin.
+
+        Returns before it is loaded.
+        """
         await self._drop_model(model)
         self.reading.choice.own = False  # The next model does not reread the book.
         if model:
@@ -245,7 +278,10 @@ class Session:
 
     @command
     async def use_reader(self, reader: str) -> None:
-        """Answer questions that name no reader with this one, and build what it needs. Raises UsageError."""
+        """Answer questions that name no reader with this one, and build what it needs.
+
+        Raises UsageError.
+        """
         self.reader = find_method(reader).name
         await self._actor.stop(Job.BUILD)
         self.artifacts.forget()
@@ -295,8 +331,14 @@ class Session:
             Job.READ: state is ReadingState.RUNNING,
             Job.ANSWER: question is not None and question.admitted,
             Job.PREPARE: preparing,
-            Job.CHECK: not question and reading.check_due and state in (ReadingState.RUNNING, ReadingState.DONE),
-            Job.BUILD: not question and self.artifacts.due and reading.has_pages and settled and not preparing,
+            Job.CHECK: not question
+            and reading.check_due
+            and state in (ReadingState.RUNNING, ReadingState.DONE),
+            Job.BUILD: not question
+            and self.artifacts.due
+            and reading.has_pages
+            and settled
+            and not preparing,
         }
         jobs = frozenset(job for job, is_due in due.items() if is_due)
         reading.report_end(preparing=preparing)
@@ -336,7 +378,9 @@ class Session:
 
     async def _drop_model(self, instead: str = "") -> None:
         apart = self.questions.answered_apart
-        if not apart or (instead and await asyncio.to_thread(same_model, instead, self.models.asking.spec)):
+        if not apart or (
+            instead and await asyncio.to_thread(same_model, instead, self.models.asking.spec)
+        ):
             await self.questions.cancel()
         await self._stop_reading()
         self.reading.model_dropped()

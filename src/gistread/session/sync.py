@@ -18,7 +18,10 @@ T = TypeVar("T")
 
 
 class SyncSession:
-    """Like `Session`, with blocking calls. Use with `with`. In a running event loop, its calls raise UsageError."""
+    """Like `Session`, with blocking calls.
+
+    Use with `with`. In a running event loop, its calls raise UsageError.
+    """
 
     def __init__(self, book: Book, model: str = "", **options: Any) -> None:
         self._session = Session(book, model, **options)
@@ -72,7 +75,9 @@ class SyncSession:
         with suppress(RuntimeError):  # No loop is running
             asyncio.get_running_loop()
             work.close()
-            raise UsageError("SyncSession cannot run inside an event loop.", "Use `async with Session(…)` there.")
+            raise UsageError(
+                "SyncSession cannot run inside an event loop.", "Use `async with Session(…)` there."
+            )
         return self._runner.run(work)
 
     def _iterate(self, stream: AsyncGenerator[T, None]) -> Iterator[T]:

@@ -14,8 +14,12 @@ from gistread.store.rows import decode_path, decoded, encode_path, from_json, pu
 class CatalogueContents:
     files: Mapping[str, BookFile] = field(default_factory=dict)  # By the file's digest
     folders: tuple[Path, ...] = ()  # In the order of adding
-    removed: Mapping[str, float] = field(default_factory=dict)  # Ids of removed books, with the time of removal
-    tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # By the book's ids, in the order of adding
+    removed: Mapping[str, float] = field(
+        default_factory=dict
+    )  # Ids of removed books, with the time of removal
+    tags: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # By the book's ids, in the order of adding
 
     @property
     def paths(self) -> dict[Path, BookFile]:
@@ -29,12 +33,20 @@ class Catalogue(Database):
         with self.reading() as connection:
             rows = connection.execute("SELECT details FROM files ORDER BY id")
             files = [decoded(BookFile, from_json(row["details"])) for row in rows]
-            folders = [decode_path(row["path"]) for row in connection.execute("SELECT * FROM folders ORDER BY id")]
-            removed = {row["book"]: row["removed_at"] for row in connection.execute("SELECT * FROM removed")}
+            folders = [
+                decode_path(row["path"])
+                for row in connection.execute("SELECT * FROM folders ORDER BY id")
+            ]
+            removed = {
+                row["book"]: row["removed_at"]
+                for row in connection.execute("SELECT * FROM removed")
+            }
             tags: dict[str, tuple[str, ...]] = {}
             for row in connection.execute("SELECT * FROM tags ORDER BY id"):
                 tags[row["book"]] = (*tags.get(row["book"], ()), row["tag"])
-        return CatalogueContents({file.digest: file for file in files if file}, tuple(folders), removed, tags)
+        return CatalogueContents(
+            {file.digest: file for file in files if file}, tuple(folders), removed, tags
+        )
 
     def add(self, files: Sequence[BookFile]) -> None:
         """Add files, or what is new about them."""
@@ -65,4 +77,6 @@ class Catalogue(Database):
         """Restore a book if it was taken out under one of these ids."""
         if not self.read().removed.keys().isdisjoint(ids):
             with self.writing() as connection:
-                connection.executemany("DELETE FROM removed WHERE book = ?", [(one,) for one in ids])
+                connection.executemany(
+                    "DELETE FROM removed WHERE book = ?", [(one,) for one in ids]
+                )

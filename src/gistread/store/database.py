@@ -1,7 +1,7 @@
 """The SQLite file of the user's data: its schema, transactions, and recovery from damage.
 
-Each use opens a connection of its own. So nothing has to be closed, any thread may call, and with a write-ahead log a
-reader never waits for a writer's disk.
+Each use opens a connection of its own. So nothing has to be closed, any thread may call, and with a
+write-ahead log a reader never waits for a writer's disk.
 """
 
 import contextlib
@@ -30,7 +30,10 @@ _MOST_PROBED = 20_000  # Rows looked up one by one between two damaged pages
 
 _OF_TEXTS = ("days", "questions", "threads", "names", "marks")
 
-_READ_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)  # Messages about a damaged schema may not be UTF-8
+_READ_ERRORS = (
+    sqlite3.DatabaseError,
+    UnicodeDecodeError,
+)  # Messages about a damaged schema may not be UTF-8
 
 _preparing = threading.Lock()
 _checked: set[tuple[int, int]] = set()  # (device, inode) of files this process found whole
@@ -46,7 +49,10 @@ class Database:
 
     @property
     def notice(self) -> str:
-        """That the file was damaged and repaired, or data of 0.2 cannot be read; empty otherwise."""
+        """That the file was damaged and repaired, or data of 0.2 cannot be read.
+
+        Empty otherwise.
+        """
         return _notices.get(self.file, "")
 
     @contextlib.contextmanager
@@ -58,7 +64,9 @@ class Database:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
-        """One transaction: after the block all of it is on the disk, after an error in the block none of it."""
+        """One transaction: after the block all of it is on the disk, after an error in the block
+        none of it.
+        """
         with self._storage_errors(), contextlib.closing(self._open()) as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
@@ -84,9 +92,12 @@ class Database:
                 return _in_memory(self._paths)
             if os.access(self.file.parent, os.W_OK):
                 raise
-            # SQLite cannot make the files of its log beside a read-only file; without a log nothing is missed.
+            # SQLite cannot make the files of its log beside a read-only file; without a log nothing
+            # is missed.
             has_log = self.file.with_name(self.file.name + "-wal").exists()
-            connection = _connect(f"{self.file.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}")
+            connection = _connect(
+                f"{self.file.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}"
+            )
             self._check_version(connection)
             return connection
 
@@ -113,7 +124,9 @@ class Database:
             if version == VERSION and (status.st_dev, status.st_ino) in _checked:
                 return connection
             if version == 0:
-                use_write_ahead_log(connection)  # stays off where the file system lacks shared memory
+                use_write_ahead_log(
+                    connection
+                )  # stays off where the file system lacks shared memory
                 notice = _create(connection, self._paths)
             else:
                 if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
@@ -131,13 +144,19 @@ class Database:
     def _check_version(self, connection: Connection) -> int:
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         if version > VERSION:
-            message = f"{self.file} was written by a later version of gistread and is left unchanged."
-            raise StorageError(message, "Update gistread to see your library, places, marks and questions.")
+            message = (
+                f"{self.file} was written by a later version of gistread and is left unchanged."
+            )
+            raise StorageError(
+                message, "Update gistread to see your library, places, marks and questions."
+            )
         return version
 
     def _repair(self) -> None:
         """Set the damaged file aside, and put a new one with its readable rows in its place."""
-        damaged, new = (self.file.with_name(self.file.name + suffix) for suffix in (".damaged", ".new"))
+        damaged, new = (
+            self.file.with_name(self.file.name + suffix) for suffix in (".damaged", ".new")
+        )
         with open_locked(self.file.with_name(self.file.name + ".lock"), wait_s=_REPAIR_WAIT_S):
             with contextlib.suppress(*_READ_ERRORS):
                 self._prepared().close()  # another process has repaired it meanwhile
@@ -146,14 +165,17 @@ class Database:
                 left.unlink(missing_ok=True)
             new.touch(mode=0o600)
             saved = _salvage(self.file, new, self._paths)
-            for file, copy in zip((self.file, *_log_files(self.file)), (damaged, *_log_files(damaged)), strict=True):
+            for file, copy in zip(
+                (self.file, *_log_files(self.file)), (damaged, *_log_files(damaged)), strict=True
+            ):
                 if file.exists():
                     shutil.copy(file, copy)
             for log in _log_files(self.file):  # SQLite would apply it to the new file
                 log.unlink(missing_ok=True)
             new.replace(self.file)
         _notices[self.file] = (
-            f"{self.file} was damaged: {saved} of its entries were saved, and it is kept as {damaged.name}."
+            f"{self.file} was damaged: {saved} of its entries were saved, and it is kept as "
+            f"{damaged.name}."
         )
 
     @contextlib.contextmanager
@@ -164,30 +186,45 @@ class Database:
             status = self.file.stat() if self.file.exists() else None
             if status is not None and isinstance(error, _READ_ERRORS) and _is_damage(error):
                 _checked.discard((status.st_dev, status.st_ino))
-                raise StorageError(f"{self.file} is damaged.", "Try again: the rest of it is then saved.") from error
+                raise StorageError(
+                    f"{self.file} is damaged.", "Try again: the rest of it is then saved."
+                ) from error
             name = getattr(error, "sqlite_errorname", "")
             if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-                raise StorageError(f"Another gistread is writing {self.file.name}.", "Try again.") from error
+                raise StorageError(
+                    f"Another gistread is writing {self.file.name}.", "Try again."
+                ) from error
             if name == "SQLITE_FULL":
                 message = f"{self.file}: the disk is full. What was saved before is kept."
                 raise StorageError(message, "Free some space, then try again.") from error
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) and not os.access(self.file, os.R_OK | os.W_OK):
+            if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) and not os.access(
+                self.file, os.R_OK | os.W_OK
+            ):
                 reason = os.strerror(errno.EACCES)
-            raise StorageError(f"{self.file}: {reason}.", "`gistread paths` lists the folders in use.") from error
+            raise StorageError(
+                f"{self.file}: {reason}.", "`gistread paths` lists the folders in use."
+            ) from error
 
 
 def _connect(uri: str) -> Connection:
     connection = sqlite3.connect(uri, uri=True, timeout=_WAIT_S, isolation_level=None)
     connection.row_factory = sqlite3.Row
-    connection.text_factory = lambda data: data.decode(errors="replace")  # a damaged byte costs that character alone
+    connection.text_factory = lambda data: data.decode(
+        errors="replace"
+    )  # a damaged byte costs that character alone
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA synchronous = FULL")  # NORMAL loses the last transactions in a power cut
+    connection.execute(
+        "PRAGMA synchronous = FULL"
+    )  # NORMAL loses the last transactions in a power cut
     return connection
 
 
 def use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Let others read while one writes. SQLite does not wait here by itself when another process has the file open."""
+    """Let others read while one writes.
+
+    SQLite does not wait here by itself when another process has the file open.
+    """
     until = time.monotonic() + _WAIT_S
     while True:
         try:
@@ -207,7 +244,10 @@ def _in_memory(paths: Paths | None = None) -> Connection:
 
 
 def _create(connection: Connection, paths: Paths | None) -> str:
-    """Create the tables and import the data of 0.2, all or nothing. Returns a notice of what cannot be read."""
+    """Create the tables and import the data of 0.2, all or nothing.
+
+    Returns a notice of what cannot be read.
+    """
     notice = ""
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone()[0] == 0:  # no other process was faster
@@ -229,7 +269,9 @@ def _is_damage(error: sqlite3.DatabaseError | UnicodeDecodeError) -> bool:
     if isinstance(error, UnicodeDecodeError):
         return True
     name = getattr(error, "sqlite_errorname", "")
-    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or str(error).startswith("malformed")
+    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or str(error).startswith(
+        "malformed"
+    )
 
 
 def _log_files(file: Path) -> tuple[Path, Path]:
@@ -237,13 +279,18 @@ def _log_files(file: Path) -> tuple[Path, Path]:
 
 
 def _salvage(damaged: Path, file: Path, paths: Paths) -> int:
-    """Write the readable rows of a damaged file, and of 0.2 for missing ones, to a new one. Returns their number."""
+    """Write the readable rows of a damaged file, and of 0.2 for missing ones, to a new one.
+
+    Returns their number.
+    """
     with contextlib.closing(_connect(file.absolute().as_uri())) as new:
         new.execute("PRAGMA foreign_keys = OFF")
         _create_tables(new)
         new.execute("BEGIN IMMEDIATE")
         saved = _copy_rows(damaged, new)
-        if not saved:  # Page 1 says where the tables begin, which is where they begin in a new file.
+        if (
+            not saved
+        ):  # Page 1 says where the tables begin, which is where they begin in a new file.
             patched = file.with_name(file.name + ".patched")
             page, rest = file.read_bytes()[:_PAGE_BYTES], damaged.read_bytes()[_PAGE_BYTES:]
             pages = (len(rest) // _PAGE_BYTES + 1).to_bytes(4)
@@ -262,7 +309,10 @@ def _copy_rows(damaged: Path, new: Connection) -> int:
     saved = 0
     with contextlib.closing(sqlite3.connect(damaged)) as old:
         old.row_factory, old.text_factory = new.row_factory, new.text_factory
-        for table in [row["name"] for row in new.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]:
+        for table in [
+            row["name"]
+            for row in new.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]:
             for row in _readable_rows(old, table):
                 columns, places = ", ".join(row.keys()), ", ".join("?" * len(row))
                 with contextlib.suppress(sqlite3.IntegrityError):
@@ -272,7 +322,9 @@ def _copy_rows(damaged: Path, new: Connection) -> int:
 
 
 def _readable_rows(old: Connection, table: str) -> Iterator[Row]:
-    """The rows from both ends up to the damage, and those between that can be looked up by their ids."""
+    """The rows from both ends up to the damage, and those between that can be looked up by their
+    ids.
+    """
     ends = [0, 0]
     for end, order in enumerate(("ASC", "DESC")):
         try:

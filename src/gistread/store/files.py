@@ -22,10 +22,15 @@ def private_opener(path: str, flags: int) -> int:
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Replace a file atomically and sync it. Keeps permissions; a new file gets `mode`. Raises OSError."""
+    """Replace a file atomically and sync it.
+
+    Keeps permissions; a new file gets `mode`. Raises OSError.
+    """
     import tempfile  # imported here: it takes 10 ms, and `--help` writes nothing
 
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:_NAME_LENGTH]}", suffix=path.suffix)
+    handle, name = tempfile.mkstemp(
+        dir=path.parent, prefix=f".{path.stem[:_NAME_LENGTH]}", suffix=path.suffix
+    )
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -56,9 +61,13 @@ def write_document(path: Path, content: str, *, replace: bool = False) -> None:
     if path.exists() and not path.is_file():
         raise StorageError(f"{path} is a pipe or a device, not a file.", "Choose another file.")
     if path.exists() and not replace:
-        raise ExistsError(f"{path} already exists.", "Use another name, or --force to overwrite it.")
+        raise ExistsError(
+            f"{path} already exists.", "Use another name, or --force to overwrite it."
+        )
     try:
         os.umask(mask := os.umask(0o022))
         replace_file(path, content.encode(), mode=0o666 & ~mask)
     except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror or error}.", "Choose another file.") from error
+        raise StorageError(
+            f"{path} cannot be written: {error.strerror or error}.", "Choose another file."
+        ) from error

@@ -1,7 +1,8 @@
 """Imports the user's data of gistread 0.2: journals of books, marks, library and reading speed.
 
-Its files are only read. Everything happens in the transaction that creates the database, so a kill leaves nothing half
-done. What the database has already is kept. Files that cannot be read are tried again at each start.
+Its files are only read. Everything happens in the transaction that creates the database, so a kill
+leaves nothing half done. What the database has already is kept. Files that cannot be read are tried
+again at each start.
 """
 
 import contextlib
@@ -32,11 +33,17 @@ _VERSION = 1
 
 
 def has_old_data(paths: Paths) -> bool:
-    return any(path.exists() for path in (paths.data / "library.jsonl", paths.data / "books", paths.data / "marks"))
+    return any(
+        path.exists()
+        for path in (paths.data / "library.jsonl", paths.data / "books", paths.data / "marks")
+    )
 
 
 def import_old_data(connection: Connection, paths: Paths) -> str:
-    """Import all of it, in the caller's transaction. Returns a notice of files that cannot be read."""
+    """Import all of it, in the caller's transaction.
+
+    Returns a notice of files that cannot be read.
+    """
     return _import(connection, paths, ["library.jsonl", "pace.jsonl", *_FOLDERS])
 
 
@@ -63,8 +70,13 @@ def _import(connection: Connection, paths: Paths, names: list[str]) -> str:
             if name in _FOLDERS:
                 waiting += [f"{name}/{one.name}" for one in list_files(file, "*.jsonl")]
                 continue
-            records = [record for record in read_records(file)[0] if isinstance(record.get("kind"), str)]
-            if any(record["kind"] in _HEADERS and record.get("version") != _VERSION for record in records):
+            records = [
+                record for record in read_records(file)[0] if isinstance(record.get("kind"), str)
+            ]
+            if any(
+                record["kind"] in _HEADERS and record.get("version") != _VERSION
+                for record in records
+            ):
                 raise StorageError(f"{file} is not of gistread 0.2 and was not imported.")
         except StorageError as error:
             problems.append(error.message)
@@ -108,7 +120,9 @@ def _import_book(connection: Connection, sha256: str, records: list[Record]) -> 
                 put_question(connection, sha256, question, answer_again=False)
     for record in corrections.values():
         with _malformed_skipped:
-            one = NameCorrection(record["verb"], tuple(record["forms"]), record["other"], float(record["id"]))
+            one = NameCorrection(
+                record["verb"], tuple(record["forms"]), record["other"], float(record["id"])
+            )
             put_correction(connection, sha256, one, undone=bool(record.get("undone")))
 
 
@@ -130,7 +144,9 @@ def _columns(record: Record) -> dict[str, object]:
         case "bound":
             return {"bound": to_json({"whole": bool(record["whole"])})}
         case "reading":
-            return {"along": to_json({"model": str(record["model"]), "along": bool(record["along"])})}
+            return {
+                "along": to_json({"model": str(record["model"]), "along": bool(record["along"])})
+            }
     raise ValueError(f"Unknown kind of record: {record['kind']}")
 
 
@@ -139,26 +155,37 @@ def _import_marks(connection: Connection, sha256: str, records: list[Record]) ->
     for record in records:
         with _malformed_skipped:
             is_mark = record["kind"] == "gone" or decoded(Mark, record) is not None
-            if is_mark and float(record["changed_at"]) >= latest.get(record["id"], record)["changed_at"]:
+            if (
+                is_mark
+                and float(record["changed_at"]) >= latest.get(record["id"], record)["changed_at"]
+            ):
                 latest[str(record["id"])] = record
     for identifier, record in latest.items():
         if mark_row(connection, sha256, identifier) is None:
-            put_mark(connection, sha256, identifier, float(record["changed_at"]), decoded(Mark, record))
+            put_mark(
+                connection, sha256, identifier, float(record["changed_at"]), decoded(Mark, record)
+            )
 
 
 def _import_shared(connection: Connection, _: str, records: list[Record]) -> None:
     """Import the library and the reading speed."""
     known = {row["digest"] for row in connection.execute("SELECT digest FROM files")}
     removed: dict[str, float] = {}  # 0 for a book that was restored
-    measured = {row["language"] for row in connection.execute("SELECT DISTINCT language FROM reading_speed")}
+    measured = {
+        row["language"] for row in connection.execute("SELECT DISTINCT language FROM reading_speed")
+    }
     for record in records:
         with _malformed_skipped:
             match record["kind"]:
-                case "file" if record["digest"] not in known and (file := decoded(BookFile, record)):
+                case "file" if record["digest"] not in known and (
+                    file := decoded(BookFile, record)
+                ):
                     put_file(connection, file)
                 case "folder":
                     decode_path(record["path"])
-                    connection.execute("INSERT OR IGNORE INTO folders (path) VALUES (?)", (record["path"],))
+                    connection.execute(
+                        "INSERT OR IGNORE INTO folders (path) VALUES (?)", (record["path"],)
+                    )
                 case "removed":
                     removed |= dict.fromkeys(map(str, record["ids"]), float(record["at"]))
                 case "pace" if record["language"] not in measured:

@@ -1,7 +1,7 @@
 """Append-only files of JSON records that survive a kill at any byte.
 
-One record a line, preceded by its CRC-32. Damaged lines are removed; anything beyond one torn line is kept in
-`NAME.damaged`.
+One record a line, preceded by its CRC-32. Damaged lines are removed; anything beyond one torn line
+is kept in `NAME.damaged`.
 """
 
 import contextlib
@@ -23,7 +23,9 @@ from gistread.store.files import make_folder, private_opener, replace_file
 Record = dict[str, Any]
 
 _LINE_START = re.compile(rb"[0-9a-f]{8} \{")
-_RETRY_S = 0.004  # Seconds between attempts to lock; a longer pause hardly ever finds a busy file free
+_RETRY_S = (
+    0.004  # Seconds between attempts to lock; a longer pause hardly ever finds a busy file free
+)
 
 
 def encode_line(record: Record) -> bytes:
@@ -59,20 +61,28 @@ def read_records(path: Path) -> tuple[list[Record], int]:
             else:
                 whole = False
                 # The damage may be in the line feed before another record.
-                inner = (decode_line(line[start.start() :]) for start in _LINE_START.finditer(line, 1))
+                inner = (
+                    decode_line(line[start.start() :]) for start in _LINE_START.finditer(line, 1)
+                )
                 records += filter(None, inner)
     return records, length
 
 
 def list_files(folder: Path, pattern: str) -> list[Path]:
-    """The files in a folder that match, sorted; none if the folder is missing. Raises StorageError."""
+    """The files in a folder that match, sorted; none if the folder is missing.
+
+    Raises StorageError.
+    """
     with _storage_errors(folder), contextlib.suppress(FileNotFoundError):
         return sorted(path for path in folder.iterdir() if path.match(pattern))
     return []
 
 
 def is_damaged(path: Path) -> bool:
-    """Whether a complete line is not a valid record; a torn last line does not count. Raises StorageError."""
+    """Whether a complete line is not a valid record; a torn last line does not count.
+
+    Raises StorageError.
+    """
     _, length = read_records(path)
     with _storage_errors(path), path.open("rb") as file:
         file.seek(length)
@@ -84,10 +94,16 @@ class InUseError(StorageError):
 
 
 class Journal(contextlib.AbstractContextManager["Journal"]):
-    """A file open for appending, by one process at a time. `records` holds the records found on opening."""
+    """A file open for appending, by one process at a time.
+
+    `records` holds the records found on opening.
+    """
 
     def __init__(self, path: Path, *, wait_s: float = 0.0) -> None:
-        """Open or create the file and remove damage; waits `wait_s` for another process. Raises StorageError."""
+        """Open or create the file and remove damage; waits `wait_s` for another process.
+
+        Raises StorageError.
+        """
         self.path = path
         with _storage_errors(path):
             make_folder(path.parent)
@@ -102,14 +118,20 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
                 raise
 
     def append(self, *records: Record) -> None:
-        """Write and sync; after an error the file still ends with a whole record. Raises StorageError."""
+        """Write and sync; after an error the file still ends with a whole record.
+
+        Raises StorageError.
+        """
         data = b"".join(map(encode_line, records))
         with _storage_errors(self.path):
             append_whole(self._file, data, self._length)
         self._length += len(data)
 
     def rewrite(self, records: Iterable[Record]) -> None:
-        """Replace all records atomically. Raises StorageError and then leaves the file as it was."""
+        """Replace all records atomically.
+
+        Raises StorageError and then leaves the file as it was.
+        """
         data = b"".join(map(encode_line, records))
         new = self.path.with_name(self.path.name + ".new")
         with _storage_errors(self.path):
@@ -148,7 +170,10 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
 
 
 def open_locked(path: Path, *, wait_s: float) -> FileIO:
-    """Open a file, created if missing, locked until it is closed. Raises OSError; InUseError after `wait_s`."""
+    """Open a file, created if missing, locked until it is closed.
+
+    Raises OSError; InUseError after `wait_s`.
+    """
     until = time.monotonic() + wait_s
     while True:
         # Unbuffered: after a write to a full disk fails, no buffer may write it later.
@@ -166,7 +191,8 @@ def open_locked(path: Path, *, wait_s: float) -> FileIO:
         if not locked:
             if time.monotonic() >= until:
                 raise InUseError(
-                    f"Another gistread is writing {path.name}.", "Close it there, or continue without saving."
+                    f"Another gistread is writing {path.name}.",
+                    "Close it there, or continue without saving.",
                 )
             time.sleep(_RETRY_S)
 

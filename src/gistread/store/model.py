@@ -60,7 +60,10 @@ class ReadingPlace:
 
 @dataclass(frozen=True, slots=True)
 class BoundChoice:
-    """Where the user lets answers stop: at an offset, nowhere (`whole`), or by default where they have read to."""
+    """Where the user lets answers stop.
+
+    At an offset, nowhere (`whole`), or by default where they have read to.
+    """
 
     whole: bool = False
     at: int | None = None
@@ -91,7 +94,9 @@ class Citation:
     start: int
     end: int
     quote: str  # `book.text[start:end]`; empty if another version of the text lacks it
-    tells: str = ""  # Another answer that an unreliable model reads here, where it is not the one given
+    tells: str = (
+        ""  # Another answer that an unreliable model reads here, where it is not the one given
+    )
 
 
 class AnswerMarkKind(StrEnum):
@@ -130,7 +135,11 @@ def with_messages(answer: str, marks: Sequence[AnswerMark]) -> MarkedText:
         words.append((len(text), len(text) + mark.end - mark.start))
         text += answer[mark.start : mark.end]
         last = mark.end
-        if not following or following.message != mark.message or answer[last : following.start].strip():
+        if (
+            not following
+            or following.message != mark.message
+            or answer[last : following.start].strip()
+        ):
             message = f"[{mark.message}]"
             text += f" {message}"
             messages.append((len(text) - len(message), len(text)))
@@ -151,7 +160,9 @@ class SavedQuestion:
     marks: tuple[AnswerMark, ...] = ()  # Doubts about the answer
     scope: str = ""  # The part of the book that was searched, in words; empty for all of it
     upto: int | None = None  # The spoiler bound of the answer; None for the whole book
-    thread: float = 0.0  # When the first question of its thread was asked; 0 for that question itself
+    thread: float = (
+        0.0  # When the first question of its thread was asked; 0 for that question itself
+    )
     pinned: tuple[int, ...] = ()  # Pages pinned or looked up, to open again after an interruption
     passage: tuple[int, int] | None = None  # (start, end) of the selected text it is about
 

@@ -1,4 +1,6 @@
-"""How fast the user reads each language, and how fast each model works, as learned from measurements."""
+"""How fast the user reads each language, and how fast each model works, as learned from
+measurements.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -38,13 +40,20 @@ class Pace:
 
 
 def estimate_speed(samples: list[Pace]) -> float:
-    """Words per minute: the median of recent samples, weighted by words; `DEFAULT_WPM` if there are too few."""
-    last = sorted((one for one in samples[-_LAST:] if one.is_credible), key=lambda one: one.words_per_minute)
+    """Words per minute: the median of recent samples, weighted by words.
+
+    `DEFAULT_WPM` if there are too few.
+    """
+    last = sorted(
+        (one for one in samples[-_LAST:] if one.is_credible), key=lambda one: one.words_per_minute
+    )
     total = sum(one.words for one in last)
     if total < _ENOUGH_WORDS:
         return DEFAULT_WPM
     passed = accumulate(one.words for one in last)
-    return next(one.words_per_minute for one, words in zip(last, passed, strict=True) if 2 * words >= total)
+    return next(
+        one.words_per_minute for one, words in zip(last, passed, strict=True) if 2 * words >= total
+    )
 
 
 class ReadingSpeed(Database):
@@ -63,11 +72,16 @@ class ReadingSpeed(Database):
             return DEFAULT_WPM
 
     def add(self, language: str, samples: Iterable[Pace]) -> None:
-        """Add samples; older ones than the last few of the language are dropped. Raises StorageError."""
+        """Add samples; older ones than the last few of the language are dropped.
+
+        Raises StorageError.
+        """
         rows = [(_primary(language), one.words, one.seconds) for one in samples]
         last = "SELECT id FROM reading_speed WHERE language = ? ORDER BY id DESC LIMIT ?"
         with self.writing() as connection:
-            connection.executemany("INSERT INTO reading_speed (language, words, seconds) VALUES (?, ?, ?)", rows)
+            connection.executemany(
+                "INSERT INTO reading_speed (language, words, seconds) VALUES (?, ?, ?)", rows
+            )
             old = f"DELETE FROM reading_speed WHERE language = ? AND id NOT IN ({last})"
             connection.execute(old, (_primary(language), _primary(language), _LAST))
 
@@ -77,18 +91,33 @@ _LEARNED_WORDS = 400  # Weight in words of the pace learned in other books: that
 
 
 class ModelPaces(Database):
-    """How fast each model does each kind of work on this machine. `work` is a name, such as a reading mode."""
+    """How fast each model does each kind of work on this machine.
+
+    `work` is a name, such as a reading mode.
+    """
 
     def pace(self, model: str, work: str) -> Pace | None:
-        """As learned in other books, with the weight of one page; None before that. Raises StorageError."""
-        rows = self.rows("SELECT words, seconds FROM model_pace WHERE model = ? AND work = ?", model, work)
-        return next((Pace(_LEARNED_WORDS, seconds * _LEARNED_WORDS / words) for words, seconds in rows), None)
+        """As learned in other books, with the weight of one page; None before that.
+
+        Raises StorageError.
+        """
+        rows = self.rows(
+            "SELECT words, seconds FROM model_pace WHERE model = ? AND work = ?", model, work
+        )
+        return next(
+            (Pace(_LEARNED_WORDS, seconds * _LEARNED_WORDS / words) for words, seconds in rows),
+            None,
+        )
 
     def add(self, model: str, work: str, words: float, seconds: float) -> None:
-        """Add measured work; each addition weighs what came before by `_DECAY`. Raises StorageError."""
+        """Add measured work; each addition weighs what came before by `_DECAY`.
+
+        Raises StorageError.
+        """
         with self.writing() as connection:
             connection.execute(
-                "INSERT INTO model_pace (model, work, words, seconds) VALUES (?, ?, ?, ?) ON CONFLICT (model, work)"
+                "INSERT INTO model_pace (model, work, words, seconds) VALUES (?, ?, ?, ?) ON "
+                "CONFLICT (model, work)"
                 f" DO UPDATE SET words = {_DECAY} * words + excluded.words,"
                 f" seconds = {_DECAY} * seconds + excluded.seconds",
                 (model, work, words, seconds),

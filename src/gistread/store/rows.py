@@ -1,4 +1,7 @@
-"""Rows of the database, and what they hold. Reading a damaged row gives None or what is left of it."""
+"""Rows of the database, and what they hold.
+
+Reading a damaged row gives None or what is left of it.
+"""
 
 import os
 import sqlite3
@@ -46,7 +49,10 @@ def decode_path(text: str) -> Path:
 
 
 def decoded(kind: type[T], facts: object) -> T | None:
-    """The value of a data class with these fields in JSON, others are ignored; None if they are damaged."""
+    """The value of a data class with these fields in JSON, others are ignored.
+
+    None if they are damaged.
+    """
     with suppress(TypeError, ValueError):
         value: T = _decoded(kind, facts)
         return value
@@ -58,7 +64,9 @@ def _decoded(kind: Any, value: Any) -> Any:
     if isinstance(kind, type) and is_dataclass(kind):
         hints = _hints(kind)
         facts = value if isinstance(value, dict) else dict(zip(hints, value, strict=True))
-        return kind(**{name: _decoded(hint, facts[name]) for name, hint in hints.items() if name in facts})
+        return kind(
+            **{name: _decoded(hint, facts[name]) for name, hint in hints.items() if name in facts}
+        )
     inside = get_args(kind)
     if get_origin(kind) is tuple:
         kinds, is_list = (repeat(inside[0]), True) if inside[-1] is Ellipsis else (inside, False)
@@ -73,9 +81,15 @@ def _decoded(kind: Any, value: Any) -> Any:
 
 
 def put_row(
-    connection: Connection, table: str, keys: Mapping[str, object], values: Mapping[str, object], *, again: bool = True
+    connection: Connection,
+    table: str,
+    keys: Mapping[str, object],
+    values: Mapping[str, object],
+    *,
+    again: bool = True,
 ) -> int:
-    """Write a row; in one with the same keys replace the values, unless not `again`. Returns the number of changes.
+    """Write a row; in one with the same keys replace the values, unless not `again`. Returns the
+    number of changes.
 
     A `sha256` among the keys is that of a book's text, which gets a row to refer to.
     """
@@ -103,11 +117,24 @@ def book_of(row: Row) -> OpenedBook | None:
     return decoded(OpenedBook, dict(row) | {"authors": []})
 
 
-def put_question(connection: Connection, sha256: str, one: SavedQuestion, *, answer_again: bool = True) -> int:
-    """Write a question. One asked at the same time gets this answer, unless not `answer_again`. See `put_row`."""
-    details = {name: value for name, value in asdict(one).items() if name not in ("question", "answer", "asked_at")}
+def put_question(
+    connection: Connection, sha256: str, one: SavedQuestion, *, answer_again: bool = True
+) -> int:
+    """Write a question.
+
+    One asked at the same time gets this answer, unless not `answer_again`. See `put_row`.
+    """
+    details = {
+        name: value
+        for name, value in asdict(one).items()
+        if name not in ("question", "answer", "asked_at")
+    }
     keys = {"sha256": sha256, "asked_at": one.asked_at, "question": one.question}
-    values = {"thread": one.thread or one.asked_at, "answer": one.answer, "details": to_json(details)}
+    values = {
+        "thread": one.thread or one.asked_at,
+        "answer": one.answer,
+        "details": to_json(details),
+    }
     return put_row(connection, "questions", keys, values, again=answer_again)
 
 
@@ -120,7 +147,9 @@ def question_of(facts: Mapping[str, Any]) -> SavedQuestion | None:
     return None
 
 
-def put_correction(connection: Connection, sha256: str, one: NameCorrection, *, undone: bool = False) -> None:
+def put_correction(
+    connection: Connection, sha256: str, one: NameCorrection, *, undone: bool = False
+) -> None:
     """Write a correction, unless it is known."""
     keys = {"sha256": sha256, "made_at": one.made_at or time.time()}
     facts = to_json({"verb": one.verb, "forms": one.forms, "other": one.other})
@@ -136,15 +165,22 @@ def put_file(connection: Connection, file: BookFile) -> None:
         if file.sha256:
             file = replace(file, language=file.language or known.language)
         else:
-            file = replace(known, path=file.path, size=file.size, modified_ns=file.modified_ns, at=file.at)
+            file = replace(
+                known, path=file.path, size=file.size, modified_ns=file.modified_ns, at=file.at
+            )
     path = encode_path(file.path)
     details = to_json(asdict(file) | {"path": path, "volumes": list(map(astuple, file.volumes))})
     values = {"sha256": file.sha256, "recorded_at": file.at, "path": path, "details": details}
     put_row(connection, "files", {"digest": file.digest}, values)
 
 
-def put_mark(connection: Connection, sha256: str, identifier: str, changed_at: float, mark: Mark | None) -> None:
-    """Write a mark in place of its earlier version; None: that it was removed, which no import may undo."""
+def put_mark(
+    connection: Connection, sha256: str, identifier: str, changed_at: float, mark: Mark | None
+) -> None:
+    """Write a mark in place of its earlier version; None.
+
+    That it was removed, which no import may undo.
+    """
     values = {"changed_at": changed_at, "details": to_json(mark) if mark else None}
     put_row(connection, "marks", {"sha256": sha256, "mark": identifier}, values)
 

@@ -1,4 +1,7 @@
-"""What the user did with each book: where they are, when they read, what they asked, marked and corrected."""
+"""What the user did with each book.
+
+Where they are, when they read, what they asked, marked and corrected.
+"""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,11 +53,27 @@ class UserData(Database):
         self.problem = ""  # Why the last listing may miss books; empty if it does not
 
     def record_opening(
-        self, sha256: str, *, title: str, authors: Sequence[str], length: int, path: Path | None, file: str = ""
+        self,
+        sha256: str,
+        *,
+        title: str,
+        authors: Sequence[str],
+        length: int,
+        path: Path | None,
+        file: str = "",
     ) -> None:
-        """Record that a book of `length` characters was opened; `file` is the SHA-256 of its bytes."""
+        """Record that a book of `length` characters was opened.
+
+        `file` is the SHA-256 of its bytes.
+        """
         encoded = encode_path(path.absolute()) if path else ""
-        columns = {"title": title, "authors": to_json(list(authors)), "path": encoded, "length": length, "file": file}
+        columns = {
+            "title": title,
+            "authors": to_json(list(authors)),
+            "path": encoded,
+            "length": length,
+            "file": file,
+        }
         self._set(sha256, **columns, opened_at=time.time())
 
     def position(self, sha256: str) -> int:
@@ -90,7 +109,10 @@ class UserData(Database):
 
     def bounds(self) -> dict[str, tuple[int, BoundChoice | None]]:
         """How far each text was read, and where its answers stop; None if never chosen."""
-        return {row["sha256"]: (place_of(row).furthest, _bound_of(row)) for row in self.rows("SELECT * FROM texts")}
+        return {
+            row["sha256"]: (place_of(row).furthest, _bound_of(row))
+            for row in self.rows("SELECT * FROM texts")
+        }
 
     def choose_bound(self, sha256: str, choice: BoundChoice) -> None:
         self._set(sha256, bound=to_json(choice))
@@ -106,7 +128,9 @@ class UserData(Database):
         """The days on which each book was read, in order, by the SHA-256 of its text."""
         days: dict[str, list[ReadingDay]] = {}
         for row in self.rows("SELECT * FROM days ORDER BY day"):
-            days.setdefault(row["sha256"], []).append(ReadingDay(row["day"], row["words"], row["seconds"]))
+            days.setdefault(row["sha256"], []).append(
+                ReadingDay(row["day"], row["words"], row["seconds"])
+            )
         return days
 
     def add_reading(self, sha256: str, words: float, seconds: float) -> None:
@@ -114,7 +138,10 @@ class UserData(Database):
         today = {"sha256": sha256, "day": date.today().isoformat()}
         with self.writing() as connection:
             put_row(connection, "days", today, {"words": 0.0, "seconds": 0.0}, again=False)
-            more = "UPDATE days SET words = words + ?, seconds = seconds + ? WHERE sha256 = ? AND day = ?"
+            more = (
+                "UPDATE days SET words = words + ?, seconds = seconds + ? WHERE sha256 = ? AND "
+                "day = ?"
+            )
             connection.execute(more, (words, seconds, *today.values()))
 
     def opened_at(self, sha256: str) -> float:
@@ -124,18 +151,26 @@ class UserData(Database):
     def add_question(self, sha256: str, question: SavedQuestion) -> None:
         """Record a question, or its answer: the time and words of a question identify it."""
         with self.writing() as connection:
-            put_question(connection, sha256, replace(question, asked_at=question.asked_at or time.time()))
+            put_question(
+                connection, sha256, replace(question, asked_at=question.asked_at or time.time())
+            )
 
     def add_questions(self, sha256: str, questions: Iterable[SavedQuestion]) -> int:
         """Record the questions that are not stored yet; returns their number."""
         with self.writing() as connection:
-            return sum(put_question(connection, sha256, one, answer_again=False) for one in questions)
+            return sum(
+                put_question(connection, sha256, one, answer_again=False) for one in questions
+            )
 
     def questions(self, sha256: str) -> list[SavedQuestion]:
         """In the order of asking."""
-        query = "SELECT details, question, answer, asked_at FROM questions WHERE sha256 = ? ORDER BY id"
+        query = (
+            "SELECT details, question, answer, asked_at FROM questions WHERE sha256 = ? ORDER BY id"
+        )
         rows = self.rows(query, sha256)
-        return list(filter(None, (question_of({**from_json(row["details"]), **dict(row)}) for row in rows)))
+        return list(
+            filter(None, (question_of({**from_json(row["details"]), **dict(row)}) for row in rows))
+        )
 
     def threads(self, sha256: str) -> list[SavedThread]:
         """The questions by thread; the thread continued last comes last."""
@@ -152,19 +187,25 @@ class UserData(Database):
 
     def rename_thread(self, sha256: str, thread: float, name: str) -> None:
         """Name a thread; an empty name restores its first question."""
-        self.put_row("threads", {"sha256": sha256, "thread": thread}, {"name": " ".join(name.split())})
+        self.put_row(
+            "threads", {"sha256": sha256, "thread": thread}, {"name": " ".join(name.split())}
+        )
 
     def delete_thread(self, sha256: str, thread: float) -> None:
         with self.writing() as connection:
             connection.execute("PRAGMA secure_delete = ON")
             for table in ("questions", "threads"):
-                connection.execute(f"DELETE FROM {table} WHERE sha256 = ? AND thread = ?", (sha256, thread))
+                connection.execute(
+                    f"DELETE FROM {table} WHERE sha256 = ? AND thread = ?", (sha256, thread)
+                )
 
     def name_corrections(self, sha256: str) -> tuple[NameCorrection, ...]:
         """The corrections in the order made, without undone ones."""
         rows = self.rows("SELECT * FROM names WHERE sha256 = ? AND NOT undone ORDER BY id", sha256)
         facts = (from_json(row["correction"]) | {"made_at": row["made_at"]} for row in rows)
-        return tuple(filter(None, (decoded(NameCorrection, one) for one in facts)))  # Without others that 0.2 had
+        return tuple(
+            filter(None, (decoded(NameCorrection, one) for one in facts))
+        )  # Without others that 0.2 had
 
     def correct_names(self, sha256: str, *corrections: NameCorrection) -> None:
         """Record corrections; skips those recorded before, even if undone."""
@@ -178,7 +219,9 @@ class UserData(Database):
         if last is not None:
             with self.writing() as connection:
                 values = (sha256, last.made_at)
-                connection.execute("UPDATE names SET undone = 1 WHERE sha256 = ? AND made_at = ?", values)
+                connection.execute(
+                    "UPDATE names SET undone = 1 WHERE sha256 = ? AND made_at = ?", values
+                )
         return last
 
     def recent(self) -> list[OpenedBook]:
@@ -189,7 +232,10 @@ class UserData(Database):
         return list(latest.values())
 
     def all_texts(self) -> list[OpenedBook]:
-        """As `recent`, with every text of each file; none if they cannot be read, which `problem` then says."""
+        """As `recent`, with every text of each file.
+
+        None if they cannot be read, which `problem` then says.
+        """
         try:
             rows = self.rows("SELECT * FROM texts WHERE opened_at > 0 ORDER BY opened_at DESC")
         except StorageError as error:
@@ -213,7 +259,10 @@ def _bound_of(row: Mapping[str, Any]) -> BoundChoice | None:
 
 
 class MarkStore(Database):
-    """By the SHA-256 of a book's text. Changes of two processes are merged. Its methods raise StorageError."""
+    """By the SHA-256 of a book's text.
+
+    Changes of two processes are merged. Its methods raise StorageError.
+    """
 
     def marks(self, sha256: str) -> list[Mark]:
         """Marks of a book, by position."""
@@ -222,7 +271,9 @@ class MarkStore(Database):
 
     def stamp(self, sha256: str) -> Stamp:
         """A value that changes with the marks of a book."""
-        ((count, total),) = self.rows("SELECT count(*), total(changed_at) FROM marks WHERE sha256 = ?", sha256)
+        ((count, total),) = self.rows(
+            "SELECT count(*), total(changed_at) FROM marks WHERE sha256 = ?", sha256
+        )
         return count, total
 
     def put(self, sha256: str, mark: Mark, base: Mark | None = None) -> Mark:
@@ -247,5 +298,7 @@ class MarkStore(Database):
         """Remove a mark and return its last version; `put` restores it."""
         with self.writing() as connection:
             last = mark_of(mark_row(connection, sha256, mark.id)) or mark
-            put_mark(connection, sha256, mark.id, max(time.time(), last.changed_at + _MOMENT_S), None)
+            put_mark(
+                connection, sha256, mark.id, max(time.time(), last.changed_at + _MOMENT_S), None
+            )
         return last

@@ -8,7 +8,15 @@ from gistread.book.model import Book
 from gistread.memory.front_matter import front_matter_end
 from gistread.readers import events
 from gistread.readers.thread import REFERENCE
-from gistread.readers.trace import Places, Step, Target, describe_scope, progress_of, step_of, summary_of
+from gistread.readers.trace import (
+    Places,
+    Step,
+    Target,
+    describe_scope,
+    progress_of,
+    step_of,
+    summary_of,
+)
 from gistread.session.questions import with_answer
 from gistread.store.model import AnswerMark, Citation, SavedQuestion, with_messages
 from gistread.tui.commands import BOUND_KEY, display_key
@@ -72,7 +80,9 @@ class Exchange:
     def offers_note(self) -> bool:
         """Whether the answer can be kept as a note on its passage."""
         says_something = self.answer and (self.record.found or self.record.citations)
-        return bool(self.record.passage and says_something) and not (self.running or self.kept or self.problem)
+        return bool(self.record.passage and says_something) and not (
+            self.running or self.kept or self.problem
+        )
 
     @property
     def shows_steps(self) -> bool:
@@ -119,13 +129,18 @@ class DrawnExchange:
             self.targets[block.key] = target
 
 
-def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int = _WIDTH) -> DrawnExchange:
-    """The blocks of an exchange, the `number`th from 0. Their keys are (kind, number, …), their links `AnswerTarget`.
+def exchange_blocks(
+    exchange: Exchange, number: int, places: Places, cells: int = _WIDTH
+) -> DrawnExchange:
+    """The blocks of an exchange, the `number`th from 0. Their keys are (kind, number, …), their
+    links `AnswerTarget`.
 
     `cells`: width of the pane. A source is cut to one row.
     """
     drawn, record = DrawnExchange(), exchange.record
-    question = _said(record.question, ("question", number), "question", "↳" if record.thread else "?", above=1)
+    question = _said(
+        record.question, ("question", number), "question", "↳" if record.thread else "?", above=1
+    )
     steps = exchange.steps(places)
     drawn.add(replace(question, ground="opened"), Unfold() if steps else None)
     if exchange.running:
@@ -144,25 +159,46 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
         drawn.add(_said(exchange.problem, None, "error"))
     if not (record.answer or exchange.running):
         again = "ask again, with the sections looked up so far" if record.pinned else "ask again"
-        drawn.add(_said(again, ("again", number), "link", spans=(Span(0, len(again), "link", AskAgain()),)), AskAgain())
+        drawn.add(
+            _said(
+                again, ("again", number), "link", spans=(Span(0, len(again), "link", AskAgain()),)
+            ),
+            AskAgain(),
+        )
     for index, citation in enumerate(record.citations[:_SOURCES]):
-        place = _place(citation, places) + (f"  or {in_quotes(citation.tells)}:" if citation.tells else "")
+        place = _place(citation, places) + (
+            f"  or {in_quotes(citation.tells)}:" if citation.tells else ""
+        )
         room = max(_LEAST_QUOTE, min(cells, _WIDTH) - _INDENT - len(place) - _AROUND_QUOTE)
-        quote = " ".join(citation.quote.split()) if exchange.ends_in_quotes else short(citation.quote, room)
+        quote = (
+            " ".join(citation.quote.split())
+            if exchange.ends_in_quotes
+            else short(citation.quote, room)
+        )
         text = f"{place}  {in_quotes(quote)}"
-        links = (Span(0, len(place), "muted", ToSource(index)), Span(len(place), len(text), "text", ToSource(index)))
-        source = _said(text, ("source", number, index), "text", str(index + 1), links, above=int(not index))
+        links = (
+            Span(0, len(place), "muted", ToSource(index)),
+            Span(len(place), len(text), "text", ToSource(index)),
+        )
+        source = _said(
+            text, ("source", number, index), "text", str(index + 1), links, above=int(not index)
+        )
         drawn.add(source, ToSource(index))
     if exchange.offers_note:
         words, keep = "keep as a note", KeepNote()
-        drawn.add(_said(words, ("note", number), "muted", "✎", (Span(0, len(words), "link", keep),)), keep)
+        drawn.add(
+            _said(words, ("note", number), "muted", "✎", (Span(0, len(words), "link", keep),)), keep
+        )
     elif exchange.kept:
         drawn.add(_said("kept as a note", None, "muted", "✎"))
     about = [f"{record.scope[:1].lower()}{record.scope[1:].rstrip('.')}"] if record.scope else []
     if record.model and record.memory and record.model != record.memory:
         about.append(f"{record.model}, over the memory of {record.memory}")
     if steps and not exchange.running:
-        sign, said = "▾" if exchange.shows_steps else "▸", [summary_of(exchange.trace, places), *about]
+        sign, said = (
+            "▾" if exchange.shows_steps else "▸",
+            [summary_of(exchange.trace, places), *about],
+        )
         provenance = " · ".join(filter(None, said)) or "steps"
         drawn.add(_said(provenance, ("steps", number), "provenance", sign, above=1), Unfold())
         _add_steps(drawn, exchange, number, steps if exchange.shows_steps else [])
@@ -171,11 +207,21 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
     return drawn
 
 
-def _add_steps(drawn: DrawnExchange, exchange: Exchange, number: int, steps: Sequence[Step]) -> None:
+def _add_steps(
+    drawn: DrawnExchange, exchange: Exchange, number: int, steps: Sequence[Step]
+) -> None:
     for index, step in enumerate(steps):
         links = tuple(Span(*link[:2], "link", link.target) for link in step.links)
         drawn.add(
-            _said(step.text, line_key(number, index), "step", f"  {step.sign}", links, indent=_INDENT + 2), step.target
+            _said(
+                step.text,
+                line_key(number, index),
+                "step",
+                f"  {step.sign}",
+                links,
+                indent=_INDENT + 2,
+            ),
+            step.target,
         )
     if under_way := _under_way(exchange):
         drawn.add(_said(under_way, ("progress", number), "step"))
@@ -186,7 +232,9 @@ def _place(citation: Citation, places: Places) -> str:
     book = places.book
     if book is None:
         return places.words(citation.start, citation.end)
-    return " · ".join(filter(None, (f"p. {book.page_at(citation.start):,}", book.volume_title(citation.start))))
+    return " · ".join(
+        filter(None, (f"p. {book.page_at(citation.start):,}", book.volume_title(citation.start)))
+    )
 
 
 def _said(
@@ -200,7 +248,14 @@ def _said(
     indent: int = _INDENT,
 ) -> Block:
     return Block(
-        text, key=key, style=style, indent=indent, hanging=hanging, max_width=_WIDTH, spans=spans, blank_before=above
+        text,
+        key=key,
+        style=style,
+        indent=indent,
+        hanging=hanging,
+        max_width=_WIDTH,
+        spans=spans,
+        blank_before=above,
     )
 
 
@@ -220,7 +275,8 @@ def line_key(number: int, step: int) -> Hashable:
 def answer_text(
     answer: str, citations: Sequence[Citation] = (), marks: Sequence[AnswerMark] = ()
 ) -> tuple[str, tuple[Span, ...]]:
-    """The answer with the messages of its marks, and spans for these and for the references to its sources.
+    """The answer with the messages of its marks, and spans for these and for the references to its
+    sources.
 
     An answer without references gets all of them at its end.
     """
@@ -241,7 +297,9 @@ def strip_lines(exchange: Exchange, places: Places, lines: int, columns: int) ->
     """The beginning of the answer, or the latest steps, for a screen with one pane."""
     said = [f"? {exchange.record.question}"]
     if exchange.answer:
-        return said + textwrap.wrap(exchange.answer, max(1, columns), max_lines=lines - 1, placeholder=" …")
+        return said + textwrap.wrap(
+            exchange.answer, max(1, columns), max_lines=lines - 1, placeholder=" …"
+        )
     steps = [*map(str, exchange.steps(places)), *filter(None, [_under_way(exchange)])]
     said += steps[-max(1, lines - 2) :]
     if exchange.problem:

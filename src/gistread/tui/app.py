@@ -1,4 +1,7 @@
-"""The application: themes, keys, screens. A defect ends it with one line; the details go to the log."""
+"""The application: themes, keys, screens.
+
+A defect ends it with one line; the details go to the log.
+"""
 
 import asyncio
 import contextlib
@@ -36,7 +39,13 @@ from gistread.tui.defects import DefectError, log, log_to
 from gistread.tui.drawing import KITTY_TERMS, Drawer, choose_mode
 from gistread.tui.model_rows import ModelKey, Role
 from gistread.tui.screens.choosing import ReaderScreen, ThemeScreen, figures_panel
-from gistread.tui.screens.help import HelpLine, HelpScreen, lines_of_panel, nearest_scopes, sorted_help
+from gistread.tui.screens.help import (
+    HelpLine,
+    HelpScreen,
+    lines_of_panel,
+    nearest_scopes,
+    sorted_help,
+)
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.services import AppServices, Opening, Settings, TerminalSignals
 from gistread.tui.text import clean
@@ -72,7 +81,9 @@ class GistreadApp(App[None]):
         self.paths = paths
         self.settings = Settings(config, paths.config_file, self._warn)
         self._downloads: ModelDownloads | None = None  # None until the user looks at models
-        self.failure: GistreadError | None = None  # why the named book cannot be opened, if that ended the app
+        self.failure: GistreadError | None = (
+            None  # why the named book cannot be opened, if that ended the app
+        )
         self._first = book
         self._tour = tour  # whether the first book is shown with the tour
         keymap, key_problems = commands.check_keys(config.keys)
@@ -89,7 +100,8 @@ class GistreadApp(App[None]):
                 lambda: self.settings.config, os.environ, self._to_terminal, lambda: self.app_focus
             ),
             keymap=keymap,
-            make_engine=make_engine or (lambda name: engine_maker(self.settings.config, paths)(name)),
+            make_engine=make_engine
+            or (lambda name: engine_maker(self.settings.config, paths)(name)),
             named_model=model,
             download_note=lambda: self._downloads.note if self._downloads is not None else "",
             cannot_open=self._cannot_open,
@@ -139,7 +151,9 @@ class GistreadApp(App[None]):
 
     @property
     def reading(self) -> ReadingScreen | None:
-        return next((screen for screen in self.screen_stack if isinstance(screen, ReadingScreen)), None)
+        return next(
+            (screen for screen in self.screen_stack if isinstance(screen, ReadingScreen)), None
+        )
 
     def notify(
         self,
@@ -151,7 +165,9 @@ class GistreadApp(App[None]):
         markup: bool = False,
     ) -> None:
         """Show the message as plain text: notices quote books, models and files."""
-        super().notify(clean(message), title=title, severity=severity, timeout=timeout, markup=False)
+        super().notify(
+            clean(message), title=title, severity=severity, timeout=timeout, markup=False
+        )
 
     def _warn(self, text: str) -> None:
         self.notify(text, severity="warning")
@@ -161,11 +177,15 @@ class GistreadApp(App[None]):
         screen = self.screen
         if command.action.startswith("app."):
             return self
-        if command.scope is Scope.SELECTING and not (isinstance(screen, ReadingScreen) and screen.book_pane.selecting):
+        if command.scope is Scope.SELECTING and not (
+            isinstance(screen, ReadingScreen) and screen.book_pane.selecting
+        ):
             return None
         name = command.action.partition("(")[0]
         nodes = (screen, screen.focused, *screen.query("#book, #memory"))
-        return next((node for node in nodes if node is not None and hasattr(node, f"action_{name}")), None)
+        return next(
+            (node for node in nodes if node is not None and hasattr(node, f"action_{name}")), None
+        )
 
     def action_choose_theme(self) -> None:
         """Read the themes again first, so that one can be edited while it is shown."""
@@ -177,7 +197,11 @@ class GistreadApp(App[None]):
             if name is not None:
                 self.settings.set("theme", name)
                 self._follow_terminal()
-            self.theme = before if name is None and self.settings.config.theme else self._theme_for(name or "")
+            self.theme = (
+                before
+                if name is None and self.settings.config.theme
+                else self._theme_for(name or "")
+            )
 
         palettes, current = list(self._palettes.values()), self.settings.config.theme and before
         self.push_screen(ThemeScreen(palettes, current, problems, self._theme_for("")), chosen)
@@ -188,7 +212,11 @@ class GistreadApp(App[None]):
         return next(one for one in (name, usual, *self._palettes) if one in self._palettes)
 
     def _follow_terminal(self, _: object = None) -> None:
-        if isinstance(self._driver, FollowingDriver) and not self.settings.config.theme and not self.no_color:
+        if (
+            isinstance(self._driver, FollowingDriver)
+            and not self.settings.config.theme
+            and not self.no_color
+        ):
             self._driver.write(FOLLOW)
 
     def on_appearance(self, told: Appearance) -> None:
@@ -207,7 +235,9 @@ class GistreadApp(App[None]):
         """Quit as usual when the terminal closes or the system shuts down."""
         if not self.is_headless:
             loop = asyncio.get_running_loop()
-            loop.add_signal_handler(signal.SIGTERM, self._end_soon, signal.SIGTERM, self.action_quit)
+            loop.add_signal_handler(
+                signal.SIGTERM, self._end_soon, signal.SIGTERM, self.action_quit
+            )
             loop.add_signal_handler(signal.SIGHUP, self._end_soon, signal.SIGHUP, self._hang_up)
 
     def _end_soon(self, number: int, end: Callable[[], Awaitable[None]]) -> None:
@@ -232,14 +262,20 @@ class GistreadApp(App[None]):
 
     def _set_first_theme(self) -> None:
         """Set the theme before the app runs: a later change would parse every style sheet again."""
-        wanted = "" if self.no_color else self.settings.config.theme  # Textual would make other themes grey.
+        wanted = (
+            "" if self.no_color else self.settings.config.theme
+        )  # Textual would make other themes grey.
         name = self._theme_for(wanted)
         if wanted not in ("", name):
             key = commands.key_hint("theme", {})
-            self._problems.append(f"There is no theme {wanted!r}; {name} is shown. {key} chooses another.")
+            self._problems.append(
+                f"There is no theme {wanted!r}; {name} is shown. {key} chooses another."
+            )
         self.set_reactive(GistreadApp.theme, name)
         dark = self.current_theme.dark
-        self.update_classes({f"-theme-{name}": True, "-dark-mode": dark, "-light-mode": not dark}, update=False)
+        self.update_classes(
+            {f"-theme-{name}": True, "-dark-mode": dark, "-light-mode": not dark}, update=False
+        )
         self._refresh_truecolor_filter(self.ansi_theme)
         self.stylesheet.set_variables(self.get_css_variables())
 
@@ -271,7 +307,8 @@ class GistreadApp(App[None]):
 
     def on_key(self, event: events.Key) -> None:
         """Open the help and suspend from a panel too, where Textual ignores the app's keys."""
-        # A letter typed right after the key that opens an input was sent before the input had the focus.
+        # A letter typed right after the key that opens an input was sent before the input had the
+        # focus.
         if isinstance(self.focused, Input) and event.is_printable and event.character:
             event.prevent_default().stop()
             self.focused.insert_text_at_cursor(event.character)
@@ -287,7 +324,9 @@ class GistreadApp(App[None]):
 
         if not isinstance(self.screen, LibraryScreen):
             books = Books(self.paths)
-            self.push_screen(LibraryScreen(books, self.services, self._session, back_to), self._open_from_library)
+            self.push_screen(
+                LibraryScreen(books, self.services, self._session, back_to), self._open_from_library
+            )
 
     async def action_figures(self) -> None:
         self.push_screen(await figures_panel(self.services))
@@ -356,7 +395,11 @@ class GistreadApp(App[None]):
             case Role.ASKING:
                 await session.use_asking_model(model)
                 name = session.activity.asking_model
-                self.notify(f"{name} will answer questions." if name else "The reading model also answers questions.")
+                self.notify(
+                    f"{name} will answer questions."
+                    if name
+                    else "The reading model also answers questions."
+                )
 
     async def action_quit(self) -> None:
         """Quit; anything slow to close gets two seconds."""
@@ -379,7 +422,8 @@ class GistreadApp(App[None]):
         self.services.signals.progress(None)
 
     def _handle_exception(self, error: Exception) -> None:
-        # Textual prints a traceback over the terminal, unless the error has `__rich__`; there is no public hook.
+        # Textual prints a traceback over the terminal, unless the error has `__rich__`; there is no
+        # public hook.
         log.error("A defect ended the app\n%s", traceback_text(error))
         if not self.is_running:
             return  # A worker met a screen that is being removed
@@ -387,14 +431,19 @@ class GistreadApp(App[None]):
 
 
 def run(book: Opened | None, *, paths: Paths, config: Config, model: str) -> int:
-    """Run the app on a terminal and return the exit status. Raises GistreadError if the book cannot be opened."""
+    """Run the app on a terminal and return the exit status.
+
+    Raises GistreadError if the book cannot be opened.
+    """
     log_to(paths.log_file)
     return_freed_memory()
     if os.environ.get("TERM") in KITTY_TERMS:
         os.environ.setdefault("COLORTERM", "truecolor")  # ssh does not pass it on
     tour = not UserData(paths).recent()
     unasked = config.theme or "NO_COLOR" in os.environ or "TEXTUAL_DRIVER" in os.environ
-    app = GistreadApp(book, paths=paths, config=config, model=model, tour=tour, light=not unasked and ask())
+    app = GistreadApp(
+        book, paths=paths, config=config, model=model, tour=tour, light=not unasked and ask()
+    )
     with terminal_order_off(config.bidi, os.environ):
         app.run()
     if app.failure is not None:

@@ -1,7 +1,7 @@
 """Whether the terminal is light: asked before Textual starts, followed while it runs.
 
-Terminals answer a query (996) and report changes (mode 2031); others tell their background (OSC 11).
-https://contour-terminal.org/vt-extensions/color-palette-update-notifications/
+Terminals answer a query (996) and report changes (mode 2031); others tell their background (OSC
+11). https://contour-terminal.org/vt-extensions/color-palette-update-notifications/
 """
 
 import os
@@ -24,7 +24,10 @@ _ASK = "\x1b[?996n\x1b]11;?\x1b\\"
 FOLLOW = f"\x1b[?2031h{_ASK}"
 _COLOR = "|".join("/".join([rf"([\da-f]{{{digits}}})"] * 3) for digits in (4, 2))
 _DEVICE = r"\x1b\[\?[\d;]*c"  # answers `CSI c`, as every terminal does
-_REPLY = re.compile(rf"\x1b\[\?997;([12])n|\x1b\]11;rgb(a)?:(?:{_COLOR})(?(2)/[\da-f]{{4}})|{_DEVICE}", re.IGNORECASE)
+_REPLY = re.compile(
+    rf"\x1b\[\?997;([12])n|\x1b\]11;rgb(a)?:(?:{_COLOR})(?(2)/[\da-f]{{4}})|{_DEVICE}",
+    re.IGNORECASE,
+)
 _WAIT_S = 0.15
 
 
@@ -69,11 +72,18 @@ def _answers(text: str) -> Iterator[bool]:
         ReplyParser.reports |= bool(ground)
         shares = [int(part, 16) / 16 ** len(part) for part in color if part]
         if ground or (shares and not ReplyParser.reports):
-            yield ground == "2" if ground else 0.3 * shares[0] + 0.59 * shares[1] + 0.11 * shares[2] > 0.5
+            yield (
+                ground == "2"
+                if ground
+                else 0.3 * shares[0] + 0.59 * shares[1] + 0.11 * shares[2] > 0.5
+            )
 
 
 def ask() -> bool:
-    """Whether the terminal says that it is light. Call it before Textual starts, which gets what is typed meanwhile."""
+    """Whether the terminal says that it is light.
+
+    Call it before Textual starts, which gets what is typed meanwhile.
+    """
     file, screen = sys.__stdin__, sys.__stdout__
     if file is None or screen is None or not (file.isatty() and screen.isatty()):
         return False

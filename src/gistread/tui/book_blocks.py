@@ -15,14 +15,20 @@ from gistread.tui.text.figure import Figure
 from gistread.tui.text.hyphenation import Foreign
 
 FIRST_INDENT = 2
-_PARTED = {ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.LIST, ParagraphKind.NOTE}  # hyphenated and justified
+_PARTED = {
+    ParagraphKind.TEXT,
+    ParagraphKind.QUOTE,
+    ParagraphKind.LIST,
+    ParagraphKind.NOTE,
+}  # hyphenated and justified
 _PARAGRAPHS = (ParagraphKind.TEXT, ParagraphKind.QUOTE)  # separated by indents, if so set
 _LONGEST_NUMBER = 8  # characters of a chapter heading that is hardly more than a number
 _LOWEST_CENTRED = 3  # lowest level of headings that are centred; lower ones are left-aligned
 _ABOVE_CHAPTER = 3  # empty rows above the beginning of a chapter
 _LONGEST_TITLE = 60  # characters of a line of the title page, which is centred
 _MARKER = re.compile(
-    r"(?:[•◦▪‣*†‡–-]|\[\d{1,4}\]|\d{1,4}|\(?(?:\d{1,4}|[ivxlcdm]{1,7}|[a-z])[.)])[ \t]+", re.IGNORECASE
+    r"(?:[•◦▪‣*†‡–-]|\[\d{1,4}\]|\d{1,4}|\(?(?:\d{1,4}|[ivxlcdm]{1,7}|[a-z])[.)])[ \t]+",
+    re.IGNORECASE,
 )
 _TURNOVER = 4
 _INDENTS = {
@@ -32,7 +38,9 @@ _INDENTS = {
 }
 _SPEECH = "“\"«„‘'—–»"  # what speech begins with
 _SAMPLED = 400  # paragraphs
-_STYLES = {Style.CODE: "inline-code"}  # styles that `text` names differently; there `code` is a block
+_STYLES = {
+    Style.CODE: "inline-code"
+}  # styles that `text` names differently; there `code` is a block
 
 
 class PageStyle(NamedTuple):
@@ -48,9 +56,15 @@ class BookBlocks(Sequence[Block]):
     """The book as blocks of text: block `i` is paragraph `i`."""
 
     def __init__(
-        self, book: Book, style: PageStyle = PLAIN, figures: Mapping[int, Figure | None] | None = None
+        self,
+        book: Book,
+        style: PageStyle = PLAIN,
+        figures: Mapping[int, Figure | None] | None = None,
     ) -> None:
-        """`figures`: pictures to draw, by the index of the paragraph below them; more may be added later."""
+        """`figures`: pictures to draw, by the index of the paragraph below them.
+
+        More may be added later.
+        """
         self._book = book
         self._style = style
         self._figures = {} if figures is None else figures
@@ -80,11 +94,19 @@ class BookBlocks(Sequence[Block]):
         before = book.paragraphs[index - 1] if index else None
         goes_on = before is not None and kind is before.kind and kind in _PARAGRAPHS
         parted = style.hyphenate and kind in _PARTED
-        titles = kind is ParagraphKind.TEXT and paragraph.end <= self._begins and len(text) <= _LONGEST_TITLE
-        indent = 2 * max(1, paragraph.level) if kind is ParagraphKind.LIST else _INDENTS.get(kind, 0)
+        titles = (
+            kind is ParagraphKind.TEXT
+            and paragraph.end <= self._begins
+            and len(text) <= _LONGEST_TITLE
+        )
+        indent = (
+            2 * max(1, paragraph.level) if kind is ParagraphKind.LIST else _INDENTS.get(kind, 0)
+        )
         figure = self._figures.get(index)
         captioned = figure is not None and kind is ParagraphKind.IMAGE
-        pictured = kind is ParagraphKind.IMAGE and any(book.images_between(paragraph.start, paragraph.end))
+        pictured = kind is ParagraphKind.IMAGE and any(
+            book.images_between(paragraph.start, paragraph.end)
+        )
         return Block(
             text=text,
             key=index,
@@ -95,7 +117,9 @@ class BookBlocks(Sequence[Block]):
             # The first paragraph of a section is not indented.
             first_indent=FIRST_INDENT if style.indent and goes_on and not titles else 0,
             turnover=turnover(kind, text),
-            hanging="▧" if pictured and not captioned else "",  # a caption may belong to a table or a listing
+            hanging="▧"
+            if pictured and not captioned
+            else "",  # a caption may belong to a table or a listing
             rail="▏" if kind is ParagraphKind.CODE else "",
             blank_before=_above(paragraph, before, text, style.indent, opens=opens),
             opens=opens,
@@ -115,9 +139,16 @@ def is_story(book: Book) -> bool:
 
 
 def inline_spans(book: Book, start: int, end: int) -> tuple[Span, ...]:
-    """Styles and links of `book.text[start:end]` as spans; `Span.link` is an index in `book.links`."""
+    """Styles and links of `book.text[start:end]` as spans.
+
+    `Span.link` is an index in `book.links`.
+    """
     spans = [
-        Span(max(one.start, start) - start, min(one.end, end) - start, _STYLES.get(one.style, one.style.value))
+        Span(
+            max(one.start, start) - start,
+            min(one.end, end) - start,
+            _STYLES.get(one.style, one.style.value),
+        )
         for one in book.spans_between(start, end)
     ]
     spans += (
@@ -140,7 +171,8 @@ def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
             continue
         # Raised numbers are not underlined like other links.
         raised = link.target_end is not None and any(
-            one.style is Style.SUPERSCRIPT and can_shift(book.text[one.start : one.end], "superscript")
+            one.style is Style.SUPERSCRIPT
+            and can_shift(book.text[one.start : one.end], "superscript")
             for one in book.spans_between(link.start, link.end)
         )
         style = "note-link" if raised else "link"
@@ -152,18 +184,25 @@ def _foreign_parts(book: Book) -> dict[int, tuple[Foreign, ...]]:
     for one in book.language_spans:
         index = book.paragraph_index(one.start)
         start, end = book.paragraphs[index].start, book.paragraphs[index].end
-        parts[index] = (*parts.get(index, ()), (one.start - start, min(one.end, end) - start, one.language))
+        parts[index] = (
+            *parts.get(index, ()),
+            (one.start - start, min(one.end, end) - start, one.language),
+        )
     return parts
 
 
 def _align(paragraph: Paragraph, justify: bool) -> Literal["left", "center", "justify"]:
     kind = paragraph.kind
-    if kind is ParagraphKind.BREAK or (kind is ParagraphKind.HEADING and paragraph.level <= _LOWEST_CENTRED):
+    if kind is ParagraphKind.BREAK or (
+        kind is ParagraphKind.HEADING and paragraph.level <= _LOWEST_CENTRED
+    ):
         return "center"
     return "justify" if justify and kind in _PARTED else "left"
 
 
-def _above(paragraph: Paragraph, before: Paragraph | None, text: str, indented: bool, *, opens: bool) -> int:
+def _above(
+    paragraph: Paragraph, before: Paragraph | None, text: str, indented: bool, *, opens: bool
+) -> int:
     kind = paragraph.kind
     if before is None:
         return 1
@@ -174,7 +213,9 @@ def _above(paragraph: Paragraph, before: Paragraph | None, text: str, indented: 
     if kind is before.kind is ParagraphKind.LIST:
         # Items stand together; continuations of an item are set apart.
         return 0 if paragraph.level > before.level or _MARKER.match(text) else 1
-    return 0 if indented and kind is before.kind and kind in (*_PARAGRAPHS, ParagraphKind.NOTE) else 1
+    return (
+        0 if indented and kind is before.kind and kind in (*_PARAGRAPHS, ParagraphKind.NOTE) else 1
+    )
 
 
 def turnover(kind: ParagraphKind, text: str) -> int:

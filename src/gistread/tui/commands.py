@@ -1,4 +1,7 @@
-"""The commands (commands.toml) for bindings, help and key line. The settings can change their keys."""
+"""The commands (commands.toml) for bindings, help and key line.
+
+The settings can change their keys.
+"""
 
 import re
 import tomllib
@@ -10,7 +13,9 @@ from pathlib import Path
 from textual.binding import Binding, BindingType
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key
 
-THREAD_KEY = "backspace"  # In the empty question line: ask on its own, or continue the last question
+THREAD_KEY = (
+    "backspace"  # In the empty question line: ask on its own, or continue the last question
+)
 BOUND_KEY = "ctrl+t"  # Set where answers stop
 
 
@@ -43,12 +48,17 @@ class Command:
 
 
 def run(path: str, *arguments: object) -> str:
-    """The action of the reading screen that calls a method of one of its controllers: `run("search.step", 1)`."""
+    """The action of the reading screen that calls a method of one of its controllers.
+
+    `run("search.step", 1)`.
+    """
     return f"run({', '.join(map(repr, (path, *arguments)))})"
 
 
 _TABLES = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
-COMMANDS = tuple(Command(scope, id_, *row) for scope in Scope for id_, row in _TABLES[scope.name.lower()].items())
+COMMANDS = tuple(
+    Command(scope, id_, *row) for scope in Scope for id_, row in _TABLES[scope.name.lower()].items()
+)
 BY_ID: Mapping[str, Command] = {command.id: command for command in COMMANDS}
 READING = (
     Scope.ASKING,
@@ -58,20 +68,33 @@ READING = (
     Scope.MARKING,
     Scope.VIEWING,
 )  # of the reading screen, in any pane
-_OWN_KEYS = (Scope.SELECTING, Scope.LIBRARY)  # scopes whose keys come before all others while active
+_OWN_KEYS = (
+    Scope.SELECTING,
+    Scope.LIBRARY,
+)  # scopes whose keys come before all others while active
 
 
 def bindings(*scopes: Scope) -> list[BindingType]:
-    return [Binding(one.keys, one.action, one.title, show=False, id=one.id) for one in COMMANDS if one.scope in scopes]
+    return [
+        Binding(one.keys, one.action, one.title, show=False, id=one.id)
+        for one in COMMANDS
+        if one.scope in scopes
+    ]
 
 
 def own_keys(*rows: tuple[str, ...], priority: bool = False) -> list[BindingType]:
     """`BINDINGS` of a panel: keys, action and, to be listed in the help, what it does."""
-    return [Binding(keys, action, "".join(about), show=False, priority=priority) for keys, action, *about in rows]
+    return [
+        Binding(keys, action, "".join(about), show=False, priority=priority)
+        for keys, action, *about in rows
+    ]
 
 
 def check_keys(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The valid configured keys, and a line about each invalid or colliding one. Configured keys win over defaults."""
+    """The valid configured keys, and a line about each invalid or colliding one.
+
+    Configured keys win over defaults.
+    """
     usable: dict[str, str] = {}
     problems: list[str] = []
     for identifier, wanted in keys.items():
@@ -84,9 +107,13 @@ def check_keys(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     owners: dict[tuple[str, str], str] = {}
     for command in COMMANDS:
         for key in usable.get(command.id, command.keys).split(","):
-            other = owners.setdefault((command.scope if command.scope in _OWN_KEYS else "", key.strip()), command.id)
+            other = owners.setdefault(
+                (command.scope if command.scope in _OWN_KEYS else "", key.strip()), command.id
+            )
             if other != command.id:
-                problems.append(f"[keys] {key.strip()!r} is bound to both {other} and {command.id}.")
+                problems.append(
+                    f"[keys] {key.strip()!r} is bound to both {other} and {command.id}."
+                )
     return usable, problems
 
 
@@ -121,7 +148,10 @@ def display_key(key: str) -> str:
     if len(key) == 1:
         return key
     parts = key.split("+")
-    return "+".join(_KEY_LABELS.get(part, part.capitalize() if len(part) > 1 else part.upper()) for part in parts)
+    return "+".join(
+        _KEY_LABELS.get(part, part.capitalize() if len(part) > 1 else part.upper())
+        for part in parts
+    )
 
 
 def help_lines(keymap: Mapping[str, str]) -> Iterable[tuple[Command, str, str]]:
@@ -134,7 +164,9 @@ def help_lines(keymap: Mapping[str, str]) -> Iterable[tuple[Command, str, str]]:
 
 def _is_key(key: str) -> bool:
     *modifiers, name = key.split("+") if key != "+" else [key]
-    if any(modifier not in {"ctrl", "shift", "alt", "super", "meta", "hyper"} for modifier in modifiers):
+    if any(
+        modifier not in {"ctrl", "shift", "alt", "super", "meta", "hyper"} for modifier in modifiers
+    ):
         return False
     return (
         len(name) == 1

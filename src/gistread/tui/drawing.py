@@ -1,4 +1,7 @@
-"""Draws pictures as the terminal can. Never queries the terminal: a late answer would be taken for keys."""
+"""Draws pictures as the terminal can.
+
+Never queries the terminal: a late answer would be taken for keys.
+"""
 
 import io
 import subprocess
@@ -53,8 +56,13 @@ class Picture:
     kind: str  # Format, such as `PNG`
 
 
-def choose_mode(setting: str, environment: Mapping[str, str], color_system: str | None = "truecolor") -> ImageMode:
-    """How to draw in this environment's terminal. `setting`: an `ImageMode` or `auto`; `color_system`: Rich's name."""
+def choose_mode(
+    setting: str, environment: Mapping[str, str], color_system: str | None = "truecolor"
+) -> ImageMode:
+    """How to draw in this environment's terminal.
+
+    `setting`: an `ImageMode` or `auto`; `color_system`: Rich's name.
+    """
     blocks = ImageMode.BLOCKS if color_system else ImageMode.DOTS
     if setting == ImageMode.KITTY and color_system != "truecolor":
         return blocks  # a picture is named by an exact colour
@@ -66,7 +74,12 @@ def choose_mode(setting: str, environment: Mapping[str, str], color_system: str 
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
     if term in KITTY_TERMS or program == "ghostty":
         return choose_mode(ImageMode.KITTY, environment, color_system)
-    if term.startswith(("foot", "mlterm", "contour")) or program in ("WezTerm", "iTerm.app", "contour", "rio"):
+    if term.startswith(("foot", "mlterm", "contour")) or program in (
+        "WezTerm",
+        "iTerm.app",
+        "contour",
+        "rio",
+    ):
         return ImageMode.SIXEL
     konsole = environment.get("KONSOLE_VERSION", "")
     if konsole.isdigit() and int(konsole) >= 220400:
@@ -75,7 +88,10 @@ def choose_mode(setting: str, environment: Mapping[str, str], color_system: str 
 
 
 def read_picture(file: Path | None, source: str) -> bytes:
-    """The bytes of a picture of a book; `file`: None if the book was read from a pipe. Raises GistreadError."""
+    """The bytes of a picture of a book; `file`: None if the book was read from a pipe.
+
+    Raises GistreadError.
+    """
     if file is None and not source.startswith("data:"):
         raise DrawingError("The book was read from a pipe: its pictures are not at hand.")
     return read_image(file or Path(), source)
@@ -103,11 +119,17 @@ class Drawer:
         return Figure(picture.pixels, max(2, columns), painter=self._painter(picture))
 
     def sixels(self, picture: Picture) -> Widget | None:
-        """A widget that draws the picture with sixels; None without sixels or a cell size. Raises DrawingError."""
+        """A widget that draws the picture with sixels; None without sixels or a cell size.
+
+        Raises DrawingError.
+        """
         cell = cell_pixels()
-        if self.mode is not ImageMode.SIXEL or cell is None:  # sixels of a wrong size would cover the text beside them
+        if (
+            self.mode is not ImageMode.SIXEL or cell is None
+        ):  # sixels of a wrong size would cover the text beside them
             return None
-        # Importing it asks the terminal twice, on standard output and input, which belong to the app by now.
+        # Importing it asks the terminal twice, on standard output and input, which belong to the
+        # app by now.
         standard_output = sys.__stdout__
         vars(sys)["__stdout__"] = io.StringIO()
         try:
@@ -137,7 +159,10 @@ class Drawer:
 
 
 def unpack(data: bytes, most: tuple[int, int] = _KEPT_PIXELS) -> Picture:
-    """Decode a picture, at most `most` pixels (width, height); call it in a thread. Raises DrawingError."""
+    """Decode a picture, at most `most` pixels (width, height); call it in a thread.
+
+    Raises DrawingError.
+    """
     head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith((b"<svg", b"<?xml", b"<!DOCTYPE svg")) and b"<svg" in data[:4096]:
         data = _rasterize(data)
@@ -169,7 +194,9 @@ def _rasterize(svg: bytes) -> bytes:
     from lxml import etree
 
     try:
-        root = etree.fromstring(svg, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
+        root = etree.fromstring(
+            svg, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+        )
         for element in [*root.iter("{*}image", "{*}feImage")]:
             # resvg would open the files that these name.
             links = [name for name in element.attrib if etree.QName(name).localname == "href"]
@@ -177,7 +204,9 @@ def _rasterize(svg: bytes) -> bytes:
                 element.clear()
         box = [*map(float, root.get("viewBox", "").replace(",", " ").split()), 0.0, 0.0, 0.0][2]
         width = round(min(box or _SVG_PIXELS, _SVG_PIXELS))
-        run = run_python("gistread.tui.drawing", str(width), given=etree.tostring(root), timeout_s=_SVG_S)
+        run = run_python(
+            "gistread.tui.drawing", str(width), given=etree.tostring(root), timeout_s=_SVG_S
+        )
         if b"ModuleNotFoundError" in run.stderr:
             raise _not_installed()
         run.check_returncode()
@@ -202,8 +231,11 @@ def _not_installed() -> DrawingError:
 
 
 if __name__ == "__main__":
-    # Draws the SVG on standard input as PNG, as a process of its own: a drawing may take for ever, or all memory.
+    # Draws the SVG on standard input as PNG, as a process of its own: a drawing may take for ever,
+    # or all memory.
     import resvg_py
 
     limit_memory(_SVG_MEMORY_BYTES)
-    sys.stdout.buffer.write(resvg_py.svg_to_bytes(svg_string=sys.stdin.buffer.read().decode(), width=int(sys.argv[1])))
+    sys.stdout.buffer.write(
+        resvg_py.svg_to_bytes(svg_string=sys.stdin.buffer.read().decode(), width=int(sys.argv[1]))
+    )

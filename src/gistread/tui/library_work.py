@@ -38,7 +38,9 @@ class LibraryAsker:
         self._own: ModelPair | None = None
         self.config = services.config
 
-    async def stream(self, question: LibraryQuestion) -> AsyncGenerator[BooksNamed | ReaderEvent, None]:
+    async def stream(
+        self, question: LibraryQuestion
+    ) -> AsyncGenerator[BooksNamed | ReaderEvent, None]:
         """Raises GistreadError."""
         services, models = self._services, self._own
         if models is None and self._session is not None and self._session.has_model:
@@ -47,7 +49,9 @@ class LibraryAsker:
             models = ModelPair(services.make_engine, services.config, lambda event: None)
             await models.choose(services.named_model, "")
             self._own = models
-        async with aclosing(question.stream(models.load_asking, ModelChecks(services.paths))) as events:
+        async with aclosing(
+            question.stream(models.load_asking, ModelChecks(services.paths))
+        ) as events:
             async for event in events:
                 yield event
 
@@ -62,11 +66,17 @@ class Books:
         self._indexer: subprocess.Popen[bytes] | None = None
         self._user_data = UserData(paths)
         self.catalogue = Catalogue(paths)
-        self.read_by: Mapping[str, BookProgress] = {}  # the longest memory of each book, by the SHA-256 of its text
+        self.read_by: Mapping[
+            str, BookProgress
+        ] = {}  # the longest memory of each book, by the SHA-256 of its text
 
     def entries(self) -> tuple[list[LibraryEntry], str]:
-        """Every book, with the sample story if there are few, and a problem of the library or an empty string."""
-        entries, problem = list_entries(self._user_data, self.catalogue, ReadingSpeed(self.paths).words_per_minute)
+        """Every book, with the sample story if there are few, and a problem of the library or an
+        empty string.
+        """
+        entries, problem = list_entries(
+            self._user_data, self.catalogue, ReadingSpeed(self.paths).words_per_minute
+        )
         story = story_path()
         if len(entries) <= _FEW and all(entry.path != story for entry in entries):
             entries.append(LibraryEntry("The Ferry Bell", ("sample story",), story))
@@ -89,8 +99,13 @@ class Books:
         """(words at the reading place, last question); each may be empty."""
         words = question = ""
         with contextlib.suppress(StorageError):
-            if entry.was_opened and (place := self._user_data.position_quote(entry.sha256)) is not None:
-                whole = (place.exact + place.suffix).split()[place.prefix[-1:].isalpha() : -1]  # cut at both ends
+            if (
+                entry.was_opened
+                and (place := self._user_data.position_quote(entry.sha256)) is not None
+            ):
+                whole = (place.exact + place.suffix).split()[
+                    place.prefix[-1:].isalpha() : -1
+                ]  # cut at both ends
                 words = f"“{' '.join(whole)} …”" if whole else ""
             if entry.was_opened and (asked := self._user_data.questions(entry.sha256)):
                 question = asked[-1].question

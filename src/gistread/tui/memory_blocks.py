@@ -42,12 +42,18 @@ class View:
     beside: bool = False  # Whether the book stands beside the memory
     pinned: set[int] = field(default_factory=set)
     refused: set[int] = field(default_factory=set)
-    wanted: tuple[int, str] | None = None  # The page that the agent asks for, and what can be done with it, in words
+    wanted: tuple[int, str] | None = (
+        None  # The page that the agent asks for, and what can be done with it, in words
+    )
     here: int | None = None  # The page the user is reading
-    unread_at: int | None = None  # Offset the user is reading at, if the model has not read that far
+    unread_at: int | None = (
+        None  # Offset the user is reading at, if the model has not read that far
+    )
     begun: Page | None = None  # The page whose gist is being made
     draft: str = ""  # Its text so far
-    guide: tuple[tuple[str, str], ...] = ()  # Text of an empty memory: (text, id of the command that a click runs)
+    guide: tuple[
+        tuple[str, str], ...
+    ] = ()  # Text of an empty memory: (text, id of the command that a click runs)
     ahead: tuple[MemoryEntry, ...] = ()  # Pages read ahead of a gap, by place
     reading: bool = False  # Whether the model is reading the book
     bound: int | None = None  # Gists of text beyond this offset are not shown; None: all are
@@ -63,7 +69,10 @@ def half_of(page: Page) -> int:
 
 
 def excerpt_of(book: Book, page: Page, view: View) -> list[Range]:
-    """The sentences of an opened page that answers cite, each with those around it. Empty: its whole text is shown."""
+    """The sentences of an opened page that answers cite, each with those around it.
+
+    Empty: its whole text is shown.
+    """
     opening = view.opened.get(page.number)
     if not view.beside or opening is None or opening.whole:
         return []
@@ -77,7 +86,10 @@ def excerpt_of(book: Book, page: Page, view: View) -> list[Range]:
 
 
 def stays_gist(book: Book, page: Page, view: View) -> bool:
-    """Whether an opened page is shown by its gist: beside the book, if the agent opened it and no answer cites it."""
+    """Whether an opened page is shown by its gist.
+
+    Beside the book, if the agent opened it and no answer cites it.
+    """
     opening = view.opened.get(page.number)
     unasked = opening is not None and opening.by is OpenedBy.AGENT and not opening.whole
     return view.beside and unasked and not excerpt_of(book, page, view)
@@ -86,10 +98,16 @@ def stays_gist(book: Book, page: Page, view: View) -> bool:
 def shown_count(memory: GistMemory, view: View) -> int:
     """Number of pages, from the first, whose gists are shown."""
     entries = memory.entries
-    return len(entries) if view.bound is None else bisect_right(entries, view.bound, key=lambda one: half_of(one.page))
+    return (
+        len(entries)
+        if view.bound is None
+        else bisect_right(entries, view.bound, key=lambda one: half_of(one.page))
+    )
 
 
-def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int = 0) -> list[Block]:
+def entry_blocks(
+    memory: GistMemory, entry: MemoryEntry, view: View, begins: int = 0
+) -> list[Block]:
     """The blocks of a page: title of a chapter that begins there, then gist or, if open, text.
 
     A page of the front matter, which ends at `begins`, has none.
@@ -100,16 +118,30 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
     here = number == view.here
     blocks: list[Block] = []
     asked, keys = view.wanted or (None, "")
-    keys_block = Block(keys, key=("page", number), style="tail", indent=_gutter(memory) - 1, blank_before=0)
+    keys_block = Block(
+        keys, key=("page", number), style="tail", indent=_gutter(memory) - 1, blank_before=0
+    )
     wanted = [keys_block] if asked == number else []
     if title := _chapter_that_begins(memory, number):
         blocks.append(Block(title, style="heading", level=4, indent=1, rule=True))
     if opening is None or stays_gist(memory.book, page, view):
         style = "gist" if not _SOURCES[entry.gist.source] else "own-words"
         tail = _tail(entry, view, _opened_by(opening) if opening else "")
-        gist = [_page_block(memory, number, " ".join(entry.gist.text.split()), style, tail), *wanted]
-        return [*blocks, *(_railed(one) if here else replace(one, ground="current" if wanted else "") for one in gist)]
-    blocks += [_page_block(memory, number, _opened_by(opening), "step", _tail(entry, view), "▾"), *wanted]
+        gist = [
+            _page_block(memory, number, " ".join(entry.gist.text.split()), style, tail),
+            *wanted,
+        ]
+        return [
+            *blocks,
+            *(
+                _railed(one) if here else replace(one, ground="current" if wanted else "")
+                for one in gist
+            ),
+        ]
+    blocks += [
+        _page_block(memory, number, _opened_by(opening), "step", _tail(entry, view), "▾"),
+        *wanted,
+    ]
     above, excerpt = len(blocks), excerpt_of(memory.book, page, view)
     rail = "╎ ".rjust(_gutter(memory))
     paragraphs = (
@@ -139,15 +171,22 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View, begins: int
     return [replace(block, ground="opened") if block.key else block for block in blocks]
 
 
-def _page_block(memory: GistMemory, number: int, text: str, style: str, tail: str, sign: str = "") -> Block:
+def _page_block(
+    memory: GistMemory, number: int, text: str, style: str, tail: str, sign: str = ""
+) -> Block:
     indent = _gutter(memory) if sign else _gutter(memory) - 1
     label = f" {number:>{_gutter(memory) - 4}} {sign}".rstrip()
     return Block(text, key=("page", number), style=style, indent=indent, hanging=label, tail=tail)
 
 
 def _railed(block: Block) -> Block:
-    """The block of the page that the user is reading: a rail in place of its first column, on a ground of its own."""
-    return replace(block, rail=_HERE, indent=block.indent - 1, hanging=block.hanging[1:], ground="opened")
+    """The block of the page that the user is reading.
+
+    A rail in place of its first column, on a ground of its own.
+    """
+    return replace(
+        block, rail=_HERE, indent=block.indent - 1, hanging=block.hanging[1:], ground="opened"
+    )
 
 
 def guide_blocks(view: View) -> list[Block]:
@@ -155,15 +194,28 @@ def guide_blocks(view: View) -> list[Block]:
     if not view.guide:
         return []
     (about, _), *following = view.guide
-    head = [Block("The memory of this book", style="heading", level=4, indent=1, rule=True, blank_before=0)]
+    head = [
+        Block(
+            "The memory of this book", style="heading", level=4, indent=1, rule=True, blank_before=0
+        )
+    ]
     return [*head, Block(about, indent=1)] + [
-        Block(text, style="strong", indent=3, hanging=" ▸", spans=(Span(0, len(text), "strong", command or None),))
+        Block(
+            text,
+            style="strong",
+            indent=3,
+            hanging=" ▸",
+            spans=(Span(0, len(text), "strong", command or None),),
+        )
         for text, command in following
     ]
 
 
 def rest_blocks(memory: GistMemory, view: View, shown: int) -> list[Block]:
-    """Blocks after the `shown` pages: the page being read, pages read ahead of a gap, and a line for those to come."""
+    """Blocks after the `shown` pages.
+
+    The page being read, pages read ahead of a gap, and a line for those to come.
+    """
     read = len(memory.entries)
     opened = [memory.entry(number) for number in sorted(view.opened) if shown < number <= read]
     elsewhere = [block for entry in opened for block in entry_blocks(memory, entry, view)]
@@ -178,9 +230,15 @@ def rest_blocks(memory: GistMemory, view: View, shown: int) -> list[Block]:
         blocks += _ahead_blocks(memory, view)
         left = memory.estimated_pages - read - len(view.ahead)
         text = f"about {counted(left, 'other section')} not read yet"
-        return [*blocks, Block(text, key=("rest", read + 1), style="muted", indent=1)] if left > 0 else blocks
+        return (
+            [*blocks, Block(text, key=("rest", read + 1), style="muted", indent=1)]
+            if left > 0
+            else blocks
+        )
     chapter_at = memory.book.chapter_index
-    moved_on = view.unread_at is not None and chapter_at(view.unread_at) > chapter_at(memory.read_until)
+    moved_on = view.unread_at is not None and chapter_at(view.unread_at) > chapter_at(
+        memory.read_until
+    )
     if view.reading and (begun.number > read if begun else not moved_on):
         blocks.append(begun_block(memory, view))
         read += 1
@@ -219,7 +277,11 @@ def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
         blocks.append(_railed(block) if here else block)
     if view.reading and view.begun is not None and not view.begun.number:
         start = view.begun.start
-        before = [at for at, one in enumerate(blocks, 1) if isinstance(one.key, tuple) and one.key[1] < start]
+        before = [
+            at
+            for at, one in enumerate(blocks, 1)
+            if isinstance(one.key, tuple) and one.key[1] < start
+        ]
         blocks.insert(before[-1] if before else 0, begun_block(memory, view))
     if hidden := len(view.ahead) - len(shown):
         blocks.append(Block(f"{counted(hidden, 'section')} {AHEAD}", style="muted", indent=1))
@@ -232,7 +294,13 @@ def begun_block(memory: GistMemory, view: View) -> Block:
     number = begun.number or "·" if begun else len(memory.entries) + 1
     gutter = _gutter(memory)
     whole_words = view.draft.rpartition(" ")[0] if begun is None or view.shows(begun) else ""
-    text = f"{whole_words} …" if whole_words else f"being read: {begun.words:,} words …" if begun else "being read …"
+    text = (
+        f"{whole_words} …"
+        if whole_words
+        else f"being read: {begun.words:,} words …"
+        if begun
+        else "being read …"
+    )
     return Block(
         text,
         key=(BEGUN, begun.start if begun else 0),

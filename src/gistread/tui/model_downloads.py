@@ -1,4 +1,7 @@
-"""Downloads one model at a time in a thread, for the model chooser; asks before anything goes to the network."""
+"""Downloads one model at a time in a thread, for the model chooser.
+
+Asks before anything goes to the network.
+"""
 
 import asyncio
 import contextlib
@@ -58,7 +61,10 @@ class Download:
 
 
 class ModelDownloads:
-    """A paused download resumes where it stopped, even in a later run. Does nothing costly before `prepare`."""
+    """A paused download resumes where it stopped, even in a later run.
+
+    Does nothing costly before `prepare`.
+    """
 
     def __init__(self, app: App[None], services: AppServices, redraw: Callable[[], None]) -> None:
         """`redraw` is called while a download runs, to show its progress."""
@@ -73,7 +79,9 @@ class ModelDownloads:
         self._timer: Timer | None = None
         self._download: Download | None = None
         self._ended: asyncio.Future[None] | None = None
-        self.halt: Callable[[], None] = lambda: None  # Stops the download soon, keeping what there is of it
+        self.halt: Callable[[], None] = lambda: (
+            None
+        )  # Stops the download soon, keeping what there is of it
 
     @property
     def running(self) -> bool:
@@ -85,12 +93,17 @@ class ModelDownloads:
         self._machine = await asyncio.to_thread(this_machine)
 
     def rows(self, words: int) -> tuple[list[ModelRow], list[ModelRow]]:
-        """(unfinished and recommended, other) models for a book of so many words; before `prepare`, unfinished ones."""
+        """(unfinished and recommended, other) models for a book of so many words.
+
+        Before `prepare`, unfinished ones.
+        """
         first, others = list[ModelRow](), list[ModelRow]()
         if (download := self._download) is not None:
             keys = "Enter: pause or stop" if download.running else "Enter: resume or discard"
             told = f"{download.problem}\n{download.plan.host} · {keys}".lstrip()
-            first.append(ModelRow(Fetch(download.plan.spec), download.plan.name, download.words, detail=told))
+            first.append(
+                ModelRow(Fetch(download.plan.spec), download.plan.name, download.words, detail=told)
+            )
         if self._catalogue is None or self._machine is None:
             return first, others
         best = recommend(self._catalogue.entries, self._machine)
@@ -117,34 +130,57 @@ class ModelDownloads:
             if download is not None and download.plan.spec == spec:
                 await self._ask_about(download)
             elif download is not None and download.running:
-                self._app.notify(f"One download at a time: {download.plan.name} is running.", severity="warning")
+                self._app.notify(
+                    f"One download at a time: {download.plan.name} is running.", severity="warning"
+                )
             else:
                 await self._ask_to_get(spec)
         except GistreadError as error:
             self._app.notify(str(error), severity="error", timeout=10)
 
     async def _ask_to_get(self, spec: str) -> None:
-        """Plan a download, asking the hub only for what is not in the catalogue; then ask the user."""
-        catalogue = await asyncio.to_thread(read_catalogue) if self._catalogue is None else self._catalogue
+        """Plan a download, asking the hub only for what is not in the catalogue.
+
+        Then ask the user.
+        """
+        catalogue = (
+            await asyncio.to_thread(read_catalogue) if self._catalogue is None else self._catalogue
+        )
         if is_on_the_hub(spec):
             self._app.notify("Looking it up …", timeout=2)
-        plan = await asyncio.to_thread(lambda: asyncio.run(make_plan(spec, catalogue, network_of())))
+        plan = await asyncio.to_thread(
+            lambda: asyncio.run(make_plan(spec, catalogue, network_of()))
+        )
         check_disk(plan, self._folder)
         free = free_disk_bytes(self._folder)
         disk = "not known" if free is None else f"{format_size(free)} are free"
         rows = [
-            Row("start", "Download", "You agree to its licence. Runs in the background and can be resumed."),
-            *([Row("discard", "Discard the partial download")] if present_bytes(plan, self._folder) else []),
+            Row(
+                "start",
+                "Download",
+                "You agree to its licence. Runs in the background and can be resumed.",
+            ),
+            *(
+                [Row("discard", "Discard the partial download")]
+                if present_bytes(plan, self._folder)
+                else []
+            ),
             Row("leave", "Not now"),
         ]
         note = "\n".join([*plan_lines(plan, self._folder), f"disk      {disk}"])
-        await self._do(plan, await self._app.push_screen_wait(ListScreen(f"Download {plan.name}?", note, rows)))
+        await self._do(
+            plan, await self._app.push_screen_wait(ListScreen(f"Download {plan.name}?", note, rows))
+        )
 
     async def _ask_about(self, download: Download) -> None:
         first = Row("start", "Resume", "From where it stopped.")
         if download.running:
             first = Row("pause", "Pause", "It can be resumed at any time.")
-        rows = [first, Row("discard", "Stop and discard the partial download"), Row("leave", "Leave it as it is")]
+        rows = [
+            first,
+            Row("discard", "Stop and discard the partial download"),
+            Row("leave", "Leave it as it is"),
+        ]
         screen = ListScreen(download.plan.name, download.words, rows)
         await self._do(download.plan, await self._app.push_screen_wait(screen))
 
@@ -205,7 +241,11 @@ class ModelDownloads:
             raise outcome
         elif outcome is not None:
             self._download = None
-            key = "Enter" if self.on_downloaded is not None else self._services.key_hint("choose-model")
+            key = (
+                "Enter"
+                if self.on_downloaded is not None
+                else self._services.key_hint("choose-model")
+            )
             self._app.notify(f"{plan.name} is downloaded. Press {key} to use it.", timeout=15)
             if self.on_downloaded is not None:
                 self.on_downloaded(outcome)
@@ -224,7 +264,10 @@ class ModelDownloads:
         if not running or self._download is None:
             return ""
         key, name = self._services.key_hint("choose-model"), self._download.plan.name
-        return f"{name} is downloaded to {self._download.share:.0%}; {key} and the same name or address continue it."
+        return (
+            f"{name} is downloaded to {self._download.share:.0%}; {key} and the same name or "
+            "address continue it."
+        )
 
 
 def _row(entry: CatalogueEntry, machine: Machine, reason: str, words: int) -> ModelRow:
@@ -233,7 +276,13 @@ def _row(entry: CatalogueEntry, machine: Machine, reason: str, words: int) -> Mo
     seconds = reading_s(entry, machine, words)
     time = f"about {format_duration(seconds)} for this book" if seconds else ""
     size, licence = known[0], known[-1]
-    about = ["download", size, time, licence, *([] if reason else [room.partition(",")[0].partition(":")[0]])]
+    about = [
+        "download",
+        size,
+        time,
+        licence,
+        *([] if reason else [room.partition(",")[0].partition(":")[0]]),
+    ]
     told = [reason, entry.good_for, " · ".join([room, *known[1:-1]])]
     detail = "\n".join(filter(None, told))
     return ModelRow(Fetch(entry.name), entry.name, " · ".join(filter(None, about)), detail=detail)

@@ -13,7 +13,9 @@ from gistread.engine.models import STARTER
 from gistread.memory.check_results import CheckResult
 from gistread.tui.screens.listing import Row
 
-_SHOWN_AT_FIRST = 4  # Most models on this machine, beside the one in use, before the others are asked for
+_SHOWN_AT_FIRST = (
+    4  # Most models on this machine, beside the one in use, before the others are asked for
+)
 
 
 class Role(StrEnum):
@@ -55,20 +57,36 @@ class Chooser:
     checked: Mapping[Path, CheckResult] = field(default_factory=dict)
 
     def rows(
-        self, models: Iterable[ModelFile], downloads: tuple[list[ModelRow], list[ModelRow]], *, whole: bool
+        self,
+        models: Iterable[ModelFile],
+        downloads: tuple[list[ModelRow], list[ModelRow]],
+        *,
+        whole: bool,
     ) -> list[Row[ModelKey]]:
         """The rows under their headings. Unless `whole`, only those that most people want.
 
         `downloads`: (unfinished and recommended, other) models to download.
         """
         recommended, others = downloads
-        by_name = sorted(models, key=lambda model: (model.path != self.starter, model.name.casefold(), model.path))
+        by_name = sorted(
+            models,
+            key=lambda model: (model.path != self.starter, model.name.casefold(), model.path),
+        )
         rows = sorted(map(self._row, by_name), key=lambda one: one[0])
         current = [row for _, row in rows if row.is_current]
         if self.current and not current and "://" in self.current:
             current = [_current(ModelRow(self.current, self.current, "on a server"))]
-        ready = [row for standing, row in rows if standing is Availability.READY and not row.is_current]
-        others = [*others, *(row for standing, row in rows if standing > Availability.READY and not row.is_current)]
+        ready = [
+            row for standing, row in rows if standing is Availability.READY and not row.is_current
+        ]
+        others = [
+            *others,
+            *(
+                row
+                for standing, row in rows
+                if standing > Availability.READY and not row.is_current
+            ),
+        ]
         if not whole:
             others, ready = ready[_SHOWN_AT_FIRST:] + others, ready[:_SHOWN_AT_FIRST]
             if others:
@@ -80,7 +98,9 @@ class Chooser:
             "On this machine": ready,
             "Recommended for this machine": recommended,
             "Other models": others,
-            heading: [_current(without) if not self.current and self.role is not Role.READING else without],
+            heading: [
+                _current(without) if not self.current and self.role is not Role.READING else without
+            ],
         }
         return [row for title, some in found.items() if some for row in (Row(None, title), *some)]
 
@@ -103,8 +123,12 @@ class Chooser:
             standing = standing if result.is_usable else Availability.UNUSABLE
         name = f"{model.name}  (starter)" if is_starter else model.name
         about_line, details = " · ".join(filter(None, about)), "\n".join(filter(None, detail))
-        row = ModelRow(str(model.path), name, about_line, detail=details, also=more, refusal=refusal)
-        is_current = self.current in (str(model.path), model.name) or (is_starter and self.current == STARTER)
+        row = ModelRow(
+            str(model.path), name, about_line, detail=details, also=more, refusal=refusal
+        )
+        is_current = self.current in (str(model.path), model.name) or (
+            is_starter and self.current == STARTER
+        )
         return standing, _current(row) if is_current else row
 
 
@@ -115,7 +139,14 @@ def _current(row: ModelRow) -> ModelRow:
 _WITHOUT = {
     Role.READING: (
         "Without a model",
-        ModelRow(Entry.NONE, "Read without a model", "Nothing is summarised; questions need a model of their own."),
+        ModelRow(
+            Entry.NONE,
+            "Read without a model",
+            "Nothing is summarised; questions need a model of their own.",
+        ),
     ),
-    Role.ASKING: ("Without another model", ModelRow(Entry.NONE, "The model that reads", "It answers questions, too.")),
+    Role.ASKING: (
+        "Without another model",
+        ModelRow(Entry.NONE, "The model that reads", "It answers questions, too."),
+    ),
 }

@@ -18,9 +18,14 @@ from gistread.tui.services import AppServices
 def read_book(
     wanted: Book | Path, services: AppServices, cancelled: Callable[[], bool]
 ) -> tuple[Book, ReadingPlace, str]:
-    """The book, its saved place and a notice. Migrates data of an earlier version of the text. Raises BookError."""
+    """The book, its saved place and a notice.
+
+    Migrates data of an earlier version of the text. Raises BookError.
+    """
     user_data = services.user_data
-    book = wanted if isinstance(wanted, Book) else open_cached(wanted, services.paths.texts, cancelled)
+    book = (
+        wanted if isinstance(wanted, Book) else open_cached(wanted, services.paths.texts, cancelled)
+    )
     _ = book.words
     try:
         notice = "" if user_data.opened_at(book.sha256) else _migrate(book, wanted, services)
@@ -33,10 +38,15 @@ def _migrate(book: Book, wanted: Book | Path, services: AppServices) -> str:
     """Migrate data of an earlier version of this text; returns a notice. Raises StorageError."""
     path = wanted if isinstance(wanted, Path) else None
     file = file_digest(path) if path else ""
-    migrated = migrate_user_data(book, services.user_data, MarkStore(services.paths), file=file, path=path)
+    migrated = migrate_user_data(
+        book, services.user_data, MarkStore(services.paths), file=file, path=path
+    )
     if migrated is None or not migrated.lost:
         return ""
-    return f"The text of this book has changed: {migrated.lost} of {migrated.marks} marks have lost their place."
+    return (
+        f"The text of this book has changed: {migrated.lost} of {migrated.marks} marks have lost "
+        "their place."
+    )
 
 
 def model_of(book: Book, services: AppServices) -> tuple[str, bool]:

@@ -21,10 +21,14 @@ _AWAY_S = 300.0  # a longer pause is not reading
 class Meter:
     """Measures how fast the user reads."""
 
-    def __init__(self, words_per_character: float, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, words_per_character: float, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._words_per_character = words_per_character
         self._now = now
-        self._begun: tuple[int, float] | None = None  # offset and time at which uninterrupted reading began
+        self._begun: tuple[int, float] | None = (
+            None  # offset and time at which uninterrupted reading began
+        )
         self._last = 0, 0.0
         self._view_end = 0
         self.samples: list[Pace] = []
@@ -33,7 +37,11 @@ class Meter:
         """The user scrolled `[start, end)` of the book into view to read on."""
         now = self._now()
         last_start, last_at = self._last
-        if self._begun is not None and last_start <= start <= self._view_end and now - last_at < _AWAY_S:
+        if (
+            self._begun is not None
+            and last_start <= start <= self._view_end
+            and now - last_at < _AWAY_S
+        ):
             begun_at, begun = self._begun
             words = (start - begun_at) * self._words_per_character
             if words >= _SAMPLE_WORDS:
@@ -52,7 +60,9 @@ class Meter:
 
 
 class Progress:
-    def __init__(self, book: Book, speed: ReadingSpeed, user_data: UserData, shown: Iterable[str]) -> None:
+    def __init__(
+        self, book: Book, speed: ReadingSpeed, user_data: UserData, shown: Iterable[str]
+    ) -> None:
         self._book = book
         self._speed = speed
         self._user_data = user_data
@@ -70,7 +80,9 @@ class Progress:
         samples, self.meter.samples = self.meter.samples, []
         if samples:
             self._kept += samples
-            words, seconds = (sum(getattr(one, name) for one in samples) for name in ("words", "seconds"))
+            words, seconds = (
+                sum(getattr(one, name) for one in samples) for name in ("words", "seconds")
+            )
             self._user_data.add_reading(self._book.sha256, words, seconds)
             self._speed.add(self._book.language, samples)
 
@@ -95,8 +107,13 @@ class PlaceWords:
     progress: tuple[str, ...]  # From left to right; the first are dropped if they do not fit
 
 
-def place_words(book: Book, offset: int, share: float, words_per_minute: float, shown: frozenset[str]) -> PlaceWords:
-    """The parts of the header named in `shown`. Those that change most often come first, so that the rest stays put."""
+def place_words(
+    book: Book, offset: int, share: float, words_per_minute: float, shown: frozenset[str]
+) -> PlaceWords:
+    """The parts of the header named in `shown`.
+
+    Those that change most often come first, so that the rest stays put.
+    """
     index = book.chapter_index(offset)
     chapter = book.chapters[index]
     several = len(book.chapters) > 1
@@ -118,7 +135,9 @@ def place_words(book: Book, offset: int, share: float, words_per_minute: float, 
     title = f"{book.title} · {', '.join(book.authors)}" if book.authors else book.title
     return PlaceWords(
         title if "title" in shown else "",
-        chapter_words(book, index) if "chapter" in shown and several and not _is_title_page(book, offset) else "",
+        chapter_words(book, index)
+        if "chapter" in shown and several and not _is_title_page(book, offset)
+        else "",
         tuple(progress),
     )
 
@@ -132,14 +151,21 @@ def _is_title_page(book: Book, offset: int) -> bool:
 
 
 def chapter_words(book: Book, index: int) -> str:
-    """The title of a chapter with its volume, or with its part if the title is hardly more than a number."""
+    """The title of a chapter with its volume, or with its part if the title is hardly more than a
+    number.
+    """
     chapter = book.chapters[index]
     if book.volumes:
         return book.chapter_title(chapter.start)
     if len(chapter.title) > _NUMBER_CHARACTERS:
         return chapter.title
-    part = next((one for one in reversed(book.chapters[:index]) if one.level < chapter.level and one.title), None)
-    named = part is not None and part.title.casefold() != book.title.casefold()  # many books are one part of their name
+    part = next(
+        (one for one in reversed(book.chapters[:index]) if one.level < chapter.level and one.title),
+        None,
+    )
+    named = (
+        part is not None and part.title.casefold() != book.title.casefold()
+    )  # many books are one part of their name
     return f"{part.title} · {chapter.title}" if part and named else chapter.title
 
 

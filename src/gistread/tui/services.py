@@ -1,4 +1,7 @@
-"""Services of the app for its screens, which do not import it. Settings are written in the background."""
+"""Services of the app for its screens, which do not import it.
+
+Settings are written in the background.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -14,7 +17,11 @@ from gistread.tui.commands import key_hint, with_keys
 from gistread.tui.drawing import Drawer
 from gistread.tui.text import clean
 
-_WITH_PROGRESS = {"ghostty", "WezTerm", "mintty"}  # values of TERM_PROGRAM; others take OSC 9;4 for a notification
+_WITH_PROGRESS = {
+    "ghostty",
+    "WezTerm",
+    "mintty",
+}  # values of TERM_PROGRAM; others take OSC 9;4 for a notification
 
 
 class TerminalSignals:
@@ -36,21 +43,30 @@ class TerminalSignals:
         self._percent: int | None = None
 
     def ended(self, what: str) -> None:
-        """Notify of something that took a while (OSC 9), unless the terminal's window has the focus."""
+        """Notify of something that took a while (OSC 9), unless the terminal's window has the
+        focus.
+        """
         how = self._config().notify
         if how != "off" and not self._in_focus():
             self._write("\a" if how == "bell" else f"\x1b]9;gistread: {clean(what)}\a")
 
     def progress(self, share: float | None) -> None:
         """Show that this share (0 to 1) of a work is done (OSC 9;4); None: no work is under way."""
-        percent = None if share is None or not self._config().terminal_progress else round(100 * min(1.0, share))
+        percent = (
+            None
+            if share is None or not self._config().terminal_progress
+            else round(100 * min(1.0, share))
+        )
         if self._has_progress and percent != self._percent:
             self._percent = percent
             self._write("\x1b]9;4;0;0\a" if percent is None else f"\x1b]9;4;1;{percent}\a")
 
 
 class Settings:
-    """The settings. Changes are written one after another, so that none overwrites an earlier one."""
+    """The settings.
+
+    Changes are written one after another, so that none overwrites an earlier one.
+    """
 
     def __init__(self, config: Config, file: Path, warn: Callable[[str], None]) -> None:
         """`config` may differ from the file: only what `set` changes is written."""
@@ -102,7 +118,9 @@ class AppServices:
     # Called in a thread: finding a model by its name reads headers. Raises EngineError.
     make_engine: Callable[[str], Engine]
     named_model: str  # The model named on the command line, which reads along; empty for none
-    download_note: Callable[[], str]  # Progress of a model download in a few words; empty without one
+    download_note: Callable[
+        [], str
+    ]  # Progress of a model download in a few words; empty without one
     cannot_open: Callable[[GistreadError], None]
     back_to_library: Callable[[Opening], None]  # To the list that led to this place
 

@@ -1,4 +1,7 @@
-"""gistread in a browser: a local server that starts one gistread per page and requires a secret address."""
+"""gistread in a browser.
+
+A local server that starts one gistread per page and requires a secret address.
+"""
 
 import asyncio
 import ipaddress
@@ -19,8 +22,10 @@ from textual_serve.server import Server, to_int
 from gistread.errors import UsageError
 
 _POLICY = (
-    "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "font-src 'self'; connect-src 'self' ws://{host}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self' ws://{host}; frame-ancestors 'none'; base-uri 'none'; "
+    "form-action 'none'"
 )
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -34,7 +39,10 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(command: Sequence[str], host: str, port: int, tell: Callable[[str], None]) -> None:
-    """Serve this command until Ctrl+C; `tell` gets the address. Raises UsageError if the port cannot be opened."""
+    """Serve this command until Ctrl+C; `tell` gets the address.
+
+    Raises UsageError if the port cannot be opened.
+    """
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.socket(family, socket.SOCK_STREAM)
@@ -43,9 +51,12 @@ def serve(command: Sequence[str], host: str, port: int, tell: Callable[[str], No
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UsageError(
-            f"Cannot listen on {host}, port {port}: {reason}.", "Choose another with --port or --host."
+            f"Cannot listen on {host}, port {port}: {reason}.",
+            "Choose another with --port or --host.",
         ) from None
-    asyncio.run(_Gistread(shlex.join(command), host, listening.getsockname()[1]).run(listening, tell))
+    asyncio.run(
+        _Gistread(shlex.join(command), host, listening.getsockname()[1]).run(listening, tell)
+    )
 
 
 class _Gistread(Server):
@@ -95,8 +106,12 @@ class _Gistread(Server):
                 response = web.HTTPSeeOther("/")
                 response.set_cookie(self._cookie, self._secret, httponly=True, samesite="Strict")
                 raise response
-            if not secrets.compare_digest(request.cookies.get(self._cookie, "").encode(), self._secret.encode()):
-                raise web.HTTPForbidden(text="Open the address that `gistread serve` has shown, with its key.")
+            if not secrets.compare_digest(
+                request.cookies.get(self._cookie, "").encode(), self._secret.encode()
+            ):
+                raise web.HTTPForbidden(
+                    text="Open the address that `gistread serve` has shown, with its key."
+                )
         answer = await handler(request)
         if not answer.prepared:
             answer.headers["Content-Security-Policy"] = _POLICY.format(host=request.host)

@@ -36,9 +36,15 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
     if state is None and name and not asks:
         return Status((f"No model reads along: {model_key} chooses one", *name), "○")
     if state is None and activity.problem:
-        return Status((f"No model: {activity.problem}", f"{model_key} chooses another"), "✕", "error")
+        return Status(
+            (f"No model: {activity.problem}", f"{model_key} chooses another"), "✕", "error"
+        )
     if state is None:
-        kept = (f"{counted(activity.pages_read, 'section')} read earlier",) if activity.pages_read else ()
+        kept = (
+            (f"{counted(activity.pages_read, 'section')} read earlier",)
+            if activity.pages_read
+            else ()
+        )
         return Status((f"No model yet: {model_key} chooses one", *kept), "○")
     if activity.problem and not (asks or reads):
         why = activity.problem.rstrip(".")
@@ -47,9 +53,15 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
         case Phase.LOADING if activity.reading is ReadingState.PAUSED:
             return Status(("Paused while loading the model", resume, *name), "○")
         case Phase.LOADING:
-            return Status((_with_share(state.notice or "Loading the model", state.fraction), *name), "◌", "accent")
+            return Status(
+                (_with_share(state.notice or "Loading the model", state.fraction), *name),
+                "◌",
+                "accent",
+            )
         case Phase.FAILED:
-            return Status((f"Stopped: {state.notice or 'the model ended'}", resume, *name), "✕", "error")
+            return Status(
+                (f"Stopped: {state.notice or 'the model ended'}", resume, *name), "✕", "error"
+            )
         case Phase.STOPPED:
             return Status((*_not_reading(activity, resume_key), *name), "○")
     doing = _doing(activity, state, resume_key)
@@ -72,17 +84,27 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
     match activity.reading:
         case ReadingState.RUNNING:
             about = "about " if activity.pages_read < ROUGH_PAGES else ""
-            left = f"{about}{format_duration(activity.seconds_left)} left" if activity.seconds_left is not None else ""
+            left = (
+                f"{about}{format_duration(activity.seconds_left)} left"
+                if activity.seconds_left is not None
+                else ""
+            )
             return tuple(filter(None, ("Reading along", read, *making[:1], left)))
         case _ if making:
             return making
         case ReadingState.PAUSED:
-            return tuple(filter(None, ("Paused", read and f"{read} read", f"{resume_key} to resume")))
+            return tuple(
+                filter(None, ("Paused", read and f"{read} read", f"{resume_key} to resume"))
+            )
         case ReadingState.WAITING:
             return ("Reading along continues after the answer",)
         case ReadingState.OFFERED:
             is_complete = activity.pages_read >= activity.pages_total
-            memory = _complete(activity) if is_complete else f"{activity.pages_read}{total} sections read"
+            memory = (
+                _complete(activity)
+                if is_complete
+                else f"{activity.pages_read}{total} sections read"
+            )
             maker = f"by {activity.read_by}" if activity.read_by else "earlier"
             return (f"{memory}, {maker}", f"{resume_key} to read again")
         case ReadingState.DONE:
@@ -98,16 +120,24 @@ def _complete(activity: Activity) -> str:
 def _not_reading(activity: Activity, resume_key: str) -> tuple[str, ...]:
     if activity.pages_read and activity.pages_read >= activity.pages_total:
         return (_complete(activity),)
-    read = (f"{activity.pages_read} of ~{activity.pages_total} sections read",) if activity.pages_read else ()
+    read = (
+        (f"{activity.pages_read} of ~{activity.pages_total} sections read",)
+        if activity.pages_read
+        else ()
+    )
     return "Not reading along", *read, f"{resume_key}: {activity.model} reads along"
 
 
 def _making(making: ArtifactBuilding, resume_key: str) -> tuple[str, ...]:
-    name = making.name.partition(" of ")[0]  # The status needs no more of "summaries of a long memory"
+    name = making.name.partition(" of ")[
+        0
+    ]  # The status needs no more of "summaries of a long memory"
     of = f"{name}: {making.done} of {making.total}" if making.total else name
     if making.paused:
         return (f"Paused: {of}", f"{resume_key} to resume")
-    left = (f"{format_duration(making.seconds_left)} left",) if making.seconds_left is not None else ()
+    left = (
+        (f"{format_duration(making.seconds_left)} left",) if making.seconds_left is not None else ()
+    )
     return (f"Making {of}", *left)
 
 

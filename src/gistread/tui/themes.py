@@ -1,4 +1,7 @@
-"""Themes: TOML files of the package and the user. A colour is `#rrggbb`, or one of the terminal's by name."""
+"""Themes: TOML files of the package and the user.
+
+A colour is `#rrggbb`, or one of the terminal's by name.
+"""
 
 import difflib
 import re
@@ -26,7 +29,8 @@ NEEDED = {
     "warning": "something to look at",
     "error": "something is wrong",
 }
-HIGHLIGHTS = {  # Backgrounds of highlights: the hue that tints them, and the terminal's colour for them
+# Backgrounds of highlights: the hue that tints them, and the terminal's colour for them
+HIGHLIGHTS = {
     "highlight-yellow": ("#e0b400", "yellow"),
     "highlight-green": ("#2fa84f", "green"),
     "highlight-blue": ("#3a8fd0", "cyan"),
@@ -37,7 +41,10 @@ DERIVED = {
     "link": "words that lead somewhere; else accent",
     "emphasis": "words the author stressed, in italics; else text",
     "on-mark": "text on cursor, mark and highlights; else text",
-    "faint": "the quietest words: counters, sources' places, what keys do; else muted, nearer to the ground",
+    "faint": (
+        "the quietest words: counters, sources' places, what keys do; else muted, nearer to the "
+        "ground"
+    ),
     "highlight-yellow": "behind highlighted words, mostly yellow",
     "highlight-green": "mostly green",
     "highlight-blue": "mostly blue",
@@ -50,7 +57,8 @@ TERMINAL_COLORS = ("default", *_BASIC_COLORS, *(f"bright-{color}" for color in _
 
 _LEAST_CONTRAST = 7.0
 _FAINT_CONTRAST = 4.6
-# Textual would derive these from primary and foreground by blending, which loses the checked contrast.
+# Textual would derive these from primary and foreground by blending, which loses the checked
+# contrast.
 _TEXTUAL = {
     "text": ("text", "input-cursor-background", "ansi-foreground"),
     "muted": ("text-muted", "text-disabled", "scrollbar-hover"),
@@ -88,7 +96,8 @@ class Palette:
             for role, color in self.colors.items()
         }
         variables = {f"gr-{role}": color for role, color in c.items()}
-        # Reversed text and background are readable in every terminal; another of its colours may not be.
+        # Reversed text and background are readable in every terminal; another of its colours may
+        # not be.
         variables["gr-cursor-style"] = "reverse" if terminal else "none"
         on_cursor = c["text"] if terminal else c["on-mark"]
         variables |= {name: c[role] for role, names in _TEXTUAL.items() for name in names}
@@ -125,7 +134,12 @@ class Palette:
 
 def completed(colors: Mapping[str, str]) -> dict[str, str]:
     """Every role; missing ones of `DERIVED` are derived."""
-    all_of_them = {"link": colors["accent"], "emphasis": colors["text"], "on-mark": colors["text"], **colors}
+    all_of_them = {
+        "link": colors["accent"],
+        "emphasis": colors["text"],
+        "on-mark": colors["text"],
+        **colors,
+    }
     all_of_them.setdefault("faint", _faint(colors))
     for role in HIGHLIGHTS:
         all_of_them.setdefault(role, _highlight(role, colors["background"], all_of_them["on-mark"]))
@@ -153,7 +167,10 @@ def _faint(colors: Mapping[str, str]) -> str:
     if not all(color.startswith("#") for color in (muted, *grounds)):
         return muted
     tints = (_blended(muted, background, strength / 100) for strength in range(60, 0, -2))
-    return next((tint for tint in tints if all(contrast(tint, one) >= _FAINT_CONTRAST for one in grounds)), muted)
+    return next(
+        (tint for tint in tints if all(contrast(tint, one) >= _FAINT_CONTRAST for one in grounds)),
+        muted,
+    )
 
 
 def _blended(first: str, second: str, share: float) -> str:
@@ -184,20 +201,29 @@ def packaged_themes() -> Path:
 
 
 def read_themes(*folders: Path) -> tuple[dict[str, Palette], list[str]]:
-    """Themes by name, dark ones first, and a line for each invalid file. Later folders replace earlier ones."""
+    """Themes by name, dark ones first, and a line for each invalid file.
+
+    Later folders replace earlier ones.
+    """
     found: dict[str, Palette] = {}
     problems: list[str] = []
     for folder in folders:
         found |= _read_folder(folder, found, problems)
     if not found:
         # The installation is broken, but the screen must still appear.
-        plain = dict.fromkeys(NEEDED, "#ffffff") | dict.fromkeys((*GROUND_ROLES, "cursor", "mark"), "#000000")
+        plain = dict.fromkeys(NEEDED, "#ffffff") | dict.fromkeys(
+            (*GROUND_ROLES, "cursor", "mark"), "#000000"
+        )
         found[DEFAULT] = Palette(DEFAULT, "Plain", True, completed(plain | {"rule": "#808080"}))
-    ordered = sorted(found.values(), key=lambda one: (one.terminal, not one.dark, one.name != DEFAULT, one.title))
+    ordered = sorted(
+        found.values(), key=lambda one: (one.terminal, not one.dark, one.name != DEFAULT, one.title)
+    )
     return {palette.name: palette for palette in ordered}, problems
 
 
-def _read_folder(folder: Path, earlier: Mapping[str, Palette], problems: list[str]) -> dict[str, Palette]:
+def _read_folder(
+    folder: Path, earlier: Mapping[str, Palette], problems: list[str]
+) -> dict[str, Palette]:
     """The themes of a folder; they may extend those of earlier folders."""
     found: dict[str, Palette] = {}
     for path in sorted(folder.glob("*.toml")):
@@ -205,7 +231,9 @@ def _read_folder(folder: Path, earlier: Mapping[str, Palette], problems: list[st
             table = tomllib.loads(path.read_text("utf-8-sig"))
             base = table.get("extends")
             if base is not None and base not in earlier:
-                raise ValueError(f"it extends unknown theme {base!r}. Themes: {', '.join(sorted(earlier))}.")
+                raise ValueError(
+                    f"it extends unknown theme {base!r}. Themes: {', '.join(sorted(earlier))}."
+                )
             name = table.get("name", path.stem)
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 raise ValueError("the name may have letters, digits and dashes only.")
@@ -231,7 +259,8 @@ def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palet
             raise ValueError(f"unknown colour {role!r}.{meant} Colours: {', '.join(ROLES)}.")
         if not isinstance(color, str) or not (_HEX.fullmatch(color) or color in TERMINAL_COLORS):
             raise ValueError(
-                f"the colour {role!r} is {color!r}; it must be #rrggbb, or one of the terminal's own: "
+                f"the colour {role!r} is {color!r}; it must be #rrggbb, or one of the terminal's "
+                "own: "
                 f"{', '.join(TERMINAL_COLORS)}."
             )
     if base is None and (missing := [role for role in NEEDED if role not in colors]):
@@ -245,7 +274,9 @@ def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palet
         raise ValueError("title must be a text, dark must be true or false.")
     given: dict[str, str] = {**colors}
     if base is not None:
-        given = {role: color for role, color in base.colors.items() if _inherited(role, colors)} | given
+        given = {
+            role: color for role, color in base.colors.items() if _inherited(role, colors)
+        } | given
     return Palette(name, title, dark, completed(given))
 
 

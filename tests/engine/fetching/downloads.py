@@ -19,7 +19,9 @@ class Downloads:
         self.folder = folder
         self.told: list[Progress] = []
         self.network = Network(server.url, stall_s=0.3, pause_s=0.01, attempts=4)
-        self.file = RemoteFile(f"{server.url}/tiny.gguf", "tiny.gguf", len(data), sha256(data), "owner/tiny")
+        self.file = RemoteFile(
+            f"{server.url}/tiny.gguf", "tiny.gguf", len(data), sha256(data), "owner/tiny"
+        )
 
     def run(self, **changes: object) -> bytes:
         """The downloaded file. Raises as `download`."""

@@ -73,7 +73,11 @@ class FaultyServer:
         self._closing.wait(seconds)
 
     def gets(self, path: str = "") -> list[Request]:
-        return [request for request in self.requests if request.method == "GET" and request.path.startswith(path)]
+        return [
+            request
+            for request in self.requests
+            if request.method == "GET" and request.path.startswith(path)
+        ]
 
 
 class _Server(ThreadingHTTPServer):
@@ -113,7 +117,9 @@ class Handler(BaseHTTPRequestHandler):
         """As Range says, if If-Range lets it hold."""
         asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
         condition = self.headers.get("If-Range")
-        if asked is None or (condition is not None and self.file is not None and condition != self.file.etag):
+        if asked is None or (
+            condition is not None and self.file is not None and condition != self.file.etag
+        ):
             return 0
         return int(asked[1])
 
@@ -129,14 +135,19 @@ class Handler(BaseHTTPRequestHandler):
         self.send(self.file.data[first:], pace=pace)
 
     def start(self, status: int, first: int, length: int | None, **changes: str) -> None:
-        """Status and headers of an answer that begins at this offset; `changes` without a value leave one out."""
+        """Status and headers of an answer that begins at this offset.
+
+        `changes` without a value leave one out.
+        """
         assert self.file is not None
         self.record.first = first
         headers = {"ETag": self.file.etag, **self.file.headers}
         if length is not None:
             headers["Content-Length"] = str(length)
         if status == 206:
-            headers["Content-Range"] = f"bytes {first}-{len(self.file.data) - 1}/{len(self.file.data)}"
+            headers["Content-Range"] = (
+                f"bytes {first}-{len(self.file.data) - 1}/{len(self.file.data)}"
+            )
         headers.update({name.replace("_", "-"): value for name, value in changes.items()})
         self.send_response(status)
         for name, value in headers.items():
@@ -171,7 +182,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def faulty_server(key: Path | None = None, certificate: Path | None = None) -> Iterator[FaultyServer]:
+def faulty_server(
+    key: Path | None = None, certificate: Path | None = None
+) -> Iterator[FaultyServer]:
     server = FaultyServer(key, certificate)
     try:
         yield server
@@ -268,11 +281,24 @@ def serve_repository(
     siblings = []
     for path, data in files.items():
         digest = sha256(data)
-        siblings.append({"rfilename": path, "size": len(data), "lfs": {"sha256": digest, "size": len(data)}})
-        stated = {"X-Linked-Etag": f'"{digest}"', "X-Linked-Size": str(len(data)), "X-Repo-Commit": commit}
+        siblings.append(
+            {"rfilename": path, "size": len(data), "lfs": {"sha256": digest, "size": len(data)}}
+        )
+        stated = {
+            "X-Linked-Etag": f'"{digest}"',
+            "X-Linked-Size": str(len(data)),
+            "X-Repo-Commit": commit,
+        }
         for revision in ("main", commit):
-            server.files[f"/{repository}/resolve/{revision}/{path}"] = File(data, f'"{digest}"', stated)
-    document = {"id": repository, "sha": commit, "cardData": {"license": licence}, "siblings": siblings}
+            server.files[f"/{repository}/resolve/{revision}/{path}"] = File(
+                data, f'"{digest}"', stated
+            )
+    document = {
+        "id": repository,
+        "sha": commit,
+        "cardData": {"license": licence},
+        "siblings": siblings,
+    }
     server.files[f"/api/models/{repository}/revision/main"] = File(json.dumps(document).encode())
 
 

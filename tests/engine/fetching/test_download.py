@@ -26,7 +26,9 @@ def test_a_file_is_fetched_with_progress_reports(downloads: Downloads, gguf: byt
 
 
 @pytest.mark.parametrize("share", [0.0, 0.00001, 0.3, 0.7, 0.99999])
-def test_a_dropped_connection_resumes_at_the_same_byte(downloads: Downloads, gguf: bytes, share: float) -> None:
+def test_a_dropped_connection_resumes_at_the_same_byte(
+    downloads: Downloads, gguf: bytes, share: float
+) -> None:
     at = round(len(gguf) * share)
     downloads.server.faults = [cut_after(at), cut_after(10)]
     assert downloads.run() == gguf
@@ -34,7 +36,9 @@ def test_a_dropped_connection_resumes_at_the_same_byte(downloads: Downloads, ggu
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_download_survives_every_kind_of_failure_in_turn(downloads: Downloads, gguf: bytes, seed: int) -> None:
+def test_a_download_survives_every_kind_of_failure_in_turn(
+    downloads: Downloads, gguf: bytes, seed: int
+) -> None:
     source = random.Random(seed)
     downloads.network = replace(downloads.network, attempts=30, pause_s=0.0001)
 
@@ -52,14 +56,18 @@ def test_a_download_survives_every_kind_of_failure_in_turn(downloads: Downloads,
     assert downloads.run() == gguf
 
 
-def test_a_stalled_attempt_times_out_and_the_next_resumes(downloads: Downloads, gguf: bytes) -> None:
+def test_a_stalled_attempt_times_out_and_the_next_resumes(
+    downloads: Downloads, gguf: bytes
+) -> None:
     downloads.server.faults = [stall_after(50_000)]
     assert downloads.run() == gguf
     assert [first for first, _ in downloads.sent] == [0, 50_000]
     assert "no data" in downloads.notices
 
 
-def test_attempts_without_progress_end_and_keep_the_partial_file(downloads: Downloads, gguf: bytes) -> None:
+def test_attempts_without_progress_end_and_keep_the_partial_file(
+    downloads: Downloads, gguf: bytes
+) -> None:
     downloads.server.faults = [cut_after(70_000), *[cut_after(0)] * 20]
     with pytest.raises(FetchError, match="resumes where it stopped"):
         downloads.run()
@@ -90,7 +98,9 @@ def test_redirects_lead_to_other_hosts(downloads: Downloads, gguf: bytes, code: 
         (status(503, Retry_After="86400"), "retry in 1440 minutes"),
     ],
 )
-def test_refused_requests_are_reported_and_not_retried(downloads: Downloads, fault: Fault, said: str) -> None:
+def test_refused_requests_are_reported_and_not_retried(
+    downloads: Downloads, fault: Fault, said: str
+) -> None:
     downloads.server.always = fault
     with pytest.raises(FetchError, match=said):
         downloads.run()

@@ -39,7 +39,9 @@ def test_a_download_begun_by_0_2_is_resumed(downloads: Downloads, gguf: bytes) -
     assert [path.name for path in downloads.folder.iterdir()] == ["tiny.gguf"]
 
 
-def test_another_file_begun_by_0_2_is_left_until_it_is_discarded(downloads: Downloads, gguf: bytes) -> None:
+def test_another_file_begun_by_0_2_is_left_until_it_is_discarded(
+    downloads: Downloads, gguf: bytes
+) -> None:
     begun_by_0_2(downloads.folder, gguf[:50_000], "0" * 64)
     assert downloads.run() == gguf
     assert downloads.sent == [(0, len(gguf))]
@@ -50,13 +52,17 @@ def test_another_file_begun_by_0_2_is_left_until_it_is_discarded(downloads: Down
 def begun_by_0_2(folder: Path, data: bytes, checksum: str) -> None:
     folder.mkdir()
     (folder / "tiny.gguf.part").write_bytes(data)
-    (folder / "tiny.gguf.part.json").write_text(json.dumps({"source": "", "etag": "", "sha256": checksum}))
+    (folder / "tiny.gguf.part.json").write_text(
+        json.dumps({"source": "", "etag": "", "sha256": checksum})
+    )
 
 
 async def _cancelled_in_the_middle(downloads: Downloads) -> None:
     with PartialFile(downloads.part) as part:
         some = asyncio.Event()
-        work = asyncio.create_task(download(downloads.file, part, downloads.network, lambda told: some.set()))
+        work = asyncio.create_task(
+            download(downloads.file, part, downloads.network, lambda told: some.set())
+        )
         while part.length < 20_000:
             some.clear()
             await some.wait()
@@ -78,7 +84,9 @@ def test_a_damaged_partial_file_fails_the_checksum(downloads: Downloads, gguf: b
     assert downloads.run() == gguf
 
 
-def test_a_file_that_has_changed_on_the_hub_starts_over(downloads: Downloads, gguf: bytes, tmp_path: Path) -> None:
+def test_a_file_that_has_changed_on_the_hub_starts_over(
+    downloads: Downloads, gguf: bytes, tmp_path: Path
+) -> None:
     downloads.server.faults = [cut_after(70_000), *[cut_after(0)] * 20]
     with pytest.raises(FetchError):
         downloads.run()
@@ -89,7 +97,9 @@ def test_a_file_that_has_changed_on_the_hub_starts_over(downloads: Downloads, gg
     assert downloads.run() == other
 
 
-def test_a_server_that_cannot_resume_sends_the_whole_file(downloads: Downloads, gguf: bytes) -> None:
+def test_a_server_that_cannot_resume_sends_the_whole_file(
+    downloads: Downloads, gguf: bytes
+) -> None:
     downloads.server.faults = [cut_after(70_000), without_ranges]
     assert downloads.run() == gguf
 
@@ -120,7 +130,9 @@ def test_a_full_disk_stops_the_download_and_keeps_the_partial_file(
     assert downloads.sent[-1][0] == here
 
 
-def test_disk_space_is_checked_before_the_download(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_space_is_checked_before_the_download(
+    downloads: Downloads, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 64_100_000})())
     with pytest.raises(StorageError, match="kB more on disk"):
         downloads.run()

@@ -46,9 +46,22 @@ def test_proxies_of_the_environment_are_used(
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
-def test_an_untrusted_certificate_fails_at_once(downloads: Downloads, gguf: bytes, tmp_path: Path) -> None:
+def test_an_untrusted_certificate_fails_at_once(
+    downloads: Downloads, gguf: bytes, tmp_path: Path
+) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1"]
+    made = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "1",
+        "-subj",
+        "/CN=127.0.0.1",
+    ]
     subprocess.run([*made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
     with faulty_server(key, certificate) as server:
         server.files["/tiny.gguf"] = File(gguf)

@@ -12,7 +12,13 @@ from gistread.engine.fetching.network import Network
 from gistread.engine.fetching.partial_file import discard_download
 from gistread.engine.fetching.plan import Plan, get, make_plan, plan_entry, present_bytes
 from gistread.errors import FetchError, UsageError
-from tests.engine.fetching.server import FaultyServer, cut_after, faulty_server, serve_repository, status
+from tests.engine.fetching.server import (
+    FaultyServer,
+    cut_after,
+    faulty_server,
+    serve_repository,
+    status,
+)
 
 HUB = "https://hub.example"
 TINY = {
@@ -100,7 +106,10 @@ def test_a_catalogue_entry_is_planned_without_a_request() -> None:
     entry = read_catalogue().entries[0]
     planned = plan(entry.name.upper(), network)
     assert planned == plan_entry(entry, network)
-    assert planned.file.url == f"https://mirror.example/{entry.repository}/resolve/{entry.revision}/{entry.file}"
+    assert (
+        planned.file.url
+        == f"https://mirror.example/{entry.repository}/resolve/{entry.revision}/{entry.file}"
+    )
     assert (planned.file.size_bytes, planned.checksum_source, planned.licence) == (
         entry.size_bytes,
         "catalogue",
@@ -110,7 +119,11 @@ def test_a_catalogue_entry_is_planned_without_a_request() -> None:
 
 @pytest.mark.parametrize(
     ("wanted", "name"),
-    [("Q4_K_M", "tiny-Q4_K_M.gguf"), ("q4_k", "tiny-Q4_K.gguf"), ("tiny-Q4_K.gguf", "tiny-Q4_K.gguf")],
+    [
+        ("Q4_K_M", "tiny-Q4_K_M.gguf"),
+        ("q4_k", "tiny-Q4_K.gguf"),
+        ("tiny-Q4_K.gguf", "tiny-Q4_K.gguf"),
+    ],
 )
 def test_one_model_of_a_repository(network: Network, gguf: bytes, wanted: str, name: str) -> None:
     planned = plan(f"hf:owner/tiny:{wanted}", network)
@@ -128,13 +141,19 @@ def test_one_model_of_a_repository(network: Network, gguf: bytes, wanted: str, n
         ("hf:owner/nothing:Q4_0", "has no"),
     ],
 )
-def test_an_unknown_or_ambiguous_model_lists_those_there_are(network: Network, spec: str, said: str) -> None:
+def test_an_unknown_or_ambiguous_model_lists_those_there_are(
+    network: Network, spec: str, said: str
+) -> None:
     with pytest.raises(FetchError, match=f"(?s){said}"):
         plan(spec, network)
 
 
-def test_file_names_of_the_hub_cannot_leave_the_folder(server: FaultyServer, network: Network, gguf: bytes) -> None:
-    serve_repository(server, "owner/bad", {"../../.evil.gguf": gguf, "..\\x.gguf": gguf, "good.gguf": gguf})
+def test_file_names_of_the_hub_cannot_leave_the_folder(
+    server: FaultyServer, network: Network, gguf: bytes
+) -> None:
+    serve_repository(
+        server, "owner/bad", {"../../.evil.gguf": gguf, "..\\x.gguf": gguf, "good.gguf": gguf}
+    )
     assert plan("hf:owner/bad", network).file.name == "good.gguf"
 
 
@@ -147,13 +166,17 @@ def test_file_names_of_the_hub_cannot_leave_the_folder(server: FaultyServer, net
         (status(429, Retry_After="7"), r"limits requests.*\nTry again in 7 s"),
     ],
 )
-def test_refusals_of_the_hub_are_reported(server: FaultyServer, network: Network, answer: object, said: str) -> None:
+def test_refusals_of_the_hub_are_reported(
+    server: FaultyServer, network: Network, answer: object, said: str
+) -> None:
     server.faults = [answer]  # type: ignore[list-item]
     with pytest.raises(FetchError, match=said):
         plan("hf:owner/one", network)
 
 
-def test_a_partial_download_can_be_discarded(server: FaultyServer, network: Network, tmp_path: Path) -> None:
+def test_a_partial_download_can_be_discarded(
+    server: FaultyServer, network: Network, tmp_path: Path
+) -> None:
     planned = plan("hf:owner/one", network)
     server.faults = [cut_after(5000), *[cut_after(0)] * 9]
     with pytest.raises(FetchError):

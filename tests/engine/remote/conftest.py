@@ -13,7 +13,14 @@ from gistread.engine.remote.client import RemoteEngine
 from gistread.engine.remote.failures import RetryPolicy
 
 HURRIED = RetryPolicy(
-    connect_s=2, answer_s=0.5, short_s=2, silent_s=0.2, attempts=3, silent_attempts=3, back_off_s=0.02, longest_s=0.1
+    connect_s=2,
+    answer_s=0.5,
+    short_s=2,
+    silent_s=0.2,
+    attempts=3,
+    silent_attempts=3,
+    back_off_s=0.02,
+    longest_s=0.1,
 )
 
 Connect = Callable[..., RemoteEngine]
@@ -40,7 +47,11 @@ async def connect() -> AsyncIterator[Connect]:
     engines: list[RemoteEngine] = []
 
     def make(url: str, **options: Any) -> RemoteEngine:
-        engines.append(RemoteEngine(parse_address(url), retry_policy=options.pop("retry_policy", HURRIED), **options))
+        engines.append(
+            RemoteEngine(
+                parse_address(url), retry_policy=options.pop("retry_policy", HURRIED), **options
+            )
+        )
         return engines[-1]
 
     yield make

@@ -28,10 +28,15 @@ def free_port() -> int:
 
 @contextmanager
 def running(command: Sequence[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A program, from when it listens at the port; killed at the end, as it may have been before."""
+    """A program, from when it listens at the port.
+
+    Killed at the end, as it may have been before.
+    """
     # On a busy machine llama.cpp's threads would spin as long as others compute.
     environment = {"GOMP_SPINCOUNT": SPIN_COUNT, **os.environ}
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as server:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    ) as server:
         try:
             end = time.monotonic() + _STARTS_S
             while True:
@@ -59,5 +64,7 @@ async def both(model: Path, address: str, window: int) -> AsyncIterator[tuple[En
 
 
 def spelled(text: str) -> str:
-    """Servers leave out what is not whole in one token, of which a model whose tokens are bytes writes much."""
+    """Servers leave out what is not whole in one token, of which a model whose tokens are bytes
+    writes much.
+    """
     return "".join(character for character in text if character.isascii())

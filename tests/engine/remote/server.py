@@ -1,7 +1,7 @@
 """A model server for tests, on loopback, that imitates any program and any failure.
 
-It speaks plain HTTP/1.1 over asyncio and answers by a script: what a model would say is computed from the request.
-Whatever it is asked is kept. A failure is used up by the request that meets it.
+It speaks plain HTTP/1.1 over asyncio and answers by a script: what a model would say is computed
+from the request. Whatever it is asked is kept. A failure is used up by the request that meets it.
 """
 
 import asyncio
@@ -17,7 +17,10 @@ from tests.fake_engine import tokens_in
 
 Json = Any
 Failure = Literal["drop", "cut", "stall", "garbage", "no end", "page"]
-"""No answer at all; half of one; half of one and then nothing; no JSON; an end that nobody announced; HTML."""
+"""No answer at all; half of one; half of one and then nothing; no JSON.
+
+An end that nobody announced; HTML.
+"""
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,10 @@ class Server:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self.close()
 
@@ -141,7 +147,10 @@ class Server:
             while (head := await reader.readuntil(b"\r\n\r\n")) is not None:
                 first, *lines = head.decode().split("\r\n")
                 method, path, _ = first.split(" ")
-                headers = {name.casefold(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+                headers = {
+                    name.casefold(): value.strip()
+                    for name, _, value in (line.partition(":") for line in lines)
+                }
                 data = await reader.readexactly(int(headers.get("content-length", 0)))
                 body = json.loads(data) if data else None
                 if not await self._answer(method, path, headers, body, reader, writer):
@@ -170,7 +179,10 @@ class Server:
         if path == f"{kind.base}/models" and not kind.lists:
             return _send(writer, Status(500, "Internal Server Error"))
         if path == f"{kind.base}/models":
-            entries = [{"id": model, "object": "model", "owned_by": kind.owner, **kind.entry} for model in kind.models]
+            entries = [
+                {"id": model, "object": "model", "owned_by": kind.owner, **kind.entry}
+                for model in kind.models
+            ]
             return _send(writer, {"object": "list", "data": entries})
         if path in kind.pages:
             page = kind.pages[path]
@@ -180,7 +192,9 @@ class Server:
             return _send(writer, page)
         return _send(writer, Status(404, "nothing here"))
 
-    async def _chat(self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _chat(
+        self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
         self.asked.append(asked)
         for name in self.kind.refuses:
             if name in asked.body:
@@ -192,7 +206,8 @@ class Server:
             return False
         if failure == "page":
             writer.write(
-                b"HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\ncontent-length: 13\r\n\r\n<html></html>"
+                b"HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\ncontent-length: "
+                b"13\r\n\r\n<html></html>"
             )
             return True
         if self.slots is not None and self.running >= self.slots:
@@ -225,9 +240,15 @@ class Server:
             crowded.cancel()
             await asyncio.gather(closed, crowded, return_exceptions=True)
 
-    async def _stream(self, asked: Asked, failure: Failure | Event | None, writer: asyncio.StreamWriter) -> bool:
+    async def _stream(
+        self, asked: Asked, failure: Failure | Event | None, writer: asyncio.StreamWriter
+    ) -> bool:
         await asyncio.sleep(self.seconds)
-        text = constrained(self.kind, asked.body) if constrained(self.kind, asked.body) else self.says(asked)
+        text = (
+            constrained(self.kind, asked.body)
+            if constrained(self.kind, asked.body)
+            else self.says(asked)
+        )
         prompt = tokens_in(asked.text)
         pieces = re.findall(r"\s*\S+|\s+$", text)
         limit = asked.body.get("max_tokens") or asked.body.get("max_completion_tokens") or 10**9
@@ -237,9 +258,17 @@ class Server:
         usage["prompt_tokens_details"] = {"cached_tokens": 1}
         if not self.kind.streams:
             message = {"role": "assistant", "content": "".join(pieces)}
-            return _send(writer, {"choices": [{"message": message, "finish_reason": finish}], "usage": usage})
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
-        _event(writer, {"choices": [{"delta": {"role": "assistant", "content": None}, "finish_reason": None}]})
+            return _send(
+                writer, {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
+            )
+        writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: "
+            b"chunked\r\n\r\n"
+        )
+        _event(
+            writer,
+            {"choices": [{"delta": {"role": "assistant", "content": None}, "finish_reason": None}]},
+        )
         for number, piece in enumerate(pieces):
             name = "reasoning_content" if number < self.kind.thoughts else "content"
             choice: dict[str, Any] = {"delta": {name: piece}, "finish_reason": None}
@@ -272,7 +301,8 @@ class Server:
 
 
 def constrained(kind: Kind, body: Json) -> str:
-    """What a model held to the constraint of the request says; nothing where there is none that the server follows.
+    """What a model held to the constraint of the request says; nothing where there is none that the
+    server follows.
 
     It takes the last of the options, since a model that is only asked mostly takes the first.
     """
@@ -299,7 +329,11 @@ def _send(writer: asyncio.StreamWriter, answer: Json) -> bool:
     if isinstance(answer, Status):
         status, headers, answer = answer.status, answer.headers, _error(answer)
     data = json.dumps(answer).encode()
-    lines = [f"HTTP/1.1 {status} X", "content-type: application/json", f"content-length: {len(data)}"]
+    lines = [
+        f"HTTP/1.1 {status} X",
+        "content-type: application/json",
+        f"content-length: {len(data)}",
+    ]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + data)
     return True

@@ -19,21 +19,26 @@ from gistread.errors import EngineError
         (" http://h:1/v1#a%20b ", "http://h:1", "/v1", "a b"),
     ],
 )
-def test_an_address_has_an_origin_a_path_and_a_model(spec: str, origin: str, path: str, model: str) -> None:
+def test_an_address_has_an_origin_a_path_and_a_model(
+    spec: str, origin: str, path: str, model: str
+) -> None:
     assert is_address(spec)
     address = parse_address(spec)
     assert (address.origin, address.path, address.model) == (origin, path, model)
 
 
 @pytest.mark.parametrize(
-    "spec", ["http://", "http://h:99999/", "http://h:x/", "http://a b/v1", "https:///v1", "http://[::1/v1"]
+    "spec",
+    ["http://", "http://h:99999/", "http://h:x/", "http://a b/v1", "https:///v1", "http://[::1/v1"],
 )
 def test_an_invalid_address_is_an_error(spec: str) -> None:
     with pytest.raises(EngineError, match="not a valid server address"):
         parse_address(spec)
 
 
-@pytest.mark.parametrize("spec", ["http://ann:s3cret@h/v1", "http://:s3cret@h/v1", "http://h/v1?api_key=s3cret#m"])
+@pytest.mark.parametrize(
+    "spec", ["http://ann:s3cret@h/v1", "http://:s3cret@h/v1", "http://h/v1?api_key=s3cret#m"]
+)
 def test_an_address_with_a_secret_is_refused_without_repeating_it(spec: str) -> None:
     for use in (parse_address, find_source, settings_name):
         with pytest.raises(EngineError) as error:

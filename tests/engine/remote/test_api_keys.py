@@ -33,7 +33,9 @@ def test_the_keyring_is_asked_for_the_origin(monkeypatch: pytest.MonkeyPatch) ->
     assert find_key(parse_address("https://elsewhere.example.org")) == ""
 
 
-async def test_a_key_is_sent_and_never_shown(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_key_is_sent_and_never_shown(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GISTREAD_API_KEY", KEY)
     async with Server(Kind(key=KEY)) as server:
         engine = connect(server.url)
@@ -57,7 +59,9 @@ async def test_a_rejected_key_is_reported(
     assert "wrong" not in str(error.value)
 
 
-async def test_no_message_has_the_key_or_control_characters(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_message_has_the_key_or_control_characters(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     key = "s3cret/key+"
     monkeypatch.setenv("GISTREAD_API_KEY", key)
     models = f"a-{key}", f"b-{quote(key, safe='')}", "c-\x1b[2J"
@@ -67,7 +71,9 @@ async def test_no_message_has_the_key_or_control_characters(connect: Connect, mo
     assert not any(part in str(error.value) for part in ("s3cret", "\x1b"))
 
 
-async def test_a_key_that_cannot_be_sent_is_refused(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_key_that_cannot_be_sent_is_refused(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GISTREAD_API_KEY", "clé-secrète")
     async with Server(Kind()) as server:
         with pytest.raises(EngineError, match="characters that no key has") as error:

@@ -21,12 +21,20 @@ async def test_options_of_every_spelling_can_be_chosen_by_schema(connect: Connec
 
 
 async def test_a_server_that_ignores_the_schema_is_asked_in_words(connect: Connect) -> None:
-    async with Server(Kind(obeys=()), says=lambda asked: "**<2>**." if "exactly" in asked.text else "Hi!") as server:
+    async with Server(
+        Kind(obeys=()), says=lambda asked: "**<2>**." if "exactly" in asked.text else "Hi!"
+    ) as server:
         engine = connect(server.url)
         for _ in range(3):
             assert (await engine.choose(PROMPT, OPTIONS)).index == 1
         assert "<1> <2> <3>" in server.asked[-1].text
-        assert ["response_format" in one.body for one in server.asked[1:]] == [True, False, True, False, False]
+        assert ["response_format" in one.body for one in server.asked[1:]] == [
+            True,
+            False,
+            True,
+            False,
+            False,
+        ]
 
 
 async def test_an_invalid_reply_is_quoted_in_another_request(connect: Connect) -> None:
@@ -42,7 +50,14 @@ async def test_an_invalid_reply_is_quoted_in_another_request(connect: Connect) -
 @pytest.mark.parametrize(
     ("reply", "index"),
     [
-        *(("<2>", 1), (" <2>\n", 1), ("2", 1), ('"<2>".', 1), ("<2>\nbecause", 1), ("<2>, because it turns", 1)),
+        *(
+            ("<2>", 1),
+            (" <2>\n", 1),
+            ("2", 1),
+            ('"<2>".', 1),
+            ("<2>\nbecause", 1),
+            ("<2>, because it turns", 1),
+        ),
         *(('{"choice": "<2>"}', 1), ('```json\n{"choice": "<2>"}\n```', 1), ('{"choice": 2}', 1)),
         *(("<22>", None), ("", None), ("<", None), ('{"choice": "<2', None), ("2 or 3", None)),
     ],

@@ -5,7 +5,15 @@ from contextlib import aclosing
 
 import pytest
 
-from gistread.engine.protocol import Completion, Message, Phase, Prompt, Sampling, StreamRestarted, TextDelta
+from gistread.engine.protocol import (
+    Completion,
+    Message,
+    Phase,
+    Prompt,
+    Sampling,
+    StreamRestarted,
+    TextDelta,
+)
 from gistread.errors import EngineError, PromptTooLongError
 from tests.engine.remote.conftest import Connect, until
 from tests.engine.remote.server import Kind, Server, Status
@@ -19,7 +27,11 @@ async def test_a_text_is_streamed_and_then_complete(connect: Connect) -> None:
     async with Server(says=lambda _: "One two three.") as server:
         engine = connect(server.url)
         events = [event async for event in engine.stream(said("Count."), Sampling(max_tokens=10))]
-    assert [event.text for event in events if isinstance(event, TextDelta)] == ["One", " two", " three."]
+    assert [event.text for event in events if isinstance(event, TextDelta)] == [
+        "One",
+        " two",
+        " three.",
+    ]
     last = events[-1]
     assert isinstance(last, Completion)
     assert (last.text, last.finish) == ("One two three.", "end")
@@ -27,9 +39,13 @@ async def test_a_text_is_streamed_and_then_complete(connect: Connect) -> None:
     assert server.asked[-1].body["max_tokens"] == 10
 
 
-async def test_a_text_ends_before_a_stop_string_though_the_server_knows_none(connect: Connect) -> None:
+async def test_a_text_ends_before_a_stop_string_though_the_server_knows_none(
+    connect: Connect,
+) -> None:
     async with Server(says=lambda _: "A gist. --- Passage: more") as server:
-        completion = await connect(server.url).complete(said("Go."), Sampling(stop=("---", "\nPassage")))
+        completion = await connect(server.url).complete(
+            said("Go."), Sampling(stop=("---", "\nPassage"))
+        )
     assert (completion.text, completion.finish) == ("A gist. ", "end")
 
 
@@ -40,7 +56,9 @@ async def test_a_server_that_ignores_the_limit_of_a_text_is_stopped(connect: Con
     assert 10 < len(completion.text) < 10_000
 
 
-async def test_an_endless_list_of_models_is_refused(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_endless_list_of_models_is_refused(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("gistread.engine.remote.connection._MOST_BYTES", 20)
     async with Server() as server:
         with pytest.raises(EngineError, match="an answer without end"):
@@ -49,7 +67,11 @@ async def test_an_endless_list_of_models_is_refused(connect: Connect, monkeypatc
 
 @pytest.mark.parametrize(
     "text",
-    ["<think>Let me see.</think>\n\nIt is red.", "Let me see.</think>\n\nIt is red.", "It is <think>red?</think>red."],
+    [
+        "<think>Let me see.</think>\n\nIt is red.",
+        "Let me see.</think>\n\nIt is red.",
+        "It is <think>red?</think>red.",
+    ],
 )
 async def test_reasoning_is_not_part_of_the_text(connect: Connect, text: str) -> None:
     async with Server(says=lambda _: text) as server:
@@ -69,9 +91,13 @@ THOUGHT = "Okay, the user asks for a colour. " + "hm " * 100
 
 
 @pytest.mark.parametrize("opening", ["<think>", "", "<thinking>"])
-async def test_a_thought_that_was_cut_off_is_repeated_with_more_room(connect: Connect, opening: str) -> None:
+async def test_a_thought_that_was_cut_off_is_repeated_with_more_room(
+    connect: Connect, opening: str
+) -> None:
     closing = opening.replace("<", "</") or "</think>"
-    async with Server(Kind(obeys=()), says=lambda _: f"{opening}{THOUGHT}{closing}It is red.") as server:
+    async with Server(
+        Kind(obeys=()), says=lambda _: f"{opening}{THOUGHT}{closing}It is red."
+    ) as server:
         engine = connect(server.url)
         sampling = Sampling(max_tokens=20, stop=("\n", "hm hm") if opening else ())
         assert (await engine.complete(said("Which colour?"), sampling)).text == "It is red."
@@ -89,7 +115,9 @@ async def test_an_answer_that_a_stop_string_cut_off_behind_its_thought_is_asked_
         return thought if "stop" in server.asked[-1].body else thought + rest
 
     async with Server(says=says) as server:
-        completion = await connect(server.url).complete(said("Which colour?"), Sampling(max_tokens=20, stop=("\n",)))
+        completion = await connect(server.url).complete(
+            said("Which colour?"), Sampling(max_tokens=20, stop=("\n",))
+        )
     assert completion.text == "It is red."
 
 
@@ -120,10 +148,14 @@ async def test_prompts_beyond_the_window_are_refused_with_both_numbers(connect: 
         assert len(server.asked) == asked
 
 
-async def test_a_prompt_that_the_server_finds_too_long_is_an_error_that_says_what_to_do(connect: Connect) -> None:
+async def test_a_prompt_that_the_server_finds_too_long_is_an_error_that_says_what_to_do(
+    connect: Connect,
+) -> None:
     async with Server() as server:
         engine = connect(server.url)
         await engine.start()
-        server.failing = Status(400, "This model's maximum context length is 100 tokens, you asked for 200")
+        server.failing = Status(
+            400, "This model's maximum context length is 100 tokens, you asked for 200"
+        )
         with pytest.raises(EngineError, match=r"too long[\s\S]*context_tokens"):
             await engine.complete(said("Go."))

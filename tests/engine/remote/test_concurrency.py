@@ -23,7 +23,9 @@ async def test_concurrent_requests_stay_within_the_limit(connect: Connect) -> No
         engine = connect(server.url, connections=3)
         await engine.start()
         server.most_running = 0
-        await asyncio.gather(*(engine.complete(said(f"Say {i}."), priority=Priority.BACKGROUND) for i in range(24)))
+        await asyncio.gather(
+            *(engine.complete(said(f"Say {i}."), priority=Priority.BACKGROUND) for i in range(24))
+        )
         assert server.most_running == 3
         assert engine.info.parallel == 3
 
@@ -33,19 +35,29 @@ async def test_an_overloaded_server_gets_fewer_requests(connect: Connect) -> Non
         engine = connect(server.url)
         await engine.start()
         server.slots = 2
-        answers = [engine.complete(said(f"Say {i}."), priority=Priority.BACKGROUND) for i in range(12)]
+        answers = [
+            engine.complete(said(f"Say {i}."), priority=Priority.BACKGROUND) for i in range(12)
+        ]
         assert len(await asyncio.gather(*answers)) == 12
         assert engine.info.parallel <= 2
 
 
-async def test_requests_that_overfill_a_shared_window_are_repeated_with_fewer_connections(connect: Connect) -> None:
-    """llama-server without `-np`: four slots, each with the whole window, and when it is full all of them fail."""
+async def test_requests_that_overfill_a_shared_window_are_repeated_with_fewer_connections(
+    connect: Connect,
+) -> None:
+    """llama-server without `-np`.
+
+    Four slots, each with the whole window, and when it is full all of them fail.
+    """
     props = {"default_generation_settings": {"n_ctx": 1000}, "total_slots": 4}
     async with Server(Kind("llamacpp", pages={"/props": props}), seconds=0.05) as server:
         engine = connect(server.url)
         await engine.start()
         server.window = 1000
-        long = [engine.complete(said("word " * 400), Sampling(100), Priority.BACKGROUND) for _ in range(6)]
+        long = [
+            engine.complete(said("word " * 400), Sampling(100), Priority.BACKGROUND)
+            for _ in range(6)
+        ]
         assert all(answer.text for answer in await asyncio.gather(*long))
         assert engine.info.parallel == 2
 
@@ -59,7 +71,9 @@ async def test_an_interactive_request_preempts_a_background_request(connect: Con
         engine = connect(server.url)
         await engine.start()
         background = [
-            asyncio.ensure_future(engine.complete(said(f"Be slow {i}."), priority=Priority.BACKGROUND))
+            asyncio.ensure_future(
+                engine.complete(said(f"Be slow {i}."), priority=Priority.BACKGROUND)
+            )
             for i in range(3)
         ]
         await until(lambda: server.running == 2)
@@ -71,19 +85,26 @@ async def test_an_interactive_request_preempts_a_background_request(connect: Con
         await asyncio.gather(*background, return_exceptions=True)
 
 
-async def index(connect: Connect, server: Server, folder: Path, connections: int, book: object) -> None:
+async def index(
+    connect: Connect, server: Server, folder: Path, connections: int, book: object
+) -> None:
     engine = connect(server.url, connections=connections)
     info = await engine.start()
     with MemoryStore(folder).open(
-        book, MemoryRequest(info.name, info.fingerprint, PageSize(100, 300), ReadingMode.SINGLE_PASS)
+        book,
+        MemoryRequest(info.name, info.fingerprint, PageSize(100, 300), ReadingMode.SINGLE_PASS),
     ) as kept:  # type: ignore[arg-type]
         async for _ in read_book(kept, engine):
             pass
         assert kept.memory.complete
 
 
-async def test_chapters_read_in_parallel_give_the_same_memory(connect: Connect, tmp_path: Path) -> None:
-    book = make_book(*([f"# {n}", *(prose(60, seed=10 * n + i) for i in range(8))] for n in range(6)))
+async def test_chapters_read_in_parallel_give_the_same_memory(
+    connect: Connect, tmp_path: Path
+) -> None:
+    book = make_book(
+        *([f"# {n}", *(prose(60, seed=10 * n + i) for i in range(8))] for n in range(6))
+    )
     asked: list[set[str]] = []
     for connections in (1, 8):
         async with Server(Kind(entry={"max_model_len": 4096}), seconds=0.03) as server:

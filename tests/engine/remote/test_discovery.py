@@ -8,7 +8,10 @@ from tests.engine.remote.server import Kind, Server
 
 OLLAMA = {
     "/api/version": {"version": "0.9"},
-    "/api/show": lambda _: {"parameters": "stop x\nnum_ctx 6000", "model_info": {"llama.context_length": 131072}},
+    "/api/show": lambda _: {
+        "parameters": "stop x\nnum_ctx 6000",
+        "model_info": {"llama.context_length": 131072},
+    },
 }
 
 
@@ -16,7 +19,9 @@ def kind(name: str) -> Kind:
     """As these programs describe themselves."""
     props = {"default_generation_settings": {"n_ctx": 3000}, "total_slots": 3}
     return {
-        "llama-server": Kind("llamacpp", entry={"meta": {"n_ctx_train": 99999}}, pages={"/props": props}),
+        "llama-server": Kind(
+            "llamacpp", entry={"meta": {"n_ctx_train": 99999}}, pages={"/props": props}
+        ),
         "behind a proxy": Kind("a proxy", entry={}, pages={"/props": props}),
         "vLLM": Kind("vllm", entry={"max_model_len": 3000}),
         "SGLang": Kind("sglang", entry={"max_model_len": 3000}),
@@ -24,11 +29,16 @@ def kind(name: str) -> Kind:
         "Ollama, loaded": Kind(
             "library",
             entry={},
-            pages={**OLLAMA, "/api/ps": {"models": [{"name": "test-model", "context_length": 3000}]}},
+            pages={
+                **OLLAMA,
+                "/api/ps": {"models": [{"name": "test-model", "context_length": 3000}]},
+            },
         ),
         "Ollama, odd": Kind("library", entry={}, pages={**OLLAMA, "/api/ps": {"models": 5}}),
         "LM Studio": Kind(
-            "organization_owner", entry={}, pages={"/api/v0/models/test-model": {"loaded_context_length": 3000}}
+            "organization_owner",
+            entry={},
+            pages={"/api/v0/models/test-model": {"loaded_context_length": 3000}},
         ),
     }[name]
 
@@ -46,7 +56,9 @@ def kind(name: str) -> Kind:
         ("LM Studio", "LM Studio", 3000),
     ],
 )
-async def test_programs_and_their_windows_are_known(connect: Connect, name: str, title: str, window: int) -> None:
+async def test_programs_and_their_windows_are_known(
+    connect: Connect, name: str, title: str, window: int
+) -> None:
     async with Server(kind(name)) as server:
         info = await connect(server.url).start()
     assert info.device.startswith(title)
@@ -66,7 +78,9 @@ async def test_an_unambiguous_part_of_a_model_name_is_enough(connect: Connect) -
             await connect(f"{server.url}#llama").start()
 
 
-async def test_a_server_that_cannot_list_its_models_has_the_one_that_is_named(connect: Connect) -> None:
+async def test_a_server_that_cannot_list_its_models_has_the_one_that_is_named(
+    connect: Connect,
+) -> None:
     """transformers serve fails there where it cannot reach the hub."""
     async with Server(Kind(lists=False)) as server:
         with pytest.raises(EngineError, match="lists no models: it failed"):

@@ -81,7 +81,9 @@ async def test_refused_requests_are_not_retried(connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("failure", ["stream", "status", "redirect"])
-async def test_a_key_is_in_no_message(connect: Connect, monkeypatch: pytest.MonkeyPatch, failure: str) -> None:
+async def test_a_key_is_in_no_message(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, failure: str
+) -> None:
     key = "s3cret/key+1"
     monkeypatch.setenv("GISTREAD_API_KEY", key)
     echoed = f"Bad key {key}; " + "x" * 285 + key
@@ -91,7 +93,9 @@ async def test_a_key_is_in_no_message(connect: Connect, monkeypatch: pytest.Monk
         server.failing = {
             "stream": Event({"error": {"message": echoed, "code": 500}}),
             "status": Status(500, echoed),
-            "redirect": Status(307, "", {"location": f"https://elsewhere.example/?token={quote(key, safe='')}"}),
+            "redirect": Status(
+                307, "", {"location": f"https://elsewhere.example/?token={quote(key, safe='')}"}
+            ),
         }[failure]
         told: list[str] = []
         engine.watch(lambda state: told.append(state.notice))
@@ -102,9 +106,13 @@ async def test_a_key_is_in_no_message(connect: Connect, monkeypatch: pytest.Monk
         assert "s3cret" not in text
 
 
-async def test_a_key_is_in_no_answer_that_is_kept(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_key_is_in_no_answer_that_is_kept(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GISTREAD_API_KEY", "s3cret/key+1")
-    async with Server(Kind(key="s3cret/key+1"), says=lambda _: "Your key is s3cret/key+1 .") as server:
+    async with Server(
+        Kind(key="s3cret/key+1"), says=lambda _: "Your key is s3cret/key+1 ."
+    ) as server:
         assert (await connect(server.url).complete(PROMPT)).text == "Your key is … ."
 
 
@@ -120,7 +128,9 @@ async def test_a_silent_server_is_reported_before_the_request_is_repeated(connec
         with pytest.raises(EngineError, match="did not answer in time"):
             await engine.complete(PROMPT)
     host = server.origin.partition("://")[2]
-    assert re.fullmatch(rf"no reply from {host} for 0 s; waiting until \d\d:\d\d:\d\d, then trying again", told[0])
+    assert re.fullmatch(
+        rf"no reply from {host} for 0 s; waiting until \d\d:\d\d:\d\d, then trying again", told[0]
+    )
     assert "did not answer in time; again in" in told[1]
     assert told[-1].endswith("then giving up")
 
@@ -142,7 +152,9 @@ async def read(
     """The saved pages, and the error that ended reading."""
     engine = connect(url)
     info = await engine.start()
-    with store.open(BOOK, MemoryRequest(info.name, info.fingerprint, PageSize(100, 300), ReadingMode.CAREFUL)) as kept:
+    with store.open(
+        BOOK, MemoryRequest(info.name, info.fingerprint, PageSize(100, 300), ReadingMode.CAREFUL)
+    ) as kept:
         try:
             async for event in read_book(kept, engine):
                 if isinstance(event, PageRead) and event.entry.page.number >= stop_after:
@@ -152,7 +164,9 @@ async def read(
         return len(kept.memory.entries), None
 
 
-async def test_a_server_that_dies_while_reading_loses_no_page(connect: Connect, tmp_path: Path) -> None:
+async def test_a_server_that_dies_while_reading_loses_no_page(
+    connect: Connect, tmp_path: Path
+) -> None:
     store = MemoryStore(tmp_path)
     async with Server(says=shorten, seconds=0.02) as server:
         reading = asyncio.ensure_future(read(connect, server.url, store))
@@ -166,8 +180,14 @@ async def test_a_server_that_dies_while_reading_loses_no_page(connect: Connect, 
     async with Server(Kind(models=("/models/Test-Model.gguf",)), says=shorten) as elsewhere:
         whole, error = await read(connect, elsewhere.url, store)
         assert error is None
-        gists = [one for one in elsewhere.asked if one.body["max_tokens"] > 30 and "response_format" not in one.body]
-        assert 0 < len(gists) <= whole - kept  # Pages of the second chapter may have been kept, too.
+        gists = [
+            one
+            for one in elsewhere.asked
+            if one.body["max_tokens"] > 30 and "response_format" not in one.body
+        ]
+        assert (
+            0 < len(gists) <= whole - kept
+        )  # Pages of the second chapter may have been kept, too.
     assert len(store.find(BOOK)) == 1
 
 

@@ -1,6 +1,7 @@
 """A real llama-server with the tiny model, which the test server imitates.
 
-It is looked for in GISTREAD_LLAMA_SERVER and on the PATH, and each test runs it in another way that people do.
+It is looked for in GISTREAD_LLAMA_SERVER and on the PATH, and each test runs it in another way that
+people do.
 """
 
 import asyncio
@@ -27,7 +28,10 @@ LONG = Sampling(1000)
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(PROGRAM is None, reason="there is no llama-server: not on the PATH, nor GISTREAD_LLAMA_SERVER"),
+    pytest.mark.skipif(
+        PROGRAM is None,
+        reason="there is no llama-server: not on the PATH, nor GISTREAD_LLAMA_SERVER",
+    ),
 ]
 
 
@@ -51,16 +55,28 @@ async def test_choices_and_greedy_words_are_those_of_the_local_engine(tiny: Path
     with serving("-m", str(tiny), "-c", "16384", "-np", "4") as url:
         async with both(tiny, url, 4096) as (remote, local):
             assert remote.info.context_tokens == 4096
-            for text in ("Hello", "A longer one, with more to it: " * 20, "Ünïcödé — “quotes”\n\nand lines."):
-                here, there = [await engine.complete(said(text), Sampling(40)) for engine in (local, remote)]
+            for text in (
+                "Hello",
+                "A longer one, with more to it: " * 20,
+                "Ünïcödé — “quotes”\n\nand lines.",
+            ):
+                here, there = [
+                    await engine.complete(said(text), Sampling(40)) for engine in (local, remote)
+                ]
                 shorter, longer = sorted((spelled(there.text), spelled(here.text)), key=len)
                 assert longer.startswith(shorter)
                 assert len(shorter) >= max(1, len(longer) - 2)
-                for options in (["<1>", "<2>", "<12>"], ["Page 3", "STOP"], ['a "q"', "a\\b", "(c)*", "e\nf", "é — ü"]):
+                for options in (
+                    ["<1>", "<2>", "<12>"],
+                    ["Page 3", "STOP"],
+                    ['a "q"', "a\\b", "(c)*", "e\nf", "é — ü"],
+                ):
                     assert (await remote.choose(said(text), options)).index < len(options)
 
 
-async def test_requests_that_share_one_window_do_not_end_one_another(tiny: Path, connect: Connect) -> None:
+async def test_requests_that_share_one_window_do_not_end_one_another(
+    tiny: Path, connect: Connect
+) -> None:
     """As it is without `-np`: four slots, each with the whole window."""
     with serving("-m", str(tiny), "-c", "2048") as url:
         engine = connect(url, retry_policy=PATIENT)
@@ -91,7 +107,9 @@ async def test_a_cancelled_answer_is_stopped_on_the_server(tiny: Path, connect: 
         await connection.close()
 
 
-async def test_a_server_with_several_models_loads_the_named_one(tiny: Path, connect: Connect, tmp_path: Path) -> None:
+async def test_a_server_with_several_models_loads_the_named_one(
+    tiny: Path, connect: Connect, tmp_path: Path
+) -> None:
     for name in ("one", "two"):
         shutil.copy(tiny, tmp_path / f"{name}.gguf")
     with serving("--models-dir", str(tmp_path), "-c", "4096", "-np", "2") as url:

@@ -24,8 +24,25 @@ pytestmark = pytest.mark.skipif(
 def serving(model: Path, window: int) -> Iterator[str]:
     """The URL of a server with this model. It computes attention as the local engine does."""
     port = free_port()
-    command = [sys.executable, "-m", "llama_cpp.server", "--model", str(model), "--host", "127.0.0.1"]
-    command += ["--port", str(port), "--n_ctx", str(window), "--last_n_tokens_size", "256", "--flash_attn", "true"]
+    command = [
+        sys.executable,
+        "-m",
+        "llama_cpp.server",
+        "--model",
+        str(model),
+        "--host",
+        "127.0.0.1",
+    ]
+    command += [
+        "--port",
+        str(port),
+        "--n_ctx",
+        str(window),
+        "--last_n_tokens_size",
+        "256",
+        "--flash_attn",
+        "true",
+    ]
     with running(command, port):
         yield f"http://127.0.0.1:{port}/v1"
 
@@ -55,5 +72,7 @@ async def test_concurrent_requests_do_not_abort_each_other(tiny: Path, url: str)
         asked = [remote.complete((Message("user", f"Number {n}"),), Sampling(30)) for n in range(6)]
         answers = await asyncio.gather(*asked)
         assert all(answer.finish == "length" or answer.text for answer in answers)
-        again = [await remote.complete((Message("user", f"Number {n}"),), Sampling(30)) for n in range(6)]
+        again = [
+            await remote.complete((Message("user", f"Number {n}"),), Sampling(30)) for n in range(6)
+        ]
         assert [one.text for one in again] == [one.text for one in answers]

@@ -1,8 +1,9 @@
-"""In every Python process that has this folder on its path: what it does with sockets, and what it imports to do so.
+"""In every Python process that has this folder on its path: what it does with sockets, and what it
+imports to do so.
 
-One line a thing, appended to the file that `GISTREAD_TRAP` names: a word for it, the process, and what was called with
-what. Audit hooks see the calls of the interpreter itself, whoever makes them; what a C library does on its own they do
-not see (`test_system_calls.py` does).
+One line a thing, appended to the file that `GISTREAD_TRAP` names: a word for it, the process, and
+what was called with what. Audit hooks see the calls of the interpreter itself, whoever makes them;
+what a C library does on its own they do not see (`test_system_calls.py` does).
 """
 
 import os

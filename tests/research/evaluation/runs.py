@@ -15,7 +15,12 @@ def make_document(name: str, questions: int = 2, *, words: int = 240) -> Documen
     seed = sum(name.encode())
     book = make_book([prose(60, seed=seed + i) for i in range(words // 60)], title=name)
     asked = tuple(
-        Question(f"q{i}", f"What is w{seed}x{i + 1}?", references=(f"w{seed}x{i + 2}",), gold_places=((0, 40),))
+        Question(
+            f"q{i}",
+            f"What is w{seed}x{i + 1}?",
+            references=(f"w{seed}x{i + 2}",),
+            gold_places=((0, 40),),
+        )
         for i in range(questions)
     )
     return Document(name, book, asked)
@@ -49,8 +54,13 @@ def make_asked(document: str, question: str, reader: str, **scores: float) -> An
         events=("1. page 2: why", "enough"),
         scores=tuple((name.replace("_", "-"), float(value)) for name, value in scores.items()),
     )
-    return AnsweredQuestion(Question(question, "Who?", references=("Ann",), gold_places=((0, 5),)), outcome)
+    return AnsweredQuestion(
+        Question(question, "Who?", references=("Ann",), gold_places=((0, 5),)), outcome
+    )
 
 
 def unended(asked: AnsweredQuestion) -> AnsweredQuestion:
-    return replace(asked, outcome=replace(asked.outcome, ended=False, answer="", error="It took longer than 1 s."))
+    return replace(
+        asked,
+        outcome=replace(asked.outcome, ended=False, answer="", error="It took longer than 1 s."),
+    )

@@ -33,7 +33,9 @@ async def ask(
 ) -> list[ReaderEvent]:
     reader = METHODS[name].reader()
     options = options or ReaderOptions()
-    events = reader(Asking(question, memory or make_memory(), fake, steering or Steering(), options))
+    events = reader(
+        Asking(question, memory or make_memory(), fake, steering or Steering(), options)
+    )
     return [event async for event in events]
 
 
@@ -66,9 +68,14 @@ async def test_bm25_shows_whole_pages_and_no_gist() -> None:
     events = await ask("bm25", fake, options=ReaderOptions(max_pages=3))
     assert len(answered(events).lookups) == 3
     text = fake.calls[-1].text
-    assert all((FACTS[number - 1] in text) is (number in answered(events).lookups) for number in range(1, 9))
+    assert all(
+        (FACTS[number - 1] in text) is (number in answered(events).lookups)
+        for number in range(1, 9)
+    )
     assert "(gist" not in text
-    assert [event.page for event in events if isinstance(event, Expanded)] == list(answered(events).lookups)
+    assert [event.page for event in events if isinstance(event, Expanded)] == list(
+        answered(events).lookups
+    )
 
 
 async def test_dos_shows_passages_in_the_order_of_the_book_within_the_budget() -> None:
@@ -118,7 +125,10 @@ async def test_citations_are_verbatim_and_on_their_page(name: str) -> None:
     citations = answered(await ask(name, engine(), memory)).citations
     assert FACTS[7] in [citation.quote for citation in citations]
     assert all(memory.book.text[c.start : c.end] == c.quote for c in citations)
-    assert all(memory.entry(c.page).page.start <= c.start < memory.entry(c.page).page.end for c in citations)
+    assert all(
+        memory.entry(c.page).page.start <= c.start < memory.entry(c.page).page.end
+        for c in citations
+    )
 
 
 async def test_nothing_past_the_spoiler_bound_reaches_the_model() -> None:

@@ -8,7 +8,9 @@ from research.evaluation.table import estimate
 
 
 def values(*documents: list[float]) -> dict[tuple[str, str], float]:
-    return {(f"d{d}", f"q{q}"): value for d, one in enumerate(documents) for q, value in enumerate(one)}
+    return {
+        (f"d{d}", f"q{q}"): value for d, one in enumerate(documents) for q, value in enumerate(one)
+    }
 
 
 def test_the_mean_over_questions_is_inside_its_interval() -> None:
@@ -35,7 +37,10 @@ def test_the_interval_has_its_nominal_coverage() -> None:
     chance = random.Random(7)
     held = 0
     for trial in range(200):
-        drawn = [[chance.gauss(m, 5) for _ in range(3)] for m in (chance.gauss(50, 10) for _ in range(30))]
+        drawn = [
+            [chance.gauss(m, 5) for _ in range(3)]
+            for m in (chance.gauss(50, 10) for _ in range(30))
+        ]
         found = estimate(values(*drawn), seed=trial, draws=200)
         assert found is not None
         held += found.low <= 50 <= found.high  # type: ignore[operator]

@@ -21,7 +21,12 @@ def data(tmp_path: Path) -> Path:
     for tale, seed in (("the-lamp", 1), ("the-ship", 50)):
         sections = [prose(130, seed=seed + i) for i in range(3)]
         questions = [
-            {"question_id": n, "question": f"Where is w{seed + n}x{n}?", "cor_section": str(n), "answer1": "At sea."}
+            {
+                "question_id": n,
+                "question": f"Where is w{seed + n}x{n}?",
+                "cor_section": str(n),
+                "answer1": "At sea.",
+            }
             for n in (1, 2)
         ]
         tales.append({"story": tale, "sections": sections, "questions": questions})
@@ -35,7 +40,18 @@ def out(tmp_path: Path) -> Path:
 
 
 def go(run: Run, data: Path, out: Path, *more: str) -> Ran:
-    return run("fairytaleqa", "--data", data, "--readers", READERS, "--page-size", "80-160", "--out", out, *more)
+    return run(
+        "fairytaleqa",
+        "--data",
+        data,
+        "--readers",
+        READERS,
+        "--page-size",
+        "80-160",
+        "--out",
+        out,
+        *more,
+    )
 
 
 def lines(out: Path) -> list[dict[str, object]]:
@@ -64,14 +80,20 @@ def test_json_is_one_document_with_the_settings_and_every_figure(
 ) -> None:
     document = go(run, data, out, "--json", "--seed", "3").json
     (settings,) = document["runs"]
-    assert (settings["task"], settings["seed"], settings["page_size"]) == ("fairytaleqa", 3, "80-160")
+    assert (settings["task"], settings["seed"], settings["page_size"]) == (
+        "fairytaleqa",
+        3,
+        "80-160",
+    )
     assert [row["name"] for row in document["rows"]][-1] == "closed-book"
     bm25 = next(row for row in document["rows"] if row["name"] == "bm25")
     assert bm25["figures"]["ended"]["mean"] == 100
     assert all(row["baseline"] == "bm25" for row in document["rows"] if row is not bm25)
 
 
-def test_repeating_a_run_asks_nothing_again(run: Run, data: Path, out: Path, engine: FakeEngine) -> None:
+def test_repeating_a_run_asks_nothing_again(
+    run: Run, data: Path, out: Path, engine: FakeEngine
+) -> None:
     first = go(run, data, out)
     engine.calls.clear()
     again = go(run, data, out)
@@ -81,7 +103,9 @@ def test_repeating_a_run_asks_nothing_again(run: Run, data: Path, out: Path, eng
     assert len(lines(out)) == 16
 
 
-def test_other_settings_are_refused_before_any_question(run: Run, data: Path, out: Path, engine: FakeEngine) -> None:
+def test_other_settings_are_refused_before_any_question(
+    run: Run, data: Path, out: Path, engine: FakeEngine
+) -> None:
     go(run, data, out)
     engine.calls.clear()
     ran = go(run, data, out, "--seed", "1", "--max-pages", "4")
@@ -99,7 +123,9 @@ def test_a_report_needs_no_model(run: Run, data: Path, out: Path, engine: FakeEn
     assert (out / "table.md").exists()
 
 
-def test_runs_are_reported_side_by_side(run: Run, data: Path, out: Path, tmp_path: Path, engine: FakeEngine) -> None:
+def test_runs_are_reported_side_by_side(
+    run: Run, data: Path, out: Path, tmp_path: Path, engine: FakeEngine
+) -> None:
     go(run, data, out)
     other = tmp_path / "careful"
     go(run, data, other, "--reading", "careful")
@@ -112,12 +138,17 @@ def test_runs_are_reported_side_by_side(run: Run, data: Path, out: Path, tmp_pat
     assert (out / "table-run-careful.md").exists()
 
 
-def test_a_judge_adds_its_ratings(run: Run, data: Path, out: Path, tmp_path: Path, engine: FakeEngine) -> None:
+def test_a_judge_adds_its_ratings(
+    run: Run, data: Path, out: Path, tmp_path: Path, engine: FakeEngine
+) -> None:
     ran = go(run, data, out, "--judge", str(tmp_path / "fake.gguf"))
     assert ran.status == ExitStatus.DONE
     assert "lr-1 %" in ran.out
     assert "LR-1 and LR-2 by fake. It rates all answers alike" in ran.out
-    judged = sum("judge" in call.text or set(call.options) <= {"yes", "no", "partly"} for call in engine.calls)
+    judged = sum(
+        "judge" in call.text or set(call.options) <= {"yes", "no", "partly"}
+        for call in engine.calls
+    )
     engine.calls.clear()
     again = go(run, data, out, "--judge", str(tmp_path / "fake.gguf"))
     assert judged
@@ -137,7 +168,9 @@ def test_a_judge_adds_its_ratings(run: Run, data: Path, out: Path, tmp_path: Pat
         (("report", "nowhere"), "has no run"),
     ],
 )
-def test_invalid_options_are_reported_in_two_lines(run: Run, words: tuple[str, ...], said: str) -> None:
+def test_invalid_options_are_reported_in_two_lines(
+    run: Run, words: tuple[str, ...], said: str
+) -> None:
     ran = run(*words)
     assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
     assert said in ran.err

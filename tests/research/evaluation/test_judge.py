@@ -36,7 +36,9 @@ async def test_a_real_model_can_only_choose_an_offered_rating(tmp_path: Path) ->
     engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), log=tmp_path / "worker.log")
     try:
         await engine.start()
-        ratings = {(await rate(f"Who {n}?", f"answer {n}", ["one", "two"], engine))[0] for n in range(5)}
+        ratings = {
+            (await rate(f"Who {n}?", f"answer {n}", ["one", "two"], engine))[0] for n in range(5)
+        }
     finally:
         await engine.close()
     assert ratings <= set(Rating)

@@ -1,4 +1,7 @@
-"""A run that is killed (SIGKILL of the real process) and taken up again: nothing is done twice, nothing is lost."""
+"""A run that is killed (SIGKILL of the real process) and taken up again.
+
+Nothing is done twice, nothing is lost.
+"""
 
 import json
 import os
@@ -35,7 +38,9 @@ engine = Slow(
 client.LlamaEngine = lambda path, **options: engine
 raise SystemExit(main(sys.argv[1:]))
 """
-"""The command line over a model that always says the same, so that outcomes can be compared word by word."""
+"""The command line over a model that always says the same, so that outcomes can be compared word by
+word.
+"""
 Line = dict[str, object]
 
 
@@ -47,7 +52,14 @@ def words(tmp_path: Path) -> list[str]:
         {
             "story": story,
             "sections": [prose(60, seed=seed + i) for i in range(2)],
-            "questions": [{"question_id": 1, "question": "Where is the lamp?", "cor_section": "1", "answer1": "Here."}],
+            "questions": [
+                {
+                    "question_id": 1,
+                    "question": "Where is the lamp?",
+                    "cor_section": "1",
+                    "answer1": "Here.",
+                }
+            ],
         }
         for story, seed in TALES
     ]
@@ -59,7 +71,9 @@ def words(tmp_path: Path) -> list[str]:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Callable[..., "subprocess.Popen[str]"]:
-    homes = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "CACHE", "STATE")}
+    homes = {
+        f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "CACHE", "STATE")
+    }
 
     def run(*command: str | Path) -> "subprocess.Popen[str]":
         return subprocess.Popen(
@@ -134,7 +148,15 @@ def test_a_run_killed_at_many_moments_ends_with_the_same_outcomes(
 def test_a_run_killed_with_a_real_model_resumes_without_repeating_questions(
     words: list[str], start: Start, tmp_path: Path
 ) -> None:
-    command = ("-m", "research.evaluation", *words, "--readers", "readagent-s,bm25,full", "--out", tmp_path / "run")
+    command = (
+        "-m",
+        "research.evaluation",
+        *words,
+        "--readers",
+        "readagent-s,bm25,full",
+        "--out",
+        tmp_path / "run",
+    )
     kept: list[Line] = []
     for outcomes in (1, 3, 6):  # Of 8: while a memory is read, between readers, in the second text.
         process = start(*command)
@@ -151,14 +173,18 @@ def test_a_run_killed_with_a_real_model_resumes_without_repeating_questions(
     found = lines(tmp_path / "run")
     assert found[: len(kept)] == kept
     assert [(line["document"], line["reader"]) for line in found] == [
-        (story, reader) for story, _ in TALES for reader in ("full", "closed-book", "readagent-s", "bm25")
+        (story, reader)
+        for story, _ in TALES
+        for reader in ("full", "closed-book", "readagent-s", "bm25")
     ]
     assert all(line["ended"] for line in found)
     assert (tmp_path / "run" / "table.md").exists()
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_cleanly_and_says_how_to_resume(words: list[str], start: Start, tmp_path: Path) -> None:
+def test_ctrl_c_stops_cleanly_and_says_how_to_resume(
+    words: list[str], start: Start, tmp_path: Path
+) -> None:
     process = start("-c", SLOW_FAKE, *words, "--out", tmp_path / "run")
     assert process.stderr is not None
     assert "about 2 texts" in process.stderr.readline()

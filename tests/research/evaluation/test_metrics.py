@@ -33,4 +33,6 @@ def test_page_metrics_compare_look_ups_with_gold_pages() -> None:
     assert told(2, 1, 3) == pytest.approx(200 / 3)
     assert (told(4, 3, 2), told(1), told()) == (100, 0, 0)
     assert of("page-recall", Case(asked, outcome(lookups=(2,)))) is None, "a reader without pages"
-    assert of("page-recall", Case(question(), outcome(lookups=(2,)), PAGES)) is None, "a question without gold places"
+    assert of("page-recall", Case(question(), outcome(lookups=(2,)), PAGES)) is None, (
+        "a question without gold places"
+    )

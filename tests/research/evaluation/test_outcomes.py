@@ -35,7 +35,9 @@ def test_a_line_is_json_with_everything_needed_to_check_it(path: Path) -> None:
     assert path.read_bytes().count(b"\n") == 1
 
 
-@pytest.mark.parametrize("line", ["nonsense", "[]", "{}", '{"task": 3}', json.dumps({**to_json(FIRST), "scores": 3})])
+@pytest.mark.parametrize(
+    "line", ["nonsense", "[]", "{}", '{"task": 3}', json.dumps({**to_json(FIRST), "scores": 3})]
+)
 def test_a_damaged_line_is_reported_and_nothing_is_removed(path: Path, line: str) -> None:
     write(path, FIRST)
     path.write_text(path.read_text() + line + "\n")

@@ -6,7 +6,9 @@ from research.evaluation.metrics import exact_match, rouge, token_f1
 
 
 def test_rouge_compares_stems_and_is_0_for_an_empty_text() -> None:
-    assert rouge("Climbing horses!", "climbed the horse")["rouge1"] == pytest.approx(2 * 1 * (2 / 3) / (1 + 2 / 3))
+    assert rouge("Climbing horses!", "climbed the horse")["rouge1"] == pytest.approx(
+        2 * 1 * (2 / 3) / (1 + 2 / 3)
+    )
     assert set(rouge("", "a word").values()) == {0}
 
 
@@ -24,7 +26,9 @@ def test_rouge_compares_stems_and_is_0_for_an_empty_text() -> None:
         ("dog", "cat", 0, 0),
     ],
 )
-def test_f1_and_exact_match_are_those_of_squad(answer: str, reference: str, f1: float, exact: float) -> None:
+def test_f1_and_exact_match_are_those_of_squad(
+    answer: str, reference: str, f1: float, exact: float
+) -> None:
     assert token_f1(answer, reference) == pytest.approx(f1)
     assert token_f1(reference, answer) == pytest.approx(f1)
     assert exact_match(answer, reference) == exact

@@ -27,7 +27,9 @@ READERS = ("readagent-s", "bm25", "dos", "closed-book")
 SIZE = PageSize(40, 80)
 
 
-def make_plan(documents: Sequence[Document] = DOCUMENTS, readers: Sequence[str] = READERS, **options: object) -> Plan:
+def make_plan(
+    documents: Sequence[Document] = DOCUMENTS, readers: Sequence[str] = READERS, **options: object
+) -> Plan:
     manner = options.pop("manner", RunConfig(size=SIZE))
     return Plan(
         make_task(*documents),
@@ -41,7 +43,9 @@ def make_plan(documents: Sequence[Document] = DOCUMENTS, readers: Sequence[str] 
 
 async def follow(plan: Plan, engine: FakeEngine, folder: Path) -> list[object]:
     with OutcomeFile(folder / "outcomes.jsonl") as outcomes:
-        return [event async for event in run(plan, engine, MemoryStore(folder / "memories"), outcomes)]
+        return [
+            event async for event in run(plan, engine, MemoryStore(folder / "memories"), outcomes)
+        ]
 
 
 async def test_every_reader_is_asked_every_question_once(tmp_path: Path) -> None:
@@ -62,7 +66,9 @@ async def test_a_question_with_an_outcome_is_not_asked_again(tmp_path: Path) -> 
 
 async def test_a_failed_question_is_an_outcome_and_the_run_continues(tmp_path: Path) -> None:
     asked = DOCUMENTS[0].questions[1].text
-    engine = FakeEngine(says=lambda prompt: EngineError("The model is gone.") if asked in prompt else "Ann.")
+    engine = FakeEngine(
+        says=lambda prompt: EngineError("The model is gone.") if asked in prompt else "Ann."
+    )
     await follow(make_plan(readers=("dos", "closed-book")), engine, tmp_path)
     outcomes = read_outcomes(tmp_path / "outcomes.jsonl")
     unended = {key: one.outcome for key, one in outcomes.items() if not one.outcome.ended}
@@ -76,7 +82,11 @@ async def test_a_failed_question_is_an_outcome_and_the_run_continues(tmp_path: P
 async def test_repeated_engine_failures_end_the_run(tmp_path: Path) -> None:
     documents = [make_document("one", 20)]
     with pytest.raises(EngineError, match=r"Gone\."):
-        await follow(make_plan(documents, ("dos",)), FakeEngine(says=lambda _: EngineError("Gone.")), tmp_path)
+        await follow(
+            make_plan(documents, ("dos",)),
+            FakeEngine(says=lambda _: EngineError("Gone.")),
+            tmp_path,
+        )
     assert len(read_outcomes(tmp_path / "outcomes.jsonl")) == FAILURES_IN_A_ROW
 
 
@@ -92,12 +102,16 @@ async def test_a_question_has_a_timeout(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "after", [n if n in (1, 9, 21) else pytest.param(n, marks=pytest.mark.slow) for n in range(1, 30, 4)]
+    "after",
+    [n if n in (1, 9, 21) else pytest.param(n, marks=pytest.mark.slow) for n in range(1, 30, 4)],
 )
 async def test_a_stopped_run_resumes_to_the_same_outcomes(tmp_path: Path, after: int) -> None:
     def told(folder: Path) -> dict[object, object]:
         outcomes = read_outcomes(folder / "outcomes.jsonl")
-        return {key: (one.outcome.answer, one.outcome.lookups, one.outcome.seen) for key, one in outcomes.items()}
+        return {
+            key: (one.outcome.answer, one.outcome.lookups, one.outcome.seen)
+            for key, one in outcomes.items()
+        }
 
     whole, parted = tmp_path / "whole", tmp_path / "parted"
     whole.mkdir()

@@ -6,7 +6,10 @@ from research.evaluation.model import Document
 from research.evaluation.running import sample
 from tests.research.evaluation.runs import make_document
 
-DOCUMENTS = [make_document(name, questions) for name, questions in (("a", 5), ("b", 1), ("c", 3), ("d", 0), ("e", 4))]
+DOCUMENTS = [
+    make_document(name, questions)
+    for name, questions in (("a", 5), ("b", 1), ("c", 3), ("d", 0), ("e", 4))
+]
 
 
 def asked(documents: Sequence[Document]) -> set[tuple[str, str]]:

@@ -5,7 +5,8 @@ import pytest
 from research.evaluation.table import Table, figures, tabulate
 from tests.research.evaluation.runs import make_asked
 
-# Differences of f1 question by question: +20, +40, +60, all above zero; of page-recall +100, 0, -100.
+# Differences of f1 question by question: +20, +40, +60, all above zero; of page-recall +100, 0,
+# -100.
 BM25 = [make_asked("a", "1", "bm25", f1=10, page_recall=0, context_tokens=900),
         make_asked("a", "2", "bm25", f1=20, page_recall=50, context_tokens=1000),
         make_asked("b", "1", "bm25", f1=30, page_recall=100, context_tokens=1100)]  # fmt: skip
@@ -18,7 +19,9 @@ CLOSED = [make_asked("a", "1", "closed-book", f1=0, context_tokens=0)]
 @pytest.fixture
 def table() -> Table:
     rows = {"bm25": BM25, "ours": OURS, "closed-book": CLOSED}
-    return tabulate(rows, ("f1", "page-recall", "accuracy"), {"ours": "bm25", "closed-book": "bm25"})
+    return tabulate(
+        rows, ("f1", "page-recall", "accuracy"), {"ours": "bm25", "closed-book": "bm25"}
+    )
 
 
 def test_a_row_has_the_means_of_a_reader(table: Table) -> None:
@@ -28,7 +31,11 @@ def test_a_row_has_the_means_of_a_reader(table: Table) -> None:
         ("closed-book", 1, 1),
     ]
     bm25, ours, closed = table.rows
-    assert (bm25.figures["f1"].mean, ours.figures["f1"].mean, closed.figures["f1"].mean) == (20, 60, 0)
+    assert (bm25.figures["f1"].mean, ours.figures["f1"].mean, closed.figures["f1"].mean) == (
+        20,
+        60,
+        0,
+    )
     assert ours.figures["page-recall"].mean == 50
     assert "page-recall" not in closed.figures
     assert ours.figures["context-tokens"].mean == 21

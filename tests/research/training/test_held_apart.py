@@ -1,4 +1,7 @@
-"""Nothing that is evaluated is trained on: no longer run of words of a training text stands in an evaluated one."""
+"""Nothing that is evaluated is trained on.
+
+No longer run of words of a training text stands in an evaluated one.
+"""
 
 import json
 import re
@@ -20,7 +23,9 @@ pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/dat
 def runs(text: str, step: int = 1) -> list[int]:
     """Hashes of the runs of words of a text, one beginning every `step` words."""
     words = re.findall(r"[a-z0-9]+", text.lower())
-    return [hash(tuple(words[at : at + RUN_WORDS])) for at in range(0, len(words) - RUN_WORDS + 1, step)]
+    return [
+        hash(tuple(words[at : at + RUN_WORDS])) for at in range(0, len(words) - RUN_WORDS + 1, step)
+    ]
 
 
 def records(path: Path) -> Iterator[dict]:
@@ -32,7 +37,10 @@ def evaluated() -> Iterator[str]:
     for tale in records(SHARED / "fairytaleqa" / "fairytaleqa_dev.jsonl"):
         yield " ".join(tale["sections"])
     for name in ("quality_4opt_dev", "quality_2opt_dev"):
-        yield from (re.sub("<[^>]+>", " ", story["article"]) for story in records(SHARED / "quality" / f"{name}.jsonl"))
+        yield from (
+            re.sub("<[^>]+>", " ", story["article"])
+            for story in records(SHARED / "quality" / f"{name}.jsonl")
+        )
     yield from (story["document"] for story in records(SHARED / "squality" / "squality_dev.jsonl"))
     for meeting in records(SHARED / "qmsum" / "qmsum_val.jsonl"):
         yield " ".join(turn["content"] for turn in meeting["meeting_transcripts"])

@@ -17,7 +17,8 @@ from research.training.packing import Packer, starter_path
 from research.training.questions import training_files
 
 every_source = pytest.mark.parametrize(
-    "name", [name if name == "alone" else pytest.param(name, marks=pytest.mark.slow) for name in SOURCES]
+    "name",
+    [name if name == "alone" else pytest.param(name, marks=pytest.mark.slow) for name in SOURCES],
 )
 
 
@@ -45,7 +46,9 @@ def test_every_source_makes_examples(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
-def test_a_step_over_every_source_has_a_gradient(name: str, starter: Starter, packer: Packer) -> None:
+def test_a_step_over_every_source_has_a_gradient(
+    name: str, starter: Starter, packer: Packer
+) -> None:
     adapter = Adapter(LoraShape(first_layer=starter.layers - 1), starter.sizes, starter.layers)
     pack = packer.pack(sources(1, [name])[name].examples(0)[:2])
     loss = functional.cross_entropy(starter.forward(pack, adapter), pack.targets)
@@ -61,5 +64,9 @@ def test_bfloat16_gives_nearly_the_gradient_of_float32(starter: Starter, packer:
     for model in (starter, Starter(starter_path(), torch.bfloat16)):
         adapter = Adapter(LoraShape(first_layer=model.layers - 1), model.sizes, model.layers)
         loss = functional.cross_entropy(model.forward(pack, adapter), pack.targets)
-        found.append(torch.cat([one.flatten() for one in torch.autograd.grad(loss, list(adapter.b.parameters()))]))
+        found.append(
+            torch.cat(
+                [one.flatten() for one in torch.autograd.grad(loss, list(adapter.b.parameters()))]
+            )
+        )
     assert functional.cosine_similarity(*found, dim=0) > 0.99

@@ -20,7 +20,10 @@ SHOP = """<!doctype html><html><head><title>Kettle &amp; Cup</title>
 <div style="color: red; display:none"><a href="/hidden">hidden</a></div>
 <details><summary>More</summary><a href="/more">closed</a></details>
 <fieldset disabled><button>Dead</button></fieldset></body></html>""".format(
-    words=" ".join(f"Our tea bar number {n} pours until eight o'clock on every day but Sunday." for n in range(8))
+    words=" ".join(
+        f"Our tea bar number {n} pours until eight o'clock on every day but Sunday."
+        for n in range(8)
+    )
 )
 
 BARE = "<html><body><p>There is nothing to do here.</p></body></html>"

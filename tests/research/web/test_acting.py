@@ -14,7 +14,10 @@ from tests.fake_engine import FakeEngine
 from tests.research.web.pages import SHOP
 from tests.tiny_gguf import write_tiny_gguf
 
-GIST = "This part of the shop shows kettles and teapots with their prices, and a button to put each into the basket."
+GIST = (
+    "This part of the shop shows kettles and teapots with their prices, and a button to put each "
+    "into the basket."
+)
 
 EVERY = ("Part 1", "Part 2", "Part 3")
 
@@ -26,9 +29,15 @@ def shop(copies: int = 1) -> WebPage:
 
 def chapters(count: int = 8) -> WebPage:
     """Sections that are all long enough to be shortened, with two links each."""
-    words = "The kettle of this chapter boils on gas and on induction, and its lid does not rattle. " * 6
+    words = (
+        "The kettle of this chapter boils on gas and on induction, and its lid does not rattle. "
+        * 6
+    )
     parts = (
-        f'<section><h2>Part {n}</h2><p>{words}</p><a href="/{n}/a">Buy {n}</a> <a href="/{n}/b">Ask {n}</a></section>'
+        (
+            f'<section><h2>Part {n}</h2><p>{words}</p><a href="/{n}/a">Buy {n}</a> <a '
+            f'href="/{n}/b">Ask {n}</a></section>'
+        )
         for n in range(count)
     )
     return read_page(f"<html><body>{''.join(parts)}</body></html>".encode(), "chapters.html")
@@ -44,12 +53,18 @@ def choosing(*wanted: str) -> FakeEngine:
     def choose(_: str, options: Sequence[str]) -> int | str:
         return next((one for one in wanted if one in options), len(options) - 1)
 
-    return FakeEngine(chooses=choose, says=lambda text: GIST if "shop" in text[:2000] else "green tea")
+    return FakeEngine(
+        chooses=choose, says=lambda text: GIST if "shop" in text[:2000] else "green tea"
+    )
 
 
 async def test_a_link_is_clicked_with_nothing_to_type() -> None:
     action = await action_of(shop(), choosing(*EVERY, "Element 6", "click"))
-    assert (action.element.name, action.operation, action.value) == ("Red enamel kettle", Operation.CLICK, "")
+    assert (action.element.name, action.operation, action.value) == (
+        "Red enamel kettle",
+        Operation.CLICK,
+        "",
+    )
 
 
 async def test_a_list_is_asked_for_one_of_its_options() -> None:
@@ -75,13 +90,17 @@ async def test_snippets_are_opened_and_only_then_acted_on() -> None:
     assert action.lookups[:2] == (3, 1)
     assert "1. part 3 of 8" in told
     whole = {index for number in action.lookups for index in page.snippet(number).elements}
-    step = next(call for call in engine.calls if call.options and call.options[0].startswith("Element"))
+    step = next(
+        call for call in engine.calls if call.options and call.options[0].startswith("Element")
+    )
     assert {int(option.removeprefix("Element ")) for option in step.options} == whole
     assert 0 < action.compression_rate < 100
 
 
 @pytest.mark.parametrize("context_tokens", [700, 1200, 3000])
-async def test_a_page_larger_than_the_window_is_told_in_part_and_never_beyond_it(context_tokens: int) -> None:
+async def test_a_page_larger_than_the_window_is_told_in_part_and_never_beyond_it(
+    context_tokens: int,
+) -> None:
     engine = choosing("Element 1")
     engine._info = FakeEngine(context_tokens=context_tokens).info
     page = shop(40)
@@ -92,7 +111,9 @@ async def test_a_page_larger_than_the_window_is_told_in_part_and_never_beyond_it
 @pytest.fixture
 async def tiny(tmp_path: Path) -> AsyncIterator[LlamaEngine]:
     engine = LlamaEngine(
-        write_tiny_gguf(tmp_path / "tiny.gguf"), log=tmp_path / "worker.log", options=LoadOptions(context_tokens=2048)
+        write_tiny_gguf(tmp_path / "tiny.gguf"),
+        log=tmp_path / "worker.log",
+        options=LoadOptions(context_tokens=2048),
     )
     await engine.start()
     yield engine
@@ -103,7 +124,10 @@ async def tiny(tmp_path: Path) -> AsyncIterator[LlamaEngine]:
     "task",
     [
         "Buy the red kettle",
-        *(pytest.param(task, marks=pytest.mark.slow) for task in ("Find the jobs", "茶を買う", "x")),
+        *(
+            pytest.param(task, marks=pytest.mark.slow)
+            for task in ("Find the jobs", "茶を買う", "x")
+        ),
     ],
 )
 async def test_whatever_a_model_says_the_step_is_legal(tiny: LlamaEngine, task: str) -> None:

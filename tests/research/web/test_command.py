@@ -23,7 +23,17 @@ def shop(tmp_path: Path, engine: FakeEngine) -> Path:
 def test_json_is_one_document_with_element_operation_and_value(run: Run, shop: Path) -> None:
     document = run(shop, TASK, "--json").json
     assert set(document) == {
-        *("task", "page", "element", "operation", "value", "lookups", "shown", "compression_rate", "usage"),
+        *(
+            "task",
+            "page",
+            "element",
+            "operation",
+            "value",
+            "lookups",
+            "shown",
+            "compression_rate",
+            "usage",
+        ),
     }
     assert document["task"] == TASK
     assert document["element"]["name"] == "Jobs"
@@ -48,7 +58,13 @@ def test_earlier_steps_are_told(run: Run, shop: Path, engine: FakeEngine) -> Non
     ],
 )
 def test_invalid_input_is_reported_in_at_most_two_lines(
-    run: Run, tmp_path: Path, engine: FakeEngine, content: str | None, task: str, status: int, says: str
+    run: Run,
+    tmp_path: Path,
+    engine: FakeEngine,
+    content: str | None,
+    task: str,
+    status: int,
+    says: str,
 ) -> None:
     page = tmp_path / "page.html"
     if content is not None:

@@ -62,15 +62,30 @@ def test_the_xpath_of_each_selects_it_alone_in_the_file() -> None:
 @pytest.mark.parametrize(
     ("body", "role", "name", "operations"),
     [
-        ('<a href="/x"><img src="x.png" alt="The basket"></a>', "link", "The basket", (Operation.CLICK,)),
+        (
+            '<a href="/x"><img src="x.png" alt="The basket"></a>',
+            "link",
+            "The basket",
+            (Operation.CLICK,),
+        ),
         ('<a href="/checkout?x=1"></a>', "link", "/checkout?x=1", (Operation.CLICK,)),
         ('<div role="button" tabindex="0">Open</div>', "button", "Open", (Operation.CLICK,)),
         ('<span onclick="go()">Go on</span>', "button", "Go on", (Operation.CLICK,)),
         ('<button aria-label="Close">×</button>', "button", "Close", (Operation.CLICK,)),
         ('<input placeholder="City">', "text field", "City", (Operation.TYPE, Operation.CLICK)),
-        ('<input type="date" name="from">', "date field", "from", (Operation.TYPE, Operation.CLICK)),
+        (
+            '<input type="date" name="from">',
+            "date field",
+            "from",
+            (Operation.TYPE, Operation.CLICK),
+        ),
         ('<div contenteditable="true" title="Letter"></div>', "text field", "Letter", None),
-        ("<label>Size <select><option>S</option></select></label>", "list", "Size", (Operation.SELECT,)),
+        (
+            "<label>Size <select><option>S</option></select></label>",
+            "list",
+            "Size",
+            (Operation.SELECT,),
+        ),
         ('<input type="submit">', "button", "submit", (Operation.CLICK,)),
     ],
 )

@@ -1,4 +1,7 @@
-"""A page is cut along its elements: nothing is lost, nothing is told twice, and no part is too large."""
+"""A page is cut along its elements.
+
+Nothing is lost, nothing is told twice, and no part is too large.
+"""
 
 import random
 import time
@@ -15,7 +18,9 @@ def test_the_words_of_the_page_are_all_there_at_any_depth() -> None:
 
 
 def test_a_long_page_and_one_nested_without_end_are_read_in_seconds() -> None:
-    rows = "".join(f"<li><a href='/item/{n}'>Item number {n} of the list</a></li>" for n in range(4_000))
+    rows = "".join(
+        f"<li><a href='/item/{n}'>Item number {n} of the list</a></li>" for n in range(4_000)
+    )
     nested = "<div>" * 5000 + "<a href='/deep'>deep</a>" + "</div>" * 5000
     for body, least in ((f"<ul>{rows}</ul>", 4_000), (f"<a href='/'>Home</a>{nested}", 1)):
         started = time.process_time()
@@ -43,5 +48,7 @@ def test_any_mutation_of_a_page_is_read_or_refused() -> None:
         except BookError:
             continue
         read += 1
-        assert [index for one in page.snippets for index in one.elements] == [one.index for one in page.elements]
+        assert [index for one in page.snippets for index in one.elements] == [
+            one.index for one in page.elements
+        ]
     assert read > 60

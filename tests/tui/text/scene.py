@@ -5,14 +5,22 @@ from textual.pilot import Pilot
 
 from gistread.tui.text import Block, Clicked, LongText, OffsetChanged
 
-WORDS = "It is simply this. That Space, as our mathematicians have it, is spoken of as having three dimensions. "
+WORDS = (
+    "It is simply this. That Space, as our mathematicians have it, is spoken of as having three "
+    "dimensions. "
+)
 
 
 class Book:
-    """Paragraphs of a synthetic book, each with its number in its first word; blocks are made when asked for."""
+    """Paragraphs of a synthetic book, each with its number in its first word.
+
+    Blocks are made when asked for.
+    """
 
     def __init__(self, paragraphs: int = 200) -> None:
-        self.texts = [f"P{number} {WORDS * (1 + number % 5)}".strip() for number in range(paragraphs)]
+        self.texts = [
+            f"P{number} {WORDS * (1 + number % 5)}".strip() for number in range(paragraphs)
+        ]
         self.starts = [0]
         for text in self.texts:
             self.starts.append(self.starts[-1] + len(text) + 2)

@@ -12,7 +12,9 @@ async def test_marks_style_a_range_and_can_be_removed() -> None:
         widget = app.long_text
 
         def underlined() -> str:
-            return "".join(s.text for s in widget.render_line(0) if s.style is not None and s.style.underline)
+            return "".join(
+                s.text for s in widget.render_line(0) if s.style is not None and s.style.underline
+            )
 
         assert underlined() == ""
         widget.marks = (Mark(106, 110, "hit"),)
@@ -29,13 +31,18 @@ async def test_nothing_in_a_text_is_markup_or_reaches_the_terminal_as_a_control(
     async with app.run_test(size=(80, 6)):
         shown = "\n".join(screen(app.long_text))
         assert "[bold]not bold[/bold]" in shown
-        assert not any(ord(character) < 32 or 0x7F <= ord(character) < 0xA0 for character in shown.replace("\n", ""))
+        assert not any(
+            ord(character) < 32 or 0x7F <= ord(character) < 0xA0
+            for character in shown.replace("\n", "")
+        )
         shown.encode("utf-8")
 
 
 async def test_label_rail_and_tail_have_their_places() -> None:
     blocks = [
-        Block("one two three four five", key=10, hanging="10", indent=4, tail="← you", blank_before=0),
+        Block(
+            "one two three four five", key=10, hanging="10", indent=4, tail="← you", blank_before=0
+        ),
         Block("opened by you", key=11, hanging="11 ▾", indent=4),
         Block("inside the page", key=11, rail="   ╎", indent=1, tail="(3 w)", blank_before=1),
     ]

@@ -88,10 +88,13 @@ async def test_text_that_opens_above_does_not_move_the_view() -> None:
         assert first_words(widget, book) == book.text[widget.reading_offset :][:12]
 
 
-async def test_a_jump_in_three_million_characters_lays_each_paragraph_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_jump_in_three_million_characters_lays_each_paragraph_out_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     laid_out: list[Block] = []
     monkeypatch.setattr(
-        "gistread.tui.text.rows.lay_out", lambda block, *rest: laid_out.append(block) or lay_out(block, *rest)
+        "gistread.tui.text.rows.lay_out",
+        lambda block, *rest: laid_out.append(block) or lay_out(block, *rest),
     )
     book = Book(10_000)
     assert len(book.text) > 2_900_000

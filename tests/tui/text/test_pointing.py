@@ -12,12 +12,18 @@ async def test_a_click_names_the_character_and_its_place_in_the_book() -> None:
             await pilot.click(LongText, offset=(x, 0))
             await pilot.pause()
             event = app.heard_of(Clicked)[-1]
-            assert (event.block_key, event.offset_in_block, event.book_offset) == ("p", offset, 1000 + offset)
+            assert (event.block_key, event.offset_in_block, event.book_offset) == (
+                "p",
+                offset,
+                1000 + offset,
+            )
 
 
 async def test_a_click_on_a_citation_gives_its_link_and_beside_the_text_no_offset() -> None:
     text = "bent by the landing [11]"
-    block = Block(text, key="answer", blank_before=1, indent=4, hanging="A", spans=(Span(20, 24, "link", 11),))
+    block = Block(
+        text, key="answer", blank_before=1, indent=4, hanging="A", spans=(Span(20, 24, "link", 11),)
+    )
     app = Screen(LongText([block], side_margin=0))
     async with app.run_test(size=(40, 5)) as pilot:
         await pilot.click(LongText, offset=(4 + 21, 1))
@@ -76,7 +82,9 @@ async def test_the_cursor_goes_from_key_to_key_and_stays_in_view() -> None:
     blocks = [
         Block("MEMORY"),
         *(
-            Block(f"gist {number // 2} " * 12, key=number // 2, hanging=f"{number // 2:>2}", indent=4)
+            Block(
+                f"gist {number // 2} " * 12, key=number // 2, hanging=f"{number // 2:>2}", indent=4
+            )
             for number in range(40)
         ),
     ]

@@ -46,7 +46,9 @@ def numbers(index: RowIndex) -> list[tuple[int, int]]:
 
 
 @given(DOCUMENTS, DOCUMENTS, st.integers(0, 12), st.integers(0, 4), st.integers(1, 30))
-def test_a_splice_equals_a_rebuild(before: list[Block], new: list[Block], at: int, removed: int, width: int) -> None:
+def test_a_splice_equals_a_rebuild(
+    before: list[Block], new: list[Block], at: int, removed: int, width: int
+) -> None:
     at = min(at, len(before))
     removed = min(removed, len(before) - at)
     spliced = RowIndex(Lazy(before), width)
@@ -84,7 +86,9 @@ def test_indent_text_and_tail_fit_into_the_row(block: Block, width: int) -> None
     st.integers(0, 60),
     st.integers(1, 30),
 )
-def test_all_marks_of_a_range_are_found(marks: list[tuple[int, int]], start: int, length: int) -> None:
+def test_all_marks_of_a_range_are_found(
+    marks: list[tuple[int, int]], start: int, length: int
+) -> None:
     known = [Mark(first, first + size) for first, size in marks]
     found = list(MarkIndex(known).between(start, start + length))
     expected = [m for m in known if m.start < start + length and m.end > start and m.end > m.start]

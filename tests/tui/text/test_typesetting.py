@@ -16,8 +16,10 @@ from gistread.tui.text.selecting import character_at, offset_below
 from gistread.tui.text.typesetting import offset_at, set_row
 
 PROSE = (
-    "Not all that Mrs. Bennet, however, with the assistance of her five daughters, could ask on the subject, was "
-    "sufficient to draw from her husband any satisfactory description of Mr. Bingley; extraordinarily uncommunicative."
+    "Not all that Mrs. Bennet, however, with the assistance of her five daughters, could ask on "
+    "the subject, was "
+    "sufficient to draw from her husband any satisfactory description of Mr. Bingley; "
+    "extraordinarily uncommunicative."
 )
 HEBREW = "בראשית ברא אלהים את השמים ואת הארץ (Genesis 1:1) והארץ היתה תהו ובהו"
 TABLE = "Element | Symbol | Weight\nHydrogen | H | 1.008\nHelium | He | 4.0026\nLithium | Li | 6.94"
@@ -41,11 +43,15 @@ def test_justified_rows_end_at_the_edge_and_the_last_does_not() -> None:
 
 
 def test_words_are_hyphenated_by_their_language_in_short_rows() -> None:
-    layout = lay_out(Block("It was an extraordinary day for the very good old people", language="en"), 22)
+    layout = lay_out(
+        Block("It was an extraordinary day for the very good old people", language="en"), 22
+    )
     assert drawn(layout)[0] == "It was an extraordin-"
     assert not lay_out(layout.block, 60).parted
     assert layout.shown == layout.block.text
-    german = lay_out(Block("Es war eine Donaudampfschifffahrtsgesellschaft dort", language="de"), 26)
+    german = lay_out(
+        Block("Es war eine Donaudampfschifffahrtsgesellschaft dort", language="de"), 26
+    )
     assert any(row.endswith("-") for row in drawn(german))
 
 
@@ -56,9 +62,18 @@ def test_no_two_consecutive_rows_are_hyphenated() -> None:
     assert not any(first and second for first, second in pairwise(ends))
 
 
-@given(ANY, st.integers(2, 60), st.sampled_from(["left", "center", "justify"]), st.sampled_from(["text", "table"]))
-def test_row_widths_are_known_and_within_the_block(text: str, width: int, align: str, style: str) -> None:
-    layout = lay_out(Block(text, align=align, style=style, language="en", indent=1, turnover=2), width)  # type: ignore[arg-type]
+@given(
+    ANY,
+    st.integers(2, 60),
+    st.sampled_from(["left", "center", "justify"]),
+    st.sampled_from(["text", "table"]),
+)
+def test_row_widths_are_known_and_within_the_block(
+    text: str, width: int, align: str, style: str
+) -> None:
+    layout = lay_out(
+        Block(text, align=align, style=style, language="en", indent=1, turnover=2), width
+    )  # type: ignore[arg-type]
     for row in range(layout.rows):
         cells = sum(cell_len(run.text) for run in set_row(layout, row))
         assert cells == layout.row_cells(row)
@@ -67,7 +82,12 @@ def test_row_widths_are_known_and_within_the_block(text: str, width: int, align:
             assert layout.text_cell(row) + cells <= max(width, layout.left + layout.turnover + 2)
 
 
-@given(ANY, st.integers(2, 60), st.sampled_from(["left", "justify"]), st.sampled_from(["text", "table"]))
+@given(
+    ANY,
+    st.integers(2, 60),
+    st.sampled_from(["left", "justify"]),
+    st.sampled_from(["text", "table"]),
+)
 def test_every_character_has_a_cell(text: str, width: int, align: str, style: str) -> None:
     layout = lay_out(Block(text, align=align, style=style), width)  # type: ignore[arg-type]
     for row in range(layout.rows):
@@ -136,7 +156,14 @@ def test_chinese_stays_on_its_grid() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["x", "א b ", *(pytest.param(piece, marks=pytest.mark.slow) for piece in ("א", "ab-", "a | b\n", "ä ", "字a"))],
+    [
+        "x",
+        "א b ",
+        *(
+            pytest.param(piece, marks=pytest.mark.slow)
+            for piece in ("א", "ab-", "a | b\n", "ä ", "字a")
+        ),
+    ],
 )
 def test_a_paragraph_of_a_million_characters_is_laid_out_and_drawn_at_once(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
@@ -148,7 +175,9 @@ def test_a_paragraph_of_a_million_characters_is_laid_out_and_drawn_at_once(piece
         assert time.process_time() - started < 10
 
 
-@pytest.mark.parametrize("text", [PROSE, HEBREW * 2, TABLE], ids=["justified", "right to left", "table"])
+@pytest.mark.parametrize(
+    "text", [PROSE, HEBREW * 2, TABLE], ids=["justified", "right to left", "table"]
+)
 def test_the_character_below_follows_the_drawn_order(text: str) -> None:
     index = RowIndex([Block(text, start=1000, align="justify")], 30)
     compared = 0

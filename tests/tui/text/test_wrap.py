@@ -13,7 +13,17 @@ MIXED = st.lists(
         st.sampled_from("ab c\n —-"),
         st.sampled_from("时间旅行者，。「」（）ー゛がガ한글"),
         st.sampled_from(
-            ["e\u0301", "👩\u200d👩\u200d👧", "❤\ufe0f", "🇩🇪", "👍🏽", "\u200b", "\u200d", "\ufe0f", "\u3000"]
+            [
+                "e\u0301",
+                "👩\u200d👩\u200d👧",
+                "❤\ufe0f",
+                "🇩🇪",
+                "👍🏽",
+                "\u200b",
+                "\u200d",
+                "\ufe0f",
+                "\u3000",
+            ]
         ),
     ),
     max_size=80,

@@ -8,7 +8,9 @@ from typing import BinaryIO
 from urllib.parse import unquote
 
 ENTRY_LIMIT_BYTES = 32 * 1024 * 1024  # One unpacked file. War and Peace as one XHTML file has 4 MB.
-TOTAL_LIMIT_BYTES = 64 * 1024 * 1024  # Everything read from one archive: text, never pictures or fonts
+TOTAL_LIMIT_BYTES = (
+    64 * 1024 * 1024
+)  # Everything read from one archive: text, never pictures or fonts
 ENTRIES_LIMIT = 20_000
 # Python allocates half a kilobyte for each directory entry before they can be counted.
 _DIRECTORY_LIMIT_BYTES = 16 * 1024 * 1024
@@ -21,7 +23,15 @@ _ENCRYPTED = 0x1
 # EPUB and Office allow no others. Python unpacks bzip2 and LZMA without an output limit.
 _METHODS = frozenset((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
 
-_DAMAGE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, OverflowError)
+_DAMAGE_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+)
 
 
 class ArchiveError(Exception):
@@ -65,7 +75,10 @@ class Archive:
         return None
 
     def read(self, path: str, *, limit: int | None = None) -> bytes:
-        """Bytes of an entry. Raises ArchiveError if it is missing, damaged or larger than `limit`."""
+        """Bytes of an entry.
+
+        Raises ArchiveError if it is missing, damaged or larger than `limit`.
+        """
         name = self.find(path)
         if name is None:
             raise ArchiveError("is missing")
@@ -86,12 +99,17 @@ class Archive:
         if len(data) <= left:
             return data
         if left < most:
-            raise ArchiveError(f"exceeds the limit of {TOTAL_LIMIT_BYTES // 1024 // 1024} MB per book")
+            raise ArchiveError(
+                f"exceeds the limit of {TOTAL_LIMIT_BYTES // 1024 // 1024} MB per book"
+            )
         raise ArchiveError(f"unpacks to more than {left // 1024 // 1024} MB")
 
 
 def normalise_path(path: str) -> str:
-    """A path inside the archive without ".", ".." or a leading slash; it never leaves the archive."""
+    """A path inside the archive without ".", ".." or a leading slash.
+
+    It never leaves the archive.
+    """
     return posixpath.normpath("/" + path.replace("\\", "/")).lstrip("/")
 
 

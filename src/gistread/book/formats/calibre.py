@@ -1,4 +1,6 @@
-"""Converts other formats to EPUB with Calibre's `ebook-convert`, on a private copy and within a time limit."""
+"""Converts other formats to EPUB with Calibre's `ebook-convert`, on a private copy and within a
+time limit.
+"""
 
 import contextlib
 import io
@@ -26,8 +28,13 @@ _RECORDS_AT = 76
 _FIRST_RECORD_AT = 78
 
 
-def convert_to_epub(stream: BinaryIO, name: str, kind: ForeignFormat, cancelled: Callable[[], bool]) -> io.BytesIO:
-    """Convert `stream` to EPUB with `ebook-convert`. Raises BookError on failure or if `cancelled` returns True."""
+def convert_to_epub(
+    stream: BinaryIO, name: str, kind: ForeignFormat, cancelled: Callable[[], bool]
+) -> io.BytesIO:
+    """Convert `stream` to EPUB with `ebook-convert`.
+
+    Raises BookError on failure or if `cancelled` returns True.
+    """
     description = f"{name} is {kind.name}"
     stream.seek(0)
     if kind.suffix in _KINDLE_SUFFIXES and _has_drm(stream):
@@ -35,12 +42,15 @@ def convert_to_epub(stream: BinaryIO, name: str, kind: ForeignFormat, cancelled:
     command = shutil.which(COMMAND)
     if command is None:
         raise BookError(
-            f"{description}. gistread reads it through Calibre's {COMMAND}, which is not installed.", _INSTALL
+            f"{description}. gistread reads it through Calibre's {COMMAND}, which is not installed.",
+            _INSTALL,
         )
     try:
         temporary = tempfile.TemporaryDirectory(prefix="gistread-", ignore_cleanup_errors=True)
     except OSError as error:
-        raise BookError(f"Cannot create a temporary directory: {error.strerror or error}.") from error
+        raise BookError(
+            f"Cannot create a temporary directory: {error.strerror or error}."
+        ) from error
     with temporary as path:
         directory = Path(path)
         # The converter detects the format by suffix, and distinguishes Kindle formats itself.
@@ -56,19 +66,24 @@ def convert_to_epub(stream: BinaryIO, name: str, kind: ForeignFormat, cancelled:
             return io.BytesIO(target.read_bytes())
         except OSError as error:
             raise BookError(
-                f"{description}; {COMMAND} could not convert it: {error.strerror or error}.", _BY_HAND
+                f"{description}; {COMMAND} could not convert it: {error.strerror or error}.",
+                _BY_HAND,
             ) from error
 
 
 def _has_drm(stream: BinaryIO) -> bool:
     head = stream.read(_FIRST_RECORD_AT + 4)
-    if len(head) < _FIRST_RECORD_AT + 4 or not int.from_bytes(head[_RECORDS_AT : _RECORDS_AT + 2], "big"):
+    if len(head) < _FIRST_RECORD_AT + 4 or not int.from_bytes(
+        head[_RECORDS_AT : _RECORDS_AT + 2], "big"
+    ):
         return False
     stream.seek(int.from_bytes(head[_FIRST_RECORD_AT:], "big") + 12)
     return int.from_bytes(stream.read(2), "big") in (1, 2)
 
 
-def _run(command: list[str], directory: Path, description: str, cancelled: Callable[[], bool]) -> None:
+def _run(
+    command: list[str], directory: Path, description: str, cancelled: Callable[[], bool]
+) -> None:
     log = directory / "output"
     environment = {**os.environ, "TMPDIR": str(directory), "CALIBRE_TEMP_DIR": str(directory)}
     with log.open("wb") as output:
@@ -89,21 +104,33 @@ def _run(command: list[str], directory: Path, description: str, cancelled: Calla
                 process.wait()
     if process.returncode or not (directory / "book.epub").is_file():
         # The last line of output, without the temporary path.
-        lines = log.read_text("utf-8", errors="replace").replace(f"{directory}{os.sep}", "").strip().splitlines()
+        lines = (
+            log.read_text("utf-8", errors="replace")
+            .replace(f"{directory}{os.sep}", "")
+            .strip()
+            .splitlines()
+        )
         reason = clean_line(lines[-1])[:160].rstrip(". ") if lines else ""
         if "drm" in reason.lower():
             raise _drm_error(description)
-        raise BookError(f"{description}; {COMMAND} could not convert it{f': {reason}' if reason else ''}.", _BY_HAND)
+        raise BookError(
+            f"{description}; {COMMAND} could not convert it{f': {reason}' if reason else ''}.",
+            _BY_HAND,
+        )
 
 
-def _wait(process: subprocess.Popen[bytes], description: str, cancelled: Callable[[], bool]) -> None:
+def _wait(
+    process: subprocess.Popen[bytes], description: str, cancelled: Callable[[], bool]
+) -> None:
     until = time.monotonic() + LIMIT_SECONDS
     while process.poll() is None:
         if cancelled():
             raise BookError(f"{description}; the conversion was cancelled.")
         if time.monotonic() > until:
             raise BookError(
-                f"{description}; {COMMAND} was stopped after {LIMIT_SECONDS / 60:g} minutes without a result.", _BY_HAND
+                f"{description}; {COMMAND} was stopped after {LIMIT_SECONDS / 60:g} minutes "
+                "without a result.",
+                _BY_HAND,
             )
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(0.1)

@@ -19,7 +19,9 @@ _MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_DECLARED = re.compile(rb"^Character set encoding:\s*([A-Za-z0-9_. -]+)", re.IGNORECASE | re.MULTILINE)
+_DECLARED = re.compile(
+    rb"^Character set encoding:\s*([A-Za-z0-9_. -]+)", re.IGNORECASE | re.MULTILINE
+)
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff][^\n]{0,400}")
 _SAMPLE_BYTES = 48 * 1024
 
@@ -32,7 +34,8 @@ _MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
 _KOREAN = b"\x1b$)C"
 _ASIAN_IN_ASCII = ((_KOREAN, "iso2022_kr"), (b"\x1b$", "iso2022_jp_2"), (b"~{", "hz"))
 
-# Controls that occur in plain text: tab, line ends, form feed, backspace (old typescripts), escape, end of file.
+# Controls that occur in plain text: tab, line ends, form feed, backspace (old typescripts), escape,
+# end of file.
 _TEXT_CONTROLS = b"\t\n\x0b\x0c\r\x08\x1b\x1a"
 _OTHER_CONTROLS = bytes(c for c in range(32) if c not in _TEXT_CONTROLS) + b"\x7f"
 _MOST_CONTROLS = 0.02
@@ -95,11 +98,15 @@ def _guessed_codec(sample: bytes) -> str:
     if len(_SIGN_IN_WORD.findall(sample)) > len(_LETTER_IN_WORD.findall(sample)):
         for codec in ("cp850", "cp437", "mac_roman"):
             text = sample.decode(codec)
-            if _is_western("".join(filter(str.isalpha, text))) and not _CAPITAL_IN_WORD.search(text):
+            if _is_western("".join(filter(str.isalpha, text))) and not _CAPITAL_IN_WORD.search(
+                text
+            ):
                 return codec
     if _is_western(sample.decode("cp1252", errors="replace")):
         return "cp1252"
-    from charset_normalizer import from_bytes  # imported here: most books are UTF-8 and need none of it
+    from charset_normalizer import (
+        from_bytes,
+    )  # imported here: most books are UTF-8 and need none of it
 
     best = from_bytes(sample, enable_fallback=False).best()
     return best.encoding if best else "cp1252"
@@ -123,19 +130,25 @@ def _is_encoded(data: bytes, codec: str) -> bool:
 
 
 def _unmarked_utf16(data: bytes, *, is_binary: bool) -> str:
-    """The codec of UTF-16 without a mark; empty if none fits. `is_binary`: no other encoding can fit."""
+    """The codec of UTF-16 without a mark; empty if none fits.
+
+    `is_binary`: no other encoding can fit.
+    """
     letters = len(data) - len(data.translate(None, string.ascii_lowercase.encode()))
-    if len(data) % 2 or letters * 2 > len(data):  # In UTF-16, every other byte of Latin letters is 0
+    if len(data) % 2 or letters * 2 > len(
+        data
+    ):  # In UTF-16, every other byte of Latin letters is 0
         return ""
     sample = data[: 2 * _SAMPLE_BYTES]
     fitting: dict[int, str] = {}  # By the number of Unicode rows in use: the wrong order uses many
     for encoding in ("utf-16-le", "utf-16-be"):
         if _is_encoded(data, encoding):
             text = sample.decode(encoding, "ignore")
-            # Text has almost no other controls and unassigned characters. The wrong order turns spaces and line ends
-            # into such.
+            # Text has almost no other controls and unassigned characters. The wrong order turns
+            # spaces and line ends into such.
             odd = sum(
-                category(character) in ("Cc", "Cn", "Co") and character not in "\t\n\r\f\x1a" for character in text
+                category(character) in ("Cc", "Cn", "Co") and character not in "\t\n\r\f\x1a"
+                for character in text
             )
             has_spaces = not {" ", "\n", "\u3000"}.isdisjoint(text)
             if odd <= len(text) * 0.001 and (has_spaces or (is_binary and _has_few_scripts(text))):
@@ -150,14 +163,19 @@ def _has_few_scripts(text: str) -> bool:
 
 
 def _is_western(text: str) -> bool:
-    """Whether the letters fit one western language. (charset-normalizer mistakes French in cp1252 for cp1250.)"""
+    """Whether the letters fit one western language.
+
+    (charset-normalizer mistakes French in cp1252 for cp1250.)
+    """
     letters = [char for char in text if char > "\x7f" and char not in _PUNCTUATION]
     enough = len(letters) * 0.97
     return any(sum(char in alphabet for char in letters) >= enough for alphabet in _WESTERN)
 
 
 # Excludes Python codecs that decode no text (zip, hex) or take quadratic time (punycode).
-_TEXT_CODECS = re.compile(r"(?:utf-?8|utf-7|ascii|cp\d|iso|koi8|gb|big5|shift|euc|mac|hz|tis|johab|ptcp|kz|hp-)")
+_TEXT_CODECS = re.compile(
+    r"(?:utf-?8|utf-7|ascii|cp\d|iso|koi8|gb|big5|shift|euc|mac|hz|tis|johab|ptcp|kz|hp-)"
+)
 _DECLARATION = re.compile(
     rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]+)|<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]+)""",
     re.IGNORECASE,
@@ -165,14 +183,25 @@ _DECLARATION = re.compile(
 
 
 def decode_declared(data: bytes) -> Decoded | None:
-    """Decode XML or HTML: byte order mark, then valid UTF-8, then its declaration. None if it is not text."""
+    """Decode XML or HTML: byte order mark, then valid UTF-8, then its declaration.
+
+    None if it is not text.
+    """
     head = data[: 16 * 1024]
     found = _DECLARATION.search(head)
-    codec = codec_of(next(group for group in found.groups() if group).decode("ascii", "replace")) if found else ""
+    codec = (
+        codec_of(next(group for group in found.groups() if group).decode("ascii", "replace"))
+        if found
+        else ""
+    )
     if not codec or data.startswith(tuple(mark for mark, _ in _MARKS)) or b"\0" in head:
         return decode(data)
     # Some encodings use only ASCII bytes, and so look like UTF-8.
-    if codec.startswith(("iso2022", "hz", "utf-7")) if data.isascii() else not _is_encoded(data, "utf-8"):
+    if (
+        codec.startswith(("iso2022", "hz", "utf-7"))
+        if data.isascii()
+        else not _is_encoded(data, "utf-8")
+    ):
         text = data.decode(codec, errors="replace")
         replaced = text.count("\ufffd")
         if replaced <= len(text) * 0.001:
@@ -191,8 +220,13 @@ def codec_of(name: str) -> str:
 
 
 def encoding_notices(decoded: Decoded) -> tuple[str, ...]:
-    notices = [f"The text is not UTF-8; it was read as {decoded.encoding}."] if decoded.is_guess else []
+    notices = (
+        [f"The text is not UTF-8; it was read as {decoded.encoding}."] if decoded.is_guess else []
+    )
     if decoded.replaced:
         characters = "character is" if decoded.replaced == 1 else "characters are"
-        notices.append(f"{decoded.replaced} unreadable {characters} shown as \ufffd (read as {decoded.encoding}).")
+        notices.append(
+            f"{decoded.replaced} unreadable {characters} shown as \ufffd (read as "
+            f"{decoded.encoding})."
+        )
     return tuple(notices)

@@ -1,4 +1,7 @@
-"""Turns an EPUB into a Book. Notices name unreadable parts; encrypted and empty EPUBs are rejected."""
+"""Turns an EPUB into a Book.
+
+Notices name unreadable parts; encrypted and empty EPUBs are rejected.
+"""
 
 import posixpath
 from collections import Counter
@@ -22,7 +25,13 @@ from gistread.book.formats.elements.inline_elements import (
 from gistread.book.formats.elements.linking import LinkedDocuments, assemble
 from gistread.book.formats.elements.markup import Tree, is_too_dense, parse
 from gistread.book.formats.elements.xhtml import XhtmlDocument, in_head, read_document
-from gistread.book.formats.epub_package import ContentsEntry, Package, encrypted_paths, read_package, resolve_reference
+from gistread.book.formats.epub_package import (
+    ContentsEntry,
+    Package,
+    encrypted_paths,
+    read_package,
+    resolve_reference,
+)
 from gistread.book.inline import InlineMark
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import one_line
@@ -70,7 +79,10 @@ class _Pages:
     def notices(self, package: Package) -> Iterator[str]:
         lines = [*package.notices, *self.failed]
         if len(lines) > _MOST_NOTICES:
-            lines = [*lines[: _MOST_NOTICES - 1], f"{len(lines) - _MOST_NOTICES + 1} more files could not be read."]
+            lines = [
+                *lines[: _MOST_NOTICES - 1],
+                f"{len(lines) - _MOST_NOTICES + 1} more files could not be read.",
+            ]
         yield from lines
         if self.repaired:
             files = "1 file is" if len(self.repaired) == 1 else f"{len(self.repaired)} files are"
@@ -82,7 +94,9 @@ def read_epub(archive: Archive, name: str) -> Book:
     try:
         package = read_package(archive)
     except ArchiveError as error:
-        raise BookError(f"{name} cannot be read as an EPUB: {one_line(str(error))}.", _FRESH_COPY) from error
+        raise BookError(
+            f"{name} cannot be read as an EPUB: {one_line(str(error))}.", _FRESH_COPY
+        ) from error
     if encrypted_paths(archive) & frozenset(package.spine):
         raise BookError(
             f"{name} is encrypted: it is protected by DRM and opens only in the shop's own reader.",
@@ -104,19 +118,27 @@ def read_epub(archive: Archive, name: str) -> Book:
         return archive.find(target) or target if target else source
 
     left_out = sum((each.left_out for each in documents.values()), Counter())
-    left_out["text file(s) outside the reading order"] = sum(_has_words(pages, path) for path in package.unlisted)
-    left_out["repeated text file(s)"] = len(package.spine) - len({archive.find(path) or path for path in package.spine})
+    left_out["text file(s) outside the reading order"] = sum(
+        _has_words(pages, path) for path in package.unlisted
+    )
+    left_out["repeated text file(s)"] = len(package.spine) - len(
+        {archive.find(path) or path for path in package.spine}
+    )
     builder = BookBuilder()
     chapters = _chapters(archive, package, documents)
     resolve = assemble(builder, LinkedDocuments(documents, place, picture), chapters)
     if not (has_words and builder.characters):  # Words may be only controls
-        damaged = [*map(one_line, pages.failed), *(f"{path} is damaged." for path in pages.repaired)]
+        damaged = [
+            *map(one_line, pages.failed),
+            *(f"{path} is damaged." for path in pages.repaired),
+        ]
         reason = next(iter(damaged), "It may contain only pictures.")
         raise BookError(f"{name} is an EPUB without readable text. {reason}")
     return builder.build(
         title=package.title or PurePath(name).stem,
         authors=package.authors,
-        language=package.language or next((each.language for each in documents.values() if each.language), ""),
+        language=package.language
+        or next((each.language for each in documents.values() if each.language), ""),
         source_format="epub",
         notices=(*pages.notices(package), *left_out_notices(left_out)),
         identifiers=package.identifiers,
@@ -146,22 +168,39 @@ def _sheets(archive: Archive) -> Callable[[str, etree._Element], StyleSheet]:
         return merge_sheets(map(sheet, paths))
 
     def linked(path: str, root: etree._Element) -> StyleSheet:
-        named = [link for link in in_head(root, "link") if "stylesheet" in (link.get("rel") or "").lower()]
-        paths = [resolve_reference(link.get("href") or "", posixpath.dirname(path))[0] for link in named[:20]]
+        named = [
+            link
+            for link in in_head(root, "link")
+            if "stylesheet" in (link.get("rel") or "").lower()
+        ]
+        paths = [
+            resolve_reference(link.get("href") or "", posixpath.dirname(path))[0]
+            for link in named[:20]
+        ]
         return together(*filter(None, (archive.find(each) for each in paths if each)))
 
     return linked
 
 
-def _mark_other_languages(documents: Mapping[str, XhtmlDocument], language: str) -> dict[str, XhtmlDocument]:
-    """Mark the pages of a bilingual book in the other language, unless most pages contradict the package."""
-    others = {path for path, each in documents.items() if language and not is_same_language(each.language, language)}
+def _mark_other_languages(
+    documents: Mapping[str, XhtmlDocument], language: str
+) -> dict[str, XhtmlDocument]:
+    """Mark the pages of a bilingual book in the other language, unless most pages contradict the
+    package.
+    """
+    others = {
+        path
+        for path, each in documents.items()
+        if language and not is_same_language(each.language, language)
+    }
     marked = dict(documents)
     if len(others) * 2 > len(documents):
         return marked
     for path in others:
         mark = InlineMark(language=marked[path].language)
-        marked[path] = replace(marked[path], paragraphs=[each.under(mark) for each in marked[path].paragraphs])
+        marked[path] = replace(
+            marked[path], paragraphs=[each.under(mark) for each in marked[path].paragraphs]
+        )
     return marked
 
 
@@ -174,7 +213,9 @@ def _chapters(
     level = 1
     found = {}
     for path, document in documents.items():
-        found[path] = list(_chapter_starts(document, entries.get(path), level, has_contents=bool(package.contents)))
+        found[path] = list(
+            _chapter_starts(document, entries.get(path), level, has_contents=bool(package.contents))
+        )
         level = sorted(found[path], key=lambda one: one.index)[-1].level if found[path] else level
     return found
 
@@ -187,15 +228,24 @@ def _chapter_starts(
         return
     if entries:
         for entry in entries:
-            index = min(len(paragraphs) - 1, document.anchors.get(entry.fragment, 0)) if entry.fragment else 0
+            index = (
+                min(len(paragraphs) - 1, document.anchors.get(entry.fragment, 0))
+                if entry.fragment
+                else 0
+            )
             yield ChapterStart(index, entry.title, entry.level)
     elif has_contents:
-        # A file missing from the contents continues the previous chapter, unless it starts with a heading.
+        # A file missing from the contents continues the previous chapter, unless it starts with a
+        # heading.
         for heading in [each for each in paragraphs[:2] if each.kind is ParagraphKind.HEADING][:1]:
             yield ChapterStart(0, heading.words, level)
     else:
         # Consecutive headings are one.
-        for is_heading, run in groupby(enumerate(paragraphs), key=lambda one: one[1].kind is ParagraphKind.HEADING):
+        for is_heading, run in groupby(
+            enumerate(paragraphs), key=lambda one: one[1].kind is ParagraphKind.HEADING
+        ):
             index, first = next(run)
             if is_heading and first.level <= 3:
-                yield ChapterStart(index, ". ".join([first.words, *(each.words for _, each in run)]), first.level)
+                yield ChapterStart(
+                    index, ". ".join([first.words, *(each.words for _, each in run)]), first.level
+                )

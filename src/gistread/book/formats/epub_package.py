@@ -10,14 +10,28 @@ from lxml import etree
 
 from gistread.book.builder import left_out_notices
 from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
-from gistread.book.formats.elements.markup import local_name, parse, parse_entry, parse_recovering, plain_text
+from gistread.book.formats.elements.markup import (
+    local_name,
+    parse,
+    parse_entry,
+    parse_recovering,
+    plain_text,
+)
 from gistread.book.formats.elements.semantics import picture_of
 from gistread.book.normalise import language_tag
 
 # Fonts may be obfuscated in any EPUB; the text stays readable.
-_FONT_OBFUSCATION = frozenset(("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"))
+_FONT_OBFUSCATION = frozenset(
+    ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
+)
 _TEXT_TYPES = frozenset(
-    ("application/xhtml+xml", "text/html", "text/x-oeb1-document", "application/x-dtbook+xml", "image/svg+xml")
+    (
+        "application/xhtml+xml",
+        "text/html",
+        "text/x-oeb1-document",
+        "application/x-dtbook+xml",
+        "image/svg+xml",
+    )
 )
 _TEXT_NAMES = (".xhtml", ".html", ".htm")
 _PICTURE_NAMES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg")
@@ -80,13 +94,22 @@ def read_package(archive: Archive) -> Package:
     titles, types = _metadata(root, "title"), _refined(root, "title-type")
     main = [title for title in titles if types.get(title.get("id", "")) == "main"]
     creators, roles = _metadata(root, "creator"), _refined(root, "role")
-    authors = [each for each in creators if roles.get(each.get("id", ""), each.get("role", "")) in ("", "aut")]
+    authors = [
+        each
+        for each in creators
+        if roles.get(each.get("id", ""), each.get("role", "")) in ("", "aut")
+    ]
     unique = root.get("unique-identifier", "")
-    identifiers = sorted(_metadata(root, "identifier"), key=lambda element: element.get("id", "") != unique)
+    identifiers = sorted(
+        _metadata(root, "identifier"), key=lambda element: element.get("id", "") != unique
+    )
     return Package(
         title=plain_text((main or titles)[0]) if titles else "",
         authors=tuple(dict.fromkeys(map(plain_text, authors or creators))),
-        language=next(filter(None, (language_tag(plain_text(each)) for each in _metadata(root, "language"))), ""),
+        language=next(
+            filter(None, (language_tag(plain_text(each)) for each in _metadata(root, "language"))),
+            "",
+        ),
         identifiers=tuple(dict.fromkeys(map(plain_text, identifiers))),
         cover=_cover(archive, root, items, posixpath.dirname(path)),
         spine=spine,
@@ -103,7 +126,9 @@ def encrypted_paths(archive: Archive) -> frozenset[str]:
     for data in () if root is None else root.iter("encrypteddata"):
         methods = {method.get("algorithm", "") for method in data.iter("encryptionmethod")}
         if not methods <= _FONT_OBFUSCATION or not methods:
-            found |= {normalise_path(unquote(ref.get("uri", ""))) for ref in data.iter("cipherreference")}
+            found |= {
+                normalise_path(unquote(ref.get("uri", ""))) for ref in data.iter("cipherreference")
+            }
     return frozenset(found)
 
 
@@ -122,7 +147,10 @@ def _package_path(archive: Archive) -> tuple[str, int]:
 
 
 def resolve_reference(reference: str, folder: str) -> tuple[str, str]:
-    """Path in the archive and fragment of a reference from `folder`; an empty path if it is external."""
+    """Path in the archive and fragment of a reference from `folder`.
+
+    An empty path if it is external.
+    """
     try:
         parts = urlsplit(reference.strip())
     except ValueError:
@@ -143,19 +171,30 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
     for reference in islice(root.iterfind(".//spine//itemref"), _MOST_ENTRIES):
         item = items.get(reference.get("idref", ""))
         if item is None or not item.path:
-            notices.append(f"The reading order names {reference.get('idref', '')!r}, which is not in the book.")
+            notices.append(
+                f"The reading order names {reference.get('idref', '')!r}, which is not in the book."
+            )
             continue
         path = _text_path(item, items)
         if path:
-            if path == item.path or path not in known:  # Pictures may share the text that replaces them
+            if (
+                path == item.path or path not in known
+            ):  # Pictures may share the text that replaces them
                 paths.append(path)
                 known.add(path)
         else:
-            notices.append(f"{item.path} is {item.media_type or 'of no known type'}, not text; it was left out.")
+            notices.append(
+                f"{item.path} is {item.media_type or 'of no known type'}, not text; it was left "
+                "out."
+            )
     if not paths:
-        paths = [item.path for item in items.values() if _is_text(item) and "nav" not in item.properties]
+        paths = [
+            item.path for item in items.values() if _is_text(item) and "nav" not in item.properties
+        ]
         if paths:
-            notices.append("The book gives no reading order; its files are in the order of its manifest.")
+            notices.append(
+                "The book gives no reading order; its files are in the order of its manifest."
+            )
     return tuple(paths)
 
 
@@ -173,7 +212,11 @@ def _unlisted(items: dict[str, _Item], spine: tuple[str, ...]) -> tuple[str, ...
 
 def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], folder: str) -> str:
     declared = [item for item in items.values() if "cover-image" in item.properties]
-    named = [meta.get("content", "") for meta in root.iter("meta") if meta.get("name", "").lower() == "cover"]
+    named = [
+        meta.get("content", "")
+        for meta in root.iter("meta")
+        if meta.get("name", "").lower() == "cover"
+    ]
     for item in (*declared, *(items[name] for name in named[:1] if name in items)):
         path = archive.find(item.path)
         if path and item.media_type.startswith("image/"):
@@ -182,7 +225,9 @@ def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], fold
         if reference.get("type", "").lower() in ("cover", "other.ms-coverimage-standard"):
             path = archive.find(resolve_reference(reference.get("href", ""), folder)[0])
             if path:
-                return path if path.lower().endswith(_PICTURE_NAMES) else _first_picture(archive, path)
+                return (
+                    path if path.lower().endswith(_PICTURE_NAMES) else _first_picture(archive, path)
+                )
     return ""
 
 
@@ -192,36 +237,59 @@ def _first_picture(archive: Archive, path: str) -> str:
     except ArchiveError:
         return ""
     pictures = tree.root.iter(etree.Element) if tree else ()
-    source = next((picture_of(each).source for each in pictures if local_name(each) in ("img", "image")), "")
-    return archive.find(resolve_reference(source, posixpath.dirname(path))[0]) or "" if source else ""
+    source = next(
+        (picture_of(each).source for each in pictures if local_name(each) in ("img", "image")), ""
+    )
+    return (
+        archive.find(resolve_reference(source, posixpath.dirname(path))[0]) or "" if source else ""
+    )
 
 
 def _text_path(item: _Item, items: dict[str, _Item]) -> str:
     choices = [item]
-    while (fallback := items.get(choices[-1].fallback)) and len(choices) < _MOST_FALLBACKS:  # They may be circular
+    while (fallback := items.get(choices[-1].fallback)) and len(
+        choices
+    ) < _MOST_FALLBACKS:  # They may be circular
         choices.append(fallback)
     texts = [each for each in choices if _is_text(each)]
-    return next((each.path for each in texts if "scripted" not in each.properties), texts[0].path if texts else "")
+    return next(
+        (each.path for each in texts if "scripted" not in each.properties),
+        texts[0].path if texts else "",
+    )
 
 
-def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -> tuple[ContentsEntry, ...]:
+def _contents(
+    archive: Archive, root: etree._Element, items: dict[str, _Item]
+) -> tuple[ContentsEntry, ...]:
     spine = root.find(".//spine")
     ncx = items.get(spine.get("toc", "")) if spine is not None else None
     navigation = [item for item in items.values() if "nav" in item.properties]
-    older = [item for item in (ncx, *items.values()) if item and item.media_type == "application/x-dtbncx+xml"]
+    older = [
+        item
+        for item in (ncx, *items.values())
+        if item and item.media_type == "application/x-dtbncx+xml"
+    ]
     for item in (*navigation[:1], *older[:1]):
         tree = parse_entry(archive, item.path)
         if tree is None:
             continue
         if "nav" in item.properties:
             navs = list(tree.iter("nav"))
-            marked = [nav for nav in navs if "toc" in nav.get("type", "").split() or nav.get("role") == "doc-toc"]
+            marked = [
+                nav
+                for nav in navs
+                if "toc" in nav.get("type", "").split() or nav.get("role") == "doc-toc"
+            ]
             lists = (child for nav in (marked or navs)[:1] for child in nav.iterfind("ol"))
-            entries: Iterable[ContentsEntry] = chain.from_iterable(_navigation(each, item.path) for each in lists)
+            entries: Iterable[ContentsEntry] = chain.from_iterable(
+                _navigation(each, item.path) for each in lists
+            )
         else:
             top = tree.find(".//navmap")
             entries = _ncx(top, item.path) if top is not None else ()
-        found = tuple(islice((entry for entry in entries if entry.title and entry.path), _MOST_ENTRIES))
+        found = tuple(
+            islice((entry for entry in entries if entry.title and entry.path), _MOST_ENTRIES)
+        )
         if found:
             texts = {item.path: _text_path(item, items) or item.path for item in items.values()}
             return tuple(replace(entry, path=texts.get(entry.path, entry.path)) for entry in found)
@@ -247,7 +315,9 @@ def _ncx(parent: etree._Element, path: str, level: int = 1) -> Iterator[Contents
     for point in parent.iterfind("navpoint"):
         parts = {child.tag: child for child in reversed(point)}
         if {"navlabel", "content"} <= parts.keys():
-            yield _entry(plain_text(parts["navlabel"]), parts["content"].get("src", ""), path, level)
+            yield _entry(
+                plain_text(parts["navlabel"]), parts["content"].get("src", ""), path, level
+            )
         if level < _DEEPEST_CONTENTS:
             yield from _ncx(point, path, level + 1)
 

@@ -42,7 +42,9 @@ def read_fb2(data: bytes, name: str) -> Book:
     target = etree.Element("body")
     for number, body in enumerate(bodies or [tree.root]):
         # Links of type "note" may lead to a later body without a known name.
-        has_notes = number and any(section.get("id") in wanted for section in body.iterfind("section"))
+        has_notes = number and any(
+            section.get("id") in wanted for section in body.iterfind("section")
+        )
         if has_notes or (body.get("name") or "").lower() in _NOTE_BODIES:
             translator.notes(body)
         else:
@@ -50,7 +52,13 @@ def read_fb2(data: bytes, name: str) -> Book:
         target.append(body)
     left_out = {"word(s) in damaged markup": tree.lost}
     return book_from_tree(
-        target, name, "fb2", metadata, sections=translator.sections, notices=notices, left_out=left_out
+        target,
+        name,
+        "fb2",
+        metadata,
+        sections=translator.sections,
+        notices=notices,
+        left_out=left_out,
     )
 
 
@@ -72,7 +80,12 @@ def _metadata(root: etree._Element) -> Metadata:
         return Metadata()
     image = info.find(".//coverpage//image")
     names = (
-        " ".join(filter(None, (plain_text(author.find(f"{part}-name")) for part in ("first", "middle", "last"))))
+        " ".join(
+            filter(
+                None,
+                (plain_text(author.find(f"{part}-name")) for part in ("first", "middle", "last")),
+            )
+        )
         or plain_text(author.find("nickname"))
         for author in info.iterfind("author")
     )
@@ -84,11 +97,16 @@ def _metadata(root: etree._Element) -> Metadata:
     )
 
 
-_NOTE_BODIES = frozenset(("notes", "note", "comments", "comment", "footnotes", "footnote", "endnotes"))
+_NOTE_BODIES = frozenset(
+    ("notes", "note", "comments", "comment", "footnotes", "footnote", "endnotes")
+)
 _UNREAD = "template"  # An element that XHTML does not show
 # XHTML elements by name.
 _TAGS = {
-    **{name: name for name in (*word_set("strong sub sup code p table tr td th hr"), _UNREAD, *HEADINGS)},
+    **{
+        name: name
+        for name in (*word_set("strong sub sup code p table tr td th hr"), _UNREAD, *HEADINGS)
+    },
     **{"emphasis": "em", "strikethrough": "s", "text-author": "p", "date": "p", "v": "div"},
     **dict.fromkeys(("cite", "epigraph", "annotation"), "blockquote"),
     **dict.fromkeys(("description", "stylesheet", "binary"), _UNREAD),
@@ -150,7 +168,13 @@ class _Translator:
     def _chapter(self, section: etree._Element, level: int, default: str = "") -> None:
         # Number and name in one line.
         titles = section.iterfind("title")
-        title = next((join_title([*filter(None, map(plain_text, each))] or [plain_text(each)]) for each in titles), "")
+        title = next(
+            (
+                join_title([*filter(None, map(plain_text, each))] or [plain_text(each)])
+                for each in titles
+            ),
+            "",
+        )
         title = title or default
         if title:
             if not section.get("id"):
@@ -180,7 +204,10 @@ class _Translator:
             self._poem(element, depth)
             return
         elif name == "image":
-            source, words = element.get("href", "").removeprefix("#"), element.get("alt") or element.get("title")
+            source, words = (
+                element.get("href", "").removeprefix("#"),
+                element.get("alt") or element.get("title"),
+            )
             _rename(element, "img", {"src": source, "alt": words} if words else {"src": source})
         elif name == "a":
             kind = {EPUB_TYPE: "noteref"} if element.get("type") == "note" else {}
@@ -209,7 +236,9 @@ class _Translator:
             poem.addnext(quote)
 
 
-def _rename(element: etree._Element, tag: str, attributes: Mapping[str, str] = MappingProxyType({})) -> None:
+def _rename(
+    element: etree._Element, tag: str, attributes: Mapping[str, str] = MappingProxyType({})
+) -> None:
     """Make an element of XHTML of one of FictionBook, which keeps its id and language."""
     kept = {key: value for key in ("id", "lang") if (value := element.get(key))}
     element.attrib.clear()

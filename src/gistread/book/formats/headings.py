@@ -23,7 +23,9 @@ class Rank(IntEnum):
 class Candidate:
     index: int
     rank: Rank
-    family: str  # The keyword ("chapter", "part"), or the form of a heading without one ("roman", "digits", "capitals")
+    # The keyword ("chapter", "part"), or the form of a heading without one ("roman", "digits",
+    # "capitals")
+    family: str
     number: int | None
     title: str
     bare: bool  # Only a number and its keyword: a title may follow in the next block
@@ -35,7 +37,9 @@ _MOST_LINES = 4
 
 # Families of headings without a keyword.
 NUMERALS = frozenset(
-    f"{style}{end}" for style in ("roman", "digits", "spelled", "padded") for end in ("", " with title")
+    f"{style}{end}"
+    for style in ("roman", "digits", "spelled", "padded")
+    for end in ("", " with title")
 )
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
@@ -50,11 +54,16 @@ _WORD_NUMBER = re.compile(
 )
 _NUMBER_WORD = re.compile(r"([\w-]+?)\.?\s+([^\W\d_][\w-]*)(.*)$", re.DOTALL)
 _CJK = re.compile(
-    r"第\s*([〇一二三四五六七八九十百千0-9０-９]{1,6})\s*([部巻卷編篇集冊章回話话节節幕折])(.*)$", re.DOTALL
+    r"第\s*([〇一二三四五六七八九十百千0-9０-９]{1,6})\s*([部巻卷編篇集冊章回話话节節幕折])(.*)$",
+    re.DOTALL,
 )
-_BARE = re.compile(r"([IVXLCDM]{1,8}|\d{1,3}|[A-Za-z]+(?:-[a-z]+)?|[一二三四五六七八九十百]{1,4})[.):]?$")
+_BARE = re.compile(
+    r"([IVXLCDM]{1,8}|\d{1,3}|[A-Za-z]+(?:-[a-z]+)?|[一二三四五六七八九十百]{1,4})[.):]?$"
+)
 _NUMBER_TITLE = re.compile(r"([IVXLC]{1,8}|\d{1,3})(?:[.):]|\s?[—–-])\s+(\S.*)$", re.DOTALL)
-_PADDED_TITLE = re.compile(r"(0[1-9]|[1-9]\d)\s+([^\W\d_].*)$", re.DOTALL)  # "01 My Early Home": begins with a zero
+_PADDED_TITLE = re.compile(
+    r"(0[1-9]|[1-9]\d)\s+([^\W\d_].*)$", re.DOTALL
+)  # "01 My Early Home": begins with a zero
 _MARKDOWN = re.compile(r"(#{1,6})\s+(\S.*?)\s*#*$")
 _SEPARATOR = re.compile(r"\s*[.:;,)\]—–-]|\s{2,}|\s*\n")
 
@@ -62,10 +71,19 @@ _SEPARATOR = re.compile(r"\s*[.:;,)\]—–-]|\s{2,}|\s*\n")
 def split_heading(block: TextBlock) -> list[TextBlock]:
     """The block, split after its first line if that is a heading with text right below it."""
     first = TextBlock(block.lines[:1], block.kind, block.gap)
-    if block.kind is not ParagraphKind.TEXT or len(block.lines) <= _MOST_LINES or len(first.lines[0]) > 60:
+    if (
+        block.kind is not ParagraphKind.TEXT
+        or len(block.lines) <= _MOST_LINES
+        or len(first.lines[0]) > 60
+    ):
         return [block]
     found = heading_candidate(0, first)
-    if found is None or found.rank is Rank.NAMED or found.number is None or found.family in NUMERALS:
+    if (
+        found is None
+        or found.rank is Rank.NAMED
+        or found.number is None
+        or found.family in NUMERALS
+    ):
         return [block]
     return [first, TextBlock(block.lines[1:], block.kind, 0)]
 
@@ -77,7 +95,9 @@ def entry_key(line: str) -> str:
 
 
 def is_contents(block: TextBlock) -> bool:
-    return len(block.lines) == 1 and bool(_CONTENTS.fullmatch(block.lines[0].strip(_DECORATION + ".:")))
+    return len(block.lines) == 1 and bool(
+        _CONTENTS.fullmatch(block.lines[0].strip(_DECORATION + ".:"))
+    )
 
 
 def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
@@ -89,7 +109,11 @@ def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
     if raw.startswith("#"):
         match = _MARKDOWN.match(raw) if len(lines) == 1 else None
         title = one_line(match[2]) if match else ""
-        return Candidate(index, Rank.CHAPTER, "markdown", None, title, False, len(match[1])) if match else None
+        return (
+            Candidate(index, Rank.CHAPTER, "markdown", None, title, False, len(match[1]))
+            if match
+            else None
+        )
     if len(lines) == 2 and len(lines[1]) >= 3 and not lines[1].strip("=") and raw:
         return Candidate(index, Rank.CHAPTER, "markdown", None, raw, False, 1)
     text = raw.strip(_DECORATION)
@@ -120,7 +144,9 @@ def _keyword(index: int, text: str) -> Candidate | None:
     if match and above is not None:
         number, rest = _leading_number(match[2], match[3])
         if number is not None and _may_follow(rest, match[2]):
-            return Candidate(index, above, match[1].lower(), number, one_line(text), not _bare_rest(rest))
+            return Candidate(
+                index, above, match[1].lower(), number, one_line(text), not _bare_rest(rest)
+            )
     match = _NUMBER_WORD.match(_ARTICLE.sub("", text, count=1))
     if match:
         word, number = match[2].lower(), parse_number(match[1])
@@ -150,7 +176,8 @@ def _may_follow(rest: str, before: str) -> bool:
     if not _bare_rest(rest):
         return True
     if _SEPARATOR.match(rest):
-        # "Part I, as I said, was over." is a sentence; a title after a separator begins with a capital.
+        # "Part I, as I said, was over." is a sentence; a title after a separator begins with a
+        # capital.
         title = _bare_rest(rest)
         return not title[0].islower() or before.isupper()
     title = rest.strip()
@@ -169,7 +196,9 @@ def _named(index: int, text: str) -> Candidate | None:
         return None
     rest = text[head.end() :]
     bare = not _bare_rest(rest)
-    if not bare and not ((_SEPARATOR.match(rest) and rest.strip()[-1] not in ".,;") or text.isupper()):
+    if not bare and not (
+        (_SEPARATOR.match(rest) and rest.strip()[-1] not in ".,;") or text.isupper()
+    ):
         return None
     return Candidate(index, Rank.NAMED, head[0].lower(), None, one_line(text), bare)
 
@@ -181,7 +210,15 @@ def _numeral(index: int, text: str) -> Candidate | None:
     if match is None or number is None:
         return None
     is_roman = re.fullmatch("[IVXLCDM]+", match[1])
-    style = "padded" if padded else "digits" if match[1].isdigit() else "roman" if is_roman else "spelled"
+    style = (
+        "padded"
+        if padded
+        else "digits"
+        if match[1].isdigit()
+        else "roman"
+        if is_roman
+        else "spelled"
+    )
     if bare:
         return Candidate(index, Rank.CHAPTER, style, number, text, True)
     if len(text) > 120 or match[2][0].islower() or match[2][-1] in ",;":
@@ -198,7 +235,9 @@ def may_be_subtitle(block: TextBlock) -> bool:
         return True
     if text[-1] in ".,;:!?…" or not text[0].isupper():
         return False
-    words = [word for word in re.findall(r"[^\W\d_][\w’'-]*", text) if word.lower() not in SMALL_WORDS]
+    words = [
+        word for word in re.findall(r"[^\W\d_][\w’'-]*", text) if word.lower() not in SMALL_WORDS
+    ]
     return bool(words) and sum(word[0].isupper() for word in words) >= len(words) * 0.75
 
 
@@ -214,7 +253,11 @@ def is_capitals(block: TextBlock) -> bool:
     if len(block.lines) != 1 or block.gap < 2:
         return False
     text = block.lines[0].strip().strip(_DECORATION)
-    return 3 <= len(text) <= 60 and text.isupper() and text not in ("THE END", "FINIS", "END", "FIN", "ENDE")
+    return (
+        3 <= len(text) <= 60
+        and text.isupper()
+        and text not in ("THE END", "FINIS", "END", "FIN", "ENDE")
+    )
 
 
 # Ranks of the keywords of numbered headings.

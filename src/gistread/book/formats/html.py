@@ -1,4 +1,7 @@
-"""Reads HTML pages and web archives (MHTML): hand-written, saved by a browser, malformed. Fetches nothing."""
+"""Reads HTML pages and web archives (MHTML): hand-written, saved by a browser, malformed.
+
+Fetches nothing.
+"""
 
 import email
 import email.policy
@@ -13,7 +16,13 @@ from lxml import etree
 
 from gistread.book.builder import Metadata
 from gistread.book.formats.elements.inline_elements import language_of
-from gistread.book.formats.elements.markup import elements_named, local_name, parse_page, parse_xhtml, plain_text
+from gistread.book.formats.elements.markup import (
+    elements_named,
+    local_name,
+    parse_page,
+    parse_xhtml,
+    plain_text,
+)
 from gistread.book.formats.elements.semantics import EPUB_TYPE, HEADINGS, classes_of
 from gistread.book.formats.elements.single_document import book_from_tree
 from gistread.book.formats.encoding import Decoded, codec_of, decode_declared, encoding_notices
@@ -23,10 +32,19 @@ from gistread.book.normalise import language_tag, one_line, word_set
 from gistread.errors import BookError
 from gistread.words import count_words
 
-_IS_XHTML = re.compile(r"(?:\s|<!--.*?-->)*(?:<\?xml\b|<!doctype[^>]*xhtml|<html\b[^>]*xmlns\s*=)", re.I | re.S)
+_IS_XHTML = re.compile(
+    r"(?:\s|<!--.*?-->)*(?:<\?xml\b|<!doctype[^>]*xhtml|<html\b[^>]*xmlns\s*=)", re.I | re.S
+)
 EMBEDDED = "embedded:"  # Begins the sources of pictures that the page itself holds
 _TITLES = ("dc.title", "dcterms.title", "citation_title", "og:title", "title")
-_AUTHORS = ("dc.creator", "dcterms.creator", "citation_author", "author", "article:author", "book:author")
+_AUTHORS = (
+    "dc.creator",
+    "dcterms.creator",
+    "citation_author",
+    "author",
+    "article:author",
+    "book:author",
+)
 _LANGUAGES = ("dc.language", "dcterms.language", "citation_language", "content-language")
 _COVER_RELATIONS = frozenset(("coverpage", "cover"))
 # "Chapter 1 - A Site": the site's name usually follows the separator.
@@ -48,19 +66,28 @@ def _read_page(decoded: Decoded, name: str) -> Book:
         raise BookError(f"{name} cannot be read: it contains no HTML, or too much.")
     # A page that is mostly one <pre> is plain text with a few tags around it.
     blocks = ["".join(map(str, each.itertext())) for each in elements_named(root, "pre")]
-    if (longest := max(map(len, blocks), default=0)) >= 2000 and longest >= len(plain_text(root)) * 0.8:
+    if (longest := max(map(len, blocks), default=0)) >= 2000 and longest >= len(
+        plain_text(root)
+    ) * 0.8:
         plain = "\n\n".join(blocks).encode("utf-8", errors="replace")
         return replace(read_text(plain, name), source_format="html")
     meta = _meta(root)
     framed = _gutenberg_header(root)
     # Some pages name their author by a link or a handle.
-    values = (v for v in _first_present(meta, _AUTHORS) if not v.startswith(("http:", "https:", "@")) and len(v) <= 120)
+    values = (
+        v
+        for v in _first_present(meta, _AUTHORS)
+        if not v.startswith(("http:", "https:", "@")) and len(v) <= 120
+    )
     authors = (name for value in values for name in _names(value))
     declared = map(language_of, (root, *islice(elements_named(root, "body"), 1)))
     metadata = Metadata(
         title=framed.title or _title(root, meta),
         authors=tuple(dict.fromkeys(framed.authors or authors)),
-        language=next(filter(None, (*declared, *map(language_tag, _first_present(meta, _LANGUAGES)))), framed.language),
+        language=next(
+            filter(None, (*declared, *map(language_tag, _first_present(meta, _LANGUAGES)))),
+            framed.language,
+        ),
         cover=_cover(root),
     )
     for number, picture in enumerate(_embedded(root), start=1):
@@ -69,7 +96,9 @@ def _read_page(decoded: Decoded, name: str) -> Book:
     mark_backlinks(root)
     split_at_empty_lines(root)
     left_out = {"word(s) of menus and the like": removed}
-    return book_from_tree(root, name, "html", metadata, notices=encoding_notices(decoded), left_out=left_out)
+    return book_from_tree(
+        root, name, "html", metadata, notices=encoding_notices(decoded), left_out=left_out
+    )
 
 
 def _tree(text: str) -> etree._Element | None:
@@ -87,11 +116,19 @@ def embedded_picture(data: bytes, source: str) -> str:
     decoded = decode_declared(data)
     root = _tree(decoded.text.lstrip("\ufeff")) if decoded else None
     pictures = _embedded(root) if root is not None else []
-    return (pictures[int(number) - 1].get("src") or "").strip() if 0 < int(number) <= len(pictures) else ""
+    return (
+        (pictures[int(number) - 1].get("src") or "").strip()
+        if 0 < int(number) <= len(pictures)
+        else ""
+    )
 
 
 def _embedded(root: etree._Element) -> list[etree._Element]:
-    return [each for each in elements_named(root, "img") if (each.get("src") or "").lstrip()[:5].lower() == "data:"]
+    return [
+        each
+        for each in elements_named(root, "img")
+        if (each.get("src") or "").lstrip()[:5].lower() == "data:"
+    ]
 
 
 _MOST_PARTS = 10_000
@@ -101,10 +138,20 @@ def read_mhtml(data: bytes, name: str) -> Book:
     """The page in the web archive `data`; `name` is used in messages. Raises BookError."""
     parts = islice(email.message_from_bytes(data, policy=email.policy.compat32).walk(), _MOST_PARTS)
     # The first HTML part is the page; parts of frames follow it.
-    page = next((part for part in parts if part.get_content_type() in ("text/html", "application/xhtml+xml")), None)
+    page = next(
+        (
+            part
+            for part in parts
+            if part.get_content_type() in ("text/html", "application/xhtml+xml")
+        ),
+        None,
+    )
     decoded = _decoded(page) if page is not None else None
     if decoded is None:
-        raise BookError(f"{name} is a saved page (MHTML) with no page of HTML in it.", "Save the page again, as HTML.")
+        raise BookError(
+            f"{name} is a saved page (MHTML) with no page of HTML in it.",
+            "Save the page again, as HTML.",
+        )
     return _read_page(decoded, name)
 
 
@@ -121,7 +168,11 @@ def _decoded(page: Message) -> Decoded | None:
 
 def _gutenberg_header(root: etree._Element) -> Metadata:
     header = next(root.iterfind(".//*[@id='pg-header']"), None)
-    parts = (each for each in (() if header is None else header.iter()) if local_name(each) in ("p", "div"))
+    parts = (
+        each
+        for each in (() if header is None else header.iter())
+        if local_name(each) in ("p", "div")
+    )
     return strip_gutenberg("\n".join(map(plain_text, parts)))[1]
 
 
@@ -143,7 +194,11 @@ def _title(root: etree._Element, meta: dict[str, list[str]]) -> str:
     named = _first_present(meta, _TITLES[:3])
     if named:
         return named[0]
-    titles = (each for each in elements_named(root, "title") if "svg" not in map(local_name, each.iterancestors()))
+    titles = (
+        each
+        for each in elements_named(root, "title")
+        if "svg" not in map(local_name, each.iterancestors())
+    )
     title = next(map(plain_text, titles), "") or next(iter(_first_present(meta, _TITLES)), "")
     headings = [plain_text(each) for each in elements_named(root, "h1")]
     parts = _SITE.split(title)
@@ -159,7 +214,9 @@ def _names(value: str) -> list[str]:
     parts = [part.strip() for part in _AUTHOR_DATES.sub("", value).split(",") if part.strip()]
     if len(parts) > 1 and all(" " in part for part in parts):
         return parts
-    return [f"{parts[1]} {parts[0]}"] if len(parts) in (2, 3) else [", ".join(parts)] if parts else []
+    return (
+        [f"{parts[1]} {parts[0]}"] if len(parts) in (2, 3) else [", ".join(parts)] if parts else []
+    )
 
 
 def _cover(root: etree._Element) -> str:
@@ -174,7 +231,9 @@ def _cover(root: etree._Element) -> str:
 
 _ROLES = frozenset(("navigation", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar"))
 _CONSENT = re.compile(
-    r"(?:^|[-_ ])(?:cookies?|gdpr|ccpa|onetrust|didomi|cookiebot|usercentrics|truste|qc-cmp2?|cmp(?=[-_ ]|$))"
+    r"(?:^|[-_ "
+    r"])(?:cookies?|gdpr|ccpa|onetrust|didomi|cookiebot|usercentrics|truste|qc-cmp2?|cmp(?=[-_ "
+    r"]|$))"
     r"|cookie(?:-?(?:bar|banner|consent|notice|law|policy|popup|message|alert|overlay|modal))|consent-?(?:banner|bar|popup)",
     re.IGNORECASE,
 )
@@ -184,7 +243,9 @@ _NOT_PRINTED = word_set(
     sharedaddy addtoany share-buttons social-share breadcrumb breadcrumbs site-footer site-header"""
 )
 _PERMALINKS = frozenset(("¶", "#", "§", "🔗", "⚓", "∞"))
-_PERMALINK_CLASSES = frozenset(("headerlink", "anchor", "permalink", "anchor-link", "anchorjs-link", "header-anchor"))
+_PERMALINK_CLASSES = frozenset(
+    ("headerlink", "anchor", "permalink", "anchor-link", "anchorjs-link", "header-anchor")
+)
 _BARS = frozenset(("header", "footer", "aside"))
 _CANDIDATES = _BARS | {"nav", "noscript", "dialog", "canvas"}
 _NEVER = frozenset(("html", "body", "main", "article", "img", "br", "hr", "td", "th", "tr"))
@@ -192,7 +253,8 @@ _NEVER = frozenset(("html", "body", "main", "article", "img", "br", "hr", "td", 
 _PROSE_WORDS = 40  # A paragraph with this many words outside links is prose
 
 
-# Contents of an element: "words", "linked" words, "headings", "main headings", paragraphs of "prose".
+# Contents of an element: "words", "linked" words, "headings", "main headings", paragraphs of
+# "prose".
 _Measure = Counter[str]
 
 
@@ -248,7 +310,9 @@ def _is_boilerplate(element: etree._Element, measure: _Measure, words_of_page: i
     if _CONSENT.search(f"{element.get('id') or ''} {' '.join(classes)}"):
         return not (is_large or measure["main headings"]) and measure["words"] <= 600
     if name in _BARS:
-        return measure["linked"] > measure["words"] / 3 and not (measure["headings"] or measure["prose"])
+        return measure["linked"] > measure["words"] / 3 and not (
+            measure["headings"] or measure["prose"]
+        )
     return False
 
 
@@ -266,21 +330,31 @@ def _remove(element: etree._Element) -> None:
     left.tail = tail
 
 
-_BACK_CLASSES = frozenset(("footnote-back", "footnote-backref", "mw-cite-backlink", "reversefootnote", "backlink"))
+_BACK_CLASSES = frozenset(
+    ("footnote-back", "footnote-backref", "mw-cite-backlink", "reversefootnote", "backlink")
+)
 _NOTES_CLASSES = frozenset(("footnotes", "endnotes", "footnotes-sep"))
-_ARROWS = re.compile(r"\(?[↩↑⤴⏎↵^←▲\ufe0e\ufe0f]+(?:\d+|[a-z])?\)?|\[?(?:back|return|zurück|retour)\]?", re.IGNORECASE)
+_ARROWS = re.compile(
+    r"\(?[↩↑⤴⏎↵^←▲\ufe0e\ufe0f]+(?:\d+|[a-z])?\)?|\[?(?:back|return|zurück|retour)\]?",
+    re.IGNORECASE,
+)
 _AROUND = frozenset(("sup", "span", "small", "b", "i", "em", "strong"))
 
 
 def mark_backlinks(root: etree._Element) -> None:
-    """Mark back references as `backlink` and Markdown's references as `noteref`; remove rules above notes."""
+    """Mark back references as `backlink` and Markdown's references as `noteref`.
+
+    Remove rules above notes.
+    """
     for element in list(root.iter()):
         name = local_name(element)
         if name == "a" and "#" in (element.get("href") or ""):
             if classes_of(element) & _BACK_CLASSES or _ARROWS.fullmatch(plain_text(element)):
                 element.set(EPUB_TYPE, "backlink")
             elif (outer := element.getparent()) is not None and "footnote-ref" in classes_of(outer):
-                element.set(EPUB_TYPE, "noteref")  # Its words may be `1:1`: the second reference to note 1
+                element.set(
+                    EPUB_TYPE, "noteref"
+                )  # Its words may be `1:1`: the second reference to note 1
         elif name == "hr" and (parent := element.getparent()) is not None:
             around = (each for each in (element, parent, element.getnext()) if each is not None)
             if any(classes_of(each) & _NOTES_CLASSES for each in around):

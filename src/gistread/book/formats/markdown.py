@@ -1,4 +1,6 @@
-"""Reads Markdown: CommonMark with tables, footnotes, definition lists, embedded HTML and front matter."""
+"""Reads Markdown: CommonMark with tables, footnotes, definition lists, embedded HTML and front
+matter.
+"""
 
 import re
 import tomllib
@@ -29,10 +31,13 @@ _SLUG_DROPPED = re.compile(r"[^\w\- ]")
 _YAML = re.compile(r"\s*---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\s*\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 _PERCENT = re.compile(
-    r"%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n(?:%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n)?(?:%[^\n]*\n)?"
+    r"%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n(?:%[ \t]*([^\n]*(?:\n[ "
+    r"\t]+\S[^\n]*)*)\n)?(?:%[^\n]*\n)?"
 )
 _LONGEST_FRONT_MATTER = 20_000
-_BLOCK = re.compile(r"^[ \t]*(?:$|[#>*+|:-]|\d+[.)])|\|", re.MULTILINE)  # An empty line, a marked line, a cell
+_BLOCK = re.compile(
+    r"^[ \t]*(?:$|[#>*+|:-]|\d+[.)])|\|", re.MULTILINE
+)  # An empty line, a marked line, a cell
 _MOST_BLOCKS = 60_000  # War and Peace has 25,000. The parser makes several objects of each.
 _MOST_BRACKETS = 40_000  # The parser looks for the end of each, at every level
 # Levels, counting a list and its item. The parser drops deeper text, and nested signs slow it down.
@@ -53,10 +58,16 @@ def read_markdown(data: bytes, name: str) -> Book:
     if blocks > _MOST_BLOCKS or brackets > _MOST_BRACKETS:
         book, many = read_text(data, name), "blocks" if blocks > _MOST_BLOCKS else "brackets"
         return replace(
-            book, notices=(*book.notices, f"It has too many {many} for Markdown and was read as plain text.")
+            book,
+            notices=(
+                *book.notices,
+                f"It has too many {many} for Markdown and was read as plain text.",
+            ),
         )
     # Any link and HTML is allowed: links are never followed unasked, and HTML is data.
-    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _USUAL_DEPTH}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _USUAL_DEPTH}).enable(
+        ["table", "strikethrough"]
+    )
     parser.use(footnote_plugin).use(deflist_plugin)
     env: dict[str, Any] = {}
     tokens = parser.parse(text, env)
@@ -70,7 +81,12 @@ def read_markdown(data: bytes, name: str) -> Book:
     mark_backlinks(root)
     split_at_empty_lines(root)
     return book_from_tree(
-        root, name, "markdown", metadata, notices=encoding_notices(decoded), left_out=_left_out(tokens, env)
+        root,
+        name,
+        "markdown",
+        metadata,
+        notices=encoding_notices(decoded),
+        left_out=_left_out(tokens, env),
     )
 
 
@@ -80,9 +96,14 @@ def _left_out(tokens: Sequence[Token], env: Mapping[str, Any]) -> dict[str, int]
     used = {part.attrs.get("href") or part.attrs.get("src") for part in parts}
     # "[//]: # (...)" is a comment.
     unused = sum(each["href"] not in used | {"#"} for each in env.get("references", {}).values())
-    empty = sum((first.type, last.type) == ("link_open", "link_close") for first, last in pairwise(parts))
+    empty = sum(
+        (first.type, last.type) == ("link_open", "link_close") for first, last in pairwise(parts)
+    )
     notes = env.get("footnotes", {}).get("refs", {})
-    return {"link(s) without words": unused + empty, "unused note(s)": sum(number < 0 for number in notes.values())}
+    return {
+        "link(s) without words": unused + empty,
+        "unused note(s)": sum(number < 0 for number in notes.values()),
+    }
 
 
 def _number_headings(tokens: Sequence[Token]) -> None:
@@ -90,7 +111,11 @@ def _number_headings(tokens: Sequence[Token]) -> None:
     times: Counter[str] = Counter()
     for heading, inline in pairwise(tokens):
         if heading.type == "heading_open":
-            words = (part.content for part in inline.children or () if part.type in ("text", "code_inline"))
+            words = (
+                part.content
+                for part in inline.children or ()
+                if part.type in ("text", "code_inline")
+            )
             slug = _SLUG_DROPPED.sub("", "".join(words).strip().lower()).replace(" ", "-")
             heading.attrSet("id", f"{slug}-{times[slug]}" if times[slug] else slug)
             times[slug] += 1
@@ -100,9 +125,11 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
     head = text[:_LONGEST_FRONT_MATTER]
     with suppress(yaml.YAMLError, RecursionError, ValueError, OverflowError):
         if match := _YAML.match(head):
-            # A few hundred bytes of aliases can stand for gigabytes, and nested brackets take quadratic time.
+            # A few hundred bytes of aliases can stand for gigabytes, and nested brackets take
+            # quadratic time.
             if match[1].count("[") + match[1].count("{") > 500 or any(
-                isinstance(event, yaml.AliasEvent) for event in yaml.parse(match[1], Loader=yaml.BaseLoader)
+                isinstance(event, yaml.AliasEvent)
+                for event in yaml.parse(match[1], Loader=yaml.BaseLoader)
             ):
                 return text, Metadata()
             fields = yaml.load(match[1], Loader=yaml.BaseLoader)
@@ -112,7 +139,11 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
         elif match := _TOML.match(head):
             return text[match.end() :], _metadata(tomllib.loads(match[1]))
         elif match := _PERCENT.match(head):
-            authors = [part for line in (match[2] or "").split("\n") for part in re.split(r";|\band\b", line)]
+            authors = [
+                part
+                for line in (match[2] or "").split("\n")
+                for part in re.split(r";|\band\b", line)
+            ]
             return text[match.end() :], _metadata({"title": match[1], "author": authors})
     return text, Metadata()
 
@@ -132,7 +163,11 @@ def _metadata(fields: Mapping[str, object]) -> Metadata:
 
     return Metadata(
         title=first("title"),
-        authors=tuple(dict.fromkeys(name for key in ("author", "authors", "creator") for name in values.get(key, ()))),
+        authors=tuple(
+            dict.fromkeys(
+                name for key in ("author", "authors", "creator") for name in values.get(key, ())
+            )
+        ),
         language=language_tag(first("lang", "language")),
         cover=first("cover-image", "cover", "cover_image"),
     )

@@ -1,4 +1,7 @@
-"""Decides which heading candidates of a plain text are headings, and their levels. Drops tables of contents."""
+"""Decides which heading candidates of a plain text are headings, and their levels.
+
+Drops tables of contents.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +27,9 @@ _CHARACTERS_OF_A_PRINTED_PAGE = 2600
 
 
 def outline(blocks: Sequence[TextBlock]) -> Outline:
-    found = [c for c in (headings.heading_candidate(i, block) for i, block in enumerate(blocks)) if c]
+    found = [
+        c for c in (headings.heading_candidate(i, block) for i, block in enumerate(blocks)) if c
+    ]
     sizes = [0, *accumulate(sum(map(len, block.lines)) for block in blocks)]
     markdown = [c for c in found if c.family == "markdown"]
     if len(markdown) >= 2:
@@ -64,7 +69,9 @@ def _markdown_outline(found: list[Candidate]) -> Outline:
         title = tops[0].title
         found = found[1:]
         highest = min(c.level for c in found)
-    return Outline(tuple(ChapterStart(c.index, c.title, c.level - highest + 1) for c in found), title)
+    return Outline(
+        tuple(ChapterStart(c.index, c.title, c.level - highest + 1) for c in found), title
+    )
 
 
 def _characters_after(found: list[Candidate], i: int, sizes: list[int]) -> int:
@@ -77,8 +84,13 @@ def _key(c: Candidate) -> tuple[Rank, str, int | None]:
     return c.rank, c.family if c.number is None else "", c.number
 
 
-def _without_contents(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
-    """Drop the entries of a table of contents: many headings in a row, up to the first entry's second occurrence."""
+def _without_contents(
+    found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]
+) -> list[Candidate]:
+    """Drop the entries of a table of contents.
+
+    Many headings in a row, up to the first entry's second occurrence.
+    """
     starts = [i for i, block in enumerate(blocks) if headings.is_contents(block)]
     kept: list[Candidate] = []
     i = 0
@@ -88,11 +100,14 @@ def _without_contents(found: list[Candidate], blocks: Sequence[TextBlock], sizes
             j += 1
         run = found[i : j + 1]
         headed = any(
-            start < run[0].index and sizes[run[0].index] - sizes[start] < 4 * _ENTRY_CHARACTERS for start in starts
+            start < run[0].index and sizes[run[0].index] - sizes[start] < 4 * _ENTRY_CHARACTERS
+            for start in starts
         )
         chapters = sum(c.rank is not Rank.CONTAINER for c in run)
         if (headed and len(run) > 1) or chapters >= 4:
-            run = _true_headings(run, followed=_characters_after(found, j, sizes) >= _ENTRY_CHARACTERS)
+            run = _true_headings(
+                run, followed=_characters_after(found, j, sizes) >= _ENTRY_CHARACTERS
+            )
         kept += run
         i = j + 1
     return kept
@@ -112,11 +127,18 @@ def _true_headings(run: list[Candidate], *, followed: bool) -> list[Candidate]:
 
 
 def _without_stray_numerals(found: list[Candidate], sizes: list[int]) -> list[Candidate]:
-    """Keep numerals without a keyword only in sequence; years, page numbers and the pronoun "I" are not headings."""
+    """Keep numerals without a keyword only in sequence.
+
+    Years, page numbers and the pronoun "I" are not headings.
+    """
     keywords = sum(c.rank is Rank.CHAPTER and c.family not in headings.NUMERALS for c in found)
     styles = dict.fromkeys(c.family for c in found if c.family in headings.NUMERALS)
     sequences = {style: _sequence([c for c in found if c.family == style]) for style in styles}
-    plausible = (sequence for style, sequence in sequences.items() if _is_plausible(style, sequence, keywords, sizes))
+    plausible = (
+        sequence
+        for style, sequence in sequences.items()
+        if _is_plausible(style, sequence, keywords, sizes)
+    )
     rank = Rank.SECTION if keywords >= 2 else Rank.CHAPTER
     chosen = {c.index for c in max(plausible, key=len, default=[])}
     return [
@@ -148,14 +170,18 @@ def _is_plausible(style: str, sequence: list[Candidate], keywords: int, sizes: l
     return not keywords or style.startswith("roman")
 
 
-def _with_entries(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
+def _with_entries(
+    found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]
+) -> list[Candidate]:
     """In a book without numbered chapters: lines named by its table of contents."""
     start = next((i for i, block in enumerate(blocks) if headings.is_contents(block)), None)
     if start is None:
         return found
     entries: set[str] = set()
     i = start + 1
-    while i < len(blocks) and sizes[i + 1] - sizes[i] < _ENTRY_CHARACTERS * (1 if len(blocks[i].lines) < 3 else 20):
+    while i < len(blocks) and sizes[i + 1] - sizes[i] < _ENTRY_CHARACTERS * (
+        1 if len(blocks[i].lines) < 3 else 20
+    ):
         keys = {headings.entry_key(line) for line in blocks[i].lines} - {""}
         if keys <= entries:
             break  # the first heading named by the contents
@@ -165,7 +191,9 @@ def _with_entries(found: list[Candidate], blocks: Sequence[TextBlock], sizes: li
     lines = [
         _line_heading(n, blocks[n], "entry")
         for n in range(i, len(blocks))
-        if n not in known and len(blocks[n].lines) <= 2 and headings.entry_key(" ".join(blocks[n].lines)) in entries
+        if n not in known
+        and len(blocks[n].lines) <= 2
+        and headings.entry_key(" ".join(blocks[n].lines)) in entries
         if len(headings.entry_key(blocks[n].text)) >= 3
     ]
     if len(lines) < _FEWEST_CAPITALS:
@@ -177,7 +205,9 @@ def _line_heading(index: int, block: TextBlock, family: str) -> Candidate:
     return Candidate(index, Rank.CHAPTER, family, None, one_line(block.text).strip("_"), False)
 
 
-def _with_capitals(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
+def _with_capitals(
+    found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]
+) -> list[Candidate]:
     """In a book without numbered chapters: lines in capitals that stand alone over text."""
     known = {c.index for c in found}
     lines = [
@@ -199,7 +229,11 @@ def _with_capitals(found: list[Candidate], blocks: Sequence[TextBlock], sizes: l
 def _with_subtitles(found: list[Candidate], blocks: Sequence[TextBlock]) -> list[tuple[str, int]]:
     taken = {c.index for c in found}
     bare = [c for c in found if c.bare and c.rank in (Rank.CHAPTER, Rank.CONTAINER)]
-    following = [c for c in bare if _has_next(c, blocks, taken) and headings.is_short_line(blocks[c.index + 1])]
+    following = [
+        c
+        for c in bare
+        if _has_next(c, blocks, taken) and headings.is_short_line(blocks[c.index + 1])
+    ]
     # If a short line follows nearly every chapter, those lines are the titles.
     always = len(following) >= max(4, len(bare) * 0.8)
     result = []

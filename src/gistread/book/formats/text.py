@@ -32,7 +32,9 @@ _HEADER_CHARACTERS = 30_000
 # "Title: The Time Machine", continued on indented lines.
 _FIELD = re.compile(r"^(Title|Author|Language):[ \t]*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
 _FIRST_LINE = re.compile(
-    r"Project Gutenberg(?:'s|’s)? (?:E-?(?:text|book) (?:of |, )|)(?P<title>.+?),? by (?P<author>[^\n]+)", re.IGNORECASE
+    r"Project Gutenberg(?:'s|’s)? (?:E-?(?:text|book) (?:of |, )|)(?P<title>.+?),? by "
+    r"(?P<author>[^\n]+)",
+    re.IGNORECASE,
 )
 # Credits of volunteers between the header and the book.
 _CREDIT = re.compile(
@@ -44,20 +46,33 @@ _CREDIT = re.compile(
 
 
 def find_bounds(paragraphs: Sequence[str]) -> tuple[int, int, Metadata]:
-    """`strip_gutenberg` for paragraphs: the range `[first, end)` of the book, and the header's metadata."""
+    """`strip_gutenberg` for paragraphs.
+
+    The range `[first, end)` of the book, and the header's metadata.
+    """
     sizes = accumulate(map(len, paragraphs), initial=0)
-    header = takewhile(lambda one: one[0] <= _HEADER_CHARACTERS, zip(sizes, paragraphs, strict=False))
-    first = next((number for number, (_, text) in enumerate(header, start=1) if _START.search(text)), len(paragraphs))
+    header = takewhile(
+        lambda one: one[0] <= _HEADER_CHARACTERS, zip(sizes, paragraphs, strict=False)
+    )
+    first = next(
+        (number for number, (_, text) in enumerate(header, start=1) if _START.search(text)),
+        len(paragraphs),
+    )
     while first < len(paragraphs) and _CREDIT.fullmatch(paragraphs[first]):
         first += 1
-    end = next((n for n in range(first, len(paragraphs)) if _END.search(paragraphs[n])), len(paragraphs))
+    end = next(
+        (n for n in range(first, len(paragraphs)) if _END.search(paragraphs[n])), len(paragraphs)
+    )
     if first == end:
         return 0, len(paragraphs), Metadata()
     return first, end, strip_gutenberg("\n".join(paragraphs[:first]))[1]
 
 
 def strip_gutenberg(text: str) -> tuple[str, Metadata]:
-    """`text` without header, credits, footer and licence, unchanged if it has none; and the header's metadata."""
+    """`text` without header, credits, footer and licence, unchanged if it has none.
+
+    And the header's metadata.
+    """
     head = text[:_HEADER_CHARACTERS]
     start = _START.search(head)
     if start is None and not _MENTION.search(head[:600]):
@@ -92,10 +107,15 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 
 
 def read_text(data: bytes, name: str) -> Book:
-    """The book in `data`. `name` is its title if it has no other. Raises BookError for binary or blank data."""
+    """The book in `data`.
+
+    `name` is its title if it has no other. Raises BookError for binary or blank data.
+    """
     decoded = decode(data)
     if decoded is None:
-        raise BookError(f"{name} is not a book but unknown binary data.", f"gistread reads {SUPPORTED_FORMATS}.")
+        raise BookError(
+            f"{name} is not a book but unknown binary data.", f"gistread reads {SUPPORTED_FORMATS}."
+        )
     body, header = strip_gutenberg(clean(decoded.text))
     found = [part for block in split_into_blocks(body) for part in split_heading(block)]
     shape = outline(found)
@@ -103,7 +123,11 @@ def read_text(data: bytes, name: str) -> Book:
     _add_blocks(builder, found, shape)
     if not builder.characters:
         raise BookError(f"{name} contains only white space.")
-    byline = _BYLINE.fullmatch(one_line(found[1].text)) if len(found) > 1 and is_short_line(found[1]) else None
+    byline = (
+        _BYLINE.fullmatch(one_line(found[1].text))
+        if len(found) > 1 and is_short_line(found[1])
+        else None
+    )
     controls = len(_CONTROLS.findall(decoded.text)) - decoded.text.count("\x1a")
     return builder.build(
         title=header.title or shape.title or _first_line(found) or PurePath(name).stem,
@@ -127,7 +151,9 @@ def _add_blocks(builder: BookBuilder, found: list[TextBlock], shape: Outline) ->
         if index < heading_until:
             builder.add(text.strip().lstrip("#").strip("=\n "), ParagraphKind.HEADING, level)
         else:
-            builder.add(text if block.keeps_lines else _DASH_AT_LINE_END.sub(r"\1", text), block.kind)
+            builder.add(
+                text if block.keeps_lines else _DASH_AT_LINE_END.sub(r"\1", text), block.kind
+            )
 
 
 def _remove_emphasis(text: str) -> str:

@@ -1,4 +1,6 @@
-"""Groups the lines of plain text into paragraphs, verse, lists and tables, by the layout of the whole file."""
+"""Groups the lines of plain text into paragraphs, verse, lists and tables, by the layout of the
+whole file.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,10 +45,15 @@ _NOTE = re.compile(r"\s*\[(?:Foot)?note\b", re.IGNORECASE)
 class _Wrapping:
     width: int
     in_bytes: bool  # Whether the width counts UTF-8 bytes, as some English tools do
-    has_indents: bool = False  # Whether paragraphs begin with an indented line, not after an empty one
+    has_indents: bool = (
+        False  # Whether paragraphs begin with an indented line, not after an empty one
+    )
 
     def is_short(self, line: str, following: str, share: float = 1.0) -> bool:
-        """Whether the first word of `following` would fit; a line is full at `share` of the width."""
+        """Whether the first word of `following` would fit.
+
+        A line is full at `share` of the width.
+        """
         room = self.width * share - 5 - self._columns(line)  # A space, and four columns to spare
         return room > 1 and self._columns(following.lstrip().partition(" ")[0]) <= room
 
@@ -67,7 +74,11 @@ def split_into_blocks(text: str) -> Iterator[TextBlock]:
         parts = _indented_parts(group) if setting.has_indents else [group]
         for number, part in enumerate(parts):
             for block in _classify(part, setting, 0 if number else gap):
-                if starred and _STARRED_NOTE.match(block.lines[0].lstrip()) and block.kind is not ParagraphKind.BREAK:
+                if (
+                    starred
+                    and _STARRED_NOTE.match(block.lines[0].lstrip())
+                    and block.kind is not ParagraphKind.BREAK
+                ):
                     yield TextBlock(block.lines, ParagraphKind.NOTE, block.gap)
                 else:
                     starred = "*" in block.text
@@ -83,7 +94,10 @@ def _detect_wrapping(lines: list[str], *, in_bytes: bool) -> _Wrapping | None:
     followed = [(a, b) for a, b in pairwise(lines) if a and b]
     if width > _WIDEST_COLUMNS or not followed:
         return None
-    if width > _WRAPPED_COLUMNS and sum(wrapped.is_short(a, b) for a, b in followed) > len(followed) * 0.2:
+    if (
+        width > _WRAPPED_COLUMNS
+        and sum(wrapped.is_short(a, b) for a, b in followed) > len(followed) * 0.2
+    ):
         return None
     if (len(lines) - len(filled)) * 25 < len(filled):
         # Hardly any empty lines: paragraphs show by indents, or each line is one.
@@ -175,7 +189,10 @@ def _kind_of_lines(group: Sequence[str]) -> ParagraphKind:
 
 
 def _is_narrow_prose(group: list[str], width: int) -> bool:
-    """Whether short lines are prose in a narrow column: they fill its width and begin inside sentences."""
+    """Whether short lines are prose in a narrow column.
+
+    They fill its width and begin inside sentences.
+    """
     own = max(map(len, group))
     if len(group) < 4 or own < width * 0.55:
         return False

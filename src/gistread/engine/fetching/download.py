@@ -1,4 +1,7 @@
-"""Downloads and verifies one file of the hub. Retries transient failures, and resumes where it stopped."""
+"""Downloads and verifies one file of the hub.
+
+Retries transient failures, and resumes where it stopped.
+"""
 
 import asyncio
 import math
@@ -9,7 +12,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gistread.engine.fetching.network import Network, describe, new_client, open_response, refusal_error, retry_after_s
+from gistread.engine.fetching.network import (
+    Network,
+    describe,
+    new_client,
+    open_response,
+    refusal_error,
+    retry_after_s,
+)
 from gistread.engine.fetching.partial_file import PartialFile, check_room
 from gistread.errors import FetchError
 
@@ -58,13 +68,18 @@ class _RetryError(Exception):
 
 
 async def download(file: RemoteFile, part: PartialFile, network: Network, report: Report) -> None:
-    """Complete a partial file and verify it; an interrupted download can resume. Raises FetchError, StorageError."""
+    """Complete a partial file and verify it; an interrupted download can resume.
+
+    Raises FetchError, StorageError.
+    """
     async with new_client(network) as client:
         await _Download(file, part, network, report).complete(client)
     report(Progress(DownloadStep.CHECKING, file.size_bytes, file.size_bytes))
     if (found := await part.sha256()) != file.sha256:
         part.restart()
-        problem = f"{file.name} has the wrong SHA-256: {found[:16]}… in place of {file.sha256[:16]}…."
+        problem = (
+            f"{file.name} has the wrong SHA-256: {found[:16]}… in place of {file.sha256[:16]}…."
+        )
         raise FetchError(problem, "Nothing was kept; try again.")
 
 
@@ -113,7 +128,9 @@ class _Download:
             elif response.status_code != 206 or found is None or int(found[1]) != part.length:
                 raise self._refusal(response)
             if response.headers.get("Content-Encoding", "identity") != "identity":
-                raise FetchError(f"{response.url.host} sends {self.file.name} compressed.", "Try again later.")
+                raise FetchError(
+                    f"{response.url.host} sends {self.file.name} compressed.", "Try again later."
+                )
             left = self.file.size_bytes - part.length
             if int(response.headers.get("Content-Length", left)) != left:
                 raise _RetryError(f"{response.url.host} sends another file than {self.file.name}")
@@ -130,7 +147,11 @@ class _Download:
         now, done, total = time.monotonic(), self.part.length, self.file.size_bytes
         if now >= self.reported_at + 0.1 or done == total:
             self.reported_at = now
-            self.report(Progress(DownloadStep.FETCHING, done, total, count / seconds if seconds > 0.2 else None))
+            self.report(
+                Progress(
+                    DownloadStep.FETCHING, done, total, count / seconds if seconds > 0.2 else None
+                )
+            )
 
     def _refusal(self, response: "httpx2.Response") -> Exception:
         status, host = response.status_code, response.url.host
@@ -140,12 +161,18 @@ class _Download:
                 return FetchError(f"{host} asks to retry in {wait_s / 60:.0f} minutes.", _RESUME)
             return _RetryError(f"{host} is busy ({status})", wait_s)
         if status in (401, 403) and response.history:
-            return _RetryError(f"{host} refused ({status})")  # The signed address from the hub may have expired.
+            return _RetryError(
+                f"{host} refused ({status})"
+            )  # The signed address from the hub may have expired.
         return refusal_error(response, self.network, self.file.repository, self.file.name)
 
     async def _wait(self, reason: str, wait_s: float) -> None:
         until = time.monotonic() + wait_s
         while (left_s := until - time.monotonic()) > 0:
             notice = f"{reason}; again in {math.ceil(left_s)} s"
-            self.report(Progress(DownloadStep.WAITING, self.part.length, self.file.size_bytes, notice=notice))
+            self.report(
+                Progress(
+                    DownloadStep.WAITING, self.part.length, self.file.size_bytes, notice=notice
+                )
+            )
             await asyncio.sleep(min(1.0, left_s))

@@ -1,4 +1,5 @@
-"""Addresses of models, and queries to the hub (`GET /api/models/…?blobs=true`) for a repository's licence and files.
+"""Addresses of models, and queries to the hub (`GET /api/models/…?blobs=true`) for a repository's
+licence and files.
 
 An address is `hf:owner/repository:file`, another program's form of it, or a page of the hub.
 """
@@ -70,7 +71,11 @@ def read_address(spec: str, endpoint: str) -> HubAddress:
 def local_name(path: str) -> str:
     """The local name for a file. Raises UsageError unless it is a valid .gguf name."""
     name = path.rpartition("/")[2]
-    if not name.lower().endswith(SUFFIX) or name.startswith(".") or re.search(r'[\x00-\x1f\\:*?"<>|]', name):
+    if (
+        not name.lower().endswith(SUFFIX)
+        or name.startswith(".")
+        or re.search(r'[\x00-\x1f\\:*?"<>|]', name)
+    ):
         raise UsageError(f"{name or 'This'} is not the name of a .gguf file.", _FORMS)
     return name
 
@@ -87,7 +92,10 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 async def read_repository(
     client: "httpx2.AsyncClient", network: Network, address: HubAddress
 ) -> tuple[dict[str, RemoteFile], str]:
-    """The models of a repository by path, in order, and its licence. Raises FetchError, httpx2.TransportError."""
+    """The models of a repository by path, in order, and its licence.
+
+    Raises FetchError, httpx2.TransportError.
+    """
     revision = quote(address.revision, safe="")
     url = f"{network.endpoint}/api/models/{address.repository}/revision/{revision}?blobs=true"
     async with open_response(client, network, url, {"Accept": "application/json"}) as response:
@@ -97,14 +105,22 @@ async def read_repository(
         async for data in response.aiter_bytes():
             body += data
             if len(body) > 20_000_000:  # A repository with thousands of files takes 2 MB
-                raise FetchError(f"{address.repository} is too large a repository.", "Use the file's address.")
+                raise FetchError(
+                    f"{address.repository} is too large a repository.", "Use the file's address."
+                )
     try:
         document = orjson.loads(body)
         commit = str(document.get("sha") or "")
         revision = commit if _COMMIT.fullmatch(commit) else address.revision
-        found = {one["rfilename"]: one for one in document["siblings"] if one["rfilename"].lower().endswith(SUFFIX)}
+        found = {
+            one["rfilename"]: one
+            for one in document["siblings"]
+            if one["rfilename"].lower().endswith(SUFFIX)
+        }
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise FetchError(f"{response.url.host} does not respond like the hub.", "See HF_ENDPOINT.") from None
+        raise FetchError(
+            f"{response.url.host} does not respond like the hub.", "See HF_ENDPOINT."
+        ) from None
     files: dict[str, RemoteFile] = {}
     for path, one in sorted(found.items()):
         try:
@@ -115,17 +131,26 @@ async def read_repository(
             continue
         url = file_url(network.endpoint, address.repository, revision, path)
         match one.get("lfs"):
-            case {"size": int(size), "sha256": str(sha256)} if size > 0 and _SHA256.fullmatch(sha256):
+            case {"size": int(size), "sha256": str(sha256)} if size > 0 and _SHA256.fullmatch(
+                sha256
+            ):
                 files[path] = RemoteFile(url, name, size, sha256, address.repository)
     return files, _licence(document)
 
 
 def select_model(models: dict[str, RemoteFile], address: HubAddress) -> RemoteFile:
-    """The model with the path, name or quantization of the address; by default the only one. Raises FetchError."""
+    """The model with the path, name or quantization of the address; by default the only one.
+
+    Raises FetchError.
+    """
     repository, wanted = address.repository, address.file
     name = plain_name(wanted).casefold()
     # With or without its folder; a quantization as a whole word: `Q4_K` is not `Q4_K_M`.
-    exact = [file for path, file in models.items() if f"/{plain_name(path)}".casefold().endswith(f"/{name}")]
+    exact = [
+        file
+        for path, file in models.items()
+        if f"/{plain_name(path)}".casefold().endswith(f"/{name}")
+    ]
     word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(wanted)}(?![A-Za-z0-9_])", re.IGNORECASE)
     named = [file for file in models.values() if word.search(plain_name(file.name))]
     found = (exact or named) if wanted else list(models.values())
@@ -134,16 +159,22 @@ def select_model(models: dict[str, RemoteFile], address: HubAddress) -> RemoteFi
     shown = format_list([file.name for file in found or models.values()], 12)
     if not models:
         raise FetchError(
-            f"{repository} has no GGUF model in one file.", "Look for a repository whose name ends in -GGUF."
+            f"{repository} has no GGUF model in one file.",
+            "Look for a repository whose name ends in -GGUF.",
         )
     if not found:
         raise FetchError(f"{repository} has no {wanted} in one file.", f"It has: {shown}.")
-    raise FetchError(f"{repository} has several models.", f"Name one: hf:{repository}:FILE, of {shown}.")
+    raise FetchError(
+        f"{repository} has several models.", f"Name one: hf:{repository}:FILE, of {shown}."
+    )
 
 
 def _licence(document: Any) -> str:
     card = document.get("cardData")
     if not isinstance(card, dict):
         return ""
-    names = [card.get("license"), card.get("license_name") if card.get("license") == "other" else None]
+    names = [
+        card.get("license"),
+        card.get("license_name") if card.get("license") == "other" else None,
+    ]
     return " ".join(name for name in names if isinstance(name, str))[:80]

@@ -34,10 +34,15 @@ def network_of(environment: Mapping[str, str] = os.environ) -> Network:
     """Settings from HF_ENDPOINT and HF_TOKEN. Raises UsageError if they are invalid."""
     endpoint = environment.get("HF_ENDPOINT", "").strip().rstrip("/") or _HUB
     if not re.fullmatch(r"https?://[\w.:-]+(/[^\s?#]*)?", endpoint):
-        raise UsageError("HF_ENDPOINT is not a valid address.", "It must begin with https://, or be unset.")
+        raise UsageError(
+            "HF_ENDPOINT is not a valid address.", "It must begin with https://, or be unset."
+        )
     token = environment.get("HF_TOKEN", "").strip()
     if not re.fullmatch(r"[!-~]*", token):
-        raise UsageError("HF_TOKEN is not a valid token: it contains spaces, line breaks or characters outside ASCII.")
+        raise UsageError(
+            "HF_TOKEN is not a valid token: it contains spaces, line breaks or characters "
+            "outside ASCII."
+        )
     return Network(endpoint, token)
 
 
@@ -56,7 +61,9 @@ def new_client(network: Network) -> "httpx2.AsyncClient":
     except ImportError:
         raise FetchError("A SOCKS proxy needs another package.", pip_install("socksio")) from None
     except ValueError as error:  # an invalid proxy address in the environment
-        raise FetchError(f"The proxy cannot be used: {error}", "See HTTPS_PROXY and ALL_PROXY.") from None
+        raise FetchError(
+            f"The proxy cannot be used: {error}", "See HTTPS_PROXY and ALL_PROXY."
+        ) from None
     except OSError as error:
         problem = f"The trusted certificates cannot be read: {error.strerror or error}."
         raise FetchError(problem, "See SSL_CERT_FILE.") from None
@@ -74,7 +81,10 @@ async def _refuse_decryption(response: "httpx2.Response") -> None:
 async def open_response(
     client: "httpx2.AsyncClient", network: Network, url: str, headers: Mapping[str, str]
 ) -> AsyncIterator["httpx2.Response"]:
-    """Send a request and yield the response after redirects, unread. Raises FetchError, httpx2.TransportError."""
+    """Send a request and yield the response after redirects, unread.
+
+    Raises FetchError, httpx2.TransportError.
+    """
     import httpx2
 
     host = urlsplit(url).hostname
@@ -85,35 +95,50 @@ async def open_response(
         async with client.stream("GET", url, headers={**headers, **token}) as response:
             yield response
     except httpx2.InvalidURL:
-        raise FetchError(f"{host or 'The server'} has or leads to an invalid address.", "Try again later.") from None
+        raise FetchError(
+            f"{host or 'The server'} has or leads to an invalid address.", "Try again later."
+        ) from None
     except httpx2.TooManyRedirects:
         raise FetchError(f"{host} redirects in a circle.", "Try again later.") from None
     except httpx2.TransportError as error:
         if isinstance(cause := system_error(error), ssl.SSLCertVerificationError):
             raise FetchError(
                 f"The certificate of {host} is not trusted: {cause.verify_message}.",
-                "Nothing was fetched. Behind a company proxy, set SSL_CERT_FILE to its certificates.",
+                "Nothing was fetched. Behind a company proxy, set SSL_CERT_FILE to its "
+                "certificates.",
             ) from None
         raise
 
 
-def refusal_error(response: "httpx2.Response", network: Network, repository: str, name: str) -> FetchError:
+def refusal_error(
+    response: "httpx2.Response", network: Network, repository: str, name: str
+) -> FetchError:
     """Say why a server did not send the file `name`, or the page of `repository`."""
     status, headers, host = response.status_code, response.headers, response.url.host
-    missing = {"EntryNotFound": f"file {name} in", "RevisionNotFound": "such revision of", "RepoNotFound": "repository"}
+    missing = {
+        "EntryNotFound": f"file {name} in",
+        "RevisionNotFound": "such revision of",
+        "RepoNotFound": "repository",
+    }
     if what := missing.get(headers.get("X-Error-Code", "")):
-        hint = "Check the name." if network.token else "Check the name; a private one needs HF_TOKEN."
+        hint = (
+            "Check the name." if network.token else "Check the name; a private one needs HF_TOKEN."
+        )
         return FetchError(f"{host} has no {what} {repository}.", hint)
     if status in (401, 403):
         page = f"{network.endpoint}/{repository}"
         hint = f"Accept them at {page}, set HF_TOKEN to a token with access, and try again."
         return FetchError(f"Access to {repository} requires accepting its terms.", hint)
     if status in (404, 410):
-        return FetchError(f"{host} has no {name}.", "Check the name; files on the hub are sometimes renamed.")
+        return FetchError(
+            f"{host} has no {name}.", "Check the name; files on the hub are sometimes renamed."
+        )
     if status == 429:
         when = f"in {wait:.0f} s" if (wait := retry_after_s(headers)) else "in some minutes"
         return FetchError(f"{host} limits requests from this address (429).", f"Try again {when}.")
-    return FetchError(f"{host} returned {status} for {name}.", "Try again later, or choose another model.")
+    return FetchError(
+        f"{host} returned {status} for {name}.", "Try again later, or choose another model."
+    )
 
 
 def describe(error: "httpx2.TransportError", network: Network) -> str:
@@ -127,7 +152,10 @@ def describe(error: "httpx2.TransportError", network: Network) -> str:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait by Retry-After (RFC 9110, 10.2.3), a number or a date; None if missing or invalid."""
+    """Seconds to wait by Retry-After (RFC 9110, 10.2.3), a number or a date.
+
+    None if missing or invalid.
+    """
     value = headers.get("Retry-After", "").strip()
     try:
         return max(0.0, float(value))

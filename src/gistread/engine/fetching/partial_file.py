@@ -24,7 +24,8 @@ _LEAVE_FREE_BYTES = 64_000_000
 
 
 def partial_path(folder: Path, name: str, sha256: str) -> Path:
-    """The path of the incomplete file. With the checksum in its name, only the same file resumes it.
+    """The path of the incomplete file. With the checksum in its name, only the same file resumes
+    it.
 
     A download begun by 0.2 keeps its path, `NAME.part`, with the checksum in `NAME.part.json`.
     """
@@ -55,7 +56,9 @@ class PartialFile:
                 self._file = journal.open_locked(self.path, wait_s=0)
             except journal.InUseError:
                 name = _model_name(self.path)
-                raise FetchError(f"Another gistread is fetching {name}.", "Wait for it, or stop it.") from None
+                raise FetchError(
+                    f"Another gistread is fetching {name}.", "Wait for it, or stop it."
+                ) from None
             self.length = self._file.seek(0, os.SEEK_END)
         return self
 
@@ -85,7 +88,9 @@ class PartialFile:
     def rename(self, target: Path) -> None:
         """Give the complete file its name. Raises StorageError, also if the name is taken."""
         if target.exists():
-            raise StorageError(f"{target} exists already and is another file.", "Move it away first.")
+            raise StorageError(
+                f"{target} exists already and is another file.", "Move it away first."
+            )
         with self._storing():
             self.path.rename(target)
             _state_of(self.path).unlink(missing_ok=True)
@@ -120,13 +125,17 @@ def check_room(folder: Path, needed_bytes: int, name: str) -> None:
     free_bytes = free_disk_bytes(folder)
     if free_bytes is not None and needed_bytes > max(0, free_bytes - _LEAVE_FREE_BYTES):
         raise StorageError(
-            f"{name} needs {format_size(needed_bytes)} more on disk; {format_size(free_bytes)} are free in {folder}.",
+            f"{name} needs {format_size(needed_bytes)} more on disk; {format_size(free_bytes)} "
+            f"are free in {folder}.",
             "Free some space, or choose a smaller model. What was fetched before is kept.",
         )
 
 
 def discard_download(folder: Path, name: str) -> list[Path]:
-    """Delete the partial files of a model, and return them. Raises FetchError while another process fetches it."""
+    """Delete the partial files of a model, and return them.
+
+    Raises FetchError while another process fetches it.
+    """
     found = [path for path in folder.glob("*.part") if _model_name(path) == plain_name(name)]
     for path in found:
         with PartialFile(path) as partial:

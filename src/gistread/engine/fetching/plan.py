@@ -48,12 +48,17 @@ def plan_entry(entry: CatalogueEntry, network: Network) -> Plan:
 
 
 async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
-    """Plan the download of a name or address, asking the hub for an address. Raises UsageError, FetchError."""
+    """Plan the download of a name or address, asking the hub for an address.
+
+    Raises UsageError, FetchError.
+    """
     if (entry := catalogue.find(spec)) is not None:
         return plan_entry(entry, network)
     if not is_on_the_hub(spec) and "://" not in spec:
         if Path(spec).is_file():
-            raise UsageError(f"{spec} is a local file.", f"`gistread models use {shlex.quote(spec)}` uses it.")
+            raise UsageError(
+                f"{spec} is a local file.", f"`gistread models use {shlex.quote(spec)}` uses it."
+            )
         near = " or ".join(catalogue.similar(spec))
         hint = f"Did you mean {near}?" if near else "`gistread models catalogue` lists all names."
         raise UsageError(f"The catalogue has no {spec!r}.", f"{hint} Or use hf:owner/repository.")
@@ -67,11 +72,16 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
         hint = "Check the network, HTTPS_PROXY and HF_ENDPOINT."
         raise FetchError(f"No response: {describe(error, network)}.", hint) from None
     file = select_model(models, address)
-    return Plan(spec, plain_name(file.name), file, f"{network.endpoint}/{file.repository}", licence, "hub")
+    return Plan(
+        spec, plain_name(file.name), file, f"{network.endpoint}/{file.repository}", licence, "hub"
+    )
 
 
 async def get(plan: Plan, folder: Path, network: Network, report: Report) -> Path:
-    """Fetch the file into the folder, unless it is there, and verify it. Resumable. Raises FetchError, StorageError."""
+    """Fetch the file into the folder, unless it is there, and verify it.
+
+    Resumable. Raises FetchError, StorageError.
+    """
     target = folder / plan.file.name
     if target.exists():
         await _verify_existing(target, plan.file, report)
@@ -100,6 +110,10 @@ async def _verify_existing(path: Path, file: RemoteFile, report: Report) -> None
     try:
         found = await sha256_of(path)
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror or error}.", "Move it away and try again.") from error
+        raise StorageError(
+            f"{path}: {error.strerror or error}.", "Move it away and try again."
+        ) from error
     if found != file.sha256:
-        raise StorageError(f"{path} exists already and is another file.", "Move it away and try again.")
+        raise StorageError(
+            f"{path} exists already and is another file.", "Move it away and try again."
+        )

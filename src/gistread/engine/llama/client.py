@@ -1,6 +1,7 @@
 """The local engine: an `Engine` over one GGUF file.
 
-A worker process runs the model. If it dies, it is started again for its open requests, or for the next one.
+A worker process runs the model. If it dies, it is started again for its open requests, or for the
+next one.
 """
 
 import asyncio
@@ -52,7 +53,9 @@ _THINKING_TOKENS = 2048  # Room for a thought that was cut off
 class _Pending:
     id: int
     request: messages.Request
-    replies: asyncio.Queue[messages.Reply | StreamRestarted | GistreadError] = field(default_factory=asyncio.Queue)
+    replies: asyncio.Queue[messages.Reply | StreamRestarted | GistreadError] = field(
+        default_factory=asyncio.Queue
+    )
     attempts: int = 0
 
 
@@ -118,9 +121,14 @@ class LlamaEngine(Observable, Engine):
         """Count tokens; without the model if it is not loaded and its vocabulary is supported."""
         if self.worker_pid is None:
             if self._counter is None:
-                self._counter = asyncio.create_task(asyncio.to_thread(read_counter, self.path), name="token-counter")
+                self._counter = asyncio.create_task(
+                    asyncio.to_thread(read_counter, self.path), name="token-counter"
+                )
             counter = await asyncio.shield(self._counter)
-            if counter is not None and (tokens := await asyncio.to_thread(counter.count, text)) is not None:
+            if (
+                counter is not None
+                and (tokens := await asyncio.to_thread(counter.count, text)) is not None
+            ):
                 return tokens
         return (await first_of(self._ask(messages.Count(text)), messages.Counted)).tokens
 
@@ -133,7 +141,9 @@ class LlamaEngine(Observable, Engine):
         room, spent = 0, NO_USAGE
         while True:
             longer = replace(sampling, max_tokens=sampling.max_tokens + room)
-            async with contextlib.aclosing(self._ask(messages.Generate(prompt, longer, priority))) as replies:
+            async with contextlib.aclosing(
+                self._ask(messages.Generate(prompt, longer, priority))
+            ) as replies:
                 async for reply in replies:
                     match reply:
                         case TextDelta() | StreamRestarted():
@@ -150,7 +160,9 @@ class LlamaEngine(Observable, Engine):
                 yield replace(done, usage=spent)
                 return
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
+    async def choose(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+    ) -> Choice:
         check_options(options)
         return await first_of(self._ask(messages.Choose(prompt, tuple(options), priority)), Choice)
 
@@ -167,7 +179,9 @@ class LlamaEngine(Observable, Engine):
         loaded = await self._load()
         info = loaded.info
         threads = info.placement.threads if info.placement else 0
-        self._setup = f"{info.fingerprint} {info.weights}, {info.device}, {threads} threads, {loaded.library}"
+        self._setup = (
+            f"{info.fingerprint} {info.weights}, {info.device}, {threads} threads, {loaded.library}"
+        )
         if self.cache is not None:
             match _read_rates(self.cache / MEASUREMENTS).get(self._setup):
                 case [float(prefill), float(decode)] if prefill > 0 and decode > 0:
@@ -210,7 +224,9 @@ class LlamaEngine(Observable, Engine):
         try:
             self._info = await self._load_model()
             if self.worker_pid is None:
-                raise EngineError("The model's process ended as soon as the model was loaded.", _SEE_LOG)
+                raise EngineError(
+                    "The model's process ended as soon as the model was loaded.", _SEE_LOG
+                )
         except asyncio.CancelledError:
             await self._end_worker()
             self.publish(EngineState(Phase.STOPPED))
@@ -229,12 +245,18 @@ class LlamaEngine(Observable, Engine):
             case EngineState(phase=Phase.LOADING):
                 self.publish(replace(self.state, phase=Phase.LOADING, fraction=event.fraction))
             case EngineState():
-                if self.state.phase is not Phase.LOADING:  # The worker is idle before the load has finished here.
+                if (
+                    self.state.phase is not Phase.LOADING
+                ):  # The worker is idle before the load has finished here.
                     if event.tokens_per_s:
                         self._rates[event.phase] = event.tokens_per_s
                     self.publish(event)
             case messages.LoadAttempt():
-                self.publish(EngineState(Phase.LOADING, fraction=0.0, notice=event.notice or self.state.notice))
+                self.publish(
+                    EngineState(
+                        Phase.LOADING, fraction=0.0, notice=event.notice or self.state.notice
+                    )
+                )
             case reply:
                 if pending := self._pending.get(request_id):
                     pending.replies.put_nowait(reply)
@@ -244,7 +266,9 @@ class LlamaEngine(Observable, Engine):
             return
         self._worker = None
         self._lost = reason
-        error = EngineError(f"The model's process ended twice on the same request ({reason}).", _SEE_LOG)
+        error = EngineError(
+            f"The model's process ended twice on the same request ({reason}).", _SEE_LOG
+        )
         self._fail(error, _MAX_ATTEMPTS)
         if self._pending:
             self._start.begin()
@@ -258,7 +282,9 @@ class LlamaEngine(Observable, Engine):
                 del self._pending[pending.id]
                 pending.replies.put_nowait(error)
 
-    async def _ask(self, request: messages.Request) -> AsyncGenerator[TextDelta | messages.Answer | StreamRestarted]:
+    async def _ask(
+        self, request: messages.Request
+    ) -> AsyncGenerator[TextDelta | messages.Answer | StreamRestarted]:
         """Send a request and yield its replies. Raises PromptTooLongError, EngineError."""
         await self.start()
         pending = _Pending(next(self._ids), request)
@@ -273,7 +299,9 @@ class LlamaEngine(Observable, Engine):
                     case GistreadError():
                         raise reply
                     case messages.TooLong():
-                        raise PromptTooLongError(reply.prompt_tokens, reply.answer_tokens, reply.context_tokens)
+                        raise PromptTooLongError(
+                            reply.prompt_tokens, reply.answer_tokens, reply.context_tokens
+                        )
                     case messages.Failed():
                         raise EngineError(f"The model failed: {reply.message}.")
                     case _:

@@ -1,7 +1,9 @@
 """A copy of a small model in a tensor type with fast kernels, made once for models that lack them.
 
-llama.cpp multiplies matrices of some types slowly on a processor. For each second of processor time the starter
-(Q4_1 with an adapter) evaluates 229 tokens of a prompt, and 428 as Q8_0 with the adapter merged in; it decodes 106 and
+llama.cpp multiplies matrices of some types slowly on a processor. For each second of processor time
+the starter
+(Q4_1 with an adapter) evaluates 229 tokens of a prompt, and 428 as Q8_0 with the adapter merged in;
+it decodes 106 and
 146. So it reads a book in two thirds of the time.
 """
 
@@ -64,7 +66,15 @@ def make_copy(header: GgufHeader, folder: Path) -> Path | None:
     plain = partial.with_name(f"f16.{partial.name}")
     adapter = [str(header.adapter)] if header.adapter else []
     try:
-        done = run_python(_CONVERTER, str(header.path), str(partial), FAST, str(plain), *adapter, timeout_s=_WITHIN_S)
+        done = run_python(
+            _CONVERTER,
+            str(header.path),
+            str(partial),
+            FAST,
+            str(plain),
+            *adapter,
+            timeout_s=_WITHIN_S,
+        )
         if done.returncode:
             sys.stderr.write(done.stderr.decode("utf-8", "replace"))  # To the log
             reject_copy(header, folder)
@@ -85,7 +95,10 @@ def reject_copy(header: GgufHeader, folder: Path) -> None:
 
 
 def _make_room(header: GgufHeader, folder: Path) -> bool:
-    """Remove what processes that were killed left. Returns False if there is no room on the disk or in memory."""
+    """Remove what processes that were killed left.
+
+    Returns False if there is no room on the disk or in memory.
+    """
     size = header.parameters * _BYTES_PER_WEIGHT
     with contextlib.suppress(OSError, ValueError):
         make_folder(folder)

@@ -1,8 +1,8 @@
 """Estimates the memory a model needs, and plans its layout.
 
-`layouts` lists the possibilities, best first; the worker tries them in turn. To save memory, it first shrinks the KV
-cache to one window, then moves layers off the graphics card, then quantizes the cache, then halves the window down to
-`LEAST_WINDOW`. Settings made by the person are kept.
+`layouts` lists the possibilities, best first; the worker tries them in turn. To save memory, it
+first shrinks the KV cache to one window, then moves layers off the graphics card, then quantizes
+the cache, then halves the window down to `LEAST_WINDOW`. Settings made by the person are kept.
 """
 
 from collections.abc import Iterator
@@ -12,14 +12,26 @@ from gistread.config import KvCache
 from gistread.engine.llama.gguf import GgufHeader, MemoryKind
 from gistread.engine.protocol import STREAM_TOKENS
 
-KV_BYTES = {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}  # Bytes per number in the KV cache, by data type
+KV_BYTES = {
+    "f16": 2.0,
+    "q8_0": 34 / 32,
+    "q4_0": 18 / 32,
+}  # Bytes per number in the KV cache, by data type
 SEQUENCES = 48  # Sequences in a context, running and cached; they take no memory of their own
 STATES = 6  # The same in recurrent models, where each sequence has a state
 
-DEFAULT_CONTEXT_TOKENS = 8192  # Default window: as in the papers, and small enough for most machines
-LEAST_WINDOW = 2048  # Smallest window chosen automatically: a page, its gists and an answer must fit
-_EXTRA_WINDOWS = 1  # Without streams: additional windows if memory allows, for a question during reading
-MOST_STREAMS = 8  # Three stay free for prompts, five run; five to eleven streams read a book equally fast
+DEFAULT_CONTEXT_TOKENS = (
+    8192  # Default window: as in the papers, and small enough for most machines
+)
+LEAST_WINDOW = (
+    2048  # Smallest window chosen automatically: a page, its gists and an answer must fit
+)
+_EXTRA_WINDOWS = (
+    1  # Without streams: additional windows if memory allows, for a question during reading
+)
+MOST_STREAMS = (
+    8  # Three stay free for prompts, five run; five to eleven streams read a book equally fast
+)
 _LEAST_STREAMS = 5
 _STREAMS_BYTES = 2**30  # Limit for streams beyond the least number
 _EXTRA_WINDOWS_ON_GPU = 3  # On a GPU dozens of requests run at once
@@ -34,7 +46,9 @@ class ModelSizes:
     cell: int  # Per token in an F16 KV cache of all layers; 0 if unknown or without one
     states: int  # Recurrent states of all sequences
     scratch: int  # Buffers for evaluating a batch, mostly logits; streams have their own
-    has_streams: bool = False  # Whether every layer has full attention and a KV cache, as streams need
+    has_streams: bool = (
+        False  # Whether every layer has full attention and a KV cache, as streams need
+    )
 
 
 def sizes_of(header: GgufHeader, batch_tokens: int) -> ModelSizes:
@@ -68,7 +82,8 @@ def needed_bytes(sizes: ModelSizes, cells: int, kv_type: str = "f16") -> int:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFit:
-    context_tokens: int  # Largest window that fits, at most the model's context length; 0: not even the weights fit
+    # Largest window that fits, at most the model's context length; 0: not even the weights fit
+    context_tokens: int
     needed_bytes: int  # With the default window
     free_bytes: int
     enough: bool  # Whether that window is large enough to be useful
@@ -128,15 +143,23 @@ def free_memory(memory_bytes: int, gpus: tuple[Gpu, ...]) -> FreeMemory:
         return FreeMemory(memory_bytes)
     usable = 0
     for gpu in gpus:
-        # A card that does not report free memory is assumed to have room; if not, the next layout is tried.
+        # A card that does not report free memory is assumed to have room; if not, the next layout
+        # is tried.
         free = gpu.free_bytes - 256 * 2**20 - round(0.05 * gpu.total_bytes)
         usable += max(0, free) if gpu.total_bytes else memory_bytes
     return FreeMemory(memory_bytes, usable, shared=all(gpu.shares_memory for gpu in gpus))
 
 
-def layouts(sizes: ModelSizes, trained_for: int, options: LoadOptions, room: FreeMemory) -> list[Layout]:
-    """All layouts to consider, best first. `trained_for`: the model's context length; 0 if unknown."""
-    window = min(options.context_tokens or DEFAULT_CONTEXT_TOKENS, trained_for or DEFAULT_CONTEXT_TOKENS)
+def layouts(
+    sizes: ModelSizes, trained_for: int, options: LoadOptions, room: FreeMemory
+) -> list[Layout]:
+    """All layouts to consider, best first.
+
+    `trained_for`: the model's context length; 0 if unknown.
+    """
+    window = min(
+        options.context_tokens or DEFAULT_CONTEXT_TOKENS, trained_for or DEFAULT_CONTEXT_TOKENS
+    )
     kv_type = "f16" if options.kv_cache == "auto" else options.kv_cache
     whole = Layout(window, window, kv_type, 0)
     found: list[Layout] = []
@@ -151,12 +174,19 @@ def layouts(sizes: ModelSizes, trained_for: int, options: LoadOptions, room: Fre
     return list(dict.fromkeys(found))
 
 
-def fits(sizes: ModelSizes, layout: Layout, room: FreeMemory, options: LoadOptions = DEFAULT_OPTIONS) -> bool:
-    """Whether a layout is estimated to fit. A number of GPU layers set by the person is assumed to fit."""
+def fits(
+    sizes: ModelSizes, layout: Layout, room: FreeMemory, options: LoadOptions = DEFAULT_OPTIONS
+) -> bool:
+    """Whether a layout is estimated to fit.
+
+    A number of GPU layers set by the person is assumed to fit.
+    """
     on_gpu, in_memory = required_bytes(sizes, layout)
     if room.shared:
         return on_gpu + in_memory <= room.memory_bytes and on_gpu <= (room.gpu_bytes or 0)
-    return in_memory <= room.memory_bytes and (options.gpu_layers is not None or on_gpu <= (room.gpu_bytes or 0))
+    return in_memory <= room.memory_bytes and (
+        options.gpu_layers is not None or on_gpu <= (room.gpu_bytes or 0)
+    )
 
 
 def required_bytes(sizes: ModelSizes, layout: Layout) -> tuple[int, int]:
@@ -185,7 +215,9 @@ def reduction_notice(before: Layout, after: Layout, layers: int) -> str:
     return f"Memory is short: the model has {' and '.join(what)}." if what else ""
 
 
-def _on_gpu(sizes: ModelSizes, whole: Layout, options: LoadOptions, room: FreeMemory) -> Iterator[Layout]:
+def _on_gpu(
+    sizes: ModelSizes, whole: Layout, options: LoadOptions, room: FreeMemory
+) -> Iterator[Layout]:
     assert room.gpu_bytes is not None
     on_card = replace(sizes, weights=round(sizes.weights * whole.gpu_layers / (sizes.layers + 1)))
     yield replace(whole, cells=_cells(on_card, whole, room.gpu_bytes, _EXTRA_WINDOWS_ON_GPU))
@@ -193,7 +225,14 @@ def _on_gpu(sizes: ModelSizes, whole: Layout, options: LoadOptions, room: FreeMe
     if options.gpu_layers is not None:
         yield from _smaller_caches(whole, options)
         return
-    most = next((n for n in range(whole.gpu_layers, 0, -1) if fits(sizes, replace(whole, gpu_layers=n), room)), 0)
+    most = next(
+        (
+            n
+            for n in range(whole.gpu_layers, 0, -1)
+            if fits(sizes, replace(whole, gpu_layers=n), room)
+        ),
+        0,
+    )
     for layers in (most, *(int(most * share) for share in (0.75, 0.5, 0.25))):
         if layers:
             yield replace(whole, gpu_layers=layers)
@@ -211,7 +250,10 @@ def _smaller_caches(whole: Layout, options: LoadOptions) -> Iterator[Layout]:
 
 
 def _streams(sizes: ModelSizes, whole: Layout, free: int) -> int:
-    """Number of streams that fit into half of the free memory; 0 if too few fit or the model cannot use them."""
+    """Number of streams that fit into half of the free memory.
+
+    0 if too few fit or the model cannot use them.
+    """
     if not sizes.has_streams or whole.window < STREAM_TOKENS:
         return 0
     stream = STREAM_TOKENS * cell_bytes(sizes, whole.kv_type)

@@ -23,20 +23,35 @@ _LIST_HINT = "`gistread models list` shows usable models."
 _BAD_PATH = re.compile("[\r\n\ud800-\udfff]")
 
 # Types of metadata values: number -> struct format.
-SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+SCALARS = {
+    0: "B",
+    1: "b",
+    2: "H",
+    3: "h",
+    4: "I",
+    5: "i",
+    6: "f",
+    7: "?",
+    10: "Q",
+    11: "q",
+    12: "d",
+}
 STRING, ARRAY = 8, 9
 
 _TABLES = tomllib.loads(Path(__file__).with_name("gguf.toml").read_text("utf-8"))
 _TENSOR_TYPES: dict[int, tuple[str, int, int]] = {
     number: (name, *block) for name, (number, *block) in _TABLES["tensor_types"].items()
 }
-_FILE_TYPES = {number: name for name, number in _TABLES["file_types"].items()}  # By `general.file_type`
+_FILE_TYPES = {
+    number: name for name, number in _TABLES["file_types"].items()
+}  # By `general.file_type`
 
 MAGIC, _ALIGNMENT, _DEFAULT_ALIGNMENT = b"GGUF", "general.alignment", 32
 _LARGEST_NUMBER, _LONGEST_KEY_BYTES = 1 << 48, 1024  # Larger numbers are no sizes
 
 _MOST_BYTES = 64 << 20  # Largest header; real ones have some megabytes
-_MOST_STRINGS = 2_000_000  # In all arrays: the largest vocabularies have 250,000 tokens and twice as many merges
+# In all arrays: the largest vocabularies have 250,000 tokens and twice as many merges
+_MOST_STRINGS = 2_000_000
 
 # Architectures whose files may name a window that llama.cpp ignores.
 _WINDOW_UNUSED = frozenset({"llama", "phi3", "phimoe", "qwen2", "qwen2moe", "qwen3", "qwen3moe"})
@@ -55,7 +70,10 @@ class MemoryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The memory a model needs, at most: KV cache for attention layers, a fixed state for recurrent ones."""
+    """The memory a model needs, at most.
+
+    KV cache for attention layers, a fixed state for recurrent ones.
+    """
 
     kind: MemoryKind
     kv_bytes_per_token: int  # For an F16 KV cache; 0 if unknown or without one
@@ -96,11 +114,16 @@ class GgufHeader:
     title: str  # `general.name`
     contains: str  # `general.type`: `model`, `adapter`, `mmproj` …
     pooling: int  # Pooling type of an embedding model, as numbered by llama.cpp
-    adapter: Path | None = None  # The LoRA adapter that the model is used with; name and fingerprint are of both
+    adapter: Path | None = (
+        None  # The LoRA adapter that the model is used with; name and fingerprint are of both
+    )
 
 
 def read_header(path: Path, adapter: Path | None = None, *, fingerprint: bool = True) -> GgufHeader:
-    """Read the header of a model, with a LoRA adapter if given. Raises EngineError, also if they do not match."""
+    """Read the header of a model, with a LoRA adapter if given.
+
+    Raises EngineError, also if they do not match.
+    """
     header = _header_from(path, read_contents(path, fingerprint=fingerprint))
     if adapter is None:
         return header
@@ -125,7 +148,9 @@ class Tensor(NamedTuple):
 @dataclass(slots=True)
 class Contents:
     pairs: dict[str, int | float | bool | str] = field(default_factory=dict)
-    arrays: dict[str, tuple[int, ...]] = field(default_factory=dict)  # Short arrays of integers or booleans
+    arrays: dict[str, tuple[int, ...]] = field(
+        default_factory=dict
+    )  # Short arrays of integers or booleans
     array_lengths: dict[str, int] = field(default_factory=dict)  # The length of every array
     strings: dict[str, list[bytes]] = field(default_factory=dict)  # Of the arrays asked for
     tensors: dict[str, Tensor] = field(default_factory=dict)
@@ -159,7 +184,9 @@ class Contents:
     @property
     def data_bytes(self) -> int:
         """From the start of the first tensor to the end of the last."""
-        last = max(self.tensors.values(), key=lambda tensor: tensor.offset, default=Tensor((0,), 0, 0))
+        last = max(
+            self.tensors.values(), key=lambda tensor: tensor.offset, default=Tensor((0,), 0, 0)
+        )
         _, per_block, block_bytes = _TENSOR_TYPES.get(last.kind, ("", 1, 0))
         return last.offset + last.weights // per_block * block_bytes
 
@@ -172,10 +199,14 @@ class Contents:
         return _TENSOR_TYPES.get(kind, (f"type {kind}", 1, 0))[0] if most else ""
 
 
-def read_contents(path: Path, arrays: Collection[str] = (), *, fingerprint: bool = False) -> Contents:
+def read_contents(
+    path: Path, arrays: Collection[str] = (), *, fingerprint: bool = False
+) -> Contents:
     """Read the whole header, with these arrays however long they are. Raises EngineError."""
     if _BAD_PATH.search(str(path)):
-        raise BrokenModelError(path, "its path contains line breaks or bytes that are not UTF-8", "Rename it.")
+        raise BrokenModelError(
+            path, "its path contains line breaks or bytes that are not UTF-8", "Rename it."
+        )
     try:
         if not path.is_file() and path.exists():  # Reading a pipe or a device could block forever
             raise BrokenModelError(path, "it is not a regular file", _LIST_HINT)
@@ -185,14 +216,18 @@ def read_contents(path: Path, arrays: Collection[str] = (), *, fingerprint: bool
             version = int.from_bytes(file.read(4), "little")
             if version and version not in (2, 3):
                 reason = f"it is GGUF version {version}, which is not supported"
-                raise BrokenModelError(path, reason, "Fetch a newer conversion of this model (GGUF 3).")
+                raise BrokenModelError(
+                    path, reason, "Fetch a newer conversion of this model (GGUF 3)."
+                )
             contents = _Reader(file, arrays).read()
             contents.fingerprint = _fingerprint(file, contents) if fingerprint else ""
             return contents
     except FileNotFoundError:
         raise EngineError(f"No such model file: {path}", _LIST_HINT) from None
     except _DamagedError:
-        raise BrokenModelError(path, "its header is damaged or cut off", "Fetch it again.") from None
+        raise BrokenModelError(
+            path, "its header is damaged or cut off", "Fetch it again."
+        ) from None
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BrokenModelError(path, f"it cannot be read ({said})", _LIST_HINT) from None
@@ -204,13 +239,17 @@ def _header_from(path: Path, contents: Contents) -> GgufHeader:
     return GgufHeader(
         path=path,
         file_bytes=contents.file_bytes,
-        name=title or path.stem if path.stem.startswith("sha256-") else path.stem,  # Ollama names files by hash
+        name=title or path.stem
+        if path.stem.startswith("sha256-")
+        else path.stem,  # Ollama names files by hash
         architecture=arch,
         # 1024 marks a type that llama.cpp guessed
         quantization=_FILE_TYPES.get(contents.number("general.file_type", -1) & ~1024, most_used),
         layer_type=contents.most_used_type("blk.") or most_used,
         parameters=sum(tensor.weights for tensor in contents.tensors.values()),
-        licence=" ".join(contents.text("general.license").split())[:80],  # Some headers contain the whole text
+        licence=" ".join(contents.text("general.license").split())[
+            :80
+        ],  # Some headers contain the whole text
         context_length=contents.number(f"{arch}.context_length"),
         layers=contents.number(f"{arch}.block_count"),
         memory=_memory_of(contents, arch),
@@ -237,14 +276,21 @@ def _memory_of(contents: Contents, architecture: str) -> Memory:
         attends = any(heads) and not architecture.startswith(_RECURRENT)
         kind = MemoryKind.HYBRID if attends else MemoryKind.RECURRENT
         inner, size = number("ssm.inner_size"), number("ssm.state_size")
-        state = max(0, number("ssm.conv_kernel") - 1) * (inner + 2 * number("ssm.group_count") * size)
+        state = max(0, number("ssm.conv_kernel") - 1) * (
+            inner + 2 * number("ssm.group_count") * size
+        )
         state += size * inner + width * (number("wkv.head_size") + 2)
     elif number("attention.sliding_window") and architecture not in _WINDOW_UNUSED:
         kind = MemoryKind.SLIDING_WINDOW
     else:
         kind = MemoryKind.ATTENTION
     # Every fourth layer of Qwen's hybrids attends, unless the file says otherwise.
-    every = max(1, number("full_attention_interval", 4 if architecture.startswith(("qwen35", "qwen3next")) else 1))
+    every = max(
+        1,
+        number(
+            "full_attention_interval", 4 if architecture.startswith(("qwen35", "qwen3next")) else 1
+        ),
+    )
     numbers = 0
     for layer in () if kind is MemoryKind.RECURRENT else range(every - 1, layers, every):
         size = width // heads[layer] if heads[layer] else 0
@@ -287,7 +333,9 @@ class _Reader:
         for _ in range(pairs):
             self._pair()
         # As llama.cpp does. With an alignment of gigabytes the whole file would count as header.
-        if self._contents.pairs.get(_ALIGNMENT, _DEFAULT_ALIGNMENT) not in [1 << power for power in range(21)]:
+        if self._contents.pairs.get(_ALIGNMENT, _DEFAULT_ALIGNMENT) not in [
+            1 << power for power in range(21)
+        ]:
             raise _DamagedError
         self._contents.tensors.update(self._tensor() for _ in range(tensors))
         self._contents.header_bytes = self._file.tell()
@@ -321,7 +369,9 @@ class _Reader:
             self._contents.strings[key] = self._strings(length, keep=key in self._wanted)
         elif kind not in SCALARS or length > _MOST_BYTES:
             raise _DamagedError
-        elif (length <= 1024 or key in self._wanted) and SCALARS[kind] not in "fd":  # One number for each layer
+        elif (length <= 1024 or key in self._wanted) and SCALARS[
+            kind
+        ] not in "fd":  # One number for each layer
             self._contents.arrays[key] = self._unpack(f"{length}{SCALARS[kind]}")
         else:
             self._take(length * struct.calcsize("<" + SCALARS[kind]))
@@ -344,7 +394,10 @@ class _Reader:
         return found
 
     def _text(self, most: int) -> str:
-        """A text of at most so many bytes; empty if it is too long to be useful: chat templates have some thousands."""
+        """A text of at most so many bytes; empty if it is too long to be useful.
+
+        Chat templates have some thousands.
+        """
         length = self._number("Q")
         if length > most:
             raise _DamagedError

@@ -37,7 +37,10 @@ def installed_version() -> str:
 
 
 def ask_library() -> Library:
-    """Describe the library, loading it in a separate process. Raises EngineError if it is missing or unusable."""
+    """Describe the library, loading it in a separate process.
+
+    Raises EngineError if it is missing or unusable.
+    """
     try:
         process = run_python(_DESCRIBE, timeout_s=_DESCRIBE_WITHIN_S)
         found = orjson.loads(process.stdout) if process.returncode == 0 else None
@@ -51,14 +54,17 @@ def ask_library() -> Library:
     if found is None:
         said = process.stderr.decode("utf-8", "replace").strip().splitlines()
         raise _unusable(said[-1] if said else f"exit status {process.returncode}")
-    return Library(found["version"], tuple(found["kernels"]), tuple(Gpu(**gpu) for gpu in found["gpus"]))
+    return Library(
+        found["version"], tuple(found["kernels"]), tuple(Gpu(**gpu) for gpu in found["gpus"])
+    )
 
 
 def _unusable(reason: str) -> EngineError:
     if missing := _MISSING.search(reason):
         return EngineError(
             f"llama.cpp needs {missing[1]}, which this system lacks.",
-            "Install the package of it; on Debian and Ubuntu, libgomp.so.1 comes with: sudo apt install libgomp1",
+            "Install the package of it; on Debian and Ubuntu, libgomp.so.1 comes with: sudo apt "
+            "install libgomp1",
         )
     return EngineError(
         f"llama-cpp-python cannot be used: {reason.rstrip('.')}.",

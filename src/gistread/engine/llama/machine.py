@@ -1,4 +1,7 @@
-"""Describes this machine, as reported by the operating system: free memory, cores, instruction sets, graphics cards."""
+"""Describes this machine, as reported by the operating system.
+
+Free memory, cores, instruction sets, graphics cards.
+"""
 
 import contextlib
 import math
@@ -44,7 +47,9 @@ def available_bytes() -> int:
 
 def free_disk_bytes(folder: Path) -> int | None:
     """Free bytes on the disk of a folder, which need not exist; None if unknown."""
-    existing = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
+    existing = next(
+        parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists()
+    )
     try:
         return shutil.disk_usage(existing).free
     except OSError:
@@ -70,7 +75,10 @@ def physical_cores() -> int:
 
 
 def gpu_maker() -> str:
-    """Maker of a card that llama.cpp could use, one of the constants above; empty if none is found."""
+    """Maker of a card that llama.cpp could use, one of the constants above.
+
+    Empty if none is found.
+    """
     if sys.platform == "darwin":
         return APPLE if platform.machine() == "arm64" else ""
     if driven := next((maker for sign, maker in _DRIVERS.items() if Path(sign).exists()), ""):

@@ -12,7 +12,16 @@ from typing import Any, get_args, get_origin, get_type_hints
 import orjson
 
 from gistread.engine.llama.fit import LoadOptions
-from gistread.engine.protocol import Choice, Completion, EngineInfo, EngineState, Message, Priority, Sampling, TextDelta
+from gistread.engine.protocol import (
+    Choice,
+    Completion,
+    EngineInfo,
+    EngineState,
+    Message,
+    Priority,
+    Sampling,
+    TextDelta,
+)
 
 # To the worker. The first message is `Load`.
 
@@ -41,7 +50,9 @@ class Generate:
     prompt: tuple[Message, ...]
     sampling: Sampling
     priority: Priority
-    only_warms: bool = False  # Whether only the KV state of the cacheable beginning matters, not the text
+    only_warms: bool = (
+        False  # Whether only the KV state of the cacheable beginning matters, not the text
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +118,9 @@ Reply = TextDelta | Answer | TooLong | Failed
 Event = LoadAttempt | EngineState | Reply
 
 _hints = cache(get_type_hints)
-_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Request | Command | Loaded | Event)}
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in get_args(Request | Command | Loaded | Event)
+}
 
 
 def encode(message: Request | Command | Loaded | Event, request_id: int) -> bytes:
@@ -116,7 +129,10 @@ def encode(message: Request | Command | Loaded | Event, request_id: int) -> byte
 
 
 def decode(line: bytes) -> tuple[int, Any]:
-    """The id and the dataclass of one line. Raises ValueError for any other line, such as one cut off."""
+    """The id and the dataclass of one line.
+
+    Raises ValueError for any other line, such as one cut off.
+    """
     try:
         content = orjson.loads(line)
         return content.pop("id"), _build(_KINDS[content.pop("kind")], content)

@@ -1,8 +1,9 @@
 """Counts tokens while no model is loaded: a tiktoken encoding of the vocabulary in a GGUF file.
 
-Byte-level BPE is determined by the file: bytes, ranked merges (Sennrich et al. 2016, section 3.2), and the name of the
-rule that splits a text into words. Counts differ from llama.cpp's where a token comes about by no merge, or by several.
-tiktoken's own encodings, which it would download, are not used.
+Byte-level BPE is determined by the file: bytes, ranked merges (Sennrich et al. 2016, section 3.2),
+and the name of the rule that splits a text into words. Counts differ from llama.cpp's where a token
+comes about by no merge, or by several. tiktoken's own encodings, which it would download, are not
+used.
 """
 
 import itertools
@@ -21,10 +22,11 @@ _L, _N, _M = (rf"[\p{{{name}}}&&\p{{Age:15.1}}]" for name in "LNM")
 _CONTRACTIONS = "'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL])"
 _SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 
-# What splits a text into words must match all of any text: unmatched text would be lost. Words come first if no other
-# alternative can match there: twice as fast.
+# What splits a text into words must match all of any text: unmatched text would be lost. Words come
+# first if no other alternative can match there: twice as fast.
 _GPT2 = rf" ?{_L}+|'(?:[stmd]|re|ve|ll)| ?{_N}+| ?[^\s{_L}{_N}]+|\s+(?!\S)|\s+"
-# llama.cpp splits off each digit first and then the text between, so spaces before a digit stay together.
+# llama.cpp splits off each digit first and then the text between, so spaces before a digit stay
+# together.
 _DIGITS_ALONE = rf" ?{_L}+|'(?:[stmd]|re|ve|ll)|{_N}| ?[^\s{_L}{_N}]+|\s+(?![^\s{_N}])|\s+"
 _LLAMA3 = rf"{_CONTRACTIONS}|[^\r\n{_L}{_N}]?{_L}+|{_N}{{1,3}}| ?[^\s{_L}{_N}]+[\r\n]*|{_SPACES}"
 _QWEN2 = rf"{_CONTRACTIONS}|[^\r\n{_L}{_N}]?{_L}+|{_N}| ?[^\s{_L}{_N}]+[\r\n]*|{_SPACES}"
@@ -38,7 +40,8 @@ SUPPORTED = tuple(_RULES)
 _ARRAYS = tuple(f"tokenizer.ggml.{key}" for key in ("tokens", "merges", "token_type"))
 _BYTE_LEVEL_BPE = "gpt2"
 _USER_DEFINED = 4  # Token type as numbered by llama.cpp: matched before a text is split
-_LONG_SPACE = 50_000  # Characters. tiktoken panics on a million spaces in a row, and prints that over the screen.
+# Characters. tiktoken panics on a million spaces in a row, and prints that over the screen.
+_LONG_SPACE = 50_000
 
 
 def _alphabet() -> list[str]:
@@ -49,7 +52,9 @@ def _alphabet() -> list[str]:
 
 
 class TokenCounter:
-    """Counts the tokens of texts with one vocabulary as llama.cpp does, without parsing control tokens."""
+    """Counts the tokens of texts with one vocabulary as llama.cpp does, without parsing control
+    tokens.
+    """
 
     def __init__(self, encoding: "Encoding", added: Iterable[str]) -> None:
         """`added`: user-defined tokens."""
@@ -59,7 +64,10 @@ class TokenCounter:
 
     def count(self, text: str) -> int | None:
         """Count tokens; None if only llama.cpp can. Callable from any thread."""
-        if any(text[at : at + _LONG_SPACE].isspace() for at in range(0, len(text) - _LONG_SPACE, _LONG_SPACE)):
+        if any(
+            text[at : at + _LONG_SPACE].isspace()
+            for at in range(0, len(text) - _LONG_SPACE, _LONG_SPACE)
+        ):
             return None
         # llama.cpp gets a lone surrogate as a question mark (`worker/weights.py`).
         pieces, tokens = [text.encode("utf-8", "replace").decode()], 0
@@ -71,7 +79,10 @@ class TokenCounter:
 
 
 def read_counter(path: Path) -> TokenCounter | None:
-    """The counter of a model file; None if its vocabulary is not supported. Takes a second for 150,000 tokens."""
+    """The counter of a model file; None if its vocabulary is not supported.
+
+    Takes a second for 150,000 tokens.
+    """
     from tiktoken import Encoding  # the encodings that tiktoken registers would be downloaded
 
     byte_of = {character: byte for byte, character in enumerate(_alphabet())}
@@ -85,11 +96,16 @@ def read_counter(path: Path) -> TokenCounter | None:
             left, right = merge.decode().split(" ")
             ranks.setdefault(bytes(byte_of[character] for character in left + right), len(ranks))
         encoding = Encoding(
-            "gistread", pat_str=_RULES[contents.text("tokenizer.ggml.pre")], mergeable_ranks=ranks, special_tokens={}
+            "gistread",
+            pat_str=_RULES[contents.text("tokenizer.ggml.pre")],
+            mergeable_ranks=ranks,
+            special_tokens={},
         )
     except (GistreadError, LookupError, ValueError):
         return None
     written = [token.decode("utf-8", "replace") for token in tokens]
     kinds = contents.arrays.get(_ARRAYS[2], ())
-    added = [text for text, kind in zip(written, kinds, strict=False) if kind == _USER_DEFINED and text]
+    added = [
+        text for text, kind in zip(written, kinds, strict=False) if kind == _USER_DEFINED and text
+    ]
     return TokenCounter(encoding, added)

@@ -26,18 +26,23 @@ _CLOSE_WITHIN_S = 2.0
 _LOG_LIMIT_BYTES = 2**20
 _WORKER = "gistread.engine.llama.worker"
 SPIN_COUNT = "2000"
-"""Polls before an OpenMP thread that waits for the others sleeps: about 0.1 ms, at each of the hundreds of barriers of
-a token. With GNU OpenMP's default of 300,000 a thread spins for 15 ms on a core that another thread needs. Beside a
-busy process, a small model on two cores decodes 0.2 tokens a second with the default, and 8 to 18 with this value. On
-an idle machine there is no difference."""
+"""Polls before an OpenMP thread that waits for the others sleeps: about 0.1 ms, at each of the
+hundreds of barriers of a token. With GNU OpenMP's default of 300,000 a thread spins for 15 ms on a
+core that another thread needs. Beside a busy process, a small model on two cores decodes 0.2 tokens
+a second with the default, and 8 to 18 with this value. On an idle machine there is no difference.
+"""
 
 
 class LoadError(EngineError):
     """`next_layout`: number of the layout to try next, if there is one that may succeed."""
 
-    def __init__(self, message: str, hint: str, attempt: LoadAttempt | None, *, next_may_succeed: bool) -> None:
+    def __init__(
+        self, message: str, hint: str, attempt: LoadAttempt | None, *, next_may_succeed: bool
+    ) -> None:
         super().__init__(message, hint)
-        self.next_layout = attempt.number + 1 if next_may_succeed and attempt and attempt.remaining else None
+        self.next_layout = (
+            attempt.number + 1 if next_may_succeed and attempt and attempt.remaining else None
+        )
 
 
 class WorkerProcess:
@@ -45,7 +50,11 @@ class WorkerProcess:
 
     _process: asyncio.subprocess.Process
 
-    def __init__(self, on_event: Callable[[int, Event], None], on_lost: Callable[["WorkerProcess", str], None]) -> None:
+    def __init__(
+        self,
+        on_event: Callable[[int, Event], None],
+        on_lost: Callable[["WorkerProcess", str], None],
+    ) -> None:
         """`on_lost` gets the reason if the process ends once the model is loaded."""
         self._on_event = on_event
         self._on_lost = on_lost
@@ -53,7 +62,8 @@ class WorkerProcess:
 
     async def start(self, log_path: Path | None) -> None:
         """Raises EngineError."""
-        # A socket of their own: nothing that is printed, by llama.cpp or `sitecustomize`, mixes with the messages.
+        # A socket of their own: nothing that is printed, by llama.cpp or `sitecustomize`, mixes
+        # with the messages.
         ours, theirs = socket.socketpair()
         with theirs, _open_log(log_path) as log_file:
             try:
@@ -64,8 +74,8 @@ class WorkerProcess:
                     stderr=log_file,
                     pass_fds=(theirs.fileno(),),
                     start_new_session=True,
-                    # ggml would start a debugger to print a backtrace, which takes seconds. The matrices of an
-                    # adapter are too narrow for more threads to pay.
+                    # ggml would start a debugger to print a backtrace, which takes seconds. The
+                    # matrices of an adapter are too narrow for more threads to pay.
                     env={
                         "GOMP_SPINCOUNT": SPIN_COUNT,
                         **os.environ,
@@ -78,7 +88,9 @@ class WorkerProcess:
                 if isinstance(error, OSError):
                     raise EngineError(f"The model's process cannot be started: {error}.") from None
                 raise
-        self._incoming, self._outgoing = await asyncio.open_unix_connection(sock=ours, limit=_LINE_LIMIT_BYTES)
+        self._incoming, self._outgoing = await asyncio.open_unix_connection(
+            sock=ours, limit=_LINE_LIMIT_BYTES
+        )
 
     @property
     def pid(self) -> int | None:
@@ -91,7 +103,10 @@ class WorkerProcess:
             self._outgoing.write(messages.encode(message, request_id))
 
     async def load(self, message: messages.Load) -> messages.Loaded:
-        """Load a model; once in a worker's life. Raises LoadError, and EngineError if llama.cpp cannot be used."""
+        """Load a model; once in a worker's life.
+
+        Raises LoadError, and EngineError if llama.cpp cannot be used.
+        """
         attempt: LoadAttempt | None = None
         self.send(message)
         while (received := await self._receive()) is not None:
@@ -100,19 +115,28 @@ class WorkerProcess:
                     self._listener = asyncio.create_task(self._listen(), name="engine-listener")
                     return loaded
                 case messages.Failed() as failed:
-                    raise LoadError(failed.message, failed.hint, attempt, next_may_succeed=failed.next_may_succeed)
+                    raise LoadError(
+                        failed.message,
+                        failed.hint,
+                        attempt,
+                        next_may_succeed=failed.next_may_succeed,
+                    )
                 case event:
                     if isinstance(event, LoadAttempt):
                         attempt = event
                     self._on_event(*received)
         status = await self._wait()
-        if status == 1 and attempt is None:  # An exception in Python: check whether llama.cpp can be loaded.
+        if (
+            status == 1 and attempt is None
+        ):  # An exception in Python: check whether llama.cpp can be loaded.
             await asyncio.to_thread(ask_library)
         raise LoadError(
             f"The model's process ended while loading ({_reason(status)}).",
-            "It may need more memory than there is: choose a smaller model, or see the log (`gistread paths`).",
+            "It may need more memory than there is: choose a smaller model, or see the log "
+            "(`gistread paths`).",
             attempt,
-            # Killed by the system, or by a failed assertion, as after most failed allocations of llama.cpp.
+            # Killed by the system, or by a failed assertion, as after most failed allocations of
+            # llama.cpp.
             next_may_succeed=may_be_out_of_memory(status),
         )
 
@@ -142,7 +166,10 @@ class WorkerProcess:
                 log.warning("From the worker: %s", error)
 
     async def _wait(self) -> int:
-        """Wait for the end of a process that has closed its connection, or kill it. Returns its exit status."""
+        """Wait for the end of a process that has closed its connection, or kill it.
+
+        Returns its exit status.
+        """
         try:
             return await asyncio.wait_for(self._process.wait(), _CLOSE_WITHIN_S)
         except TimeoutError:
@@ -152,7 +179,10 @@ class WorkerProcess:
 
 
 def _open_log(path: Path | None) -> FileIO:
-    """Open the log for appending, emptied first if it is large; the null device if there is none to write."""
+    """Open the log for appending, emptied first if it is large.
+
+    The null device if there is none to write.
+    """
     if path is not None:
         with contextlib.suppress(OSError):
             make_folder(path.parent)

@@ -1,4 +1,6 @@
-"""Parses the address of a model on a server, `http://host:port/v1#model` without secrets, and finds its API key."""
+"""Parses the address of a model on a server, `http://host:port/v1#model` without secrets, and finds
+its API key.
+"""
 
 import contextlib
 import hashlib
@@ -44,13 +46,19 @@ class ServerAddress:
 
 
 def short_name(model: str) -> str:
-    """Strip folder, owner and suffix: `/models/Qwen2.5-7B-Q4_K_M.gguf` becomes `Qwen2.5-7B-Q4_K_M`."""
+    """Strip folder, owner and suffix.
+
+    `/models/Qwen2.5-7B-Q4_K_M.gguf` becomes `Qwen2.5-7B-Q4_K_M`.
+    """
     last = model.replace("\\", "/").rstrip("/").rpartition("/")[2] or model
     return last[: -len(".gguf")] if last.casefold().endswith(".gguf") else last
 
 
 def named_fingerprint(model: str) -> str:
-    """Fingerprint of a model on any server, from its short name: servers do not identify weights."""
+    """Fingerprint of a model on any server, from its short name.
+
+    Servers do not identify weights.
+    """
     return hashlib.sha256(f"server\0{short_name(model).casefold()}".encode()).hexdigest()[:32]
 
 
@@ -67,10 +75,15 @@ def parse_address(spec: str) -> ServerAddress:
         raise EngineError("This is not a valid server address.", _FORM) from None
     if parts.username is not None or parts.password is not None or parts.query:
         raise EngineError(
-            "The server address contains a password or a query, but addresses are displayed and stored.",
+            "The server address contains a password or a query, but addresses are displayed and "
+            "stored.",
             "Remove it; `gistread docs models` explains where to put a key.",
         )
-    if parts.scheme not in _SCHEMES or not parts.hostname or any(character.isspace() for character in spec.strip()):
+    if (
+        parts.scheme not in _SCHEMES
+        or not parts.hostname
+        or any(character.isspace() for character in spec.strip())
+    ):
         raise EngineError("This is not a valid server address.", _FORM)
     path = parts.path.rstrip("/")
     for endpoint in _ENDPOINTS:
@@ -81,7 +94,9 @@ def parse_address(spec: str) -> ServerAddress:
     return ServerAddress(origin, path, unquote(parts.fragment))
 
 
-VARIABLE = "GISTREAD_API_KEY"  # For servers on this machine; followed by a host's name, for that host
+VARIABLE = (
+    "GISTREAD_API_KEY"  # For servers on this machine; followed by a host's name, for that host
+)
 KEYRING = "gistread"  # Service name in the keyring; the user name is the server's origin
 # Customary variables of well-known hosts.
 _OWN_VARIABLES = {"api.openai.com": "OPENAI_API_KEY", "openrouter.ai": "OPENROUTER_API_KEY"}
@@ -93,7 +108,10 @@ def variable_of(address: ServerAddress) -> str:
 
 
 def find_key(address: ServerAddress) -> str:
-    """The key for this server, or nothing. May ask the system's keyring, which takes its time: for a thread."""
+    """The key for this server, or nothing.
+
+    May ask the system's keyring, which takes its time: for a thread.
+    """
     names = [variable_of(address), _OWN_VARIABLES.get(address.host, "")]
     if address.is_loopback:
         names.append(VARIABLE)
@@ -112,6 +130,7 @@ def find_key(address: ServerAddress) -> str:
 
 def key_hint(address: ServerAddress) -> str:
     return (
-        f"Put the key in the environment variable {variable_of(address)}, or in the system's keyring: "
+        f"Put the key in the environment variable {variable_of(address)}, or in the system's "
+        "keyring: "
         f"python3 -m keyring set {KEYRING} {address.origin}"
     )

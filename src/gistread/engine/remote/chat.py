@@ -1,4 +1,7 @@
-"""Requests to a server's chat endpoint. Optional fields that the server refuses are left out of later requests."""
+"""Requests to a server's chat endpoint.
+
+Optional fields that the server refuses are left out of later requests.
+"""
 
 import math
 import re
@@ -12,14 +15,18 @@ from gistread.engine.remote.connection import DONE, Connection, Json, member
 from gistread.engine.remote.discovery import DiscoveredModel, tokens_of
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 
-_PIECE = re.compile(r"[A-Za-z]+|[0-9]|[^\sA-Za-z0-9\u0080-\U0010ffff]|[\u0080-\u02af]|[\u02b0-\U0010ffff]|\n+")
+_PIECE = re.compile(
+    r"[A-Za-z]+|[0-9]|[^\sA-Za-z0-9\u0080-\U0010ffff]|[\u0080-\u02af]|[\u02b0-\U0010ffff]|\n+"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
     prompt: Prompt
     sampling: Sampling
-    extra: Mapping[str, Any] = field(default_factory=dict)  # Additional fields of the body, such as a JSON schema
+    extra: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # Additional fields of the body, such as a JSON schema
     only_warms: bool = False  # Whether only the server's prefix cache matters, not the answer
 
 
@@ -41,13 +48,20 @@ class Chat:
     found: DiscoveredModel
     unsupported: set[str] = field(default_factory=set)
 
-    async def ask(self, request: ChatRequest, *, is_last: bool = False) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
-        """Stream an answer. `is_last`: no other attempt follows. Raises RequestRefusedError, ServerLostError."""
+    async def ask(
+        self, request: ChatRequest, *, is_last: bool = False
+    ) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
+        """Stream an answer.
+
+        `is_last`: no other attempt follows. Raises RequestRefusedError, ServerLostError.
+        """
         while True:
             body = self._body(request)
             started = False
             try:
-                async with aclosing(self._answer(body, request.sampling.max_tokens, is_last)) as answer:
+                async with aclosing(
+                    self._answer(body, request.sampling.max_tokens, is_last)
+                ) as answer:
                     async for event in answer:
                         started = True
                         yield event
@@ -59,7 +73,9 @@ class Chat:
                     raise
                 self.unsupported.add(refused)
 
-    async def _answer(self, body: Json, max_tokens: int, is_last: bool) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
+    async def _answer(
+        self, body: Json, max_tokens: int, is_last: bool
+    ) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
         usage: Json = {}
         finish, pieces, characters, whole = "", 0, 0, False
         most_pieces = 4 * max_tokens + 64  # Some servers ignore the limit
@@ -103,7 +119,9 @@ class Chat:
             body["stop"] = list(sampling.stop)
         if "max_tokens" in self.unsupported:
             body["max_completion_tokens"] = body["max_tokens"]  # OpenAI's newer name
-        return {name: value for name, value in body.items() if name not in self.unsupported} | dict(request.extra)
+        return {name: value for name, value in body.items() if name not in self.unsupported} | dict(
+            request.extra
+        )
 
 
 def _read(event: Json) -> tuple[AnswerPiece | None, str]:
@@ -137,7 +155,10 @@ def _refused_field(refusal: RequestRefusedError, body: Mapping[str, Any], kept: 
 
 
 def estimate(text: str) -> int:
-    """Tokens of a text in common vocabularies, at most. It depends on the text alone: all servers get equal pages."""
+    """Tokens of a text in common vocabularies, at most.
+
+    It depends on the text alone: all servers get equal pages.
+    """
     return sum(
         math.ceil(len(piece) / 5) if piece.isascii() else 1 if piece <= "\u2e7f" else 2
         for piece in _PIECE.findall(text)

@@ -1,4 +1,7 @@
-"""Lets a model on a server choose an option: by a JSON schema with an enum, else by asking again in plain words."""
+"""Lets a model on a server choose an option.
+
+By a JSON schema with an enum, else by asking again in plain words.
+"""
 
 import json
 import re
@@ -17,11 +20,17 @@ _CHOICE = "choice"
 _TRIMMED = " \t\r\n\"'`*_.,:;!()“”‘’«»"
 
 
-async def choose(requester: Requester, prompt: Prompt, options: Sequence[str], priority: Priority) -> Choice:
-    """Choose one of the options (distinct, not empty). Raises NoChoiceError, and as `Requester.ask`."""
+async def choose(
+    requester: Requester, prompt: Prompt, options: Sequence[str], priority: Priority
+) -> Choice:
+    """Choose one of the options (distinct, not empty).
+
+    Raises NoChoiceError, and as `Requester.ask`.
+    """
     if len(options) == 1:
         return Choice(0, 1.0, NO_USAGE)
-    # Enough tokens for any option: no token is shorter than a byte. Weak models pad JSON with white space.
+    # Enough tokens for any option: no token is shorter than a byte. Weak models pad JSON with white
+    # space.
     sampling = Sampling(max_tokens=max(len(json.dumps(option).encode()) for option in options) + 96)
     usage = NO_USAGE
     if requester.schema_misses < _MOST_MISSES:
@@ -36,7 +45,11 @@ async def choose(requester: Requester, prompt: Prompt, options: Sequence[str], p
             if (index := match_option(reply.text, options)) is not None:
                 return Choice(index, None, usage)
             requester.schema_misses += 1
-    listed = " ".join(options) if not any(" " in option for option in options) else "\n" + "\n".join(options)
+    listed = (
+        " ".join(options)
+        if not any(" " in option for option in options)
+        else "\n" + "\n".join(options)
+    )
     task = prompts.load("server_choice").fill(options=listed)
     for _ in range(2):
         *before, last = prompt
@@ -49,12 +62,16 @@ async def choose(requester: Requester, prompt: Prompt, options: Sequence[str], p
         task = prompts.load("server_choice_again").fill(said=said, options=listed)
     raise NoChoiceError(
         "The model on the server chose none of the options offered.",
-        "Use a server that takes a JSON schema, or another model; `gistread docs models` names servers.",
+        "Use a server that takes a JSON schema, or another model; `gistread docs models` names "
+        "servers.",
     )
 
 
 def match_option(reply: str, options: Sequence[str]) -> int | None:
-    """Index of the option that a reply names, as JSON or in words; None if it names none, or several."""
+    """Index of the option that a reply names, as JSON or in words.
+
+    None if it names none, or several.
+    """
     if (said := _from_json(reply)) is not None:
         forms = [said]
     else:
@@ -88,7 +105,15 @@ def _from_json(reply: str) -> str | None:
 def _schema(options: Sequence[str]) -> dict[str, Any]:
     """An object with one property: strict schemas allow nothing simpler."""
     properties = {_CHOICE: {"type": "string", "enum": list(options)}}
-    schema = {"type": "object", "properties": properties, "required": [_CHOICE], "additionalProperties": False}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": [_CHOICE],
+        "additionalProperties": False,
+    }
     return {
-        "response_format": {"type": "json_schema", "json_schema": {"name": _CHOICE, "strict": True, "schema": schema}}
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": _CHOICE, "strict": True, "schema": schema},
+        }
     }

@@ -23,7 +23,13 @@ from gistread.engine.protocol import (
     check_options,
 )
 from gistread.engine.remote import discovery
-from gistread.engine.remote.address import ServerAddress, find_key, key_hint, named_fingerprint, short_name
+from gistread.engine.remote.address import (
+    ServerAddress,
+    find_key,
+    key_hint,
+    named_fingerprint,
+    short_name,
+)
 from gistread.engine.remote.chat import Chat, ChatRequest, estimate, estimate_prompt
 from gistread.engine.remote.choice import choose
 from gistread.engine.remote.connection import Connection
@@ -41,7 +47,9 @@ class RemoteEngine(Activity, Engine):
     address: ServerAddress
     _: KW_ONLY
     context_tokens: int | None = None  # The window, if the server's is larger or not reported
-    connections: int | None = None  # Concurrent requests; None: as many as usual for the server's program
+    connections: int | None = (
+        None  # Concurrent requests; None: as many as usual for the server's program
+    )
     retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
 
     def __post_init__(self) -> None:
@@ -95,15 +103,20 @@ class RemoteEngine(Activity, Engine):
         key = await asyncio.to_thread(find_key, self.address)
         if not (key.isascii() and key.isprintable()):
             raise EngineError(
-                f"The key for {self.address.origin} has characters that no key has.", key_hint(self.address)
+                f"The key for {self.address.origin} has characters that no key has.",
+                key_hint(self.address),
             )
-        connection = self._connection = Connection(self.address, key, self.retry_policy, self.notice)
+        connection = self._connection = Connection(
+            self.address, key, self.retry_policy, self.notice
+        )
         with connection.translate_refusals():
             found = await connection.call(lambda: discovery.find(connection))
             dialect = found.dialect
             slots = RequestSlots(self.connections or found.slots or dialect.connections)
             requester = Requester(Chat(connection, found), slots, self, dialect.default_window)
-            await requester.ask(ChatRequest(_HELLO, Sampling(1), only_warms=True), Priority.INTERACTIVE)
+            await requester.ask(
+                ChatRequest(_HELLO, Sampling(1), only_warms=True), Priority.INTERACTIVE
+            )
             reported = await discovery.loaded_window(connection, found) or found.context_tokens
         window = min(filter(None, (reported, self.context_tokens)), default=dialect.default_window)
         requester.window = window
@@ -118,7 +131,10 @@ class RemoteEngine(Activity, Engine):
 
     def _warning(self, key: str, reported: int | None, window: int) -> str:
         if key and not self.address.is_encrypted and not self.address.is_loopback:
-            return f"The key for {self.address.origin} is sent unencrypted and can be read on the way. Use https."
+            return (
+                f"The key for {self.address.origin} is sent unencrypted and can be read on the "
+                "way. Use https."
+            )
         if reported is None and self.context_tokens is None:
             return (
                 f"{self.address.origin} does not report its window; assuming {window:,} tokens. "
@@ -147,7 +163,9 @@ class RemoteEngine(Activity, Engine):
             return NO_USAGE
         beginning = (*prompt[:-1], Message(prompt[-1].role, stable))
         async with self._fitting(beginning, 1) as requester:
-            return (await requester.ask(ChatRequest(beginning, Sampling(1), only_warms=True), priority)).usage
+            return (
+                await requester.ask(ChatRequest(beginning, Sampling(1), only_warms=True), priority)
+            ).usage
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
@@ -159,7 +177,9 @@ class RemoteEngine(Activity, Engine):
             async for event in events:
                 yield event
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
+    async def choose(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+    ) -> Choice:
         check_options(options)
         async with self._fitting(prompt, max(map(len, options))) as requester:
             return await choose(requester, prompt, options, priority)

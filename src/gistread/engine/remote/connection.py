@@ -1,4 +1,7 @@
-"""HTTP with one server: JSON, server-sent events and retries. A key only goes to its own host: no redirects."""
+"""HTTP with one server: JSON, server-sent events and retries.
+
+A key only goes to its own host: no redirects.
+"""
 
 import asyncio
 import contextlib
@@ -48,7 +51,9 @@ class Connection:
     address: ServerAddress
     key: str = field(default="", repr=False)
     policy: RetryPolicy = field(default_factory=RetryPolicy)
-    notice: Callable[[str], None] = lambda _: None  # Called with a line for the user when the server is silent or lost
+    notice: Callable[[str], None] = lambda _: (
+        None
+    )  # Called with a line for the user when the server is silent or lost
     _client: "httpx2.AsyncClient | None" = None
 
     def __post_init__(self) -> None:
@@ -70,7 +75,8 @@ class Connection:
         return _decode(content)
 
     async def stream(self, path: str, body: Json, *, is_last: bool = False) -> AsyncGenerator[Json]:
-        """POST and yield the events of the answer, then `DONE` if it ends normally. Raises as `fetch`.
+        """POST and yield the events of the answer, then `DONE` if it ends normally. Raises as
+        `fetch`.
 
         `is_last`: no other attempt follows.
         """
@@ -124,11 +130,14 @@ class Connection:
         if failures >= attempts * (2 if lost.busy else 1):
             raise lost_error(self.address, lost, failures) from None
         # Jitter, so that requests that failed together are not retried together.
-        wait_s = min(policy.longest_s, policy.back_off_s * 2 ** (failures - 1)) * random.uniform(0.75, 1.25)
+        wait_s = min(policy.longest_s, policy.back_off_s * 2 ** (failures - 1)) * random.uniform(
+            0.75, 1.25
+        )
         if lost.retry_after_s is not None:
             if lost.retry_after_s > 4 * policy.longest_s:
                 raise EngineError(
-                    f"The server at {self.address.origin} takes no requests for the next {lost.retry_after_s:,.0f} s.",
+                    f"The server at {self.address.origin} takes no requests for the next "
+                    f"{lost.retry_after_s:,.0f} s.",
                     f"Try again then. {KEPT}",
                 ) from None
             wait_s = lost.retry_after_s + policy.back_off_s * random.uniform(0.0, 0.25)
@@ -154,7 +163,9 @@ class Connection:
             authorization = {"Authorization": f"Bearer {self.key}"} if self.key else {}
             self._client = httpx2.AsyncClient(
                 headers={"User-Agent": f"gistread/{__version__}", **authorization},
-                timeout=httpx2.Timeout(None, connect=self.policy.connect_s, write=self.policy.short_s),
+                timeout=httpx2.Timeout(
+                    None, connect=self.policy.connect_s, write=self.policy.short_s
+                ),
                 # Concurrency is limited in slots.py.
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
                 # No proxy for a server on this machine.
@@ -165,15 +176,22 @@ class Connection:
 
     @contextlib.asynccontextmanager
     async def _limited(self, limit_s: float, then: str) -> AsyncIterator[None]:
-        """Limit the server's silence, and tell the user about it early. `then`: what happens at the limit."""
+        """Limit the server's silence, and tell the user about it early.
+
+        `then`: what happens at the limit.
+        """
         silent_s = self.policy.silent_s
 
         def tell() -> None:
             until = time.strftime("%H:%M:%S", time.localtime(time.time() + limit_s - silent_s))
             host = self.address.origin.partition("://")[2]
-            self.notice(f"no reply from {host} for {silent_s:.0f} s; waiting until {until}, then {then}")
+            self.notice(
+                f"no reply from {host} for {silent_s:.0f} s; waiting until {until}, then {then}"
+            )
 
-        timer = asyncio.get_running_loop().call_later(silent_s, tell) if silent_s < limit_s else None
+        timer = (
+            asyncio.get_running_loop().call_later(silent_s, tell) if silent_s < limit_s else None
+        )
         try:
             with self._failures():
                 async with asyncio.timeout(limit_s):
@@ -208,7 +226,9 @@ class Connection:
             target = _shorten(headers.get("location", "another address"))
             return RequestRefusedError(status, f"it redirects to {target}")
         said = _shorten(_message(content))
-        if status == 500 and "validation error" in said:  # llama_cpp.server says so of a field that it does not know
+        if (
+            status == 500 and "validation error" in said
+        ):  # llama_cpp.server says so of a field that it does not know
             return RequestRefusedError(422, said)
         if status in _TRANSIENT:
             reason = f"failed ({status}" + (f": {said})" if said else ")")
@@ -222,10 +242,14 @@ class Connection:
             return event
         said = _shorten(str(error.get("message", "")) if isinstance(error, dict) else str(error))
         code = member(error, "code")
-        code = int(code) if isinstance(code, str) and code.isdecimal() else code  # LiteLLM's are strings.
+        code = (
+            int(code) if isinstance(code, str) and code.isdecimal() else code
+        )  # LiteLLM's are strings.
         if isinstance(code, int) and 400 <= code < 500 and code not in _TRANSIENT:
             raise RequestRefusedError(code, said)
-        raise ServerLostError(f"failed in the middle of an answer ({said})", busy=code in _BUSY, said=said)
+        raise ServerLostError(
+            f"failed in the middle of an answer ({said})", busy=code in _BUSY, said=said
+        )
 
 
 async def _content(response: "httpx2.Response") -> bytes:
@@ -264,7 +288,9 @@ def _ssl_context(*, encrypted: bool) -> ssl.SSLContext:
     try:
         return httpx2.create_ssl_context()
     except OSError as error:
-        raise UntrustedError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be read ({error.strerror})") from None
+        raise UntrustedError(
+            f"SSL_CERT_FILE or SSL_CERT_DIR cannot be read ({error.strerror})"
+        ) from None
 
 
 def _message(content: bytes) -> str:

@@ -1,4 +1,5 @@
-"""Discovers the program, model and window of a server with a few cheap requests, all of which may fail.
+"""Discovers the program, model and window of a server with a few cheap requests, all of which may
+fail.
 
 `Dialect` is what known server programs do differently.
 """
@@ -30,8 +31,12 @@ class Dialect:
 
 
 _TABLES = tomllib.loads(Path(__file__).with_name("servers.toml").read_text("utf-8"))
-_DIALECTS = {owner: Dialect(**table) for owner, table in _TABLES.items()}  # By the `owned_by` of their models
-_LLAMA_SERVER, _OLLAMA, _LM_STUDIO = (_DIALECTS[owner] for owner in ("llamacpp", "library", "organization_owner"))
+_DIALECTS = {
+    owner: Dialect(**table) for owner, table in _TABLES.items()
+}  # By the `owned_by` of their models
+_LLAMA_SERVER, _OLLAMA, _LM_STUDIO = (
+    _DIALECTS[owner] for owner in ("llamacpp", "library", "organization_owner")
+)
 _OTHER = Dialect("OpenAI-compatible server")
 
 
@@ -49,13 +54,18 @@ class DiscoveredModel:
 
 
 async def find(connection: Connection) -> DiscoveredModel:
-    """Find the model that an address names. Raises EngineError, RequestRefusedError, ServerLostError."""
+    """Find the model that an address names.
+
+    Raises EngineError, RequestRefusedError, ServerLostError.
+    """
     address = connection.address
     base, listed = await _list_models(connection, address)
     entry = _select(address, listed)
     dialect = _DIALECTS.get(str(entry.get("owned_by", "")).casefold(), _OTHER)
     found = DiscoveredModel(base, entry["id"], dialect, _listed_window(entry))
-    return await _with_details(connection, found if dialect is not _OTHER else await _detect_dialect(connection, found))
+    return await _with_details(
+        connection, found if dialect is not _OTHER else await _detect_dialect(connection, found)
+    )
 
 
 async def loaded_window(connection: Connection, found: DiscoveredModel) -> int | None:
@@ -69,7 +79,9 @@ async def loaded_window(connection: Connection, found: DiscoveredModel) -> int |
     return None
 
 
-async def _list_models(connection: Connection, address: ServerAddress) -> tuple[str, list[Mapping[str, Any]]]:
+async def _list_models(
+    connection: Connection, address: ServerAddress
+) -> tuple[str, list[Mapping[str, Any]]]:
     why = ""
     for base in (address.path, address.path + _V1) if address.path else (_V1, ""):
         try:
@@ -86,7 +98,11 @@ async def _list_models(connection: Connection, address: ServerAddress) -> tuple[
             continue
         match answer:
             case {"data": [*entries]} | {"models": [*entries]}:
-                return base, [one for one in entries if isinstance(one, dict) and isinstance(one.get("id"), str)]
+                return base, [
+                    one
+                    for one in entries
+                    if isinstance(one, dict) and isinstance(one.get("id"), str)
+                ]
     if address.model:
         return address.path or _V1, []
     raise EngineError(
@@ -116,9 +132,13 @@ def _select(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[
         if len(matches) == 1:
             return matches[0]
         if matches:
-            raise EngineError(f"{address.model!r} is ambiguous: {_names(matches)}.", "Name one of them.")
+            raise EngineError(
+                f"{address.model!r} is ambiguous: {_names(matches)}.", "Name one of them."
+            )
     if listed:
-        raise EngineError(f"{address.origin} has no model {address.model!r}.", f"It has: {_names(listed)}.")
+        raise EngineError(
+            f"{address.origin} has no model {address.model!r}.", f"It has: {_names(listed)}."
+        )
     return {"id": address.model}
 
 
@@ -135,12 +155,16 @@ async def _with_details(connection: Connection, found: DiscoveredModel) -> Disco
             return replace(found, context_tokens=window or found.context_tokens, slots=slots)
         case _OLLAMA.title:
             shown = await _query(connection, f"{found.root}/api/show", {"model": found.model})
-            number = re.search(r"^\s*num_ctx\s+(\d+)\s*$", str(member(shown, "parameters")), re.MULTILINE)
+            number = re.search(
+                r"^\s*num_ctx\s+(\d+)\s*$", str(member(shown, "parameters")), re.MULTILINE
+            )
             return replace(found, context_tokens=int(number[1]) if number else None)
         case _LM_STUDIO.title:
             details = await _query(connection, f"{found.root}/api/v0/models/{found.model}")
             loaded = tokens_of(member(details, "loaded_context_length"))
-            return replace(found, context_tokens=loaded or tokens_of(member(details, "max_context_length")))
+            return replace(
+                found, context_tokens=loaded or tokens_of(member(details, "max_context_length"))
+            )
     return found
 
 
@@ -149,7 +173,11 @@ async def _detect_dialect(connection: Connection, found: DiscoveredModel) -> Dis
     if member(props, "default_generation_settings") is not None:
         return replace(found, dialect=_LLAMA_SERVER)
     version = await _query(connection, f"{found.root}/api/version")
-    shown = await _query(connection, f"{found.root}/api/show", {"model": found.model}) if version else None
+    shown = (
+        await _query(connection, f"{found.root}/api/show", {"model": found.model})
+        if version
+        else None
+    )
     if member(shown, "model_info") is not None or member(shown, "modelfile") is not None:
         return replace(found, dialect=_OLLAMA)
     return found
@@ -164,12 +192,17 @@ def _listed_window(entry: Mapping[str, Any]) -> int | None:
 
 
 async def _props(connection: Connection, found: DiscoveredModel) -> Json:
-    """llama-server's properties of the model, if any. Raises ServerLostError while a router loads the model."""
+    """llama-server's properties of the model, if any.
+
+    Raises ServerLostError while a router loads the model.
+    """
     path = f"{found.root}/props"
     try:
         match await connection.fetch(path):
             case {"role": "router"}:
-                return await connection.fetch(f"{path}?model={quote(found.model, safe='')}", loads=True)
+                return await connection.fetch(
+                    f"{path}?model={quote(found.model, safe='')}", loads=True
+                )
             case props:
                 return props
     except RequestRefusedError:

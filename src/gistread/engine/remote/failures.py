@@ -1,13 +1,28 @@
-"""Failures of a server, by their remedy: they are retried, worked around, or become an EngineError without the key."""
+"""Failures of a server, by their remedy.
+
+They are retried, worked around, or become an EngineError without the key.
+"""
 
 from dataclasses import dataclass
 
 from gistread.engine.remote.address import ServerAddress, key_hint
 from gistread.errors import EngineError
 
-_TOO_LONG = ("context length", "context size", "context window", "context_length", "too long", "too large", "exceed")
-_CACHE_FULL = "context size has been exceeded"  # llama-server, when concurrent requests filled the window they share
-_CHECK_ADDRESS = "Check that it runs and serves models, and its address (http or https). See `gistread docs models`."
+_TOO_LONG = (
+    "context length",
+    "context size",
+    "context window",
+    "context_length",
+    "too long",
+    "too large",
+    "exceed",
+)
+# llama-server, when concurrent requests filled the window they share
+_CACHE_FULL = "context size has been exceeded"
+_CHECK_ADDRESS = (
+    "Check that it runs and serves models, and its address (http or https). See `gistread docs "
+    "models`."
+)
 KEPT = "Finished work is kept: run the same command again to continue, with this server or another."
 
 
@@ -56,7 +71,9 @@ class RetryPolicy:
     """Time limits in seconds, and retries."""
 
     connect_s: float = 10.0
-    answer_s: float = 300.0  # Longest silence before an answer, and within it: a long prompt on a slow server
+    answer_s: float = (
+        300.0  # Longest silence before an answer, and within it: a long prompt on a slow server
+    )
     short_s: float = 60.0  # For requests that need no model
     silent_s: float = 10.0  # Silence after which the user is told
     attempts: int = 6
@@ -81,15 +98,23 @@ def lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1)
 
 def retry_notice(address: ServerAddress, lost: ServerLostError, seconds: float) -> str:
     host = address.origin.partition("://")[2]
-    what = f"no connection to {host} ({lost.reason})" if isinstance(lost, UnreachableError) else f"{host} {lost.reason}"
+    what = (
+        f"no connection to {host} ({lost.reason})"
+        if isinstance(lost, UnreachableError)
+        else f"{host} {lost.reason}"
+    )
     what = what if len(what) <= 60 else what[:59] + "…"
     return f"{what}; again in {max(1.0, seconds):.0f} s"
 
 
-def refused_error(address: ServerAddress, refusal: RequestRefusedError, *, with_key: bool) -> EngineError:
+def refused_error(
+    address: ServerAddress, refusal: RequestRefusedError, *, with_key: bool
+) -> EngineError:
     if refusal.status in (401, 403):
         what = "rejects the key" if with_key else "requires a key"
-        return EngineError(f"The server at {address.origin} {what} ({refusal.status}).", key_hint(address))
+        return EngineError(
+            f"The server at {address.origin} {what} ({refusal.status}).", key_hint(address)
+        )
     said = refusal.said.rstrip(".")
     if refusal.is_too_long:
         return EngineError(
@@ -98,6 +123,7 @@ def refused_error(address: ServerAddress, refusal: RequestRefusedError, *, with_
         )
     status = f" ({refusal.status})" if refusal.status else ""
     return EngineError(
-        f"The server at {address.origin} refuses the request{status}" + (f": {said}." if said else "."),
+        f"The server at {address.origin} refuses the request{status}"
+        + (f": {said}." if said else "."),
         "See the server's log. `gistread docs models` lists the servers known to work.",
     )

@@ -1,4 +1,7 @@
-"""Sends requests to a server: waits for a slot, retries transient failures, filters reasoning and stop strings."""
+"""Sends requests to a server.
+
+Waits for a slot, retries transient failures, filters reasoning and stop strings.
+"""
 
 import asyncio
 import time
@@ -26,11 +29,16 @@ from gistread.engine.remote.failures import ServerLostError
 from gistread.engine.text_filters import ReasoningFilter, StopStringFilter, seems_thought
 from gistread.errors import without_keys
 
-_THINKING_TOKENS = 2048  # Added to `max_tokens` for a model that reasons; doubled when a thought was cut off
+_THINKING_TOKENS = (
+    2048  # Added to `max_tokens` for a model that reasons; doubled when a thought was cut off
+)
 
 
 class Activity(Observable):
-    """The observable state of a remote engine: whether requests are in progress, and whether text arrives."""
+    """The observable state of a remote engine.
+
+    Whether requests are in progress, and whether text arrives.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +47,11 @@ class Activity(Observable):
     def notice(self, line: str) -> None:
         """Publish a problem in one line without changing the phase."""
         if line != self.state.notice:
-            self.publish(EngineState(self.state.phase, priority=self.state.priority, notice=line, is_fault=True))
+            self.publish(
+                EngineState(
+                    self.state.phase, priority=self.state.priority, notice=line, is_fault=True
+                )
+            )
 
     @contextmanager
     def working(self, priority: Priority) -> Iterator[None]:
@@ -116,7 +128,9 @@ class RequestSlots:
     def _preempt(self) -> None:
         """Ask the newest background requests to end, as many as interactive ones lack a slot."""
         wanted = self._waiting[Priority.INTERACTIVE] - max(0, self.limit - len(self._taken))
-        background = [slot for slot in reversed(self._taken) if slot.priority is Priority.BACKGROUND]
+        background = [
+            slot for slot in reversed(self._taken) if slot.priority is Priority.BACKGROUND
+        ]
         for slot in background[: max(0, wanted)]:
             slot.preempted.set()
 
@@ -140,9 +154,11 @@ class Requester:
         return await first_of(self.stream(request, priority), Completion)
 
     async def stream(self, request: ChatRequest, priority: Priority) -> AsyncGenerator[StreamEvent]:
-        """Yield the answer as it arrives, without thoughts, then the whole. Raises RequestRefusedError, EngineError.
+        """Yield the answer as it arrives, without thoughts, then the whole. Raises
+        RequestRefusedError, EngineError.
 
-        A thought that was cut off is repeated once with more room, and an empty answer is asked for once more.
+        A thought that was cut off is repeated once with more room, and an empty answer is asked for
+        once more.
         """
         failures = 0
         room = 0 if request.only_warms else self.thinking_tokens
@@ -161,13 +177,16 @@ class Requester:
                                 continue
                             spent += event.usage
                             if event.reasoned and not request.only_warms:
-                                self.thinking_tokens = max(self.thinking_tokens, room, _THINKING_TOKENS)
+                                self.thinking_tokens = max(
+                                    self.thinking_tokens, room, _THINKING_TOKENS
+                                )
                             if event.is_cut_thought and may_think_longer:
                                 may_think_longer = False
                                 room = max(2 * room, _THINKING_TOKENS)
                             elif not (event.text.strip() or event.is_cut_thought) and may_ask_again:
                                 may_ask_again = False
-                                # A stop string may have followed the thought; with room for one it is not sent.
+                                # A stop string may have followed the thought; with room for one it
+                                # is not sent.
                                 room = max(room, self.thinking_tokens)
                             else:
                                 yield Completion(event.text, event.finish, spent)
@@ -186,7 +205,10 @@ class Requester:
     async def _send(
         self, request: ChatRequest, room: int, slot: RequestSlot, *, is_last: bool
     ) -> AsyncGenerator[TextDelta | StreamRestarted | _Reply]:
-        """Send once, with `room` tokens for reasoning. Raises as `Chat.ask`, and _PreemptedError."""
+        """Send once, with `room` tokens for reasoning.
+
+        Raises as `Chat.ask`, and _PreemptedError.
+        """
         wanted = request.sampling
         room = max(0, min(room, self.window - estimate_prompt(request.prompt) - wanted.max_tokens))
         # Without its grammar an answer may begin with a stop string, and a thought may contain one.
@@ -198,7 +220,9 @@ class Requester:
         text, reasoned_apart, pieces = "", False, 0
         ended = AnswerEnd("end")
         with self.activity.working(slot.priority):
-            async with aclosing(self.chat.ask(replace(request, sampling=sampling), is_last=is_last)) as answer:
+            async with aclosing(
+                self.chat.ask(replace(request, sampling=sampling), is_last=is_last)
+            ) as answer:
                 while (event := await _next(answer, slot)) is not None:
                     if isinstance(event, AnswerEnd):
                         ended = event
@@ -212,14 +236,20 @@ class Requester:
                         yield StreamRestarted("the text so far was reasoning")
                     if new := stops.feed(said):
                         text += new
-                        yield TextDelta(new, Usage(generated=pieces, seconds=time.monotonic() - began))
+                        yield TextDelta(
+                            new, Usage(generated=pieces, seconds=time.monotonic() - began)
+                        )
                     if stops.stopped:
                         ended = AnswerEnd("end", Usage(generated=pieces))
                         break
-        # A reply that ends without closing a thought had none, so that the next one is streamed at once.
-        self.begins_thinking = reasoning.began_unseen and not (reasoning.begins_withheld and ended.finish == "end")
+        # A reply that ends without closing a thought had none, so that the next one is streamed at
+        # once.
+        self.begins_thinking = reasoning.began_unseen and not (
+            reasoning.begins_withheld and ended.finish == "end"
+        )
         is_cut = reasoning.thinking or (
-            ended.finish == "length" and (reasoning.begins_withheld or (not room and seems_thought(text)))
+            ended.finish == "length"
+            and (reasoning.begins_withheld or (not room and seems_thought(text)))
         )
         if not is_cut and (new := stops.feed(reasoning.finish()) + stops.finish()):
             text += new
@@ -230,7 +260,9 @@ class Requester:
         yield _Reply("" if is_cut else without_keys(text), ended.finish, usage, reasoned, is_cut)
 
 
-async def _next(answer: AsyncGenerator[AnswerPiece | AnswerEnd], slot: RequestSlot) -> AnswerPiece | AnswerEnd | None:
+async def _next(
+    answer: AsyncGenerator[AnswerPiece | AnswerEnd], slot: RequestSlot
+) -> AnswerPiece | AnswerEnd | None:
     """Raises _PreemptedError when an interactive request needs the slot."""
     if slot.priority is Priority.INTERACTIVE:
         return await anext(answer, None)

@@ -1,4 +1,7 @@
-"""Text selection by keyboard: a caret moves by words, lines, sentences and paragraphs, then extends the selection."""
+"""Text selection by keyboard.
+
+A caret moves by words, lines, sentences and paragraphs, then extends the selection.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -24,7 +27,9 @@ _LOOK_BACK = 200
 
 def word_at(book: Book, offset: int) -> Range:
     spans = (match.span() for match in HYPHENATED.finditer(book.text, max(0, offset - _LOOK_BACK)))
-    return next((span for span in spans if span[1] > offset), None) or previous_word(book, len(book.text))
+    return next((span for span in spans if span[1] > offset), None) or previous_word(
+        book, len(book.text)
+    )
 
 
 def whole_words(book: Book, chosen: Range) -> Range:
@@ -74,7 +79,9 @@ _INK = re.compile(r"\S")
 
 def next_unit(unit: Unit, book: Book, here: Range) -> Range:
     """The word, sentence or paragraph after a range, or the last of the book."""
-    found = _INK.search(book.text, here[1] if unit is Unit.WORD else _AT[unit](book, here[1] - 1)[1])
+    found = _INK.search(
+        book.text, here[1] if unit is Unit.WORD else _AT[unit](book, here[1] - 1)[1]
+    )
     return _AT[unit](book, found.start() if found else len(book.text) - 1)
 
 
@@ -103,7 +110,10 @@ _NO_PROSE = (ParagraphKind.HEADING, ParagraphKind.BREAK, ParagraphKind.IMAGE)
 
 
 class SelectableText(LongText):
-    """A book with a caret for selecting by keyboard. Keys of `Scope.SELECTING` come before the pane's others."""
+    """A book with a caret for selecting by keyboard.
+
+    Keys of `Scope.SELECTING` come before the pane's others.
+    """
 
     class CaretMoved(Message):
         """The caret or the selection changed."""
@@ -111,7 +121,9 @@ class SelectableText(LongText):
     book: Book | None = None
     caret: Caret | None = None
     clicked: int | None = None  # Offset of the last click or caret
-    keymap: Mapping[str, str] = MappingProxyType({})  # Keys of commands, if they are not the default ones
+    keymap: Mapping[str, str] = MappingProxyType(
+        {}
+    )  # Keys of commands, if they are not the default ones
 
     _something_selected = False
 
@@ -126,7 +138,9 @@ class SelectableText(LongText):
             self.post_message(self.CaretMoved())
 
     def begin_selecting(self, unit: Unit = Unit.WORD) -> None:
-        """Put the caret on the selection, at the last click if in view, or at the first words in view."""
+        """Put the caret on the selection, at the last click if in view, or at the first words in
+        view.
+        """
         book, view = self.book, self.visible_range
         if book is None or view is None:
             return
@@ -141,7 +155,10 @@ class SelectableText(LongText):
         else:
             head = _AT[unit](book, view[0])
             # Begun above the view, or a heading.
-            while head[0] < view[0] or book.paragraphs[book.paragraph_index(head[0])].kind in _NO_PROSE:
+            while (
+                head[0] < view[0]
+                or book.paragraphs[book.paragraph_index(head[0])].kind in _NO_PROSE
+            ):
                 following = next_unit(unit, book, head)
                 if following == head or following[0] >= view[1]:
                     break
@@ -186,7 +203,9 @@ class SelectableText(LongText):
         """Begin the selection at the caret; again: cancel it."""
         caret = self.caret
         if caret is not None:
-            self.caret = Caret(caret.head, caret.head) if caret.extending else replace(caret, extending=True)
+            self.caret = (
+                Caret(caret.head, caret.head) if caret.extending else replace(caret, extending=True)
+            )
             self._show_caret()
 
     def _step(self, unit_name: str, direction: str, *, extend: bool) -> None:
@@ -204,7 +223,11 @@ class SelectableText(LongText):
         if unit is Unit.ROW:
             offset = self.offset_below(caret.head[0], 1 if forward else -1)
             head = caret.head if offset is None else word_at(book, offset)
-        elif unit is not Unit.WORD and not extend and caret.range != (whole := _AT[unit](book, caret.head[0])):
+        elif (
+            unit is not Unit.WORD
+            and not extend
+            and caret.range != (whole := _AT[unit](book, caret.head[0]))
+        ):
             head = whole  # before any other
         else:
             head = (next_unit if forward else previous_unit)(unit, book, caret.head)

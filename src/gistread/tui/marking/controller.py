@@ -12,7 +12,14 @@ from gistread.readers.selection import DEFINE
 from gistread.store.user_data import MarkStore
 from gistread.tui.commands import run
 from gistread.tui.marking.caret import Unit, whole_words
-from gistread.tui.marking.describe import COLOR_SIGNS, is_passage, mark_around, name_of, text_marks, title_of
+from gistread.tui.marking.describe import (
+    COLOR_SIGNS,
+    is_passage,
+    mark_around,
+    name_of,
+    text_marks,
+    title_of,
+)
 from gistread.tui.marking.sync import POLL_S, MarkSync
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
@@ -21,7 +28,9 @@ from gistread.tui.text import Clicked, Span
 from gistread.units import counted, short
 from gistread.words import count_words
 
-_MUCH = 70_000  # characters above which a terminal may refuse to copy (OSC 52 has no limit of its own)
+_MUCH = (
+    70_000  # characters above which a terminal may refuse to copy (OSC 52 has no limit of its own)
+)
 
 
 class MarkController:
@@ -31,7 +40,12 @@ class MarkController:
         self._book = context.book
         self._pane = context.book_pane
         self._notified: set[str] = set()
-        self._sync = MarkSync(MarkStore(context.services.paths), context.book.sha256, context.warn, self._marks_changed)
+        self._sync = MarkSync(
+            MarkStore(context.services.paths),
+            context.book.sha256,
+            context.warn,
+            self._marks_changed,
+        )
         context.screen.run_worker(self._sync.sync())
         context.screen.set_interval(POLL_S, self._sync.sync)
 
@@ -40,7 +54,10 @@ class MarkController:
         return self._sync.marks
 
     async def close(self) -> str:
-        """Save everything, including an unfinished note. Returns what could not be saved, in words."""
+        """Save everything, including an unfinished note.
+
+        Returns what could not be saved, in words.
+        """
         from gistread.tui.marking.screens import NoteScreen
 
         for screen in self._context.screen.app.screen_stack:
@@ -68,7 +85,9 @@ class MarkController:
         self._pane.focus()
         self._pane.begin_selecting()
         key = self._context.key_hint("caret-anchor")
-        self._notify_once(f"Arrows move the caret, {key} begins the selection, then arrows extend it.")
+        self._notify_once(
+            f"Arrows move the caret, {key} begins the selection, then arrows extend it."
+        )
 
     def _selection(self, purpose: str, unit: Unit = Unit.SENTENCE) -> tuple[int, int] | None:
         """The selection; without one, start selecting by this unit and return None."""
@@ -80,7 +99,8 @@ class MarkController:
             steps = [key(f"caret-{direction}-{unit}") for direction in ("previous", "next")]
             extend = " ".join(key(f"extend-{direction}-word") for direction in ("previous", "next"))
             self._notify_once(
-                f"{' '.join(steps)} choose another {unit}, {extend} extend; the same key again {purpose}."
+                f"{' '.join(steps)} choose another {unit}, {extend} extend; the same key again "
+                f"{purpose}."
             )
         return selected
 
@@ -92,7 +112,10 @@ class MarkController:
             self._selection("copies it")
 
     def copy_selected(self) -> None:
-        """Copy the selection of any pane. Without one, raises SkipAction, so that the key does something else."""
+        """Copy the selection of any pane.
+
+        Without one, raises SkipAction, so that the key does something else.
+        """
         if (selected := self._pane.selected_range) is not None:
             self._copy(self._book.text[slice(*selected)])
             self._pane.drop_selection()
@@ -104,7 +127,9 @@ class MarkController:
     def _copy(self, words: str) -> None:
         self._context.screen.app.copy_to_clipboard(words)
         limit = " Some terminals accept less at once." if len(words) > _MUCH else ""
-        self._context.notify(f"Copied {counted(count_words(words), 'word')}: {short(words, 48)}{limit}")
+        self._context.notify(
+            f"Copied {counted(count_words(words), 'word')}: {short(words, 48)}{limit}"
+        )
 
     def highlight(self) -> None:
         selected = self._selection("highlights it")
@@ -113,7 +138,10 @@ class MarkController:
 
     def _highlight(self, selected: tuple[int, int], color: Color) -> None:
         selected = whole_words(self._book, selected)
-        same = next((one for one in self.marks if is_passage(one) and (one.start, one.end) == selected), None)
+        same = next(
+            (one for one in self.marks if is_passage(one) and (one.start, one.end) == selected),
+            None,
+        )
         self._pane.drop_selection()
         if same is not None and same.color is color and not same.note:
             self._sync.remove(same)
@@ -122,8 +150,12 @@ class MarkController:
         if same is not None:
             self._sync.put(with_changes(same, kind=MarkKind.HIGHLIGHT, color=color), same)
         else:
-            self._sync.put(new_mark(MarkKind.HIGHLIGHT, quote_at(self._book.text, *selected), color=color))
-        self._notify_once(f"{COLOR_SIGNS[color]} {color} highlight. Click it to change or delete it.")
+            self._sync.put(
+                new_mark(MarkKind.HIGHLIGHT, quote_at(self._book.text, *selected), color=color)
+            )
+        self._notify_once(
+            f"{COLOR_SIGNS[color]} {color} highlight. Click it to change or delete it."
+        )
 
     def choose_color(self) -> None:
         def use(chosen: str) -> None:
@@ -132,16 +164,35 @@ class MarkController:
                 self._highlight(selected, Color(chosen))
 
         rows = [
-            Row(one.value, f"{COLOR_SIGNS[one]}  {one} ", spans=(Span(2, len(one) + 4, f"highlight-{one}"),))
+            Row(
+                one.value,
+                f"{COLOR_SIGNS[one]}  {one} ",
+                spans=(Span(2, len(one) + 4, f"highlight-{one}"),),
+            )
             for one in Color
         ]
-        note, current = "For the selection and later highlights.", self._context.services.config.highlight
+        note, current = (
+            "For the selection and later highlights.",
+            self._context.services.config.highlight,
+        )
         self._context.push(ListScreen("Highlight colour", note, rows, current), use)
 
     def note(self) -> None:
-        """Edit the note on the selection or on the mark clicked last; without either, start selecting."""
-        selected, clicked, view = self._pane.selected_range, self._pane.clicked, self._pane.visible_range
-        if selected is None and clicked is not None and view is not None and view[0] <= clicked < view[1]:
+        """Edit the note on the selection or on the mark clicked last.
+
+        Without either, start selecting.
+        """
+        selected, clicked, view = (
+            self._pane.selected_range,
+            self._pane.clicked,
+            self._pane.visible_range,
+        )
+        if (
+            selected is None
+            and clicked is not None
+            and view is not None
+            and view[0] <= clicked < view[1]
+        ):
             mark = mark_around(self.marks, clicked, clicked + 1)
             if mark is not None:
                 self._edit_note(mark, is_new=False)
@@ -174,7 +225,9 @@ class MarkController:
             self._sync.put(with_changes(mark, note=note), None if is_new else mark)
             self._pane.drop_selection()
 
-        screen = NoteScreen(title_of(mark, self._book), f"“{short(mark.place.exact, 240)}”", mark.note, keep)
+        screen = NoteScreen(
+            title_of(mark, self._book), f"“{short(mark.place.exact, 240)}”", mark.note, keep
+        )
         self._context.push(screen, keep)
 
     def clicked(self, event: Clicked) -> bool:
@@ -203,7 +256,9 @@ class MarkController:
                 self._sync.remove(mark)
                 self._notify_removed(f"Deleted: {name_of(mark)}.")
             case "go" if mark.lost:
-                self._context.warn("These words are not in this version of the text. The mark is kept.")
+                self._context.warn(
+                    "These words are not in this version of the text. The mark is kept."
+                )
             case "go":
                 self._context.navigation.jump(mark.start, top=0.2 if is_passage(mark) else 0.0)
             case "export":
@@ -236,7 +291,10 @@ class MarkController:
             if mark is not None:
                 self._do_with(mark, screen.verb)
 
-        keys = "{select} selects, {highlight} highlights, {note} writes a note, {bookmark} sets a bookmark."
+        keys = (
+            "{select} selects, {highlight} highlights, {note} writes a note, {bookmark} sets a "
+            "bookmark."
+        )
         empty = self._context.services.with_keys(f"No marks yet. {keys}")
         screen = MarksScreen(self._book, self._sync, self._context.place, empty)
         self._context.push(screen, chosen)
@@ -258,13 +316,18 @@ class MarkController:
             self._context.warn(str(error))
             return
         app, define = self._context.screen.app, run("questions.ask_about_selected", DEFINE)
-        self._context.push(LookupScreen(lookup), lambda _: app.call_later(app.run_action, define, self._context.screen))
+        self._context.push(
+            LookupScreen(lookup),
+            lambda _: app.call_later(app.run_action, define, self._context.screen),
+        )
 
     def export(self) -> None:
         from gistread.tui.marking.screens import ExportScreen
 
         marks = self.marks
-        self._context.push(ExportScreen(self._book, Path.cwd(), lambda form: self._gather(marks, form)))
+        self._context.push(
+            ExportScreen(self._book, Path.cwd(), lambda form: self._gather(marks, form))
+        )
 
     def _gather(self, marks: list[Mark], form: ExportFormat) -> Export:
         user_data = self._context.services.user_data

@@ -1,4 +1,7 @@
-"""Marks as drawn over the text and in words. Besides its colour a highlight has a sign and a name."""
+"""Marks as drawn over the text and in words.
+
+Besides its colour a highlight has a sign and a name.
+"""
 
 from collections.abc import Iterable
 
@@ -14,9 +17,13 @@ _ORDER = (MarkKind.HIGHLIGHT, MarkKind.NOTE, MarkKind.BOOKMARK, MarkKind.LETTER)
 
 def text_marks(marks: Iterable[Mark]) -> list[TextMark]:
     placed = sorted(
-        (mark for mark in marks if not mark.lost), key=lambda mark: (_ORDER.index(mark.kind), bool(mark.note))
+        (mark for mark in marks if not mark.lost),
+        key=lambda mark: (_ORDER.index(mark.kind), bool(mark.note)),
     )
-    return [TextMark(mark.start, max(mark.end, mark.start + 1), _style(mark), sign_of(mark)) for mark in placed]
+    return [
+        TextMark(mark.start, max(mark.end, mark.start + 1), _style(mark), sign_of(mark))
+        for mark in placed
+    ]
 
 
 def is_passage(mark: Mark) -> bool:
@@ -56,10 +63,17 @@ def title_of(mark: Mark, book: Book) -> str:
     where = f"{mark.start / max(1, len(book.text)):.0%}"
     if len(book.chapters) > 1 and (chapter := book.chapter_title(mark.start)):
         where += f" · {chapter}"
-    return f"{signs} {name_of(mark)} · {'not found in this version of the text' if mark.lost else where}"
+    return (
+        f"{signs} {name_of(mark)} · "
+        f"{'not found in this version of the text' if mark.lost else where}"
+    )
 
 
 def mark_around(marks: Iterable[Mark], start: int, end: int) -> Mark | None:
     """The highlight or note that contains this range of the book; the shortest of several."""
-    around = [mark for mark in marks if is_passage(mark) and not mark.lost and mark.start <= start and end <= mark.end]
+    around = [
+        mark
+        for mark in marks
+        if is_passage(mark) and not mark.lost and mark.start <= start and end <= mark.end
+    ]
     return min(around, key=lambda mark: mark.end - mark.start, default=None)

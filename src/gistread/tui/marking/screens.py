@@ -28,7 +28,9 @@ from gistread.units import counted, short
 
 
 class MarksScreen(ListScreen[str]):
-    """Dismissed with the id of a mark, to `go` there, to `note` something on it, or to `export` all marks."""
+    """Dismissed with the id of a mark, to `go` there, to `note` something on it, or to `export` all
+    marks.
+    """
 
     KEYS = (
         ("e", "leave_with('note')", "note"),
@@ -44,7 +46,9 @@ class MarksScreen(ListScreen[str]):
         """`empty`: what to show while there are no marks."""
         before = [mark.id for mark in sync.marks if mark.start <= offset]
         super().__init__(
-            "Marks", at=before[-1] if before else None, placeholder="/ filters: words, notes, chapters, colours"
+            "Marks",
+            at=before[-1] if before else None,
+            placeholder="/ filters: words, notes, chapters, colours",
         )
         self._book = book
         self._sync = sync
@@ -54,7 +58,11 @@ class MarksScreen(ListScreen[str]):
         self.rows = [_row(mark, self._book) for mark in self._sync.marks]
         found = super().rows_for(typed)
         lost = sum(mark.lost for mark in self._sync.marks)
-        self.note = f"{len(found)} of {len(self.rows)}" if len(found) < len(self.rows) else counted(len(found), "mark")
+        self.note = (
+            f"{len(found)} of {len(self.rows)}"
+            if len(found) < len(self.rows)
+            else counted(len(found), "mark")
+        )
         self.note += f", {lost} not found in this version of the text" if lost else ""
         self.note = self.note if self.rows else ""
         return found
@@ -68,7 +76,11 @@ class MarksScreen(ListScreen[str]):
         at, number = self.chosen, self.list.cursor_key
         left = {mark.id for mark in self._sync.marks}
         if at is not None and at not in left and isinstance(number, int):
-            beside = [row.key for row in (*self.shown[number + 1 :], *self.shown[:number][::-1]) if row.key is not None]
+            beside = [
+                row.key
+                for row in (*self.shown[number + 1 :], *self.shown[:number][::-1])
+                if row.key is not None
+            ]
             at = next((one for one in beside if one in left), None)
         self.show_rows(at)
 
@@ -106,7 +118,11 @@ class MarkScreen(ListScreen[str]):
     def __init__(self, mark: Mark, book: Book) -> None:
         rows = [
             Row("note", mark.note or "Write a note", tail="e edit" if mark.note else "e"),
-            Row("color", "Another colour" if mark.kind is MarkKind.HIGHLIGHT else "Highlight", tail="H"),
+            Row(
+                "color",
+                "Another colour" if mark.kind is MarkKind.HIGHLIGHT else "Highlight",
+                tail="H",
+            ),
             Row("copy", "Copy", tail="y"),
             Row("delete", "Delete", tail="x"),
         ]
@@ -114,7 +130,10 @@ class MarkScreen(ListScreen[str]):
 
 
 class NoteScreen(Panel[str | None]):
-    """Dismissed with the note, possibly empty, or with None. At the end of the app, `draft` is given to `keep`."""
+    """Dismissed with the note, possibly empty, or with None.
+
+    At the end of the app, `draft` is given to `keep`.
+    """
 
     BINDINGS = own_keys(
         ("ctrl+s,ctrl+enter,ctrl+j", "save", "Save"),
@@ -141,7 +160,9 @@ class NoteScreen(Panel[str | None]):
 
     def compose_panel(self) -> ComposeResult:
         yield Static(clean(self._words), classes="panel-note", markup=False)
-        yield TextArea(self._note, id="note-text", soft_wrap=True, compact=True, show_line_numbers=False)
+        yield TextArea(
+            self._note, id="note-text", soft_wrap=True, compact=True, show_line_numbers=False
+        )
         yield Actions()
 
     def on_mount(self) -> None:
@@ -181,9 +202,14 @@ class LookupText(LongText):
 
 
 class LookupScreen(Panel[bool | None]):
-    """The dictionary entry of a word. Dismissed with True to ask the model. Closing ends the dictionary program."""
+    """The dictionary entry of a word.
 
-    BINDINGS = own_keys(("q,w", "leave", "Close"), ("enter", "ask_or_close", "Ask the model, or close"))
+    Dismissed with True to ask the model. Closing ends the dictionary program.
+    """
+
+    BINDINGS = own_keys(
+        ("q,w", "leave", "Close"), ("enter", "ask_or_close", "Ask the model, or close")
+    )
     AUTO_FOCUS = "LookupText"
 
     def __init__(self, lookup: Lookup) -> None:
@@ -223,7 +249,10 @@ _FORMS = {
     ExportFormat.MARKDOWN: ("Markdown", "marks, notes, questions and gists"),
     ExportFormat.JSON: ("JSON", "marks, notes, questions and gists for programs"),
     ExportFormat.TEXT: ("Text", "the book itself"),
-    ExportFormat.OBSIDIAN: ("Obsidian", "a note; if the file is there, what is new is added at its end"),
+    ExportFormat.OBSIDIAN: (
+        "Obsidian",
+        "a note; if the file is there, what is new is added at its end",
+    ),
     ExportFormat.ANKI: ("Anki", "cards: highlights, answers with sources, names"),
     ExportFormat.READWISE: ("Readwise", "CSV: highlights and notes"),
 }
@@ -242,10 +271,15 @@ class ExportScreen(ListScreen[ExportFormat]):
         self._gather = gather
         self._replace: Path | None = None
         rows = [Row(form, name, about) for form, (name, about) in _FORMS.items()]
-        super().__init__("Export", rows=rows, placeholder="a file", typed=str(self._free(self._form)))
+        super().__init__(
+            "Export", rows=rows, placeholder="a file", typed=str(self._free(self._form))
+        )
 
     def _free(self, form: ExportFormat) -> Path:
-        """A path to offer, of a new file; for Obsidian also of an existing note, which is extended."""
+        """A path to offer, of a new file.
+
+        For Obsidian also of an existing note, which is extended.
+        """
         first = self._folder / export_file_name(self._book.title, form, self._book.authors)
         numbered = (first.with_name(f"{first.stem} ({number}){form.suffix}") for number in count(2))
         paths = [first] if form is ExportFormat.OBSIDIAN else chain([first], numbered)
@@ -262,7 +296,9 @@ class ExportScreen(ListScreen[ExportFormat]):
             return
         was_offered = line.value == str(self._free(self._form))
         self._form = form
-        line.value = str(self._free(form) if was_offered else Path(line.value).with_suffix(form.suffix))
+        line.value = str(
+            self._free(form) if was_offered else Path(line.value).with_suffix(form.suffix)
+        )
         line.cursor_position = len(line.value)
 
     def choose(self, key: ExportFormat) -> None:
@@ -278,7 +314,9 @@ class ExportScreen(ListScreen[ExportFormat]):
         assert own is not None
         try:
             force = self._replace == path
-            said = await asyncio.to_thread(lambda: write_export(self._gather(own), own, path, force=force))
+            said = await asyncio.to_thread(
+                lambda: write_export(self._gather(own), own, path, force=force)
+            )
         except ExistsError:
             self._replace = path
             self.say(f"{path} exists already. Press Enter again to replace it.")

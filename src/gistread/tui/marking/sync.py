@@ -1,4 +1,7 @@
-"""The open book's marks: saved in the background, with retries, and merged with what other processes save."""
+"""The open book's marks.
+
+Saved in the background, with retries, and merged with what other processes save.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -22,7 +25,13 @@ class _Change(NamedTuple):
 class MarkSync:
     """Used in one event loop. `changed` is called after every change of `marks`."""
 
-    def __init__(self, store: MarkStore, sha256: str, warn: Callable[[str], None], changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        store: MarkStore,
+        sha256: str,
+        warn: Callable[[str], None],
+        changed: Callable[[], None],
+    ) -> None:
         self._store = store
         self._sha256 = sha256
         self._warn = warn

@@ -1,4 +1,7 @@
-"""What can be done with answers: follow their sources and steps, keep and copy them; past questions."""
+"""What can be done with answers: follow their sources and steps, keep and copy them.
+
+Past questions.
+"""
 
 import asyncio
 
@@ -38,7 +41,9 @@ class AnswerController:
             case ToPlace(start=start, end=end):
                 self._go_to_place(start, end)
             case ToSource(index=index):
-                self._go_to_citation(self._context.answers_pane.exchanges[event.exchange].record.citations[index])
+                self._go_to_citation(
+                    self._context.answers_pane.exchanges[event.exchange].record.citations[index]
+                )
             case Unfold():
                 self._context.panes.fit_answers()
 
@@ -56,7 +61,9 @@ class AnswerController:
         panes, answers = self._context.panes, self._context.answers_pane
         number = self._context.chosen_exchange
         if number < 0 or not answers.unfold(number):
-            self._context.warn("No steps to show: the reader only opened sections, or the question is older.")
+            self._context.warn(
+                "No steps to show: the reader only opened sections, or the question is older."
+            )
             return
         panes.show_answers()
         panes.fit_answers()
@@ -77,8 +84,12 @@ class AnswerController:
         if exchange is None or exchange.record.passage is None or not exchange.offers_note:
             self._context.warn("No answer about a passage here.")
         else:
-            quotes = [in_quotes(one.quote) for one in exchange.record.citations if exchange.ends_in_quotes]
-            self._marks.add_note(exchange.record.passage, "\n".join([exchange.answer.strip(), *quotes]))
+            quotes = [
+                in_quotes(one.quote) for one in exchange.record.citations if exchange.ends_in_quotes
+            ]
+            self._marks.add_note(
+                exchange.record.passage, "\n".join([exchange.answer.strip(), *quotes])
+            )
             answers.mark_kept(number)
 
     def _go_to_page(self, number: int) -> None:
@@ -113,7 +124,9 @@ class AnswerController:
 
 
 class ThreadController(InputLineClient):
-    def __init__(self, context: ReadingContext, questions: QuestionController, line: QuestionLine) -> None:
+    def __init__(
+        self, context: ReadingContext, questions: QuestionController, line: QuestionLine
+    ) -> None:
         self._context = context
         self._questions = questions
         self._line = line
@@ -125,7 +138,9 @@ class ThreadController(InputLineClient):
             context.warn("A question is being answered.")
             return
         try:
-            threads = await asyncio.to_thread(context.services.user_data.threads, context.book.sha256)
+            threads = await asyncio.to_thread(
+                context.services.user_data.threads, context.book.sha256
+            )
         except StorageError as error:
             context.warn(str(error))
             return
@@ -147,14 +162,18 @@ class ThreadController(InputLineClient):
         """Copy the question and answer under the cursor, or the last."""
         exchanges = self._context.answers_pane.exchanges
         if exchanges:
-            self._to_clipboard((exchanges[self._context.chosen_exchange].record,), "The answer was copied.")
+            self._to_clipboard(
+                (exchanges[self._context.chosen_exchange].record,), "The answer was copied."
+            )
         else:
             self._context.warn("There is no answer to copy.")
 
     def _open(self, thread: SavedThread) -> None:
         """Show the thread last; the next question continues it."""
         pane = self._context.answers_pane
-        mine = [one for one in pane.exchanges if (one.record.thread or one.record.asked_at) == thread.id]
+        mine = [
+            one for one in pane.exchanges if (one.record.thread or one.record.asked_at) == thread.id
+        ]
         pane.show_exchanges([*(one for one in pane.exchanges if one not in mine), *mine])
         self._line.thread = opened = OpenThread.of(thread)
         opened.follows = bool(opened.exchanges)
@@ -163,7 +182,9 @@ class ThreadController(InputLineClient):
         self._context.refresh()
 
     def _to_clipboard(self, questions: tuple[SavedQuestion, ...], said: str) -> None:
-        self._context.screen.app.copy_to_clipboard(as_markdown(Export(self._context.book, questions=questions)))
+        self._context.screen.app.copy_to_clipboard(
+            as_markdown(Export(self._context.book, questions=questions))
+        )
         self._context.notify(said)
 
     async def _delete(self, thread: SavedThread) -> None:

@@ -33,8 +33,13 @@ _OBSTACLES = {
 class ReadingContext:
     """The open book, the widgets that show it, and the application around them."""
 
-    def __init__(self, screen: BookScreen, book: Book, path: Path | None, saved: ReadingPlace) -> None:
-        """`path`: the file the book came from, None for standard input; `saved`: where the user was."""
+    def __init__(
+        self, screen: BookScreen, book: Book, path: Path | None, saved: ReadingPlace
+    ) -> None:
+        """`path`: the file the book came from, None for standard input; `saved`.
+
+        Where the user was.
+        """
         self.screen = screen
         self.services = services = screen.services
         self.book = book
@@ -43,7 +48,9 @@ class ReadingContext:
         self.memory_pane = screen.memory_pane
         self.answers_pane = screen.answers_pane
         self.question = screen.question
-        self.opening = True  # Until the memory is shown and the model of the settings, if any, is chosen
+        self.opening = (
+            True  # Until the memory is shown and the model of the settings, if any, is chosen
+        )
         self.input_line = screen.input_line
         self.panes = screen.panes
         self.refresh = screen.redraw_lines  # of the lines around the panes
@@ -66,7 +73,10 @@ class ReadingContext:
 
     @property
     def chosen_exchange(self) -> int:
-        """Index of the exchange under the cursor of the answers pane, or else of the last; -1 without one."""
+        """Index of the exchange under the cursor of the answers pane, or else of the last.
+
+        -1 without one.
+        """
         key = self.answers_pane.cursor_key if self.panes.current is Pane.ANSWERS else None
         return key[1] if isinstance(key, tuple) else len(self.answers_pane.exchanges) - 1
 
@@ -74,9 +84,13 @@ class ReadingContext:
         """Say why a question cannot be asked now, and name the key that helps."""
         self.warn(self.services.with_keys(_OBSTACLES[obstacle]))
 
-    def push(self, screen: Screen[Result | None], done: Callable[[Result], Any] = lambda _: None) -> None:
+    def push(
+        self, screen: Screen[Result | None], done: Callable[[Result], Any] = lambda _: None
+    ) -> None:
         """Show a screen over this one; `done` is called with its result, if it has one."""
-        self.screen.app.push_screen(screen, lambda result: done(result) if result is not None else None)
+        self.screen.app.push_screen(
+            screen, lambda result: done(result) if result is not None else None
+        )
 
 
 class Navigation(InputLineClient):
@@ -86,7 +100,9 @@ class Navigation(InputLineClient):
         self._return_to: Pane | None = None
         self._destinations: tuple[Destination, ...] = ()
         self.jumps = JumpList()
-        self._before: dict[int, Snapshot] = {}  # The reading place before the last jump from each offset
+        self._before: dict[
+            int, Snapshot
+        ] = {}  # The reading place before the last jump from each offset
 
     @property
     def saved_place(self) -> ReadingPlace:
@@ -96,8 +112,11 @@ class Navigation(InputLineClient):
             behind = behind[: -1 - behind[::-1].index(position.place)]
         return ReadingPlace(position.place, position.read, behind[-_REMEMBERED:])
 
-    def jump(self, offset: int, top: float = 0.0, *, series: str = "", return_to: Pane | None = None) -> None:
-        """Show a place, `top` (0 to 1) down the screen. Jumps of one `series` count as one in the history.
+    def jump(
+        self, offset: int, top: float = 0.0, *, series: str = "", return_to: Pane | None = None
+    ) -> None:
+        """Show a place, `top` (0 to 1) down the screen. Jumps of one `series` count as one in the
+        history.
 
         The reading place stays until the user reads on there, and returns with `back`.
         """
@@ -121,7 +140,9 @@ class Navigation(InputLineClient):
             pane.scroll_to_beginning()
         else:
             pane.scroll_to_offset(offset, top=top)
-        if view is None or row != pane.scroll_offset.y:  # Else the next screen turned would count as the jump.
+        if (
+            view is None or row != pane.scroll_offset.y
+        ):  # Else the next screen turned would count as the jump.
             self._context.position.jump()
 
     def back(self) -> None:
@@ -142,7 +163,11 @@ class Navigation(InputLineClient):
     def _return(self, *, back: bool) -> None:
         place = self.jumps.move(self._context.place, back=back)
         if place is None:
-            self._context.warn("No earlier place to go back to." if back else "No later place: you have not gone back.")
+            self._context.warn(
+                "No earlier place to go back to."
+                if back
+                else "No later place: you have not gone back."
+            )
             return
         if (before := self._before.pop(place, None)) is not None and back:
             self._context.position.restore(before)
@@ -165,7 +190,9 @@ class Navigation(InputLineClient):
 
         seen_by_model = context.answers_pane.shown_places
         speed = context.progress.words_per_minute
-        context.push(ContentsScreen(self._book, context.place, speed, context.position, seen_by_model), go)
+        context.push(
+            ContentsScreen(self._book, context.place, speed, context.position, seen_by_model), go
+        )
 
     # The input line for a place: `40%`, `page 12`, a chapter
 

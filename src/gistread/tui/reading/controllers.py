@@ -38,7 +38,10 @@ def _raise(error: Exception) -> None:
 
 
 class Controllers:
-    """One controller for each thing that a book on the screen can do; `run(…)` in `commands.py` names their methods."""
+    """One controller for each thing that a book on the screen can do.
+
+    `run(…)` in `commands.py` names their methods.
+    """
 
     def __init__(self, context: ReadingContext) -> None:
         self.context = context
@@ -68,7 +71,9 @@ class Controllers:
         match event:
             case events.MemoryOpened(memory=memory):
                 pane.show_memory(memory)
-                pane.change_view(bound=self.line.bound)  # or what is hidden would move the section in view later
+                pane.change_view(
+                    bound=self.line.bound
+                )  # or what is hidden would move the section in view later
                 context.answers_pane.places = Places(len(memory.book.text), memory, memory.book)
                 self.pages.show_here(scroll=True)
             case events.QuestionAsked(question=question):
@@ -81,13 +86,18 @@ class Controllers:
                 self.questions.on_ended(problem)
                 context.services.signals.ended(problem or "The question is answered.")
             case events.Notice(text=text, is_problem=is_problem):
-                context.screen.notify(text, severity="error" if is_problem else "information", timeout=8)
+                context.screen.notify(
+                    text, severity="error" if is_problem else "information", timeout=8
+                )
             case events.Crashed(error=error):
                 context.screen.call_later(_raise, error)
         if not self._redraw_due:
             self._redraw_due = True
-            # Textual's timers skip a tick that is late: on a busy machine nothing would ever be redrawn again.
-            asyncio.get_running_loop().call_later(REDRAW_S, self.context.screen.call_next, self._redraw)
+            # Textual's timers skip a tick that is late: on a busy machine nothing would ever be
+            # redrawn again.
+            asyncio.get_running_loop().call_later(
+                REDRAW_S, self.context.screen.call_next, self._redraw
+            )
 
     def _redraw(self) -> None:
         self._redraw_due = False
@@ -98,17 +108,27 @@ class Controllers:
             activity = session.activity
             running = activity.reading is events.ReadingState.RUNNING
             signals = context.services.signals
-            signals.progress(activity.pages_read / max(1, activity.pages_total) if running else None)
+            signals.progress(
+                activity.pages_read / max(1, activity.pages_total) if running else None
+            )
             if self._was_running and activity.reading is events.ReadingState.DONE:
                 signals.ended(f"The memory of {context.book.title} is complete.")
             self._was_running = running
             begun, draft, ahead = activity.page, session.reading.draft, session.reading.pages_ahead
             unread = context.memory_pane.view.here is None
-            if context.memory_pane.show_reading(begun=begun, draft=draft, reading=running, ahead=ahead):
+            if context.memory_pane.show_reading(
+                begun=begun, draft=draft, reading=running, ahead=ahead
+            ):
                 self.pages.show_here(scroll=unread and context.panes.current is not Pane.MEMORY)
             view = context.book_pane.visible_range or (0, 0)
-            seen = begun is not None and view[0] <= begun.start < view[1]  # elsewhere it would be drawn for nobody
-            marks = (Mark(begun.start, begun.end, _BEING_READ, sign=_SIGN),) if begun is not None and seen else ()
+            seen = (
+                begun is not None and view[0] <= begun.start < view[1]
+            )  # elsewhere it would be drawn for nobody
+            marks = (
+                (Mark(begun.start, begun.end, _BEING_READ, sign=_SIGN),)
+                if begun is not None and seen
+                else ()
+            )
             context.layers.set(Layer.MODEL, marks)
         context.refresh()
 
@@ -132,7 +152,12 @@ class Controllers:
     def clicked(self, event: Clicked) -> None:
         """Pass a click to the first controller that handles it."""
         pane = event.control.id
-        in_book = (self.links.clicked, self.marks.clicked, self.pictures.clicked, self.typography.clicked)
+        in_book = (
+            self.links.clicked,
+            self.marks.clicked,
+            self.pictures.clicked,
+            self.typography.clicked,
+        )
         if pane == Pane.BOOK and any(click(event) for click in in_book):
             return
         if pane in (Pane.BOOK, Pane.MEMORY, Pane.ANSWERS) and self.people.may_be_name(event):

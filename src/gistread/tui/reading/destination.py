@@ -1,4 +1,7 @@
-"""Parses the text typed after "go to" into places of the book: `40%`, `page 12`, a chapter, an offset."""
+"""Parses the text typed after "go to" into places of the book.
+
+`40%`, `page 12`, a chapter, an offset.
+"""
 
 import re
 from bisect import bisect_right
@@ -18,7 +21,10 @@ _CHAPTER = re.compile(r"(?:chapter|chap|ch)[\s.:]*(\S+)$", re.IGNORECASE)
 _OFFSET = re.compile(r"(?:@|offset\s*:?)\s*(\d+)$", re.IGNORECASE)
 _EDGES = {"start": 0.0, "begin": 0.0, "beginning": 0.0, "top": 0.0, "end": 1.0, "bottom": 1.0}
 _TITLE_WORD = re.compile(r"\w+(?:[-’']\w+)*")
-_LABEL = re.compile(r"^\W*(?:chapter|book|part|letter|canto|act|scene|section|kapitel|chapitre|capítulo|глава)\b", re.I)
+_LABEL = re.compile(
+    r"^\W*(?:chapter|book|part|letter|canto|act|scene|section|kapitel|chapitre|capítulo|глава)\b",
+    re.I,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,9 @@ def destinations_of(typed: str, book: Book, here: int) -> GoToTarget:
         return GoToTarget((Destination(offset, f"offset {offset:,}, {_share(offset, book)}"),))
     if typed.casefold() in _EDGES:
         share = _EDGES[typed.casefold()]
-        return GoToTarget((Destination(round(length * share), "the beginning" if share == 0 else "the end"),))
+        return GoToTarget(
+            (Destination(round(length * share), "the beginning" if share == 0 else "the end"),)
+        )
     found = list(_chapters(typed, book))
     if typed.isdecimal():
         number = int(typed)
@@ -103,11 +111,17 @@ def _chapters(typed: str, book: Book) -> Iterator[Destination]:
         chapter = book.chapters[index]
         what = f" (number {index + 1} in the contents)" if rank == 2 else ""
         above = _above(book, index)
-        yield Destination(chapter.start, f"{above}{chapter.title or 'untitled'}{what}, {_share(chapter.start, book)}")
+        yield Destination(
+            chapter.start,
+            f"{above}{chapter.title or 'untitled'}{what}, {_share(chapter.start, book)}",
+        )
 
 
 def _above(book: Book, index: int) -> str:
-    """The title of a chapter's part: in long books each part may have a chapter of the same name."""
+    """The title of a chapter's part.
+
+    In long books each part may have a chapter of the same name.
+    """
     level = book.chapters[index].level
     for before in reversed(book.chapters[:index]):
         if before.level < level:
@@ -119,7 +133,11 @@ def _number(title: str) -> int | None:
     """The number at the start of a title: 12 for "Chapter XII: The Storm"."""
     label = _LABEL.match(title)
     word = _TITLE_WORD.search(title, label.end() if label else 0)
-    return parse_number(word[0]) if word and word.start() - (label.end() if label else 0) <= 2 else None
+    return (
+        parse_number(word[0])
+        if word and word.start() - (label.end() if label else 0) <= 2
+        else None
+    )
 
 
 def _plain(text: str) -> str:
@@ -131,7 +149,10 @@ def _share(offset: int, book: Book) -> str:
 
 
 def step_among(starts: list[int], here: int, step: int) -> int:
-    """The start of the part `step` parts on; `here` after the last. A step back within a part goes to its start."""
+    """The start of the part `step` parts on; `here` after the last.
+
+    A step back within a part goes to its start.
+    """
     if not starts:
         return 0
     at = max(0, bisect_right(starts, here) - 1)

@@ -11,7 +11,10 @@ class JumpList:
         self._came_to: int | None = None
 
     def leave(self, here: int, there: int, series: str = "") -> bool:
-        """Record a jump; returns whether it is a new entry. Those of one `series` at once (`]]]`, `nnn`) are one."""
+        """Record a jump; returns whether it is a new entry.
+
+        Those of one `series` at once (`]]]`, `nnn`) are one.
+        """
         goes_on = bool(series) and series == self._series and here == self._came_to
         self._series, self._came_to = series, there
         if goes_on or here == there:
@@ -27,7 +30,10 @@ class JumpList:
         self._came_to = here
 
     def move(self, here: int, *, back: bool) -> int | None:
-        """Go to the place before the last jump, or to the one left by going back; None without one."""
+        """Go to the place before the last jump, or to the one left by going back.
+
+        None without one.
+        """
         source, target = (self.behind, self._ahead) if back else (self._ahead, self.behind)
         self._series = ""
         while source and source[-1] == here:

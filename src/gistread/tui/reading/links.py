@@ -1,4 +1,6 @@
-"""Follows links: notes open under the paragraph that cites them, links out of the book only if asked for."""
+"""Follows links: notes open under the paragraph that cites them, links out of the book only if
+asked for.
+"""
 
 from bisect import bisect_left
 from collections.abc import Hashable
@@ -12,7 +14,9 @@ from gistread.tui.reading.layers import Layer
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Block, Clicked, Mark
 
-Place = tuple[int | None, int]  # A link: the open note in which it stands (None: the text), and its index
+Place = tuple[
+    int | None, int
+]  # A link: the open note in which it stands (None: the text), and its index
 _RAIL = "┊ "
 
 
@@ -27,7 +31,10 @@ def note_key(note: int) -> tuple[str, int]:
 
 
 def note_blocks(book: Book, note: int, chosen: int | None = None) -> list[Block]:
-    """The note that a link refers to, without offsets in the book; `chosen`: index of a link in it."""
+    """The note that a link refers to, without offsets in the book; `chosen`.
+
+    Index of a link in it.
+    """
     link = book.links[note]
     if link.target is None or link.target_end is None:
         return []
@@ -36,7 +43,9 @@ def note_blocks(book: Book, note: int, chosen: int | None = None) -> list[Block]
         start, end = max(paragraph.start, link.target), min(paragraph.end, link.target_end)
         spans = inline_spans(book, start, end)
         if chosen is not None:
-            spans += tuple(replace(span, style="current-link") for span in spans if span.link == chosen)
+            spans += tuple(
+                replace(span, style="current-link") for span in spans if span.link == chosen
+            )
         blocks.append(
             Block(
                 book.text[start:end],
@@ -55,11 +64,17 @@ def shown_links(book: Book, start: int, end: int, notes: list[int]) -> list[Plac
     """The links between two offsets and in the open notes there, in screen order."""
     shown: list[Place] = []
     for paragraph in book.paragraphs_between(start, end):
-        shown += ((None, link) for link in links_in(book, max(start, paragraph.start), min(end, paragraph.end)))
+        shown += (
+            (None, link)
+            for link in links_in(book, max(start, paragraph.start), min(end, paragraph.end))
+        )
         for note in sorted(notes):
             link = book.links[note]
             if paragraph.start <= link.start < paragraph.end:
-                shown += ((note, inner) for inner in links_in(book, link.target or 0, link.target_end or 0))
+                shown += (
+                    (note, inner)
+                    for inner in links_in(book, link.target or 0, link.target_end or 0)
+                )
     return shown
 
 
@@ -73,7 +88,9 @@ class LinkController:
         self._book = context.book
         self._pane = context.book_pane
         self._chosen: Place | None = None
-        self._open_notes: dict[int, int] = {}  # the place shown when each note was opened, by its link
+        self._open_notes: dict[
+            int, int
+        ] = {}  # the place shown when each note was opened, by its link
 
     def step(self, step: int) -> None:
         """Choose another link on the screen, from the last to the first."""
@@ -92,7 +109,9 @@ class LinkController:
         before, self._chosen = self._chosen, chosen
         concerned = [one[0] for one in (before, chosen) if one is not None]
         for note in (note for note in self._notes() if note in concerned):
-            redrawn = note_blocks(self._book, note, chosen[1] if chosen is not None and chosen[0] == note else None)
+            redrawn = note_blocks(
+                self._book, note, chosen[1] if chosen is not None and chosen[0] == note else None
+            )
             for index, block in zip(self._pane.blocks_of(note_key(note)), redrawn, strict=True):
                 if self._pane.block(index) != block:
                     self._pane.splice(index, 1, (block,))
@@ -159,7 +178,11 @@ class LinkController:
         pane = self._pane
         end = pane.blocks_of(self._book.paragraph_index(self._book.links[note].start)).stop
         # Notes of earlier links come first.
-        while end < pane.block_count and (other := _note_of(pane.block(end).key)) is not None and other < note:
+        while (
+            end < pane.block_count
+            and (other := _note_of(pane.block(end).key)) is not None
+            and other < note
+        ):
             end += 1
         place = pane.place
         pane.splice(end, 0, note_blocks(self._book, note))
@@ -168,7 +191,10 @@ class LinkController:
         pane.call_after_refresh(lambda: self._show_note(note))
 
     def _show_note(self, note: int) -> None:
-        """Scroll to the note, as far as its reference stays in view; past it only if nothing of the note would show."""
+        """Scroll to the note, as far as its reference stays in view.
+
+        Past it only if nothing of the note would show.
+        """
         pane, place = self._pane, self._open_notes.get(note, self._pane.place)
         pane.scroll_to_key(note_key(note))
         view, reference = pane.visible_range, self._book.links[note].start

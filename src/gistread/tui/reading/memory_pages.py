@@ -10,14 +10,17 @@ from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.text import Clicked, Mark
 from gistread.tui.widgets.memory_pane import MemoryPane
 
-_MOST = 4  # The page at the top of the view is left for the next one once less than a quarter of the view is of it
+# The page at the top of the view is left for the next one once less than a quarter of the view is
+# of it
+_MOST = 4
 
 
 class MemoryPages:
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self.memory_stays = False  # do not scroll the memory at the book's next move
-        self.walking = False  # the user moves through the memory, and the book follows: one jump in the history
+        # the user moves through the memory, and the book follows: one jump in the history
+        self.walking = False
 
     def book_moved(self) -> None:
         follows = self._context.panes.current is not Pane.MEMORY and not self.memory_stays
@@ -25,7 +28,10 @@ class MemoryPages:
         self.show_here(scroll=follows)
 
     def show_here(self, *, scroll: bool) -> None:
-        """Mark the page in view; with `scroll`, its gist is level with its beginning in the book."""
+        """Mark the page in view.
+
+        With `scroll`, its gist is level with its beginning in the book.
+        """
         book, pane = self._context.book_pane, self._context.memory_pane
         view = book.visible_range
         if view is None:
@@ -48,7 +54,13 @@ class MemoryPages:
         first = bisect_left(entries, view[0], key=lambda entry: entry.page.start)
         last = bisect_left(entries, view[1], key=lambda entry: entry.page.start)
         marks = (
-            Mark(page.start, page.start + 1, "", str(page.number), "sign" if page.number == pane.view.here else "muted")
+            Mark(
+                page.start,
+                page.start + 1,
+                "",
+                str(page.number),
+                "sign" if page.number == pane.view.here else "muted",
+            )
             for page in (entry.page for entry in entries[first:last])
             if half_of(page) >= pane.begins
         )
@@ -80,7 +92,9 @@ class MemoryPages:
     def chosen(self) -> int | None:
         """Number of the page under the memory's cursor; in another pane, of the page being read."""
         in_memory = self._context.panes.current is Pane.MEMORY
-        return self._context.memory_pane.chosen if in_memory else self._context.memory_pane.view.here
+        return (
+            self._context.memory_pane.chosen if in_memory else self._context.memory_pane.view.here
+        )
 
     def open(self) -> None:
         """Open or close the chosen page; of one read ahead, go to it in the book."""
@@ -99,7 +113,9 @@ class MemoryPages:
             return
         pane.toggle_pin(number)
         if self._context.panes.current is not Pane.MEMORY:
-            self._context.notify(f"Section {number} is {'' if number in pane.view.pinned else 'no longer '}pinned.")
+            self._context.notify(
+                f"Section {number} is {'' if number in pane.view.pinned else 'no longer '}pinned."
+            )
         session = self._context.session
         if session is not None and session.answering:
             pinned = session.steering.pinned

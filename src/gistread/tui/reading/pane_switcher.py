@@ -1,4 +1,7 @@
-"""The panes of the reading screen: sizes, focus, which one a narrow screen shows; and that screen for controllers."""
+"""The panes of the reading screen: sizes, focus, which one a narrow screen shows.
+
+And that screen for controllers.
+"""
 
 from enum import StrEnum
 
@@ -12,7 +15,9 @@ from gistread.tui.widgets.input_line import InputLine, QuestionInput
 from gistread.tui.widgets.memory_pane import MemoryPane
 
 ROOMY_COLUMNS = 140  # from this width the conversation stands below the memory, beside the book
-WIDE_COLUMNS = 100  # from this width book and memory stand side by side; below it, one pane at a time
+WIDE_COLUMNS = (
+    100  # from this width book and memory stand side by side; below it, one pane at a time
+)
 KEY_LINE_ROWS = 14
 HEADER_ROWS = 8  # below these heights the key line and the header give their rows to the text
 STRIP_ROWS = 3
@@ -28,7 +33,10 @@ _TITLES = {Pane.BOOK: "Book", Pane.MEMORY: "Memory", Pane.ANSWERS: "Question"}
 FOCUS_MODE = "-focus-mode"
 _ANSWERS = "-answers"
 _NO_MEMORY = "-no-memory"
-_USUAL_HEIGHT, _LARGEST_HEIGHT = 0.3, 0.48  # maximum height of the answers, as a share of the screen's
+_USUAL_HEIGHT, _LARGEST_HEIGHT = (
+    0.3,
+    0.48,
+)  # maximum height of the answers, as a share of the screen's
 _LEAST_ROWS = 3
 
 
@@ -52,7 +60,9 @@ class BookScreen(Screen[None]):
 
 
 class PaneSwitcher:
-    """Focuses at once: `Widget.focus` does so later, and keys typed meanwhile would run as commands."""
+    """Focuses at once: `Widget.focus` does so later, and keys typed meanwhile would run as
+    commands.
+    """
 
     def __init__(self, screen: BookScreen) -> None:
         self._screen = screen
@@ -89,7 +99,11 @@ class PaneSwitcher:
         self._set_classes(pane)
         shown = self._answers.exchanges and (self.narrow or self.answers_shown)
         answers = self._answers if shown else self._screen.question
-        widgets = {Pane.BOOK: self._screen.book_pane, Pane.MEMORY: self._memory, Pane.ANSWERS: answers}
+        widgets = {
+            Pane.BOOK: self._screen.book_pane,
+            Pane.MEMORY: self._memory,
+            Pane.ANSWERS: answers,
+        }
         self._screen.set_focus(widgets[pane])
 
     def show_question(self) -> None:
@@ -123,11 +137,15 @@ class PaneSwitcher:
         self._screen.set_class(hide, _NO_MEMORY)
 
     def fit_memory(self, *, can_grow: bool) -> None:
-        """Hide the memory if so set, or if it is empty and no model can fill it, unless the user chose otherwise."""
+        """Hide the memory if so set, or if it is empty and no model can fill it, unless the user
+        chose otherwise.
+        """
         self._memory.set_beside(not self.narrow)
         wanted = self._memory_wanted
         empty = self._memory.memory is None or not self._memory.memory.entries
-        shown = (self._services.config.memory and (can_grow or not empty)) if wanted is None else wanted
+        shown = (
+            (self._services.config.memory and (can_grow or not empty)) if wanted is None else wanted
+        )
         self._screen.set_class(not shown, _NO_MEMORY)
 
     def focused(self, widget_id: str | None) -> None:

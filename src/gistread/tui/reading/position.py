@@ -1,4 +1,6 @@
-"""The reading place (not where the user only looks), the parts that were read, and the model's place."""
+"""The reading place (not where the user only looks), the parts that were read, and the model's
+place.
+"""
 
 import time
 from collections.abc import Callable, Iterable
@@ -7,7 +9,9 @@ from gistread.book.model import Book
 from gistread.store.model import ReadingPlace
 
 Range = tuple[int, int]
-Snapshot = tuple[int, int, tuple[Range, ...]]  # A reading place with its end, and what was read until then
+Snapshot = tuple[
+    int, int, tuple[Range, ...]
+]  # A reading place with its end, and what was read until then
 _KEPT = 5  # A turned screen may still show a fifth of the one before
 STAYED_S = 20.0  # Time in another chapter after which the model reads there next
 
@@ -24,7 +28,8 @@ def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
 
 
 class ReadingPosition:
-    """Follows the view of the book. Reading moves the reading place; a jump only looks, until the user reads on there.
+    """Follows the view of the book. Reading moves the reading place; a jump only looks, until the
+    user reads on there.
 
     Reading on is turning a whole screen, or `settle`.
     """
@@ -36,7 +41,9 @@ class ReadingPosition:
         self._length = length
         self._view: Range | None = None
         self._jumped = False  # Whether the next move of the view is a jump
-        self._looking_from: Range | None = None  # The view where a look began; None at the reading place
+        self._looking_from: Range | None = (
+            None  # The view where a look began; None at the reading place
+        )
 
     @property
     def looking(self) -> bool:
@@ -100,9 +107,14 @@ class ReadingPosition:
 
 
 class ModelPlace:
-    """The place where the model should read: the reading place, once the user has stayed in its chapter."""
+    """The place where the model should read.
 
-    def __init__(self, position: ReadingPosition, book: Book, now: Callable[[], float] = time.monotonic) -> None:
+    The reading place, once the user has stayed in its chapter.
+    """
+
+    def __init__(
+        self, position: ReadingPosition, book: Book, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._position = position
         self._book = book
         self._now = now

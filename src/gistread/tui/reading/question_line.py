@@ -1,4 +1,7 @@
-"""What the question being typed is about: the selection, how much of the book it may use, the thread it continues."""
+"""What the question being typed is about.
+
+The selection, how much of the book it may use, the thread it continues.
+"""
 
 import asyncio
 from contextlib import suppress
@@ -33,7 +36,9 @@ class OpenThread:
 
     id: float = 0.0  # When its first question was asked, in seconds since the epoch
     exchanges: Thread = ()
-    follows: bool | None = None  # Whether the next question continues it; None: if it reads like a follow-up
+    follows: bool | None = (
+        None  # Whether the next question continues it; None: if it reads like a follow-up
+    )
 
     @classmethod
     def of(cls, saved: SavedThread) -> "OpenThread":
@@ -46,7 +51,10 @@ class OpenThread:
         return not question.strip() or is_follow_up(question)
 
     def begin(self, question: str) -> float:
-        """Continue the thread with a question, or start a new one. Returns the thread's id; 0 for a new thread."""
+        """Continue the thread with a question, or start a new one.
+
+        Returns the thread's id; 0 for a new thread.
+        """
         if not self.takes(question):
             self.id, self.exchanges = 0.0, ()
         self.follows = None
@@ -70,12 +78,17 @@ class QuestionLine(InputLineClient):
         """Load the bound chosen for this book, and the thread asked last. Call it in a thread."""
         book, user_data = self._context.book, self._context.services.user_data
         with suppress(StorageError):
-            self._chosen = user_data.bound_choice(book.sha256) or BoundChoice(whole=not has_plot(book))
+            self._chosen = user_data.bound_choice(book.sha256) or BoundChoice(
+                whole=not has_plot(book)
+            )
             if threads := user_data.threads(book.sha256):
                 self.thread = OpenThread.of(threads[-1])
 
     async def open(self) -> None:
-        """Quote the selection and offer questions about it; without one, about the book before the first question."""
+        """Quote the selection and offer questions about it.
+
+        Without one, about the book before the first question.
+        """
         self.take_selection()
         if self.selection:
             self.offer(*self.choices)
@@ -89,7 +102,9 @@ class QuestionLine(InputLineClient):
         self._context.question.suggested = tuple(question for _, question in questions)
         line = self._context.screen.query_one("#suggestions", Actions)
         numbered = enumerate(questions, start=1)
-        line.show_actions(*((str(n), label, run("questions.asked", asked)) for n, (label, asked) in numbered))
+        line.show_actions(
+            *((str(n), label, run("questions.asked", asked)) for n, (label, asked) in numbered)
+        )
         line.set_class(bool(questions), "-some")
 
     def _suggestions(self) -> tuple[str, ...]:
@@ -120,7 +135,10 @@ class QuestionLine(InputLineClient):
 
     @property
     def choices(self) -> tuple[tuple[str, str], ...]:
-        """(label, question) of each offered question. In the first translation the language is left to be typed."""
+        """(label, question) of each offered question.
+
+        In the first translation the language is left to be typed.
+        """
         return (*CHOICES[:-1], (CHOICES[-1][0], self._translation))
 
     def _show(self, place: Passage | None) -> None:
@@ -148,7 +166,10 @@ class QuestionLine(InputLineClient):
 
     @property
     def bound_words(self) -> str:
-        """What the question being typed may use: `answers stop at 12%`, `answers use the whole book`."""
+        """What the question being typed may use.
+
+        `answers stop at 12%`, `answers use the whole book`.
+        """
         if (bound := extend_bound(self.selection, self.bound, self._context.book)) is None:
             return "answers use the whole book"
         share = bound / len(self._context.book.text)
@@ -166,7 +187,10 @@ class QuestionLine(InputLineClient):
         self._context.input_line.say(problem, problem=bool(problem))
 
     def _bounds(self, words: str) -> tuple[list[tuple[str, BoundChoice]], str]:
-        """The bounds that `words` may mean, as a destination or as a value of `--upto`; or why there are none."""
+        """The bounds that `words` may mean, as a destination or as a value of `--upto`.
+
+        Or why there are none.
+        """
         book = self._context.book
         if not words:
             return self._usual_bounds(), ""
@@ -190,9 +214,15 @@ class QuestionLine(InputLineClient):
         """What is not chosen now comes first, so that the key and Enter switch."""
         book = self._context.book
         whole = ("the end: answers use the whole book", BoundChoice(whole=True))
-        read = (f"where you have read to, {self.place_read / max(1, len(book.text)):.0%}", BoundChoice())
+        read = (
+            f"where you have read to, {self.place_read / max(1, len(book.text)):.0%}",
+            BoundChoice(),
+        )
         chapter = book.chapters[book.chapter_index(self._context.place)]
-        here = (f"the end of this chapter, {chapter.end / max(1, len(book.text)):.0%}", BoundChoice(at=chapter.end))
+        here = (
+            f"the end of this chapter, {chapter.end / max(1, len(book.text)):.0%}",
+            BoundChoice(at=chapter.end),
+        )
         return [whole, read, here] if self.bound is not None else [read, whole, here]
 
     def accepted(self, words: str, choice: int | None) -> None:
@@ -219,10 +249,15 @@ class QuestionLine(InputLineClient):
 
     @property
     def follows(self) -> bool:
-        """Whether the question being typed continues the one before it; about a selection, only if that was chosen."""
+        """Whether the question being typed continues the one before it.
+
+        About a selection, only if that was chosen.
+        """
         if self.selection:
             return bool(self.thread.follows)
-        return self.thread.takes(self._context.question.value) and bool(within_bound(self.thread.exchanges, self.bound))
+        return self.thread.takes(self._context.question.value) and bool(
+            within_bound(self.thread.exchanges, self.bound)
+        )
 
     def drop_or_switch(self) -> None:
         """Drop the selection; without one, toggle whether the next question continues the last one."""

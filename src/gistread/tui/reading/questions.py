@@ -41,13 +41,19 @@ class QuestionController:
         self.opened_pages: list[int] = []  # opened by the agent for the last question
 
     async def ask(self) -> None:
-        """Open the question line, even before a model is ready: typed letters must not run as commands."""
+        """Open the question line, even before a model is ready.
+
+        Typed letters must not run as commands.
+        """
         self._context.panes.show_question()
         await self._line.open()
 
     @property
     def _busy(self) -> str:
-        return f"One question at a time. Press {self._context.key_hint('cancel')} to cancel the current one."
+        return (
+            f"One question at a time. Press {self._context.key_hint('cancel')} to cancel the "
+            "current one."
+        )
 
     def ask_about_selected(self, number: int) -> None:
         """Ask a question offered for a passage, the `number`th from 0, about the selection."""
@@ -79,14 +85,18 @@ class QuestionController:
         elif passage or session.reader == QUICK:
             self._start(session, question)
         else:
-            context.screen.run_worker(self._start_or_offer(session, question), group="cost", exclusive=True)
+            context.screen.run_worker(
+                self._start_or_offer(session, question), group="cost", exclusive=True
+            )
 
     async def _start_or_offer(self, session: Session, question: str) -> None:
         """Start the question; if it takes long and another reader is quicker, first offer that one."""
         seconds = await seconds_to_answer(session, upto=self._line.bound)
         known = self._line.known()
         long = is_long(session.reader, seconds, known)
-        if (quick := await find_cheaper(session, seconds, self._line.bound) if long else None) is None:
+        if (
+            quick := await find_cheaper(session, seconds, self._line.bound) if long else None
+        ) is None:
             self._start(session, question)
             return
         panel = cost_panel(session.reader, cost_words(session.reader, known, seconds), *quick)
@@ -97,8 +107,12 @@ class QuestionController:
         context = self._context
         threads: list[SavedThread] = []
         with suppress(StorageError):
-            threads = await asyncio.to_thread(context.services.user_data.threads, context.book.sha256)
-        context.answers_pane.show_exchanges([Exchange.saved(one) for thread in threads for one in thread.questions])
+            threads = await asyncio.to_thread(
+                context.services.user_data.threads, context.book.sha256
+            )
+        context.answers_pane.show_exchanges(
+            [Exchange.saved(one) for thread in threads for one in thread.questions]
+        )
         context.panes.fit_answers()
 
     def ask_waiting(self) -> None:
@@ -106,7 +120,12 @@ class QuestionController:
         session, question = self._context.session, self._waiting
         if not question or session is None or session.answering:
             return
-        if session.questions.obstacle(session.reader, about_selection=self._line.selection is not None) is None:
+        if (
+            session.questions.obstacle(
+                session.reader, about_selection=self._line.selection is not None
+            )
+            is None
+        ):
             self._waiting = ""
             if " ".join(self._context.question.value.split()) == question:
                 self._start(session, question)
@@ -118,11 +137,22 @@ class QuestionController:
             self.asked(self._waiting)
 
     async def ask_again(self, number: int | None = None) -> None:
-        """Ask an interrupted question again: this one, or the chosen one, or the last interrupted one."""
-        context, session, exchanges = self._context, self._context.session, self._context.answers_pane.exchanges
+        """Ask an interrupted question again.
+
+        This one, or the chosen one, or the last interrupted one.
+        """
+        context, session, exchanges = (
+            self._context,
+            self._context.session,
+            self._context.answers_pane.exchanges,
+        )
         interrupted = [at for at, one in enumerate(exchanges) if not one.record.answer]
         if number is None and interrupted:
-            number = context.chosen_exchange if context.chosen_exchange in interrupted else interrupted[-1]
+            number = (
+                context.chosen_exchange
+                if context.chosen_exchange in interrupted
+                else interrupted[-1]
+            )
         if session is None or number is None or exchanges[number].record.answer:
             context.warn("No question was interrupted.")
             return
@@ -130,18 +160,26 @@ class QuestionController:
         reader = record.reader if record.reader in METHODS else session.reader
         if session.answering:
             context.warn(self._busy)
-        elif obstacle := session.questions.obstacle(reader, about_selection=record.passage is not None):
+        elif obstacle := session.questions.obstacle(
+            reader, about_selection=record.passage is not None
+        ):
             context.warn_of(obstacle)
         else:
-            threads = await asyncio.to_thread(context.services.user_data.threads, context.book.sha256)
-            asked = [thread for thread in threads if thread.id == (record.thread or record.asked_at)]
+            threads = await asyncio.to_thread(
+                context.services.user_data.threads, context.book.sha256
+            )
+            asked = [
+                thread for thread in threads if thread.id == (record.thread or record.asked_at)
+            ]
             self._line.thread = OpenThread.of(asked[0]) if asked else OpenThread()
             self._line.thread.follows = bool(self._line.thread.exchanges)
             del exchanges[number]
             question = question_alone(record.passage, record.question, context.book)
             self._start(session, question, reader, again=record)
 
-    def _start(self, session: Session, question: str, reader: str = "", again: SavedQuestion | None = None) -> None:
+    def _start(
+        self, session: Session, question: str, reader: str = "", again: SavedQuestion | None = None
+    ) -> None:
         """`again`: the record of an interrupted question, which is asked with the same options."""
         context = self._context
         context.question.taken(question)
@@ -168,8 +206,16 @@ class QuestionController:
             pinned=pinned,
             passage=passage,
         )
-        options: AskOptions = {"pinned": pinned, "here": context.place, "upto": bound, "reader": reader}
-        options |= {"thread": self._line.thread.exchanges, "steps": Steps(context.services.config.steps)}
+        options: AskOptions = {
+            "pinned": pinned,
+            "here": context.place,
+            "upto": bound,
+            "reader": reader,
+        }
+        options |= {
+            "thread": self._line.thread.exchanges,
+            "steps": Steps(context.services.config.steps),
+        }
         if passage:
             options["passage"] = passage
         if passage and not again:
@@ -205,15 +251,23 @@ class QuestionController:
         self._context.memory_pane.clear_question()
         record = replace(self._asked, question=question)
         bound = record.upto
-        told = too_little(self._context.book, bound) if bound is not None and record.passage is None else ""
+        told = (
+            too_little(self._context.book, bound)
+            if bound is not None and record.passage is None
+            else ""
+        )
         answers = self._context.answers_pane
-        answers.show_exchanges([*answers.exchanges, Exchange(record, too_little=told, running=True)])
+        answers.show_exchanges(
+            [*answers.exchanges, Exchange(record, too_little=told, running=True)]
+        )
         self._save(record)
         self._context.panes.show_answers()
         self._context.panes.fit_answers()
 
     def on_started(self, event: QuestionStarted) -> None:
-        self._context.answers_pane.change_last(record=replace(self._record, model=event.model, memory=event.memory))
+        self._context.answers_pane.change_last(
+            record=replace(self._record, model=event.model, memory=event.memory)
+        )
 
     def on_reader_event(self, event: events.ReaderEvent) -> None:
         """Parts of the answer are drawn by `flush`, everything else at once."""
@@ -239,7 +293,11 @@ class QuestionController:
                 if by is events.OpenedBy.AGENT:
                     self.opened_pages.append(page)
                     if self._opens_pages:
-                        self._save(replace(self._record, pinned=tuple(sorted({*self._record.pinned, page}))))
+                        self._save(
+                            replace(
+                                self._record, pinned=tuple(sorted({*self._record.pinned, page}))
+                            )
+                        )
                     memory.open_page(page, events.OpenedBy.AGENT, self._reason)
                 elif page not in memory.view.opened:
                     memory.open_page(page, events.OpenedBy.PERSON, "pinned for the question")
@@ -249,7 +307,8 @@ class QuestionController:
                 asked = self._record
                 self._save(asked)
                 self._line.thread.add(
-                    QuestionAnswer(asked.question, asked.answer, asked.upto, event.seen), asked.asked_at
+                    QuestionAnswer(asked.question, asked.answer, asked.upto, event.seen),
+                    asked.asked_at,
                 )
 
     def on_ended(self, problem: str) -> None:

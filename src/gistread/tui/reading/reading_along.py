@@ -1,4 +1,7 @@
-"""Reading along: started and paused, remembered for each book; and which memory the model writes or shows."""
+"""Reading along: started and paused, remembered for each book.
+
+And which memory the model writes or shows.
+"""
 
 import asyncio
 import time
@@ -55,7 +58,9 @@ class ReadingAlong:
         session = self._session_with_model()
         if session is None:
             return
-        presets, problems = await asyncio.to_thread(read_presets, self._context.services.paths.presets)
+        presets, problems = await asyncio.to_thread(
+            read_presets, self._context.services.paths.presets
+        )
         suggested = await asyncio.to_thread(detect_preset, session.book)
         for problem in problems:
             self._context.warn(problem)
@@ -63,7 +68,9 @@ class ReadingAlong:
 
         async def use(name: str) -> None:
             if focus is None or presets[name] != focus.preset:
-                await self._read_for(session, GistFocus(presets[name], focus.task if focus is not None else ""))
+                await self._read_for(
+                    session, GistFocus(presets[name], focus.task if focus is not None else "")
+                )
 
         note = f"A different preset creates a second memory; this one is kept.{_time(session)}"
         current = focus.preset.name if focus else ""
@@ -79,7 +86,10 @@ class ReadingAlong:
         if session is None:
             return
         try:
-            headers = {str(header.path): header for header in await asyncio.to_thread(session.reading.choice.memories)}
+            headers = {
+                str(header.path): header
+                for header in await asyncio.to_thread(session.reading.choice.memories)
+            }
         except StorageError as error:
             self._context.warn(str(error))
             return
@@ -106,7 +116,9 @@ class ReadingAlong:
             who, facts = describe_memory(header, session.book, now_s)
             rows.append(Row(path, ("● " if shown else "  ") + who, facts))
         prompt = "or what you look for, to have it read for that"
-        self._context.push(AskScreen("Memories of this book", note, rows, at, placeholder=prompt), use)
+        self._context.push(
+            AskScreen("Memories of this book", note, rows, at, placeholder=prompt), use
+        )
 
     async def _read_for_task(self, session: Session, text: str) -> None:
         if self._session_with_model() is None:
@@ -122,20 +134,29 @@ class ReadingAlong:
     async def _read_for(self, session: Session, focus: GistFocus) -> None:
         await session.use_memory(focus)
         key = self._context.key_hint("choose-memory")
-        self._context.notify(f"The book is being read {focus.description}. {key} shows its other memories.")
+        self._context.notify(
+            f"The book is being read {focus.description}. {key} shows its other memories."
+        )
 
     def _session_with_model(self) -> Session | None:
-        """The session, if a model can read; otherwise offer the choice of one, once the book is open."""
+        """The session, if a model can read.
+
+        Otherwise offer the choice of one, once the book is open.
+        """
         session = self._context.session
         if session is not None and not session.has_model:
             if not self._context.opening:
-                self._context.screen.app.call_later(self._context.screen.app.run_action, "choose_model")
+                self._context.screen.app.call_later(
+                    self._context.screen.app.run_action, "choose_model"
+                )
             return None
         return session
 
     def _keep(self, session: Session, along: bool) -> None:
         model = session.models.reading.spec
-        self._context.user_data.save(lambda data, sha256: data.set_reading_along(sha256, model, along))
+        self._context.user_data.save(
+            lambda data, sha256: data.set_reading_along(sha256, model, along)
+        )
 
 
 def _time(session: Session) -> str:

@@ -1,4 +1,7 @@
-"""Searches the book in a thread as the user types; hits are marked on the page, stepped through, and listed."""
+"""Searches the book in a thread as the user types.
+
+Hits are marked on the page, stepped through, and listed.
+"""
 
 import asyncio
 import threading
@@ -15,7 +18,9 @@ from gistread.tui.text import Mark
 from gistread.tui.widgets.input_line import InputLineClient
 
 _GROUP = "search"
-_AROUND = 20_000  # characters around the view whose hits are marked: one letter can have 300,000 hits
+_AROUND = (
+    20_000  # characters around the view whose hits are marked: one letter can have 300,000 hits
+)
 _HIT_TOP = 0.3  # where a hit from outside the view is shown, from 0 (top) to 1
 
 
@@ -73,7 +78,11 @@ class SearchController(InputLineClient):
         self._context.screen.call_after_refresh(lambda: self._arrived(before))
 
     def _say(self, words: str, *, problem: bool = False) -> None:
-        mode = f"{self._mode}, Tab: {self._mode.next}" if self._context.screen.size.width >= 70 else f"{self._mode}"
+        mode = (
+            f"{self._mode}, Tab: {self._mode.next}"
+            if self._context.screen.size.width >= 70
+            else f"{self._mode}"
+        )
         note = words if problem and len(words) > 30 else f"{words} · {mode}" if words else mode
         self._context.input_line.say(note, problem=problem)
 
@@ -128,9 +137,16 @@ class SearchController(InputLineClient):
             return
         target = self._current + step
         view = context.book_pane.visible_range or (0, 0)
-        if hits.mode is not SearchMode.RANKED and not view[0] <= hits.starts[self._current] < view[1]:
+        if (
+            hits.mode is not SearchMode.RANKED
+            and not view[0] <= hits.starts[self._current] < view[1]
+        ):
             target = hits.index_at(view[0]) + (step - 1 if step > 0 else step)
-        wrapped = "" if 0 <= target < len(hits) else f" · from the {'beginning' if step > 0 else 'end'} again"
+        wrapped = (
+            ""
+            if 0 <= target < len(hits)
+            else f" · from the {'beginning' if step > 0 else 'end'} again"
+        )
         self._go(hits, target % len(hits), wrapped)
 
     def _go(self, hits: SearchHits, index: int, note: str = "") -> None:
@@ -166,10 +182,15 @@ class SearchController(InputLineClient):
 
     def _warn_of_no_hits(self) -> None:
         words, key = self.hits.words, self._context.key_hint("find")
-        self._context.warn(f"{words!r} is not in the book." if words else f"No search yet. Press {key} to search.")
+        self._context.warn(
+            f"{words!r} is not in the book." if words else f"No search yet. Press {key} to search."
+        )
 
     def clear(self) -> bool:
-        """Remove the marks of the last search, which can still be repeated. Returns whether there were any."""
+        """Remove the marks of the last search, which can still be repeated.
+
+        Returns whether there were any.
+        """
         shown = bool(self.note)
         self.note, self._marked = "", (0, 0)
         self._context.layers.set(Layer.HITS)
@@ -190,7 +211,11 @@ class SearchController(InputLineClient):
         if self._marked is None or not (self._marked[0] <= view[0] and view[1] <= self._marked[1]):
             hits = self.hits
             self._marked = around = max(0, view[0] - _AROUND), view[1] + _AROUND
-            marks = [Mark(*part, "hit") for index in hits.between(*around) for part in hits.marked(index)]
+            marks = [
+                Mark(*part, "hit") for index in hits.between(*around) for part in hits.marked(index)
+            ]
             self._context.layers.set(Layer.HITS, marks)
             current = hits.marked(self._current) if len(hits) else ()
-            self._context.layers.set(Layer.CURRENT_HIT, [Mark(*part, "current-hit") for part in current])
+            self._context.layers.set(
+                Layer.CURRENT_HIT, [Mark(*part, "current-hit") for part in current]
+            )

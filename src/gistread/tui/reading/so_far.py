@@ -44,7 +44,9 @@ class PeopleController:
     def load_corrections(self) -> None:
         """Call it in a thread."""
         try:
-            self._context.corrections = self._context.services.user_data.name_corrections(self._context.book.sha256)
+            self._context.corrections = self._context.services.user_data.name_corrections(
+                self._context.book.sha256
+            )
         except StorageError as error:
             self._context.screen.app.call_from_thread(self._context.warn, str(error))
 
@@ -112,8 +114,13 @@ class PeopleController:
             if self._index is None:
                 self._index = await asyncio.to_thread(Index.from_book, self._context.book)
             view = self._view
-            if view is None or (len(view.book.text), view.corrections) != (end, self._context.corrections):
-                view = self._view = await asyncio.to_thread(_joined, self._index, end, self._context.corrections)
+            if view is None or (len(view.book.text), view.corrections) != (
+                end,
+                self._context.corrections,
+            ):
+                view = self._view = await asyncio.to_thread(
+                    _joined, self._index, end, self._context.corrections
+                )
         return view
 
     def _list(self, view: Index) -> None:
@@ -123,12 +130,22 @@ class PeopleController:
             else:
                 self._do(choice, None, view)
 
-        self._choose(view, "" if len(view.book.text) == len(self._context.book.text) else "up to here", chosen)
+        self._choose(
+            view,
+            "" if len(view.book.text) == len(self._context.book.text) else "up to here",
+            chosen,
+        )
 
     def _choose(self, view: Index, note: str, chosen: _Chosen, but: Entity | None = None) -> None:
-        found = [(one, strip) for one, strip in zip(view.entities, view.strips, strict=True) if one is not but]
+        found = [
+            (one, strip)
+            for one, strip in zip(view.entities, view.strips, strict=True)
+            if one is not but
+        ]
         found.sort(key=lambda one: _distance(one[0], self._context.place))
-        self._context.screen.app.push_screen(PeopleScreen(found, len(self._context.book.text), note), chosen)
+        self._context.screen.app.push_screen(
+            PeopleScreen(found, len(self._context.book.text), note), chosen
+        )
 
     def _show(self, entity: Entity, view: Index, closed: Callable[[], None] = lambda: None) -> None:
         """Show the card; `closed` is called if nothing is chosen on it."""
@@ -166,7 +183,9 @@ class PeopleController:
         one = NameCorrection(verb, tuple(each.text for each in entity.forms), other, time.time())
         data, sha256 = self._context.services.user_data, self._context.book.sha256
         if await self._write(lambda: data.correct_names(sha256, one)):
-            self._context.notify(f"{describe_correction(one)} {self._context.key_hint('people')}, Ctrl+U undoes it.")
+            self._context.notify(
+                f"{describe_correction(one)} {self._context.key_hint('people')}, Ctrl+U undoes it."
+            )
             if one.verb != "hide":
                 await self._show_named(one.forms[0])
 
@@ -211,7 +230,11 @@ class RecapController:
 
     def set_last_opened(self, at: float) -> None:
         """Set when the book was opened last, in seconds since the epoch; 0 if never."""
-        days = max(0, int((time.time() - at) / _DAY_S)) if at and self._context.position.furthest else 0
+        days = (
+            max(0, int((time.time() - at) / _DAY_S))
+            if at and self._context.position.furthest
+            else 0
+        )
         self._away = counted(days, "day") if days else ""
         self._came_to = self._context.place
 
@@ -235,11 +258,18 @@ class RecapController:
     def _rows(self, story: Recap, *, ends_here: bool) -> list[Row[int]]:
         """A paragraph for each chapter; with the sentence at which the user stopped."""
         book, rows = self._context.book, list[Row[int]]()
-        for title, told in groupby((*story.before, *story.chapter), key=lambda one: book.chapter_title(one.start)):
+        for title, told in groupby(
+            (*story.before, *story.chapter), key=lambda one: book.chapter_title(one.start)
+        ):
             sentences = list(told)
             rows += [Row(None, title)] if title else []
             rows.append(Row(sentences[0].start, " ".join(one.text for one in sentences)))
         if story.stopped and ends_here:
-            start, end = sentence_at(book, story.stopped[0])  # the whole sentence, also if the view cut it
-            rows += [Row(None, "You stopped at"), Row(start, " ".join(book.text[start:end].split()))]
+            start, end = sentence_at(
+                book, story.stopped[0]
+            )  # the whole sentence, also if the view cut it
+            rows += [
+                Row(None, "You stopped at"),
+                Row(start, " ".join(book.text[start:end].split())),
+            ]
         return rows

@@ -1,4 +1,6 @@
-"""Reads the book aloud, sentence by sentence, with the system's speech command, never through a shell."""
+"""Reads the book aloud, sentence by sentence, with the system's speech command, never through a
+shell.
+"""
 
 import asyncio
 import contextlib
@@ -24,7 +26,8 @@ from gistread.tui.text import Mark, clean
 TEXT, LANGUAGE = "{text}", "{language}"
 _SILENT_RUN = 4
 _LEAST_CHARACTERS = 20
-_FASTEST_S = 0.002  # minimum time per character: speech takes 20 to 80 ms, so a faster command has said nothing
+# minimum time per character: speech takes 20 to 80 ms, so a faster command has said nothing
+_FASTEST_S = 0.002
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}")
 
 
@@ -58,9 +61,13 @@ def find_voice(setting: str) -> Voice:
         try:
             argv = tuple(shlex.split(setting))
         except ValueError:
-            raise SpeechError(f"speech_command has a quotation mark too many or too few: {setting}") from None
+            raise SpeechError(
+                f"speech_command has a quotation mark too many or too few: {setting}"
+            ) from None
         if shutil.which(argv[0]) is None:
-            raise SpeechError(f"No such command: {argv[0]}", "It is set as speech_command in the settings.")
+            raise SpeechError(
+                f"No such command: {argv[0]}", "It is set as speech_command in the settings."
+            )
         return Voice(argv)
     candidates = (_MAC, *_VOICES) if sys.platform == "darwin" else _VOICES
     for voice in candidates:
@@ -68,7 +75,8 @@ def find_voice(setting: str) -> Voice:
             return voice
     raise SpeechError(
         "No speech command found.",
-        'Install espeak-ng, or name another in the settings: speech_command = "espeak-ng -v {language} --stdin".',
+        'Install espeak-ng, or name another in the settings: speech_command = "espeak-ng -v '
+        '{language} --stdin".',
     )
 
 
@@ -101,12 +109,17 @@ class Speaker:
         begun = time.monotonic()
         status, complaint = await self._run(argv, None if by_argument else words.encode())
         if status != 0:
-            raise SpeechError(f"{self._voice.name} could not speak: {complaint or f'it ended with status {status}'}")
+            raise SpeechError(
+                f"{self._voice.name} could not speak: "
+                f"{complaint or f'it ended with status {status}'}"
+            )
         quick = time.monotonic() - begun < _FASTEST_S * len(words)
         if len(words) >= _LEAST_CHARACTERS:
             self._silent = self._silent + 1 if quick else 0
         if self._silent >= _SILENT_RUN:
-            raise SpeechError(f"{self._voice.name} ends at once without speaking.", "Is there a sound device?")
+            raise SpeechError(
+                f"{self._voice.name} ends at once without speaking.", "Is there a sound device?"
+            )
 
     async def _run(self, argv: list[str], given: bytes | None) -> tuple[int, str]:
         starting = asyncio.ensure_future(
@@ -140,7 +153,9 @@ class Speaker:
         if self._voice.hush:
             with contextlib.suppress(OSError):
                 quiet = asyncio.subprocess.DEVNULL
-                await asyncio.create_subprocess_exec(*self._voice.hush, stdin=quiet, stdout=quiet, stderr=quiet)
+                await asyncio.create_subprocess_exec(
+                    *self._voice.hush, stdin=quiet, stdout=quiet, stderr=quiet
+                )
         await process.wait()
 
 
@@ -158,7 +173,9 @@ class ReadAloud:
         return self._worker is not None
 
     async def toggle(self) -> None:
-        """Stop; or read the selection, or on from the interrupted sentence, or from the first one in view."""
+        """Stop; or read the selection, or on from the interrupted sentence, or from the first one
+        in view.
+        """
         if self.running:
             await self.stop()
             return
@@ -184,7 +201,9 @@ class ReadAloud:
     async def _read(self, start: int, end: int) -> None:
         context = self._context
         try:
-            speaker = Speaker(find_voice(context.services.config.speech_command), context.book.language)
+            speaker = Speaker(
+                find_voice(context.services.config.speech_command), context.book.language
+            )
             for first, last in sentences(context.book, start, end):
                 context.layers.set(Layer.SPOKEN, (Mark(first, last, "spoken"),))
                 self._bring_into_view(first, last)

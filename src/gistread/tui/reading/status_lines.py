@@ -25,7 +25,12 @@ from gistread.tui.text.cells import cell_len, crop
 from gistread.tui.widgets.lines import Actions, HeaderLine, KeyLine, Line, StatusLine
 from gistread.units import counted
 
-_FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all hits"), ("cancel", "clear"))
+_FOUND = (
+    ("next-hit", "next"),
+    ("previous-hit", "previous"),
+    ("all-hits", "all hits"),
+    ("cancel", "clear"),
+)
 _READING = (
     ("page-down", "on"),
     ("ask", "ask"),
@@ -36,8 +41,14 @@ _READING = (
 )
 _MOST_BESIDE = 0.7  # share of the question line for what stands beside the placeholder
 _PAUSE = [("resume", "pause")]
-_ABOUT_MEMORY = "A model reads along and writes here what each section of the book says. {open-page} opens its text."
-_HEADER_ACTIONS = run("navigation.contents"), run("navigation.ask")  # of the chapter and the progress
+_ABOUT_MEMORY = (
+    "A model reads along and writes here what each section of the book says. {open-page} opens "
+    "its text."
+)
+_HEADER_ACTIONS = (
+    run("navigation.contents"),
+    run("navigation.ask"),
+)  # of the chapter and the progress
 TRYING_OUT = "Small model, for trying out"
 _LOOK = [("back", "back"), ("open-page", "read on")]
 _CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
@@ -65,7 +76,10 @@ class StatusLines:
         self._panes = screen.panes
 
     def show(self) -> None:
-        """Redraw every line that is out of date. Before the book is open there are no controllers."""
+        """Redraw every line that is out of date.
+
+        Before the book is open there are no controllers.
+        """
         controllers = self._controllers()
         if controllers is not None:
             context, session = controllers.context, _settled(controllers.context)
@@ -85,13 +99,17 @@ class StatusLines:
             return
         context = controllers.context
         words = context.progress.place(context.place, context.book_pane.share_read(context.book))
-        chapter = "" if words.title.startswith(words.chapter) else words.chapter  # a paper's first is its title
+        chapter = (
+            "" if words.title.startswith(words.chapter) else words.chapter
+        )  # a paper's first is its title
         header.show_place(words.title, chapter, words.progress, self._panes.tabs, _HEADER_ACTIONS)
         context.memory_pane.change_view(bound=controllers.line.bound)
         self.show_question()
 
     def show_question(self) -> None:
-        """Show the thread that the question being typed continues, and how much of the book it may use."""
+        """Show the thread that the question being typed continues, and how much of the book it may
+        use.
+        """
         if (controllers := self._controllers()) is None:
             return
         asking = controllers.line
@@ -105,11 +123,20 @@ class StatusLines:
         shows = f" · {self._services.key_hint('answers')}: {asked} earlier" if hidden else ""
         answering = context.session.activity.asking_model if context.session else ""
         answers = f" · {clean(answering)} answers" if answering else ""
-        by_key = self._services.key_hint("switch-steps"), controllers.steps.chip, run("steps.switch")
+        by_key = (
+            self._services.key_hint("switch-steps"),
+            controllers.steps.chip,
+            run("steps.switch"),
+        )
         reader = context.session.reader if context.session else DEFAULT_READER
         method = self._services.key_hint("choose-reader"), title_of(reader), "app.choose_reader"
-        chosen = [*([by_key] if controllers.steps.chip else []), *([method] if reader != DEFAULT_READER else [])]
-        chips.show_actions(*([submit] if typed else []), bound, *chosen, *([thread] if asking.follows else []))
+        chosen = [
+            *([by_key] if controllers.steps.chip else []),
+            *([method] if reader != DEFAULT_READER else []),
+        ]
+        chips.show_actions(
+            *([submit] if typed else []), bound, *chosen, *([thread] if asking.follows else [])
+        )
         # Beside the placeholder if there is room; below what is typed.
         line = self._screen.query_one("#question-bound", Actions)
         line.show_actions(bound, *chosen)
@@ -119,7 +146,11 @@ class StatusLines:
         below = context.question.has_focus or 0 < _MOST_BESIDE * side.size.width < columns
         side.set_class(below, "-chips")
         words = f"Ask the book{answers}{shows}"
-        room = side.size.width - self._screen.query_one("#question-mark").outer_size.width - (0 if below else columns)
+        room = (
+            side.size.width
+            - self._screen.query_one("#question-mark").outer_size.width
+            - (0 if below else columns)
+        )
         context.question.placeholder = crop(words, room) if side.size.width else words
 
     def show_status(self) -> None:
@@ -133,16 +164,23 @@ class StatusLines:
                 status = status_of(session.activity, key("resume"), key("choose-model"))
                 if is_starter(session.models.reading.spec):
                     status = replace(
-                        status, parts=(*status.parts, f"a small model: {key('choose-model')} has better ones")
+                        status,
+                        parts=(
+                            *status.parts,
+                            f"a small model: {key('choose-model')} has better ones",
+                        ),
                     )
                 if self._panes.memory_hidden and not session.has_model:
                     first, *others = status.parts  # in one part, which is never dropped
-                    status = replace(status, parts=(f"{first} · {key('memory')} shows the memory", *others))
+                    status = replace(
+                        status, parts=(f"{first} · {key('memory')} shows the memory", *others)
+                    )
             if controllers.search.note and not context.input_line.is_open:
                 note = controllers.search.note
             elif not note and context.position.looking:
                 keys = f" · {key('back')}: back · {key('open-page')}: read on"
-                note = f"Looking{keys if self._screen.has_class('-short') else ''}"  # or the key line has them
+                # or the key line has them
+                note = f"Looking{keys if self._screen.has_class('-short') else ''}"
                 action = run("navigation.back")
             elif not note and (note := controllers.recap.offer):
                 action = run("recap.show")
@@ -158,7 +196,9 @@ class StatusLines:
         # On a narrow screen, what can be done with selected text takes the room of the status.
         selected = bool(leading) and leading[-1] == _SELECTED[-1]
         status = self._screen.query_one("#status", StatusLine)
-        status.display = not (selected and keys.display and self._panes.narrow) or status.has_class("-parted")
+        status.display = not (selected and keys.display and self._panes.narrow) or status.has_class(
+            "-parted"
+        )
 
     def _guide(self, session: Session | None) -> tuple[tuple[str, str], ...]:
         """Explain the memory and what to do next: (text, id of the command that a click runs)."""
@@ -166,10 +206,17 @@ class StatusLines:
         if session is not None:
             activity = session.activity
             if not session.has_model:
-                steps.append(("{choose-model} chooses a model on this machine, or one to download.", "choose-model"))
+                steps.append(
+                    (
+                        "{choose-model} chooses a model on this machine, or one to download.",
+                        "choose-model",
+                    )
+                )
             elif activity.problem:
                 steps.append((activity.problem, ""))
-                steps.append(("{choose-model} chooses another model, {resume} tries again.", "choose-model"))
+                steps.append(
+                    ("{choose-model} chooses another model, {resume} tries again.", "choose-model")
+                )
             elif activity.reading is ReadingState.LOADING:
                 steps.append((f"{activity.model} is being loaded …", ""))
             elif activity.reading in (ReadingState.IDLE, ReadingState.PAUSED):
@@ -204,10 +251,14 @@ class StatusLines:
     def _show_strip(self, context: ReadingContext) -> None:
         answers, panes, session = context.answers_pane, self._panes, context.session
         running = session is not None and session.activity.asking is not AskingState.IDLE
-        wanted = panes.narrow and panes.current is not Pane.ANSWERS and (running or panes.unseen_answer)
+        wanted = (
+            panes.narrow and panes.current is not Pane.ANSWERS and (running or panes.unseen_answer)
+        )
         shown = answers.exchanges[-1:] if wanted else []
         room = max(0, self._screen.size.width - 2)
-        lines = [line for one in shown for line in strip_lines(one, answers.places, STRIP_ROWS, room)]
+        lines = [
+            line for one in shown for line in strip_lines(one, answers.places, STRIP_ROWS, room)
+        ]
         self._screen.set_class(bool(lines), "-strip")
         text = "\n".join(crop(clean(line), room) for line in lines)
         self._screen.query_one("#strip", Static).update(text, layout=False)  # its size is fixed
@@ -215,7 +266,11 @@ class StatusLines:
 
 def _settled(context: ReadingContext) -> Session | None:
     """The session; None while the book opens and its model has not been chosen yet."""
-    return None if context.opening and not (context.session and context.session.has_model) else context.session
+    return (
+        None
+        if context.opening and not (context.session and context.session.has_model)
+        else context.session
+    )
 
 
 def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]:
@@ -223,7 +278,9 @@ def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]
     context, speech = controllers.context, controllers.speech
     if typing:
         return (
-            [("cancel", "back")] if context.input_line.is_open else [("cancel", "to the book"), ("next-pane", "pane")]
+            [("cancel", "back")]
+            if context.input_line.is_open
+            else [("cancel", "to the book"), ("next-pane", "pane")]
         )
     if speech.running:
         return [("read-aloud", "stop reading")]
@@ -234,13 +291,19 @@ def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]
     if controllers.answers.offers_note:
         return [("keep-answer", "keep as a note")]
     session = _settled(context)
-    of_session = _of_session(session.activity, bool(controllers.questions.opened_pages)) if session else []
+    of_session = (
+        _of_session(session.activity, bool(controllers.questions.opened_pages)) if session else []
+    )
     in_book, look = context.panes.current is Pane.BOOK, _LOOK if context.position.looking else []
     if not in_book or controllers.steps.proposal:  # Enter does something else there.
         return [*look[:1], *of_session, *(_READING if in_book else ())]
     if controllers.search.note:
         return [*_FOUND, *look, *of_session]
-    return [*look, *_READING, *of_session] if of_session in ([], _PAUSE) else [*look, *of_session, *_READING]
+    return (
+        [*look, *_READING, *of_session]
+        if of_session in ([], _PAUSE)
+        else [*look, *of_session, *_READING]
+    )
 
 
 def _of_session(activity: Activity, opened_pages: bool) -> list[tuple[str, str]]:

@@ -1,4 +1,7 @@
-"""Lets the user decide each look-up: shows the reader's proposal, and handles the commands that answer it."""
+"""Lets the user decide each look-up.
+
+Shows the reader's proposal, and handles the commands that answer it.
+"""
 
 from gistread.readers.events import Proposed
 from gistread.readers.steering import Decision, Steering, Steps, parse_decision
@@ -34,7 +37,9 @@ class StepController(InputLineClient):
     def chip(self) -> str:
         """Who decides, in words; empty if the model decides as usual."""
         steps = Steps(self._context.services.config.steps)
-        return _WORDS[steps][0] if steps is not Steps.ALONE or self._steering or self._switched else ""
+        return (
+            _WORDS[steps][0] if steps is not Steps.ALONE or self._steering or self._switched else ""
+        )
 
     def show(self) -> None:
         """Show the proposal that waits for a decision."""

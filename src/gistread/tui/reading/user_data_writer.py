@@ -20,7 +20,9 @@ REST_S = 1.0  # how long a place must be at rest before it is written
 class UserDataWriter:
     """Writes in threads, one after the other, so that nothing waits for the disk."""
 
-    def __init__(self, book: Book, path: Path | None, services: AppServices, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, book: Book, path: Path | None, services: AppServices, warn: Callable[[str], None]
+    ) -> None:
         self._book, self._path, self._services, self._warn = book, path, services, warn
         self._place = ReadingPlace()
         self._timer: asyncio.TimerHandle | None = None
@@ -60,7 +62,9 @@ class UserDataWriter:
         self._timer = asyncio.get_running_loop().call_later(REST_S, self._write_place)
 
     def save(self, write: Callable[[UserData, str], object]) -> None:
-        """Call `write` with the data and the SHA-256 of the book's text, in a thread and after earlier writes."""
+        """Call `write` with the data and the SHA-256 of the book's text, in a thread and after
+        earlier writes.
+        """
         self._write(lambda: write(self._services.user_data, self._book.sha256))
 
     async def close(self) -> None:
@@ -73,7 +77,11 @@ class UserDataWriter:
         place, self._timer = self._place, None
         words = quote_at(self._book.text, place.offset)
         read, behind = place.read, place.behind
-        self.save(lambda data, sha256: data.set_position(sha256, place.offset, words, read=read, behind=behind))
+        self.save(
+            lambda data, sha256: data.set_position(
+                sha256, place.offset, words, read=read, behind=behind
+            )
+        )
 
     def _write(self, write: Callable[[], object]) -> None:
         task = asyncio.create_task(self._in_thread(write))

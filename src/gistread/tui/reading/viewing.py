@@ -24,7 +24,9 @@ class Pictures:
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self._sources = _sources(context.book)
-        self._figures: dict[int, Figure | None] = {}  # By paragraph; None if the picture cannot be drawn
+        self._figures: dict[
+            int, Figure | None
+        ] = {}  # By paragraph; None if the picture cannot be drawn
         self._most_rows = 0
         self._shown = True
         self._loading = False
@@ -49,7 +51,12 @@ class Pictures:
         if not images or view is None:
             self._context.warn("This book has no pictures.")
             return
-        self._open(next((index for index, image in enumerate(images) if image.end > view[0]), len(images) - 1))
+        self._open(
+            next(
+                (index for index, image in enumerate(images) if image.end > view[0]),
+                len(images) - 1,
+            )
+        )
 
     def clicked(self, event: Clicked) -> bool:
         if event.book_offset is None:
@@ -69,29 +76,43 @@ class Pictures:
         context.push(screen, lambda offset: self._context.navigation.jump(offset, top=0.2))
 
     def _show(self, figures: Mapping[int, Figure | None]) -> None:
-        drawn = {index: figure.limited(self._most_rows) for index, figure in figures.items() if figure is not None}
+        drawn = {
+            index: figure.limited(self._most_rows)
+            for index, figure in figures.items()
+            if figure is not None
+        }
         if drawn:
             self._context.book_pane.show_figures(drawn if self._shown else dict.fromkeys(drawn))
 
     def _wanted(self) -> int | None:
-        """The next paragraph near the view with a picture to load; paragraphs above the view come last."""
+        """The next paragraph near the view with a picture to load.
+
+        Paragraphs above the view come last.
+        """
         book, view = self._context.book, self._context.book_pane.visible_range
         if view is None:
             return None
         first, top, last = map(
-            book.paragraph_index, (max(0, view[0] - _NEAR_CHARACTERS), view[0], view[1] + _NEAR_CHARACTERS)
+            book.paragraph_index,
+            (max(0, view[0] - _NEAR_CHARACTERS), view[0], view[1] + _NEAR_CHARACTERS),
         )
         near = (*range(top, last + 1), *range(top - 1, first - 1, -1))
-        return next((index for index in near if index in self._sources and index not in self._figures), None)
+        return next(
+            (index for index in near if index in self._sources and index not in self._figures), None
+        )
 
     async def _load(self) -> None:
         try:
             while self._shown and (index := self._wanted()) is not None:
                 self._figures[index] = None
-                with suppress(GistreadError):  # the caption stays in the text; the viewer shows the error
+                with suppress(
+                    GistreadError
+                ):  # the caption stays in the text; the viewer shows the error
                     context = self._context
                     data = await asyncio.to_thread(read_picture, context.path, self._sources[index])
-                    self._figures[index] = figure = await asyncio.to_thread(context.services.drawer.figure, data)
+                    self._figures[index] = figure = await asyncio.to_thread(
+                        context.services.drawer.figure, data
+                    )
                     self._show({index: figure})
         finally:
             self._loading = False
@@ -105,7 +126,9 @@ def _sources(book: Book) -> dict[int, str]:
         if book.paragraphs[index := book.paragraph_index(image.start)].kind is ParagraphKind.IMAGE
     }
     in_text = any(sources.get(index) == book.cover for index in range(_FIRST_PARAGRAPHS))
-    return sources if not book.cover or in_text or not book.paragraphs else {0: book.cover} | sources
+    return (
+        sources if not book.cover or in_text or not book.paragraphs else {0: book.cover} | sources
+    )
 
 
 class Typography:

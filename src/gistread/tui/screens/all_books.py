@@ -1,4 +1,7 @@
-"""Searches and asks all books: titles and passages as one types, or an answer with the books it is from."""
+"""Searches and asks all books.
+
+Titles and passages as one types, or an answer with the books it is from.
+"""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
@@ -41,16 +44,23 @@ class _State:
 class AllBooksScreen(ListScreen[Opening]):
     """Dismissed with what to open."""
 
-    KEYS = (("tab", "switch", "search or ask"), (BOUND_KEY, "unread", "also ask unread books, or not"))
+    KEYS = (
+        ("tab", "switch", "search or ask"),
+        (BOUND_KEY, "unread", "also ask unread books, or not"),
+    )
     BINDINGS = own_keys(*KEYS, priority=True)
     ENTER = "go there"
     TALL = True
     FILTERS = False
     SPACED = True
 
-    def __init__(self, books: Books, asker: LibraryAsker, *, asking: bool, at: Opening | None = None) -> None:
+    def __init__(
+        self, books: Books, asker: LibraryAsker, *, asking: bool, at: Opening | None = None
+    ) -> None:
         """`at`: what was chosen in this list before, which is shown again."""
-        super().__init__("All books", at=at, placeholder="words, or a question", typed=at.words if at else "")
+        super().__init__(
+            "All books", at=at, placeholder="words, or a question", typed=at.words if at else ""
+        )
         self._books = books
         self._asker = asker
         left = at.came_from if at is not None else None
@@ -100,7 +110,13 @@ class AllBooksScreen(ListScreen[Opening]):
             super().action_choose()
 
     def choose(self, key: Opening) -> None:
-        self.dismiss(replace(key, words=self.typed, came_from=replace(self._state, rows=self.rows, note=self.note)))
+        self.dismiss(
+            replace(
+                key,
+                words=self.typed,
+                came_from=replace(self._state, rows=self.rows, note=self.note),
+            )
+        )
 
     def action_leave(self) -> None:
         """Stop an answer first."""
@@ -131,17 +147,27 @@ class AllBooksScreen(ListScreen[Opening]):
         if words:
             for one in filter_entries(self._entries, words):
                 if one.path and not one.missing and len(rows) < _MOST_TITLES:
-                    rows.append(Row(Opening(one.path, words=words), one.title, tail=", ".join(one.authors)))
+                    rows.append(
+                        Row(Opening(one.path, words=words), one.title, tail=", ".join(one.authors))
+                    )
             try:
                 found = await asyncio.to_thread(self._shelf.search, words, _MOST_HITS)
             except GistreadError as error:
                 self.say(str(error))
                 return
-        hits = f"{counted(found.total, 'passage')}, the best first" if found.hits else "no passage" if words else ""
+        hits = (
+            f"{counted(found.total, 'passage')}, the best first"
+            if found.hits
+            else "no passage"
+            if words
+            else ""
+        )
         self._show([*rows, *map(self._hit_row, found.hits)], self._note(hits, found.left_out))
 
     def _hit_row(self, hit: LibraryHit) -> Row[Opening]:
-        text, spans = quote_around(hit.before + hit.text + hit.after, hit.start - len(hit.before), hit.core, hit.words)
+        text, spans = quote_around(
+            hit.before + hit.text + hit.after, hit.start - len(hit.before), hit.core, hit.words
+        )
         return replace(_row(hit.book, (hit.start, hit.end), self.typed, text), spans=spans)
 
     async def _answer(self, text: str) -> None:
@@ -150,7 +176,9 @@ class AllBooksScreen(ListScreen[Opening]):
         named: list[Row[Opening]] = []
         said = ""
         try:
-            question = LibraryQuestion(text, self._shelf, self._asker.config, unread=self._state.unread)
+            question = LibraryQuestion(
+                text, self._shelf, self._asker.config, unread=self._state.unread
+            )
             self._show([], self._note("looking for the books …"))
             async for event in self._asker.stream(question):
                 match event:
@@ -159,14 +187,26 @@ class AllBooksScreen(ListScreen[Opening]):
                         self._show(named, self._note("asking …"))
                     case AnswerDelta(text=part):
                         said += part
-                        self._show([Row(None, said, style="answer"), *named], self._note("answering …"))
+                        self._show(
+                            [Row(None, said, style="answer"), *named], self._note("answering …")
+                        )
                     case Restarted():
                         said = ""
                     case Answered():
                         marked = with_messages(event.answer, event.marks).text
-                        cited = [_row(*question.source(one), text, _quoted(one.quote)) for one in event.citations]
-                        sources = [replace(row, hanging=f"{at} ", indent=3) for at, row in enumerate(cited, start=1)]
-                        self._show([Row(None, marked, style="answer"), *sources, *named], self._scope, anew=True)
+                        cited = [
+                            _row(*question.source(one), text, _quoted(one.quote))
+                            for one in event.citations
+                        ]
+                        sources = [
+                            replace(row, hanging=f"{at} ", indent=3)
+                            for at, row in enumerate(cited, start=1)
+                        ]
+                        self._show(
+                            [Row(None, marked, style="answer"), *sources, *named],
+                            self._scope,
+                            anew=True,
+                        )
         except GistreadError as error:
             self._state.asked = ""
             self._show(named, self._note(error.message))
@@ -198,7 +238,9 @@ class AllBooksScreen(ListScreen[Opening]):
         return " · ".join(filter(None, (mode, *facts, progress)))
 
 
-def _row(book: ShelfBook, place: tuple[int, int], sought: str, text: str, about: str = "") -> Row[Opening]:
+def _row(
+    book: ShelfBook, place: tuple[int, int], sought: str, text: str, about: str = ""
+) -> Row[Opening]:
     """A row that opens the book at a place, found for what is `sought`."""
     chapter = book.indexed.chapter_title(place[0])[:30]
     share = f"{place[0] / max(1, book.indexed.length):.0%}"

@@ -52,7 +52,10 @@ def cost_words(reader: str, memory: GistMemory, seconds: float | None) -> str:
     """`Thorough reads ~120 sections: about 14 min`. `memory`: what a question may use."""
     title = title_of(reader)
     if seconds is None:
-        return f"{title} reads ~{memory.estimated_pages} sections. This model's speed is not known yet."
+        return (
+            f"{title} reads ~{memory.estimated_pages} sections. This model's speed is not known "
+            "yet."
+        )
     does = f"reads ~{memory.estimated_pages} sections: " if reader in WHOLE_BOOK else "takes "
     return f"{title} {does}about {format_duration(seconds)}."
 
@@ -60,7 +63,8 @@ def cost_words(reader: str, memory: GistMemory, seconds: float | None) -> str:
 def cost_panel(reader: str, cost: str, quick: str, seconds: float | None) -> ListScreen[str]:
     """Confirms a costly question; dismissed with the name of a reader.
 
-    `cost`: what the answer takes, in words; `quick`: a quicker reader, which takes so many seconds (None if unknown).
+    `cost`: what the answer takes, in words; `quick`: a quicker reader, which takes so many seconds
+    (None if unknown).
     """
     about = f"Quick: about {format_duration(seconds)}" if seconds else "Quick"
     return ListScreen(cost, rows=[Row(reader, "Ask all the same"), Row(quick, about)])
@@ -68,7 +72,10 @@ def cost_panel(reader: str, cost: str, quick: str, seconds: float | None) -> Lis
 
 _MORE = "\0more"  # id of the row that lists every method
 USUAL = {  # Three readers by their plain names: (name, what it does)
-    "gistread": ("Quick", "Reads a short text whole, else the passages that fit the question best."),
+    "gistread": (
+        "Quick",
+        "Reads a short text whole, else the passages that fit the question best.",
+    ),
     "auto": ("Careful", "Reads what suits the question: all of it, sections, gists or passages."),
     "notes": ("Thorough", "Reads the whole book for the question and takes notes."),
 }
@@ -82,7 +89,9 @@ class ReaderScreen(ListScreen[str]):
         self._current = current or DEFAULT_READER
         self._session = session
         self._left: dict[str, RemainingWork] = {}
-        self._times: dict[str, float | None] = {}  # Rough estimates; None before the model's rates are known
+        self._times: dict[
+            str, float | None
+        ] = {}  # Rough estimates; None before the model's rates are known
         self._whole = self._current not in USUAL
         note = "How the next question is answered. Every answer names its sources."
         super().__init__("How thoroughly to answer", note, at=self._current)
@@ -99,10 +108,14 @@ class ReaderScreen(ListScreen[str]):
         self.show_rows(self.chosen)
 
     def rows_for(self, typed: str) -> Sequence[Row[str]]:
-        rows = [self._row(name, *words, seconds=self._times.get(name)) for name, words in USUAL.items()]
+        rows = [
+            self._row(name, *words, seconds=self._times.get(name)) for name, words in USUAL.items()
+        ]
         if not self._whole:
             return [*rows, Row(_MORE, "  Methods …", "Those of the research papers, by name.")]
-        return rows + [self._method(method) for method in METHODS.values() if method.name not in USUAL]
+        return rows + [
+            self._method(method) for method in METHODS.values() if method.name not in USUAL
+        ]
 
     def _row(self, name: str, title: str, about: str, *, seconds: float | None = None) -> Row[str]:
         time = f"{title:<{_NAME_CELLS}}about {format_duration(seconds)}" if seconds else title
@@ -111,7 +124,9 @@ class ReaderScreen(ListScreen[str]):
     def _method(self, method: Method) -> Row[str]:
         info = self._session.models.reading.info if self._session is not None else None
         about = [method.summary, *([] if method.needs_memory else ["needs no memory"])]
-        about += filter(None, (need_words(name, self._left.get(name), info) for name in method.artifacts))
+        about += filter(
+            None, (need_words(name, self._left.get(name), info) for name in method.artifacts)
+        )
         return self._row(method.name, method.name, " · ".join(about))
 
     def choose(self, key: str) -> None:
@@ -139,18 +154,30 @@ def _numbers(first: int, last: int, step: int = 1) -> tuple[tuple[Value, str], .
 SETTINGS = (
     Setting("text_width", "Text width", _numbers(20, 200, 2)),
     Setting("side_margin", "Margins", _numbers(0, 20)),
-    Setting("paragraphs", "Paragraphs", (("auto", "auto"), ("gap", "with a gap"), ("indent", "with an indent"))),
+    Setting(
+        "paragraphs",
+        "Paragraphs",
+        (("auto", "auto"), ("gap", "with a gap"), ("indent", "with an indent")),
+    ),
     Setting("justify", "Right edge", ((False, "ragged"), (True, "even"))),
     Setting("hyphenate", "Hyphens", ((True, "where they help"), (False, "none"))),
     Setting("pictures", "Pictures", ((True, "in the text"), (False, "captions only"))),
-    Setting("bidi", "Right to left", (("auto", "auto"), ("on", "gistread orders"), ("off", "terminal orders"))),
+    Setting(
+        "bidi",
+        "Right to left",
+        (("auto", "auto"), ("on", "gistread orders"), ("off", "terminal orders")),
+    ),
 )
 
 
 class TypographyScreen(ListScreen[Setting]):
     """Enter or Escape closes it; each change is made at once."""
 
-    KEYS = (("left,h", "step(-1)", "less"), ("right,l", "step(1)", "more"), ("backspace,delete", "default", "default"))
+    KEYS = (
+        ("left,h", "step(-1)", "less"),
+        ("right,l", "step(1)", "more"),
+        ("backspace,delete", "default", "default"),
+    )
     BINDINGS = own_keys(*KEYS, ("equals_sign", "leave"))
     LETTERS = True
 
@@ -166,7 +193,10 @@ class TypographyScreen(ListScreen[Setting]):
         now = getattr(self._config(), setting.key)
         word = next((word for one, word in setting.values if one == now), str(now))
         text = f"{setting.name:<{_SETTING_CELLS}}◂{word:^{_VALUE_CELLS}}▸"
-        spans = Span(_SETTING_CELLS, _SETTING_CELLS + 1, "sign", -1), Span(len(text) - 1, len(text), "sign", 1)
+        spans = (
+            Span(_SETTING_CELLS, _SETTING_CELLS + 1, "sign", -1),
+            Span(len(text) - 1, len(text), "sign", 1),
+        )
         return Row(setting, text, spans=spans)
 
     def action_step(self, step: int) -> None:
@@ -201,12 +231,25 @@ class TypographyScreen(ListScreen[Setting]):
 class ThemeScreen(ListScreen[str]):
     """Dismissed with the name of a theme. The screen behind shows each as the cursor moves."""
 
-    def __init__(self, palettes: Sequence[Palette], current: str, problems: Sequence[str], usual: str) -> None:
-        """`current`: empty if none is chosen: `usual` is shown. `problems`: one line for each invalid theme file."""
+    def __init__(
+        self, palettes: Sequence[Palette], current: str, problems: Sequence[str], usual: str
+    ) -> None:
+        """`current`: empty if none is chosen: `usual` is shown.
+
+        `problems`: one line for each invalid theme file.
+        """
         grounds = ("own" if one.terminal else "dark" if one.dark else "light" for one in palettes)
-        rows = [Row(one.name, one.title, tail=ground) for one, ground in zip(palettes, grounds, strict=True)]
+        rows = [
+            Row(one.name, one.title, tail=ground)
+            for one, ground in zip(palettes, grounds, strict=True)
+        ]
         note = "\n".join((*problems, "Enter keeps it, Esc keeps the one before."))
-        super().__init__("Choose a theme", note, [Row("", "Follow the terminal", tail="dark or light"), *rows], current)
+        super().__init__(
+            "Choose a theme",
+            note,
+            [Row("", "Follow the terminal", tail="dark or light"), *rows],
+            current,
+        )
         self._usual = usual
 
     @on(RowList.Moved)
@@ -216,8 +259,13 @@ class ThemeScreen(ListScreen[str]):
 
 
 async def figures_panel(services: AppServices) -> ListScreen[str]:
-    """Reading figures: today, the last seven days, and a row for each book. Reads the disk in a thread."""
-    entries, _ = await asyncio.to_thread(list_entries, services.user_data, Catalogue(services.paths))
+    """Reading figures: today, the last seven days, and a row for each book.
+
+    Reads the disk in a thread.
+    """
+    entries, _ = await asyncio.to_thread(
+        list_entries, services.user_data, Catalogue(services.paths)
+    )
     figures = await asyncio.to_thread(reading_figures, services.user_data, entries, date.today())
     unused = [] if figures.books else ["Time is counted while you read on in a book."]
     note = "\n".join((*describe_figures(figures), *unused))

@@ -12,7 +12,9 @@ from gistread.tui.screens.listing import ListScreen, Row
 
 
 def ancestors(book: Book) -> list[tuple[int, ...]]:
-    """Of each chapter, the indices of the last chapters of higher levels before it, the highest first."""
+    """Of each chapter, the indices of the last chapters of higher levels before it, the highest
+    first.
+    """
     found: list[tuple[int, ...]] = []
     above: tuple[int, ...] = ()
     for index, chapter in enumerate(book.chapters):
@@ -30,7 +32,9 @@ def matches(title: str, wanted: str) -> bool:
     return all(word in title or (word.isdecimal() and int(word) in numbers) for word in words)
 
 
-_ALL_READ = 0.97  # share from which a chapter counts as read: its last lines need not leave the screen
+_ALL_READ = (
+    0.97  # share from which a chapter counts as read: its last lines need not leave the screen
+)
 _STEP = 2  # indent of a chapter under its parent, in cells
 
 
@@ -50,7 +54,9 @@ class ContentsScreen(ListScreen[int]):
     ) -> None:
         """`place`: offset of the view; `shown`: places given to the model for the last answer."""
         self._here = book.chapter_index(place)
-        super().__init__(book.title or "Contents", at=self._here, placeholder="type to find a chapter")
+        super().__init__(
+            book.title or "Contents", at=self._here, placeholder="type to find a chapter"
+        )
         self._position = position
         self._given = shown
         self._book = book
@@ -60,24 +66,35 @@ class ContentsScreen(ListScreen[int]):
     def rows_for(self, typed: str) -> Sequence[Row[int]]:
         """The chapters that match and those above them; all if nothing is typed."""
         found = self._matching(typed)
-        return [self._row(index) for index in sorted({*found, *chain(*(self._ancestors[index] for index in found))})]
+        return [
+            self._row(index)
+            for index in sorted({*found, *chain(*(self._ancestors[index] for index in found))})
+        ]
 
     def show_rows(self, at: int | None) -> None:
         """Put the cursor on this chapter, or else on the first that matches."""
         super().show_rows(next(iter(self._matching(self.typed)), None) if at is None else at)
 
     def _matching(self, wanted: str) -> list[int]:
-        return [index for index, chapter in enumerate(self._book.chapters) if matches(chapter.title, wanted)]
+        return [
+            index
+            for index, chapter in enumerate(self._book.chapters)
+            if matches(chapter.title, wanted)
+        ]
 
     def _row(self, index: int) -> Row[int]:
         book, chapter = self._book, self._book.chapters[index]
         start, end = chapter.start, book.chapter_end(index)
         share = self._position.share_read(start, end)
-        read = "read" if share >= _ALL_READ else f"{max(1, round(100 * share))}%" if share > 0 else ""
+        read = (
+            "read" if share >= _ALL_READ else f"{max(1, round(100 * share))}%" if share > 0 else ""
+        )
         words = book.words * (end - start) / max(1, len(book.text))
         minutes = reading_time(words / max(1.0, self._words_per_minute))
         given = sum(first < end and start < last for first, last in self._given)
         model = f"■ {given} given to the model" if given else ""
         facts = (model, "← you" if index == self._here else "", f"{read:>4}", f"{minutes:>8} ")
         indent = _STEP * (len(self._ancestors[index]) + 1)
-        return Row(index, chapter.title or "Untitled", tail="  ".join(filter(None, facts)), indent=indent)
+        return Row(
+            index, chapter.title or "Untitled", tail="  ".join(filter(None, facts)), indent=indent
+        )

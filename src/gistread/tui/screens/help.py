@@ -12,7 +12,8 @@ from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Span
 
 _INTRODUCTION = (
-    "The model reads the book section by section and keeps a gist of each: the memory beside the book. Answers draw on "
+    "The model reads the book section by section and keeps a gist of each: the memory beside the "
+    "book. Answers draw on "
     "gists and text; numbers in brackets lead to their sources. Enter runs a command."
 )
 _KEY_COLUMNS = 18
@@ -28,11 +29,19 @@ class HelpLine(NamedTuple):
     def matches(self, words: Iterable[str]) -> bool:
         """Whether every word occurs in the line; a word of one letter is a key."""
         text = f"{self.heading} {self.keys} {self.title} {self.about}".casefold()
-        return all(word in self.keys.split() if len(word) == 1 else word.casefold() in text for word in words)
+        return all(
+            word in self.keys.split() if len(word) == 1 else word.casefold() in text
+            for word in words
+        )
 
 
-def nearest_scopes(pane: Pane | None, *, selecting: bool = False, library: bool = False) -> tuple[Scope, ...]:
-    """The scopes of the current screen and pane, nearest first; none for a panel with its own keys."""
+def nearest_scopes(
+    pane: Pane | None, *, selecting: bool = False, library: bool = False
+) -> tuple[Scope, ...]:
+    """The scopes of the current screen and pane, nearest first.
+
+    None for a panel with its own keys.
+    """
     if library:
         return (Scope.LIBRARY, Scope.MOVING)
     if selecting:
@@ -54,10 +63,16 @@ def lines_of_panel(active: Iterable[ActiveBinding]) -> list[HelpLine]:
     return [HelpLine("On this panel", " ".join(those), what) for what, those in keys.items()]
 
 
-def sorted_help(keymap: Mapping[str, str], first: Sequence[Scope], panel: Sequence[HelpLine] = ()) -> list[HelpLine]:
-    table = [HelpLine(one.scope, keys, one.title, about, one) for one, keys, about in help_lines(keymap)]
+def sorted_help(
+    keymap: Mapping[str, str], first: Sequence[Scope], panel: Sequence[HelpLine] = ()
+) -> list[HelpLine]:
+    table = [
+        HelpLine(one.scope, keys, one.title, about, one) for one, keys, about in help_lines(keymap)
+    ]
     rank = {place: number for number, place in enumerate(first)}
-    table.sort(key=lambda line: rank.get(Scope(line.heading), len(rank)))  # stable: the rest keeps its order
+    table.sort(
+        key=lambda line: rank.get(Scope(line.heading), len(rank))
+    )  # stable: the rest keeps its order
     return [*panel, *table]
 
 

@@ -44,7 +44,10 @@ def hit_row(book: Book, hits: SearchHits, index: int) -> Row[int]:
 def quote_around(
     text: str, offset: int, hit: tuple[int, int], marked: Iterable[tuple[int, int]]
 ) -> tuple[str, tuple[Span, ...]]:
-    """A hit with the words around it, and its marks. `offset`: where `text` begins in the book of hit and marks."""
+    """A hit with the words around it, and its marks.
+
+    `offset`: where `text` begins in the book of hit and marks.
+    """
     start, end = hit[0] - offset, hit[1] - offset
     left, right = max(0, start - _BEFORE), min(len(text), end + _AFTER)
     # Cut at spaces, where there are any.

@@ -48,7 +48,9 @@ class ImageScreen(ModalScreen[int | None]):
             yield Line(id="viewer-title")
             yield Container(id="viewer-picture")
             yield Static("", id="viewer-caption", markup=False)
-            yield Actions(*(_OTHERS if len(self._book.images) > 1 else ()), *_CHOICES, id="viewer-keys")
+            yield Actions(
+                *(_OTHERS if len(self._book.images) > 1 else ()), *_CHOICES, id="viewer-keys"
+            )
 
     def on_mount(self) -> None:
         self._show()
@@ -81,7 +83,9 @@ class ImageScreen(ModalScreen[int | None]):
     async def _draw(self, image: Image, title: str) -> None:
         room = self.query_one("#viewer-picture", Container)
         try:
-            picture = await asyncio.to_thread(lambda: unpack(read_picture(self._path, image.source)))
+            picture = await asyncio.to_thread(
+                lambda: unpack(read_picture(self._path, image.source))
+            )
             figure = await asyncio.to_thread(self._drawer.enlarged, picture)
             drawn = self._drawer.sixels(picture) or FigureView(figure, self._drawer.forget)
             title += f" · {picture.width} × {picture.height} · {picture.kind}"

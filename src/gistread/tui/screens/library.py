@@ -30,14 +30,17 @@ _KEY_LINE_ROWS = 12
 _ONE_ROW = 110  # columns that hold every key
 _INDEX_SHOWN_S = 1.0
 _HOW_TO_BEGIN = (
-    "No books yet. {library-add} adds a folder of books, {library-path} opens one, {library-open} the sample story."
+    "No books yet. {library-add} adds a folder of books, {library-path} opens one, "
+    "{library-open} the sample story."
 )
 
 
 class PathScreen(Panel[Path | None]):
     """Asks for a path. Dismissed with it if it has no `problem`."""
 
-    def __init__(self, title: str, typed: str = "", problem: Callable[[Path], str] = lambda path: "") -> None:
+    def __init__(
+        self, title: str, typed: str = "", problem: Callable[[Path], str] = lambda path: ""
+    ) -> None:
         super().__init__(title)
         self._typed = typed
         self._problem = problem
@@ -63,7 +66,11 @@ class LibraryScreen(Screen[Opening | None]):
     AUTO_FOCUS = "#books"
 
     def __init__(
-        self, books: Books, services: AppServices, session: Session | None = None, back_to: Opening | None = None
+        self,
+        books: Books,
+        services: AppServices,
+        session: Session | None = None,
+        back_to: Opening | None = None,
     ) -> None:
         """`session`: that of the book open behind it. `back_to`: see `action_library_all`."""
         super().__init__()
@@ -97,7 +104,9 @@ class LibraryScreen(Screen[Opening | None]):
             self.action_library_all(False, self._back_to)
 
     def on_resize(self, event: events.Resize) -> None:
-        self.update_classes({"-short": event.size.height < _KEY_LINE_ROWS, "-wide": event.size.width >= _ONE_ROW})
+        self.update_classes(
+            {"-short": event.size.height < _KEY_LINE_ROWS, "-wide": event.size.width >= _ONE_ROW}
+        )
         self.call_after_refresh(self._show_lines)
 
     @work(exclusive=True, group="read")
@@ -131,7 +140,11 @@ class LibraryScreen(Screen[Opening | None]):
     def _show_lines(self) -> None:
         count = self._adding or self._indexing or count_books(self._entries)
         self.query_one("#header", HeaderLine).show_place("Library", count, (f"by {self._order}",))
-        note = "" if any(entry.ids for entry in self._entries) else self._services.with_keys(_HOW_TO_BEGIN)
+        note = (
+            ""
+            if any(entry.ids for entry in self._entries)
+            else self._services.with_keys(_HOW_TO_BEGIN)
+        )
         empty = self.query_one("#empty", Static)
         empty.update(note)
         empty.display = bool(note)
@@ -182,7 +195,9 @@ class LibraryScreen(Screen[Opening | None]):
         """Search or ask all books. `at`: the hit or source to go back to in the list."""
         from gistread.tui.screens.all_books import AllBooksScreen
 
-        opening = await self.app.push_screen_wait(AllBooksScreen(self._books, self._asker, asking=asking, at=at))
+        opening = await self.app.push_screen_wait(
+            AllBooksScreen(self._books, self._asker, asking=asking, at=at)
+        )
         if opening is not None:
             self.dismiss(opening)
 
@@ -195,7 +210,10 @@ class LibraryScreen(Screen[Opening | None]):
     async def action_library_path(self) -> None:
         def problem(path: Path) -> str:
             if is_folder(path):
-                return f"{path} is a folder: {self._services.key_hint('library-add')} adds the books in it."
+                return (
+                    f"{path} is a folder: {self._services.key_hint('library-add')} adds the "
+                    "books in it."
+                )
             return "" if is_file(path) else f"No such file: {path}"
 
         path = await self.app.push_screen_wait(PathScreen("Open a book", problem=problem))
@@ -205,8 +223,12 @@ class LibraryScreen(Screen[Opening | None]):
     @work
     async def action_library_add(self) -> None:
         if self._adding:
-            self._warn(f"Books are being added; {self._services.key_hint('library-close')} stops that.")
-        elif path := await self.app.push_screen_wait(PathScreen("Add a folder with its books, or a book")):
+            self._warn(
+                f"Books are being added; {self._services.key_hint('library-close')} stops that."
+            )
+        elif path := await self.app.push_screen_wait(
+            PathScreen("Add a folder with its books, or a book")
+        ):
             await self._add(path)
 
     async def _add(self, path: Path) -> None:
@@ -217,7 +239,9 @@ class LibraryScreen(Screen[Opening | None]):
         self._stops_adding, self._adding = False, "adding …"
         try:
             catalogue = self._books.catalogue
-            added = await asyncio.to_thread(adding.add, catalogue, path, lambda: self._stops_adding, report)
+            added = await asyncio.to_thread(
+                adding.add, catalogue, path, lambda: self._stops_adding, report
+            )
         except GistreadError as error:
             self._warn(str(error))
             return
@@ -229,7 +253,10 @@ class LibraryScreen(Screen[Opening | None]):
         self.reload()
         self.notify(describe_added(added), timeout=8)
         if added.failed and self.is_current:
-            rows = [Row(str(number), one.reason, str(one.path.parent)) for number, one in enumerate(added.failed)]
+            rows = [
+                Row(str(number), one.reason, str(one.path.parent))
+                for number, one in enumerate(added.failed)
+            ]
             title = f"{counted(len(rows), 'file')} could not be read"
             await self.app.push_screen(ListScreen(title, "The others were added.", rows))
 
@@ -250,7 +277,9 @@ class LibraryScreen(Screen[Opening | None]):
         self._entries = [one for one in self._entries if one is not entry]
         self._show(index=self._list.index)
         key = self._services.key_hint("library-undo")
-        self.notify(f"{entry.title} is removed from the list; {key} restores it. Its file is untouched.")
+        self.notify(
+            f"{entry.title} is removed from the list; {key} restores it. Its file is untouched."
+        )
 
     async def action_library_undo(self) -> None:
         if not self._removed:
@@ -280,7 +309,9 @@ class LibraryScreen(Screen[Opening | None]):
             self.notify(f"The file is at {entry.path}")
             return
         typed = f"{entry.path.parent}/" if is_folder(entry.path.parent) else ""
-        while path := await self.app.push_screen_wait(PathScreen(f"Where is {entry.title} now?", typed)):
+        while path := await self.app.push_screen_wait(
+            PathScreen(f"Where is {entry.title} now?", typed)
+        ):
             try:
                 found = await asyncio.to_thread(self._books.locate, entry, path)
             except GistreadError as error:
@@ -289,5 +320,8 @@ class LibraryScreen(Screen[Opening | None]):
                 if found is not None:
                     self.dismiss(Opening(found))
                     return
-                self._warn(f"{path.name} is another book: {self._services.key_hint('library-path')} opens it.")
+                self._warn(
+                    f"{path.name} is another book: {self._services.key_hint('library-path')} "
+                    "opens it."
+                )
             typed = str(path)

@@ -1,4 +1,7 @@
-"""The panels over a screen: one frame, and one list with a filter, a cursor and the keys for its rows."""
+"""The panels over a screen.
+
+One frame, and one list with a filter, a cursor and the keys for its rows.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,16 +26,27 @@ _LEAST_ROWS, _AROUND_ROWS = 6, 8  # of a list that takes the height it needs; of
 
 
 def place_in(book: Book, offset: int, length: int = 0) -> str:
-    """`34% · Chapter 2`. `length`: characters of the whole book, if `book` is only its beginning."""
-    return " · ".join(filter(None, (f"{offset / max(1, length or len(book.text)):.0%}", book.chapter_title(offset))))
+    """`34% · Chapter 2`.
+
+    `length`: characters of the whole book, if `book` is only its beginning.
+    """
+    return " · ".join(
+        filter(
+            None, (f"{offset / max(1, length or len(book.text)):.0%}", book.chapter_title(offset))
+        )
+    )
 
 
 class Panel(ModalScreen[ScreenResultType]):
-    """A panel over a screen. A click outside or on the words in its border closes it without a result."""
+    """A panel over a screen.
+
+    A click outside or on the words in its border closes it without a result.
+    """
 
     BINDINGS = own_keys(("escape", "leave", "Close"), priority=True)
     CLOSE = "[@click=screen.leave]Esc close[/]"  # In the border
-    TALL = False  # Whether its list may take the whole height, and keeps what it has taken while it is filtered
+    # Whether its list may take the whole height, and keeps what it has taken while it is filtered
+    TALL = False
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - Textual declares no class variable
     VERTICAL_BREAKPOINTS = [(0, "-low"), (18, "-middle"), (30, "-high")]  # noqa: RUF012
 
@@ -82,7 +96,14 @@ class Row(Generic[T]):
     def blocks(self, number: int, *, spaced: bool) -> list[Block]:
         above = int(number > 0 and (spaced or self.key is None))
         if self.key is None:
-            return [Block(self.text, style=self.style, level=4 if self.style == "heading" else 0, blank_before=above)]
+            return [
+                Block(
+                    self.text,
+                    style=self.style,
+                    level=4 if self.style == "heading" else 0,
+                    blank_before=above,
+                )
+            ]
         text = Block(
             self.text,
             key=number,
@@ -93,7 +114,10 @@ class Row(Generic[T]):
             blank_before=above,
         )
         about = [line for line in self.about.split("\n") if line]
-        return [text, *(Block(line, key=number, style="muted", indent=2, blank_before=0) for line in about)]
+        return [
+            text,
+            *(Block(line, key=number, style="muted", indent=2, blank_before=0) for line in about),
+        ]
 
     def holds(self, words: Sequence[str]) -> bool:
         """Whether every one of these folded words is in it."""
@@ -102,7 +126,8 @@ class Row(Generic[T]):
 
 
 class ListScreen(Panel[T | None]):
-    """A list, with a line to filter it if it has a placeholder. Dismissed with the key of the chosen row, or None.
+    """A list, with a line to filter it if it has a placeholder. Dismissed with the key of the
+    chosen row, or None.
 
     Letters filter, unless they are keys of the list (`LETTERS`); then `/` goes to the line.
     """
@@ -122,7 +147,9 @@ class ListScreen(Panel[T | None]):
     ]
     AUTO_FOCUS = ""
     ENTER = ""  # What Enter does, in a word; empty: it is plain
-    KEYS: ClassVar[tuple[tuple[str, str, str], ...]] = ()  # Keys of the list, as for `own_keys`, shown below it
+    KEYS: ClassVar[
+        tuple[tuple[str, str, str], ...]
+    ] = ()  # Keys of the list, as for `own_keys`, shown below it
     LETTERS = False
     FILTERS = True  # Whether only rows with the words in the line are shown
     SPACED = False  # Whether empty rows stand between the rows
@@ -175,12 +202,18 @@ class ListScreen(Panel[T | None]):
     def chosen(self) -> T | None:
         """Key of the row under the cursor."""
         number = self.list.cursor_key
-        return self.shown[number].key if isinstance(number, int) and number < len(self.shown) else None
+        return (
+            self.shown[number].key if isinstance(number, int) and number < len(self.shown) else None
+        )
 
     def rows_for(self, typed: str) -> Sequence[Row[T]]:
         """The rows to show for what is typed in the line."""
         words = folded(typed.casefold()).split() if self.FILTERS else ()
-        return [row for row in self.rows if row.key is not None and row.holds(words)] if words else self.rows
+        return (
+            [row for row in self.rows if row.key is not None and row.holds(words)]
+            if words
+            else self.rows
+        )
 
     @property
     def nothing(self) -> str:
@@ -194,11 +227,24 @@ class ListScreen(Panel[T | None]):
     def show_rows(self, at: T | None) -> None:
         """Draw the rows for what is typed, with the cursor on this key, else on the first."""
         self.shown = self.rows_for(self.typed)
-        blocks = [block for number, row in enumerate(self.shown) for block in row.blocks(number, spaced=self.SPACED)]
-        if self.TALL and not self.list.size.height:  # about what it needs, until that can be measured
+        blocks = [
+            block
+            for number, row in enumerate(self.shown)
+            for block in row.blocks(number, spaced=self.SPACED)
+        ]
+        if (
+            self.TALL and not self.list.size.height
+        ):  # about what it needs, until that can be measured
             self.query_one(".panel").styles.height = _AROUND_ROWS + len(blocks)
         self.list.show(blocks or [Block(self.nothing, style="muted", blank_before=0)])
-        number = next((number for number, row in enumerate(self.shown) if row.key is not None and row.key == at), None)
+        number = next(
+            (
+                number
+                for number, row in enumerate(self.shown)
+                if row.key is not None and row.key == at
+            ),
+            None,
+        )
         if number in (None, self._first_key):
             self.list.scroll_to(y=0, animate=False, force=True)  # with its heading, if both fit
         self.list.set_cursor(self._first_key if number is None else number)
@@ -217,14 +263,21 @@ class ListScreen(Panel[T | None]):
 
     def _fit(self) -> None:
         """Give a tall panel the height that its rows need; filtered, it keeps what it has."""
-        rows = self.query_one_optional("#rows", RowList)  # None before it is mounted, and once it is closed
+        rows = self.query_one_optional(
+            "#rows", RowList
+        )  # None before it is mounted, and once it is closed
         if not self.TALL or rows is None or not rows.size.height:
             return
         panel = self.query_one(".panel")
         self._most_rows = max(self._most_rows, self.list.row_count)
-        before, height = panel.styles.height, panel.outer_size.height - self.list.size.height + self._most_rows
+        before, height = (
+            panel.styles.height,
+            panel.outer_size.height - self.list.size.height + self._most_rows,
+        )
         panel.styles.height = height
-        if before is None or before.value != height:  # a list squeezed to one row tells too little: measure again
+        if (
+            before is None or before.value != height
+        ):  # a list squeezed to one row tells too little: measure again
             self.call_after_refresh(self._fit)
         elif self.list.cursor_key == self._first_key:
             self.list.scroll_to(y=0, animate=False, force=True)  # now its heading may fit
@@ -280,7 +333,10 @@ class ListScreen(Panel[T | None]):
 
 
 class AskScreen(ListScreen[str]):
-    """A list with a line for an answer of one's own. Dismissed with what is typed, or the key of the chosen row."""
+    """A list with a line for an answer of one's own.
+
+    Dismissed with what is typed, or the key of the chosen row.
+    """
 
     FILTERS = False
 

@@ -28,7 +28,10 @@ from gistread.units import format_size
 _REDRAW_S = 0.1  # how often the progress of a download is drawn
 
 
-_TITLES = {Role.READING: "Choose the model that reads", Role.ASKING: "Choose the model that answers"}
+_TITLES = {
+    Role.READING: "Choose the model that reads",
+    Role.ASKING: "Choose the model that answers",
+}
 
 
 class ModelScreen(ListScreen[ModelKey]):
@@ -60,7 +63,9 @@ class ModelScreen(ListScreen[ModelKey]):
         self._free_bytes = 0
         self._whole = False  # whether every model is listed
         self._searching = True
-        self._moved = False  # whether the user moved the cursor; before, it stays on the current model
+        self._moved = (
+            False  # whether the user moved the cursor; before, it stays on the current model
+        )
         self._results = results
         self._loaded = loaded
         self._words = words
@@ -91,27 +96,39 @@ class ModelScreen(ListScreen[ModelKey]):
         def read() -> tuple[list[ModelFile], dict[Path, CheckResult]]:
             result_of = self._results.by_file() if self._results else lambda _: None
             found = list(each_model())
-            return found, {model.path: result for model in found if (result := result_of(model.path)) is not None}
+            return found, {
+                model.path: result
+                for model in found
+                if (result := result_of(model.path)) is not None
+            }
 
         try:
             self._starter, self._free_bytes = starter_path(), available_bytes()
             self._found, self._checked = await asyncio.to_thread(read)
             self._draw()
-            self._free_bytes = await asyncio.to_thread(free_for_models)  # asking a graphics card takes a second
+            self._free_bytes = await asyncio.to_thread(
+                free_for_models
+            )  # asking a graphics card takes a second
             await self._downloads.prepare()
         finally:
             self._searching = False
         self._draw()
 
     def rows_for(self, typed: str) -> Sequence[Row[ModelKey]]:
-        chooser = Chooser(self.role, self._chosen[self.role], self._free_bytes, self._starter, self._checked)
-        self.rows = chooser.rows(self._found, self._downloads.rows(self._words), whole=self._whole or bool(typed))
+        chooser = Chooser(
+            self.role, self._chosen[self.role], self._free_bytes, self._starter, self._checked
+        )
+        self.rows = chooser.rows(
+            self._found, self._downloads.rows(self._words), whole=self._whole or bool(typed)
+        )
         usable = sum(model.usable for model in self._found)
         if self._searching:
             self.note = f"Looking for models on this machine … {usable or ''}".rstrip()
         elif usable:
             free = format_size(self._free_bytes)
-            self.note = f"{usable} on this machine · {free} of memory free · larger ones understand more"
+            self.note = (
+                f"{usable} on this machine · {free} of memory free · larger ones understand more"
+            )
         else:
             self.note = (
                 "No model on this machine yet. Choose one to download; you confirm it.\n"
@@ -135,7 +152,9 @@ class ModelScreen(ListScreen[ModelKey]):
     def show_rows(self, at: ModelKey | None) -> None:
         if at is None:
             rows = self.rows_for(self.typed)
-            at = next((row.key for row in rows if isinstance(row, ModelRow) and row.is_current), None)
+            at = next(
+                (row.key for row in rows if isinstance(row, ModelRow) and row.is_current), None
+            )
         super().show_rows(at)
         self._show_detail()
 
@@ -144,7 +163,12 @@ class ModelScreen(ListScreen[ModelKey]):
         number = self.list.cursor_key
         row = self.shown[number] if isinstance(number, int) and number < len(self.shown) else None
         detail = row.detail if isinstance(row, ModelRow) else ""
-        if isinstance(row, ModelRow) and row.is_current and self.role is Role.READING and self._loaded:
+        if (
+            isinstance(row, ModelRow)
+            and row.is_current
+            and self.role is Role.READING
+            and self._loaded
+        ):
             detail = f"Loaded: {self._loaded}\n{detail}"
         self.query_one("#model-detail", Static).update("\n".join(map(clean, detail.splitlines())))
 
@@ -160,7 +184,9 @@ class ModelScreen(ListScreen[ModelKey]):
 
     def action_choose(self) -> None:
         typed = self.typed
-        is_place = "://" in typed or typed.startswith(("/", "~", ".")) or typed.casefold().endswith(SUFFIX)
+        is_place = (
+            "://" in typed or typed.startswith(("/", "~", ".")) or typed.casefold().endswith(SUFFIX)
+        )
         if is_fetched(typed):
             self.choose(Fetch(typed))
         elif is_place or (typed and self.chosen is None):
@@ -169,7 +195,10 @@ class ModelScreen(ListScreen[ModelKey]):
             super().action_choose()
 
     async def _use_typed(self, spec: str) -> None:
-        """Choose a typed path, name or address if there is such a model; a server is not contacted."""
+        """Choose a typed path, name or address if there is such a model.
+
+        A server is not contacted.
+        """
         try:
             source = await asyncio.to_thread(find_source, spec)
             if source.path is not None:
@@ -180,7 +209,9 @@ class ModelScreen(ListScreen[ModelKey]):
             self.dismiss(spec)
 
     def choose(self, key: ModelKey) -> None:
-        refusal = next((row.refusal for row in self.shown if isinstance(row, ModelRow) and row.key == key), "")
+        refusal = next(
+            (row.refusal for row in self.shown if isinstance(row, ModelRow) and row.key == key), ""
+        )
         if refusal:
             self.notify(refusal, severity="warning")
         elif key is Entry.OTHERS:
@@ -202,7 +233,10 @@ class ModelScreen(ListScreen[ModelKey]):
 
 
 def is_fetched(typed: str) -> bool:
-    """Whether this names a model to download: a repository of the hub, or the address of a GGUF file."""
+    """Whether this names a model to download.
+
+    A repository of the hub, or the address of a GGUF file.
+    """
     path = typed.partition("?")[0].casefold()
     named = is_on_the_hub(typed) and not Path(typed).exists()
     return named or (path.startswith(("https://", "http://")) and path.endswith(SUFFIX))

@@ -18,7 +18,9 @@ _OTHERS_FROM = 72  # columns of a screen whose rows name others
 _MOST_OTHERS = 24  # characters of other names in a row; the card has all
 
 
-Choice = Entity | int | Literal["merge", "hide", "undo"]  # A name, an offset of the book, or what a key does
+Choice = (
+    Entity | int | Literal["merge", "hide", "undo"]
+)  # A name, an offset of the book, or what a key does
 
 
 class PeopleScreen(ListScreen[Choice]):
@@ -29,8 +31,13 @@ class PeopleScreen(ListScreen[Choice]):
     ENTER = "card"
     TALL = True
 
-    def __init__(self, found: Sequence[tuple[Entity, Sequence[int]]], length: int, note: str) -> None:
-        """`found`: names, each with its strip; `length` of the whole book in characters; `note`: what is covered."""
+    def __init__(
+        self, found: Sequence[tuple[Entity, Sequence[int]]], length: int, note: str
+    ) -> None:
+        """`found`: names, each with its strip; `length` of the whole book in characters; `note`.
+
+        What is covered.
+        """
         super().__init__("People and places", placeholder="type to find a name")
         self._found, self._length, self._covered = found, length, note
 
@@ -40,18 +47,32 @@ class PeopleScreen(ListScreen[Choice]):
 
     def show_rows(self, at: Choice | None) -> None:
         found = len(self.rows_for(self.typed))
-        said = counted(found, "name") if found else "no such name" if self.typed else "no name mentioned twice"
+        said = (
+            counted(found, "name")
+            if found
+            else "no such name"
+            if self.typed
+            else "no name mentioned twice"
+        )
         self.note = " ".join(filter(None, (said, self._covered)))
         super().show_rows(at)
 
 
 def _row(entity: Entity, strip: Sequence[int], length: int, width: int) -> Row[Choice]:
-    most, shown = _ROW_BARS if width >= _BARS_FROM else 0, entity.others if width >= _OTHERS_FROM else ()
+    most, shown = (
+        _ROW_BARS if width >= _BARS_FROM else 0,
+        entity.others if width >= _OTHERS_FROM else (),
+    )
     others = f"  {short(', '.join(shown), _MOST_OTHERS - most // 3)}" if shown else ""
     spans = (Span(len(entity.name), len(entity.name) + len(others), "muted"),)
     timeline = bars(strip, most).ljust(most) if most else ""
-    tail = f"{timeline}  {counted(entity.count, 'mention'):>12} · first at {entity.first / max(1, length):4.0%}".strip()
-    return Row(entity, f"{entity.name}{others}", tail=tail, spans=spans, also=" ".join(entity.others))
+    tail = (
+        f"{timeline}  {counted(entity.count, 'mention'):>12} · first at "
+        f"{entity.first / max(1, length):4.0%}"
+    ).strip()
+    return Row(
+        entity, f"{entity.name}{others}", tail=tail, spans=spans, also=" ".join(entity.others)
+    )
 
 
 class CardScreen(ListScreen[Choice]):
@@ -72,9 +93,14 @@ class CardScreen(ListScreen[Choice]):
         entity = card.entity
         also = f"also {', '.join(entity.others)}\n" if entity.others else ""
         chapters = sum(1 for count in card.chapters if count)
-        in_chapters = f" in {chapters} of {counted(len(card.chapters), 'chapter')}" if len(card.chapters) > 1 else ""
+        in_chapters = (
+            f" in {chapters} of {counted(len(card.chapters), 'chapter')}"
+            if len(card.chapters) > 1
+            else ""
+        )
         super().__init__(
-            entity.name, f"{also}{counted(entity.count, 'mention')}{in_chapters}\n{bars(card.strip, _MOST_BARS)}"
+            entity.name,
+            f"{also}{counted(entity.count, 'mention')}{in_chapters}\n{bars(card.strip, _MOST_BARS)}",
         )
         self._card, self._view, self._length = card, view, length
 
@@ -88,9 +114,16 @@ class CardScreen(ListScreen[Choice]):
 
 
 def card_rows(card: Card, view: Index, length: int) -> list[Row[Choice]]:
-    """Introductions, last mention, neighbours. `length` of the whole book in characters. Slow for a long book."""
+    """Introductions, last mention, neighbours.
+
+    `length` of the whole book in characters. Slow for a long book.
+    """
     book, rows = view.book, list[Row[Choice]]()
     for start, end in introducing_sentences(card.entity, book):
-        rows.append(Row(start, " ".join(book.text[start:end].split()), place_in(book, start, length)))
+        rows.append(
+            Row(start, " ".join(book.text[start:end].split()), place_in(book, start, length))
+        )
     rows.append(Row(card.last, f"Last seen at {place_in(book, card.last, length)}"))
-    return rows + [Row(other, f"With {other.name}, {counted(count, 'time')}") for other, count in card.together]
+    return rows + [
+        Row(other, f"With {other.name}, {counted(count, 'time')}") for other, count in card.together
+    ]

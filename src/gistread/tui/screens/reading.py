@@ -50,10 +50,20 @@ from gistread.tui.widgets.tour import Tour
 class ReadingScreen(BookScreen):
     """The screen for one book: an open one, or the path of one to open."""
 
-    BINDINGS = [*bindings(*READING), *own_keys((BOUND_KEY, run("line.ask_bound"), "Set where answers stop"))]  # noqa: RUF012
+    BINDINGS = [  # noqa: RUF012 - Textual declares no class variable
+        *bindings(*READING),
+        *own_keys((BOUND_KEY, run("line.ask_bound"), "Set where answers stop")),
+    ]
     AUTO_FOCUS = "#book"
 
-    def __init__(self, book: Book | Path, services: AppServices, *, tour: bool, look_at: Opening | None = None) -> None:
+    def __init__(
+        self,
+        book: Book | Path,
+        services: AppServices,
+        *,
+        tour: bool,
+        look_at: Opening | None = None,
+    ) -> None:
         """`look_at`: the place in the book that the library leads to; Escape leads back."""
         super().__init__(classes=f"-{Pane.BOOK}-pane")
         self._source = book
@@ -62,8 +72,12 @@ class ReadingScreen(BookScreen):
         self._look_at = look_at
         self._looked = False
         self._is_new = False
-        self._not_begun: Snapshot | None = None  # Of a new book, until the user reads in it and not only looks
-        self._left = threading.Event()  # set when the screen is closed, also before the book is open
+        self._not_begun: Snapshot | None = (
+            None  # Of a new book, until the user reads in it and not only looks
+        )
+        self._left = (
+            threading.Event()
+        )  # set when the screen is closed, also before the book is open
         self.controllers: Controllers | None = None  # None until the book is open
         self.unsaved = ""  # after `close`: what could not be saved, in words
 
@@ -76,7 +90,9 @@ class ReadingScreen(BookScreen):
         return self.controllers.context.session if self.controllers is not None else None
 
     def compose(self) -> ComposeResult:
-        self._set_size_classes(self.app.size, update=False)  # later they would style everything twice
+        self._set_size_classes(
+            self.app.size, update=False
+        )  # later they would style everything twice
         yield HeaderLine(id="header")
         yield Rule(id="header-rule")
         with Grid(id="panes"):
@@ -144,23 +160,31 @@ class ReadingScreen(BookScreen):
             self.controllers.pictures.update()
 
     def _stress_focused(self) -> None:
-        """Draw the rule above the pane that has the focus heavier, which is seen without colours too."""
+        """Draw the rule above the pane that has the focus heavier, which is seen without colours
+        too.
+        """
         current, memory = self.panes.current, self.query_one("#memory-side").region
         above = {Pane.BOOK: self.book_pane.region, Pane.MEMORY: memory}.get(current)
-        self.query_one("#header-rule", Rule).stress(range(above.x, above.right) if above else range(0))
+        self.query_one("#header-rule", Rule).stress(
+            range(above.x, above.right) if above else range(0)
+        )
         below = self.query_one("#question-rule", Rule)
         below.stress(range(below.size.width) if current is Pane.ANSWERS else range(0))
 
     async def _open(self) -> None:
         services = self.services
         try:
-            book, saved, notice = await asyncio.to_thread(read_book, self._source, services, self._left.is_set)
+            book, saved, notice = await asyncio.to_thread(
+                read_book, self._source, services, self._left.is_set
+            )
         except GistreadError as error:
             services.cannot_open(error)
             return
         if not (saved.offset or saved.read):
             self._is_new = True
-            saved = replace(saved, offset=front_matter_end(book))  # a new book opens at its first chapter
+            saved = replace(
+                saved, offset=front_matter_end(book)
+            )  # a new book opens at its first chapter
         self.book_pane.show_book(book, saved.offset)
         self.answers_pane.places = Places(len(book.text), book=book)
         path = self._source if isinstance(self._source, Path) else None
@@ -177,7 +201,9 @@ class ReadingScreen(BookScreen):
     async def _start_session(self, controllers: Controllers) -> None:
         services, context, book = self.services, controllers.context, controllers.context.book
         with contextlib.suppress(GistreadError):
-            controllers.recap.set_last_opened(await asyncio.to_thread(services.user_data.opened_at, book.sha256))
+            controllers.recap.set_last_opened(
+                await asyncio.to_thread(services.user_data.opened_at, book.sha256)
+            )
         context.user_data.save_opened()
         await asyncio.to_thread(context.progress.load)
         self.lines.show_place()
@@ -240,7 +266,10 @@ class ReadingScreen(BookScreen):
         self.notify(text, severity="warning", timeout=6)
 
     async def action_run(self, path: str, *arguments: object) -> None:
-        """Call a method of a controller, such as `search.step`. Commands do nothing until the book is open."""
+        """Call a method of a controller, such as `search.step`.
+
+        Commands do nothing until the book is open.
+        """
         if self.controllers is not None:
             result = attrgetter(path)(self.controllers)(*arguments)
             if inspect.isawaitable(result):
@@ -252,7 +281,10 @@ class ReadingScreen(BookScreen):
         self.lines.show_keys()
 
     async def action_cancel(self) -> None:
-        """Cancel the innermost thing: a typed question, speech, an answer, a search. Reading along goes on."""
+        """Cancel the innermost thing: a typed question, speech, an answer, a search.
+
+        Reading along goes on.
+        """
         controllers, panes = self.controllers, self.panes
         if controllers is None:
             return
@@ -283,7 +315,10 @@ class ReadingScreen(BookScreen):
 
     @on(Tour.Pointed)
     def _point(self, event: Tour.Pointed) -> None:
-        """Mark what a step of the tour is about: beside the book, or the tab of a pane that is not shown."""
+        """Mark what a step of the tour is about.
+
+        Beside the book, or the tab of a pane that is not shown.
+        """
         self.panes.pointed_at = {1: Pane.MEMORY, 2: Pane.ANSWERS}.get(event.step)
         for step, marked in enumerate(("#memory-header", "#question-mark", "#status"), start=1):
             self.query_one(marked).set_class(step == event.step, "-pointed")
@@ -294,7 +329,10 @@ class ReadingScreen(BookScreen):
             tour.step(bool(on))
 
     def action_open_page(self) -> None:
-        """Accept a proposed page, or open what is chosen in the pane: a link, a line of an answer, a page."""
+        """Accept a proposed page, or open what is chosen in the pane.
+
+        A link, a line of an answer, a page.
+        """
         if self.controllers is None or self.controllers.steps.accept():
             return
         if self.panes.current is Pane.ANSWERS:
@@ -314,7 +352,10 @@ class ReadingScreen(BookScreen):
             self.controllers.marks.copy_selected()
 
     def clear_selection(self) -> None:
-        """Keep the selection when a key of the key line is clicked: it applies to what is selected."""
+        """Keep the selection when a key of the key line is clicked.
+
+        It applies to what is selected.
+        """
         if not isinstance(self.app.mouse_over, KeyLine):
             super().clear_selection()
 
@@ -346,7 +387,9 @@ class ReadingScreen(BookScreen):
         if view is not None:
             context.position.moved(*view, turned=event.turned)
             context.model_place.moved()
-            if self._look_at is not None and not self._looked:  # The view is at the reading place first.
+            if (
+                self._look_at is not None and not self._looked
+            ):  # The view is at the reading place first.
                 self._looked = True
                 self._not_begun = context.position.snapshot if self._is_new else None
                 controllers.search.look(self._look_at.words, self._look_at.place or view)

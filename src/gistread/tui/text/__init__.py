@@ -1,4 +1,7 @@
-"""The widget for long text: blocks (`document`) become rows (`layout`), which are indexed, painted and scrolled."""
+"""The widget for long text.
+
+Blocks (`document`) become rows (`layout`), which are indexed, painted and scrolled.
+"""
 
 from gistread.tui.text.cells import clean
 from gistread.tui.text.document import Block, Clicked, Mark, OffsetChanged, Span

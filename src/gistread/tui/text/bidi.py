@@ -1,4 +1,7 @@
-"""The Unicode Bidirectional Algorithm (UAX #9), for terminals that do not apply it. Fonts join the letters."""
+"""The Unicode Bidirectional Algorithm (UAX #9), for terminals that do not apply it.
+
+Fonts join the letters.
+"""
 
 import re
 import sys
@@ -9,18 +12,37 @@ from functools import lru_cache
 
 from gistread.config import Bidi
 
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
+_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
 _PAIRS = "()[]{}<>«»‹›⁅⁆⁽⁾₍₎≤≥⟨⟩⟪⟫⦅⦆〈〉《》「」『』【】〔〕〖〗（）［］｛｝＜＞"
 _MIRRORED = str.maketrans(
-    _PAIRS, "".join(closing + opening for opening, closing in zip(_PAIRS[::2], _PAIRS[1::2], strict=True))
+    _PAIRS,
+    "".join(closing + opening for opening, closing in zip(_PAIRS[::2], _PAIRS[1::2], strict=True)),
 )
-_OPENING = {a: b for a, b in zip(_PAIRS[::2], _PAIRS[1::2], strict=True) if unicodedata.category(a) == "Ps"}
+_OPENING = {
+    a: b for a, b in zip(_PAIRS[::2], _PAIRS[1::2], strict=True) if unicodedata.category(a) == "Ps"
+}
 _CLOSING = frozenset(_OPENING.values())
 _MOST_OPEN = 63
 # One letter for each bidirectional class; O for all neutral ones.
-_KINDS = {"L": "L", "R": "R", "AL": "A", "EN": "E", "AN": "N", "ES": "S", "ET": "T", "CS": "C", "NSM": "M", "BN": "M"}
+_KINDS = {
+    "L": "L",
+    "R": "R",
+    "AL": "A",
+    "EN": "E",
+    "AN": "N",
+    "ES": "S",
+    "ET": "T",
+    "CS": "C",
+    "NSM": "M",
+    "BN": "M",
+}
 _DIRECTIONS = {"L": "L", "R": "R", "E": "R", "N": "R"}  # Of kinds that are not neutral
-_LEVELS = ({"L": 0, "R": 1, "E": 2, "N": 2}, {"L": 2, "R": 1, "E": 2, "N": 2})  # I1 and I2, by base level
+_LEVELS = (
+    {"L": 0, "R": 1, "E": 2, "N": 2},
+    {"L": 2, "R": 1, "E": 2, "N": 2},
+)  # I1 and I2, by base level
 
 
 def runs_right_to_left(text: str) -> bool:
@@ -51,7 +73,10 @@ def visual_order(levels: bytes) -> list[int]:
 
 @lru_cache(maxsize=64)
 def levels_of(text: str, base: int) -> bytes:
-    """The embedding level of each character, given the lines' base level. Odd levels run from right to left."""
+    """The embedding level of each character, given the lines' base level.
+
+    Odd levels run from right to left.
+    """
     return bytes((base,)).join(_line_levels(line, base) for line in text.split("\n"))
 
 
@@ -67,14 +92,18 @@ def _line_levels(line: str, base: int) -> bytes:
         kinds[start:end] = [before if before == after else outer] * (end - start)
     levels = bytearray(_LEVELS[base][kind] for kind in kinds)
     end = len(line.rstrip())
-    levels[end:] = bytes((base,)) * (len(line) - end)  # L1: white space at the end of a line has the base level
+    levels[end:] = bytes((base,)) * (
+        len(line) - end
+    )  # L1: white space at the end of a line has the base level
     return bytes(levels)
 
 
 def _weak(kinds: str, outer: str) -> str:
     """W1 to W7."""
     kinds = re.sub("(.)M+", lambda run: run[1] * len(run[0]), outer + kinds)  # W1
-    kinds = re.sub("A[^LRA]*", lambda run: run[0].replace("E", "N"), kinds).replace("A", "R")  # W2, W3
+    kinds = re.sub("A[^LRA]*", lambda run: run[0].replace("E", "N"), kinds).replace(
+        "A", "R"
+    )  # W2, W3
     kinds = re.sub("(?<=E)[SC](?=E)", "E", kinds)  # W4
     kinds = re.sub("(?<=N)C(?=N)", "N", kinds)
     kinds = re.sub("T+(?=E)|(?<=E)T+", lambda run: "E" * len(run[0]), kinds)  # W5
@@ -105,7 +134,9 @@ def _brackets(line: str, kinds: list[str], outer: str) -> None:
             found = outer
         elif inside:
             other = "L" if outer == "R" else "R"
-            before = next((way for kind in reversed(kinds[:first]) if (way := _DIRECTIONS.get(kind))), outer)
+            before = next(
+                (way for kind in reversed(kinds[:first]) if (way := _DIRECTIONS.get(kind))), outer
+            )
             found = other if before == other else outer
         else:
             continue
@@ -116,7 +147,10 @@ _EXPLICIT_ORDER, _IMPLICIT_ORDER = "\x1b[8l", "\x1b[8h"
 
 
 def reorders(bidi: Bidi, environ: Mapping[str, str]) -> bool:
-    """Whether to order text here: always or never by the setting, or unless the terminal does so."""
+    """Whether to order text here.
+
+    Always or never by the setting, or unless the terminal does so.
+    """
     if bidi != "auto":
         return bidi == "on"
     is_apple = environ.get("TERM_PROGRAM") == "Apple_Terminal"

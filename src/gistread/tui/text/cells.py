@@ -1,4 +1,7 @@
-"""Characters in the terminal: cell widths (Rich's), replacement of unsafe ones, raised and lowered ones."""
+"""Characters in the terminal.
+
+Cell widths (Rich's), replacement of unsafe ones, raised and lowered ones.
+"""
 
 import re
 from bisect import bisect_right
@@ -12,7 +15,10 @@ NARROW = (
     "\\x20-\\x7e\\xa0-\\xac\\xae-\\u02ff\\u0370-\\u0482\\u048a-\\u052f\\u1e00-\\u1fff"
     "\\u2010-\\u2027\\u202f-\\u205e\\u20a0-\\u20c0\\u2100-\\u218b\\u2190-\\u2319\\u2460-\\u25fc"
 )
-"""Characters of one cell that never join others, for a regular expression. Of breaking spaces only U+0020."""
+"""Characters of one cell that never join others, for a regular expression.
+
+Of breaking spaces only U+0020.
+"""
 
 _BEYOND_NARROW = re.compile(f"[^\n{NARROW}]")
 _UNSAFE = re.compile(
@@ -29,15 +35,17 @@ def _replacement(match: re.Match[str]) -> str:
     character = match.group()
     if character in _SPACE_LIKE:
         return " "
-    return _WORD_JOINER if character in _INVISIBLE or "\u2066" <= character <= "\u206f" else "\ufffd"
+    return (
+        _WORD_JOINER if character in _INVISIBLE or "\u2066" <= character <= "\u206f" else "\ufffd"
+    )
 
 
 def clean(text: str) -> str:
     """Replace every character that a terminal might obey; the length stays the same.
 
-    Controls and lone surrogates become U+FFFD, control-like white space a space, direction marks and soft hyphens
-    (which terminals disagree about) a word joiner of no width. A zero-width joiner is kept only between emoji: Rich
-    joins any character after it to the glyph before it.
+    Controls and lone surrogates become U+FFFD, control-like white space a space, direction marks
+    and soft hyphens (which terminals disagree about) a word joiner of no width. A zero-width joiner
+    is kept only between emoji: Rich joins any character after it to the glyph before it.
     """
     return text if _BEYOND_NARROW.search(text) is None else _UNSAFE.sub(_replacement, text)
 
@@ -48,7 +56,10 @@ def is_narrow(text: str) -> bool:
 
 
 def fit(text: str, start: int, end: int, width: int) -> int:
-    """End of the longest run of whole glyphs from `start` that fits `width` cells; at least one glyph."""
+    """End of the longest run of whole glyphs from `start` that fits `width` cells.
+
+    At least one glyph.
+    """
     size = width + 1
     while True:
         stop = min(end, start + size)
@@ -68,7 +79,10 @@ def fit(text: str, start: int, end: int, width: int) -> int:
 
 
 def _fit_joined(text: str, start: int, end: int, width: int) -> int:
-    """`fit` for text with glyphs of several characters: joined emoji, variation selectors, flags."""
+    """`fit` for text with glyphs of several characters.
+
+    Joined emoji, variation selectors, flags.
+    """
     size = 4 * width + 32
     while True:
         stop = min(end, start + size)
@@ -106,7 +120,10 @@ def crop(text: str, width: int) -> str:
 
 
 def index_at(text: str, cell: int) -> int:
-    """Index of the character in a cell (from 0) of a drawn text; the text's length for cells after its end."""
+    """Index of the character in a cell (from 0) of a drawn text.
+
+    The text's length for cells after its end.
+    """
     if cell <= 0:
         return 0
     if is_narrow(text):
@@ -127,6 +144,8 @@ TABLES = {"superscript": _RAISED, "subscript": _LOWERED}  # translation table by
 
 
 def can_shift(text: str, style: str) -> bool:
-    """Whether every character of the text can be raised (style `superscript`) or lowered (`subscript`)."""
+    """Whether every character of the text can be raised (style `superscript`) or lowered
+    (`subscript`).
+    """
     table = TABLES.get(style)
     return table is not None and bool(text) and all(ord(character) in table for character in text)

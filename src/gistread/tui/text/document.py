@@ -1,4 +1,7 @@
-"""The blocks of a long text, the marks over it, and its messages. Styles are names that the theme defines."""
+"""The blocks of a long text, the marks over it, and its messages.
+
+Styles are names that the theme defines.
+"""
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable
@@ -26,25 +29,33 @@ class Block:
     """One paragraph to draw. Markup and control characters in it have no effect."""
 
     text: str
-    key: Hashable = None  # Identifies the block. The block cursor treats neighbours with the same key as one.
+    key: Hashable = (
+        None  # Identifies the block. The block cursor treats neighbours with the same key as one.
+    )
     start: int | None = None  # Offset of `text` in the book; None for other text
     style: str = "text"  # A style without a rule in long_text.tcss is drawn as text
     level: int = 0  # A heading's level, from 1; adds the style `heading-1` … `heading-4`
     indent: int = 0  # Cells between the rail and the text
     first_indent: int = 0  # Additional cells before the first row of a paragraph
     turnover: int = 0  # Additional cells before a row that continues a line, as in verse
-    # A label in the indent of the first row, such as ` 11 ▾`. A wider label moves the text of that row.
+    # A label in the indent of the first row, such as ` 11 ▾`. A wider label moves the text of that
+    # row.
     hanging: str = ""
     rail: str = ""  # At the left of each row, such as `╎ `
-    # Muted words at the right edge of the last row, such as `(410 w)`; in a row of their own if necessary.
+    # Muted words at the right edge of the last row, such as `(410 w)`; in a row of their own if
+    # necessary.
     tail: str = ""
     blank_before: int = 1  # Empty rows above
     rule: bool = False  # Whether to draw a line from the text to the right edge or the tail
     opens: bool = False  # Whether a chapter begins: the empty rows above belong to its first row
     ground: str = ""  # A style whose background fills the rows; empty: that of the widget
-    align: Literal["left", "center", "justify"] = "left"  # `left` means right for a right-to-left script
+    align: Literal["left", "center", "justify"] = (
+        "left"  # `left` means right for a right-to-left script
+    )
     language: str = ""  # BCP 47, for hyphenation; empty: no hyphenation
-    foreign: tuple[tuple[int, int, str], ...] = ()  # (start, end, language) of parts in another language
+    foreign: tuple[
+        tuple[int, int, str], ...
+    ] = ()  # (start, end, language) of parts in another language
     max_width: int = 0  # Maximum cells of a row of text; 0: no limit
     spans: tuple[Span, ...] = ()  # Later ones are drawn over earlier ones
     figure: Figure | None = None  # Drawn in the middle above the text
@@ -82,7 +93,9 @@ class MarkIndex:
         """Marks that overlap `[start, end)`, in the order given; the last is drawn on top."""
         first = bisect_left(self._starts, start - self._longest + 1)
         last = bisect_left(self._starts, end)
-        return [mark for _, mark in sorted(one for one in self._marks[first:last] if one[1].end > start)]
+        return [
+            mark for _, mark in sorted(one for one in self._marks[first:last] if one[1].end > start)
+        ]
 
 
 @dataclass

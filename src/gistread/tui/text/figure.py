@@ -16,7 +16,16 @@ Rows = Sequence[Sequence[Segment]]
 Painter = Callable[["Figure", int, int], Rows]  # (figure, columns, rows)
 
 PIXELS_A_CELL = 5  # Pixels of the original per cell, at natural size
-_BRAILLE = ((0, 1), (1, 8), (2, 2), (3, 16), (4, 4), (5, 32), (6, 64), (7, 128))  # (pixel of a cell, bit of its dot)
+_BRAILLE = (
+    (0, 1),
+    (1, 8),
+    (2, 2),
+    (3, 16),
+    (4, 4),
+    (5, 32),
+    (6, 64),
+    (7, 128),
+)  # (pixel of a cell, bit of its dot)
 
 
 @lru_cache(maxsize=128)
@@ -36,14 +45,21 @@ def half_blocks(figure: "Figure", columns: int, rows: int) -> Rows:
 @lru_cache(maxsize=128)
 def dots(figure: "Figure", columns: int, rows: int) -> Rows:
     """Draw eight dots in a cell, for a terminal without colours."""
-    pixels = figure.pixels.resize((2 * columns, 4 * rows), reducing_gap=2.0).convert("1").convert("L").tobytes()
+    pixels = (
+        figure.pixels.resize((2 * columns, 4 * rows), reducing_gap=2.0)
+        .convert("1")
+        .convert("L")
+        .tobytes()
+    )
 
     def cell(column: int, row: int) -> str:
         first = 8 * row * columns + 2 * column
         lit = (bit for at, bit in _BRAILLE if pixels[first + at // 2 * 2 * columns + at % 2])
         return chr(0x2800 + sum(lit))
 
-    return tuple((Segment("".join(cell(column, row) for column in range(columns))),) for row in range(rows))
+    return tuple(
+        (Segment("".join(cell(column, row) for column in range(columns))),) for row in range(rows)
+    )
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -1,4 +1,6 @@
-"""Hyphenation by the rules of a language, with LibreOffice's dictionaries (pyphen), loaded on first use."""
+"""Hyphenation by the rules of a language, with LibreOffice's dictionaries (pyphen), loaded on first
+use.
+"""
 
 import re
 from collections.abc import Sequence
@@ -14,15 +16,20 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _LEAST_LETTERS = 6
 _LEFT, _RIGHT = 3, 3  # minimum letters before and after a hyphen
 _PASSAGE = 60
-"""Minimum characters of a passage in another language to hyphenate it: loading a dictionary takes longer than laying
-out a book."""
+"""Minimum characters of a passage in another language to hyphenate it: loading a dictionary takes
+longer than laying out a book.
+"""
 _LONGEST = 64  # maximum letters of a word after the edge of a row
 _JOINTS = frozenset("-‐‑_@/\\&=")
 _NOUNS_ARE_CAPITAL = "de"
 
 
-def last_hyphen(language: str, foreign: Sequence[Foreign], text: str, start: int, limit: int) -> int:
-    """The last place in `(start, limit]` of a text in `language` (BCP 47) after which a hyphen may be drawn, or 0."""
+def last_hyphen(
+    language: str, foreign: Sequence[Foreign], text: str, start: int, limit: int
+) -> int:
+    """The last place in `(start, limit]` of a text in `language` (BCP 47) after which a hyphen may
+    be drawn, or 0.
+    """
     for begin, end, inner in reversed(foreign):
         if begin < limit and start < end:
             if end - begin < _PASSAGE or begin > start:
@@ -46,7 +53,11 @@ def last_hyphen(language: str, foreign: Sequence[Foreign], text: str, start: int
         or (text[first].isupper() and not language.startswith(_NOUNS_ARE_CAPITAL))
     ):
         return 0
-    fitting = (first + place for place in reversed(places(language, text[first:end].lower())) if first + place <= limit)
+    fitting = (
+        first + place
+        for place in reversed(places(language, text[first:end].lower()))
+        if first + place <= limit
+    )
     return next(fitting, 0)
 
 

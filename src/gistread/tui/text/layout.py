@@ -1,4 +1,7 @@
-"""The layout of a block at one width. A row has a rail, an indent with the label, the text, and finally the tail."""
+"""The layout of a block at one width.
+
+A row has a rail, an indent with the label, the text, and finally the tail.
+"""
 
 import re
 from bisect import bisect_right
@@ -23,7 +26,9 @@ from gistread.tui.text.wrap import (
 )
 
 _LEAST_TEXT = 12  # minimum cells that rail and indent leave for the text
-_JUSTIFIED = 60  # minimum cells of a row that is justified; in a narrower one the gaps would be wide
+_JUSTIFIED = (
+    60  # minimum cells of a row that is justified; in a narrower one the gaps would be wide
+)
 _WIDEST_GAP = 2  # maximum average cells added to a space; a row with few words stays ragged instead
 _NARROW = 46  # cells below which words are hyphenated even in ragged text
 _SLACK = 12  # a word is hyphenated if more than one twelfth of the row would stay empty
@@ -44,7 +49,9 @@ class Layout:
     tail_apart: bool  # Whether the tail has a row of its own
     reorder: bool = True  # Whether right-to-left text is ordered here rather than by the terminal
     parted: frozenset[int] = frozenset()  # Ends of rows that are drawn with a hyphen
-    columns: tuple[int, ...] = ()  # Widths of a table's columns, negative if right-aligned; empty if they do not fit
+    columns: tuple[
+        int, ...
+    ] = ()  # Widths of a table's columns, negative if right-aligned; empty if they do not fit
     right_to_left: bool = False  # Whether the block's script runs from right to left
 
     @property
@@ -63,7 +70,9 @@ class Layout:
 
     @property
     def above(self) -> int:
-        """Empty rows, and those of the picture, with an empty one below it unless a caption follows."""
+        """Empty rows, and those of the picture, with an empty one below it unless a caption
+        follows.
+        """
         rows = self.figure_cells[1]
         return self.block.blank_before + rows + (rows > 0 and self.block.style != "image")
 
@@ -73,7 +82,10 @@ class Layout:
         return self.above + len(self.spans) + self.tail_apart
 
     def row_of(self, offset: int) -> int:
-        """The row that shows the block's character at `offset`; for a space dropped at a break, the row before it."""
+        """The row that shows the block's character at `offset`.
+
+        For a space dropped at a break, the row before it.
+        """
         return self.above + max(0, bisect_right(self.spans, (offset, len(self.shown) + 1)) - 1)
 
     def line_of(self, row: int) -> int:
@@ -167,14 +179,29 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
         spans = lines_of(shown) if columns else record_rows(shown, room)
     else:
         if block.language and (block.align == "justify" or room < _NARROW):
-            hyphens = Hyphens(partial(last_hyphen, block.language, block.foreign), max(3, room // _SLACK))
+            hyphens = Hyphens(
+                partial(last_hyphen, block.language, block.foreign), max(3, room // _SLACK)
+            )
         spans = wrap(shown, room, first=first, turnover=turnover, hyphens=hyphens, narrow=narrow)
     tail_apart = False
     if block.tail:
         start, end = spans[-1]
         used = left + cell_len(shown[start:end]) + (first if len(spans) == 1 else turnover)
-        tail_apart = used + 2 + cell_len(block.tail) > width or block.align == "center" or right_to_left
+        tail_apart = (
+            used + 2 + cell_len(block.tail) > width or block.align == "center" or right_to_left
+        )
     parted = frozenset(hyphens.parted if hyphens is not None else ())
     return Layout(
-        block, shown, spans, width, left, first, turnover, tail_apart, reorder, parted, columns, right_to_left
+        block,
+        shown,
+        spans,
+        width,
+        left,
+        first,
+        turnover,
+        tail_apart,
+        reorder,
+        parted,
+        columns,
+        right_to_left,
     )

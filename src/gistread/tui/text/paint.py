@@ -24,7 +24,9 @@ class TextStyles:
         self._widget = widget
         self.ground: Style = widget.rich_style  # of cells without text
         self.block = cache(self._block)
-        self.layer = cache(lambda style: _layer(widget, PREFIX + style))  # what a span or mark changes below it
+        self.layer = cache(
+            lambda style: _layer(widget, PREFIX + style)
+        )  # what a span or mark changes below it
 
     @cached_property
     def selection(self) -> Style:
@@ -47,7 +49,9 @@ def _layer(widget: Widget, name: str) -> Style:
     own = widget.get_component_rich_style(name, partial=True)
     # Colours that depend on the background (auto, transparent) are correct only in the whole style.
     whole = widget.get_component_rich_style(name)
-    return own + Style(color=whole.color if own.color else None, bgcolor=whole.bgcolor if own.bgcolor else None)
+    return own + Style(
+        color=whole.color if own.color else None, bgcolor=whole.bgcolor if own.bgcolor else None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +83,16 @@ def paint_row(layout: Layout, row: int, look: RowLook) -> list[Segment]:
     if rail and (look.joined or row >= layout.above):
         segments.append(before_text(rail, look.on_ground("rail"), at))
         used = cell_len(rail)
-    if block.figure is not None and 0 <= (inner := row - block.blank_before) < (size := layout.figure_cells)[1]:
+    if (
+        block.figure is not None
+        and 0 <= (inner := row - block.blank_before) < (size := layout.figure_cells)[1]
+    ):
         gap = max(0, layout.left + (layout.room - size[0]) // 2 - used)
-        return [*segments, before_text(" " * gap, bare, at), *Segment.apply_style(block.figure.row(inner, *size), bare)]
+        return [
+            *segments,
+            before_text(" " * gap, bare, at),
+            *Segment.apply_style(block.figure.row(inner, *size), bare),
+        ]
     span = layout.span(row)
     if span is not None:
         if row == layout.above and (label := layout.label):
@@ -97,7 +108,9 @@ def paint_row(layout: Layout, row: int, look: RowLook) -> list[Segment]:
         length = span[1] - span[0] if span is not None else 0
         between = layout.width - used - cell_len(tail)
         line = f" {'─' * (between - 1 - bool(tail))} "[:between] if block.rule else " " * between
-        segments.append(located(line, look.palette.block("rail") if block.rule else bare, length, at))
+        segments.append(
+            located(line, look.palette.block("rail") if block.rule else bare, length, at)
+        )
         segments.append(located(tail, look.on_ground("tail"), length, at))
     return segments
 
@@ -118,7 +131,9 @@ def _pieces(layout: Layout, row: int, look: RowLook) -> list[Segment]:
     block, palette, selected, at = layout.block, look.palette, look.selected, look.at
     base = palette.on_ground(palette.block(block.style, block.level), look.ground)
     start, end = layout.spans[layout.line_of(row)]
-    drawn = [piece for piece in (*block.spans, *look.marked) if piece.start < end and piece.end > start]
+    drawn = [
+        piece for piece in (*block.spans, *look.marked) if piece.start < end and piece.end > start
+    ]
     layers = [(piece.start, piece.end, palette.layer(piece.style)) for piece in drawn]
     shifted = [
         (piece.start, piece.end, TABLES[piece.style])
@@ -132,7 +147,11 @@ def _pieces(layout: Layout, row: int, look: RowLook) -> list[Segment]:
     edges = sorted({edge for first, last, _ in layers for edge in (first, last)})
     segments = []
     for run in runs:
-        cuts = [run.start, *(edge for edge in edges if run.start < edge < run.end), run.end] if run.plain else ()
+        cuts = (
+            [run.start, *(edge for edge in edges if run.start < edge < run.end), run.end]
+            if run.plain
+            else ()
+        )
         for left, right in pairwise(cuts):
             style = _style(base, layers, left, right)
             text = run.text[left - run.start : right - run.start]
@@ -141,9 +160,12 @@ def _pieces(layout: Layout, row: int, look: RowLook) -> list[Segment]:
                     text = text.translate(table)
             segments.append(located(text, style, left - start, at))
         if not run.plain:
-            # Filler has the style of the character before it, and counts as that character under the mouse.
+            # Filler has the style of the character before it, and counts as that character under
+            # the mouse.
             style = _style(base, layers, run.start, max(run.start + 1, run.end))
-            segments.extend(located(character, style, run.start - start, at) for character in run.text)
+            segments.extend(
+                located(character, style, run.start - start, at) for character in run.text
+            )
     return segments
 
 

@@ -17,7 +17,9 @@ from gistread.tui.text.layout import Layout, lay_out
 
 _NO_OFFSET = -1
 _LAYOUTS_KEPT = 512
-_COSTLY = 20_000  # characters above which a block's layout is cached even when its rows are only counted
+_COSTLY = (
+    20_000  # characters above which a block's layout is cached even when its rows are only counted
+)
 
 
 class TextPlace(NamedTuple):
@@ -80,7 +82,10 @@ class RowIndex:
         return self._rows.firsts[index]
 
     def locate(self, row: int) -> tuple[int, int]:
-        """(block, row within it) of a row, clamped to the document. Raises IndexError if that is empty."""
+        """(block, row within it) of a row, clamped to the document.
+
+        Raises IndexError if that is empty.
+        """
         if not len(self):
             raise IndexError("an empty document has no rows")
         row = min(max(0, row), self.height - 1)
@@ -100,13 +105,20 @@ class RowIndex:
             return 0
         index = min(max(0, place.block), len(self) - 1)
         layout = self.layout(index)
-        return self._rows.firsts[index] + min(max(0, layout.row_of(place.offset) + place.shift), layout.rows - 1)
+        return self._rows.firsts[index] + min(
+            max(0, layout.row_of(place.offset) + place.shift), layout.rows - 1
+        )
 
     def find_offset(self, offset: int) -> TextPlace | None:
-        """Place of the book's character at `offset`, else the nearest before it, else the first; None without text."""
+        """Place of the book's character at `offset`, else the nearest before it, else the first.
+
+        None without text.
+        """
         if self._by_offset is None:
             self._by_offset = sorted(
-                (start, index) for index, start in enumerate(self._rows.offsets) if start != _NO_OFFSET
+                (start, index)
+                for index, start in enumerate(self._rows.offsets)
+                if start != _NO_OFFSET
             )
         if not self._by_offset:
             return None
@@ -116,11 +128,16 @@ class RowIndex:
 
     def find_key(self, key: Hashable) -> int | None:
         if self._by_key is None:
-            self._by_key = {self.block(index).key: index for index in reversed(range(len(self)))}  # The first of each
+            self._by_key = {
+                self.block(index).key: index for index in reversed(range(len(self)))
+            }  # The first of each
         return self._by_key.get(key)
 
     def book_offset(self, place: TextPlace) -> int | None:
-        """Offset of the place in the book, or of the book's next text, or of its last end; None without any."""
+        """Offset of the place in the book, or of the book's next text, or of its last end.
+
+        None without any.
+        """
         offsets = self._rows.offsets
         for index in range(place.block, len(self)):
             if (start := offsets[index]) != _NO_OFFSET:
@@ -140,7 +157,10 @@ class RowIndex:
         return start, end
 
     def recall(self, place: TextPlace, block: Block, among: range) -> TextPlace | None:
-        """A place in `block` of another document, among these blocks: by its offset in the book, or else by its key."""
+        """A place in `block` of another document, among these blocks.
+
+        By its offset in the book, or else by its key.
+        """
         if block.start is not None:
             found = self.find_offset(block.start + place.offset)
             if found is not None and found.block in among:

@@ -1,4 +1,6 @@
-"""Selections as ranges of the blocks' text, without margins, labels and line breaks, and what is under the mouse."""
+"""Selections as ranges of the blocks' text, without margins, labels and line breaks, and what is
+under the mouse.
+"""
 
 from itertools import islice
 
@@ -15,7 +17,10 @@ _FAR = 1 << 62  # an offset after every text
 
 
 def point_at(index: RowIndex, row: int, character: int) -> TextPlace:
-    """The point at a character of a row's text; in a row without text, the nearest point of its block."""
+    """The point at a character of a row's text.
+
+    In a row without text, the nearest point of its block.
+    """
     block, inner = index.locate(row)
     layout = index.layout(block)
     span = layout.span(inner)
@@ -36,7 +41,10 @@ def offset_of(index: RowIndex, point: TextPlace) -> Offset:
 def selected_between(
     index: RowIndex, selection: Selection, top: int, bottom: int
 ) -> tuple[TextPlace, TextPlace] | None:
-    """First and last point of a selection. If it continues in another widget, it ends at row `top` or `bottom`."""
+    """First and last point of a selection.
+
+    If it continues in another widget, it ends at row `top` or `bottom`.
+    """
     if not len(index):
         return None
     if selection.start is None and selection.end is None:
@@ -68,7 +76,9 @@ def text_between(index: RowIndex, first: TextPlace, last: TextPlace) -> str:
 
 def word_around(text: str, offset: int) -> tuple[int, int]:
     spans = (match.span() for match in HYPHENATED.finditer(text, max(0, offset - 64), offset + 64))
-    return next((span for span in spans if offset in range(*span)), (offset, min(offset + 1, len(text))))
+    return next(
+        (span for span in spans if offset in range(*span)), (offset, min(offset + 1, len(text)))
+    )
 
 
 def select(widget: Widget, index: RowIndex, first: TextPlace, last: TextPlace) -> None:
@@ -79,7 +89,9 @@ def select(widget: Widget, index: RowIndex, first: TextPlace, last: TextPlace) -
 
 def drop(widget: Widget) -> None:
     if widget.is_attached and widget in widget.screen.selections:
-        widget.screen.selections = {one: ends for one, ends in widget.screen.selections.items() if one is not widget}
+        widget.screen.selections = {
+            one: ends for one, ends in widget.screen.selections.items() if one is not widget
+        }
 
 
 def character_at(index: RowIndex, row: int, cell: int) -> int | None:
@@ -123,4 +135,6 @@ def _nearest_in_row(index: RowIndex, row: int, cell: int) -> int | None:
     first = layout.text_cell(inner)
     last = first + layout.row_cells(inner) - 1
     found = character_at(index, row, max(first, min(cell, last)))
-    return layout.block.start + max(span[0], span[1] - 1 if found is None else min(found, span[1] - 1))
+    return layout.block.start + max(
+        span[0], span[1] - 1 if found is None else min(found, span[1] - 1)
+    )

@@ -1,4 +1,7 @@
-"""Typesets one row when it is drawn: justified spaces, hyphen, table columns, right-to-left order."""
+"""Typesets one row when it is drawn.
+
+Justified spaces, hyphen, table columns, right-to-left order.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -28,7 +31,10 @@ class Run(NamedTuple):
 
 
 def set_row(layout: Layout, row: int) -> list[Run]:
-    """The row's text from left to right, `layout.row_cells(row)` cells in total; empty for a row without text."""
+    """The row's text from left to right, `layout.row_cells(row)` cells in total.
+
+    Empty for a row without text.
+    """
     span = layout.span(row)
     if span is None or span[0] == span[1]:
         return []
@@ -61,8 +67,15 @@ def offset_at(runs: list[Run], cell: int) -> int | None:
 
 def _justified(text: str, start: int, end: int, spare: int, from_right: bool) -> Iterator[Run]:
     """Add `spare` cells to a row's spaces, from alternating ends, to avoid rivers."""
-    gaps = [index for index in range(start + 1, end - 1) if text[index] == " " and text[index - 1] != " "]
-    shares = [(number + 1) * spare // len(gaps) - number * spare // len(gaps) for number in range(len(gaps))]
+    gaps = [
+        index
+        for index in range(start + 1, end - 1)
+        if text[index] == " " and text[index - 1] != " "
+    ]
+    shares = [
+        (number + 1) * spare // len(gaps) - number * spare // len(gaps)
+        for number in range(len(gaps))
+    ]
     at = start
     for gap, wider in zip(gaps, reversed(shares) if from_right else shares, strict=True):
         if wider:
@@ -100,5 +113,7 @@ def _ordered(runs: list[Run], text: str, start: int, end: int, base: int) -> lis
     ordered = []
     for index in bidi.visual_order(of_units):
         unit = units[index]
-        ordered.append(unit._replace(text=bidi.mirrored(unit.text)) if of_units[index] % 2 else unit)
+        ordered.append(
+            unit._replace(text=bidi.mirrored(unit.text)) if of_units[index] % 2 else unit
+        )
     return ordered

@@ -22,7 +22,9 @@ class TextView(ScrollView, inherit_bindings=False):
 
     # Maximum cells of a row; the text is centred. 0: as wide as the widget.
     text_width: reactive[int] = reactive(0, init=False)
-    side_margin: reactive[int] = reactive(2, init=False)  # Empty cells at each side, if the widget is wide enough
+    side_margin: reactive[int] = reactive(
+        2, init=False
+    )  # Empty cells at each side, if the widget is wide enough
     # Whether right-to-left text is ordered here rather than by the terminal.
     reorder: reactive[bool] = reactive(True, init=False)
 
@@ -31,7 +33,9 @@ class TextView(ScrollView, inherit_bindings=False):
     def __init__(self, source: BlockSource, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._index = RowIndex(source, 0)
-        self._anchor = _BEGINNING  # the place the user scrolled to the top, kept exact across resizes
+        self._anchor = (
+            _BEGINNING  # the place the user scrolled to the top, kept exact across resizes
+        )
         self._left_margin = 0  # Empty cells at the left
         self._strips: LRUCache[int, Strip] = LRUCache(_STRIPS_KEPT)  # drawn rows
         self._fitted: tuple[object, ...] = ()  # what the rows were last fitted to
@@ -40,10 +44,15 @@ class TextView(ScrollView, inherit_bindings=False):
         self._rows_below = 0  # Empty rows after the last, so that late blocks can be scrolled up
         self._later: Callable[[], object] | None = None  # scrolling to be done once there is a size
         self._announced: int | None = None
-        self.turned = False  # Whether turning screens has moved the view since the last announcement
+        self.turned = (
+            False  # Whether turning screens has moved the view since the last announcement
+        )
 
     def show(self, source: BlockSource, *, keep_position: bool = True) -> None:
-        """Show another document. The position is kept by the book's offset at the top, or else by the block's key."""
+        """Show another document.
+
+        The position is kept by the book's offset at the top, or else by the block's key.
+        """
         keep = keep_position and self._ready and len(self._index) > 0
         shown = self._index.block(self._anchor.block) if keep else None
         self._index = RowIndex(source, self._index.width, self._index.reorder)
@@ -55,7 +64,10 @@ class TextView(ScrollView, inherit_bindings=False):
         selecting.drop(self)
 
     def splice(self, at: int, removed: int, blocks: Sequence[Block]) -> None:
-        """Replace `removed` blocks from index `at` by `blocks`. The top of the view stays where it is."""
+        """Replace `removed` blocks from index `at` by `blocks`.
+
+        The top of the view stays where it is.
+        """
         end = at + removed
         growth = len(blocks) - removed
         selected = self._selected()
@@ -67,7 +79,9 @@ class TextView(ScrollView, inherit_bindings=False):
             self._anchor = _BEGINNING
         elif shown is not None:
             found = self._index.recall(self._anchor, shown, range(at, at + len(blocks)))
-            self._anchor = found or self._anchor._replace(block=min(self._anchor.block, max(0, end + growth - 1)))
+            self._anchor = found or self._anchor._replace(
+                block=min(self._anchor.block, max(0, end + growth - 1))
+            )
         elif self._anchor.block >= end and self._anchor is not _BEGINNING:
             self._anchor = self._anchor._replace(block=self._anchor.block + growth)
         if growth == 0 and self._index.height == height and self._ready:
@@ -83,17 +97,25 @@ class TextView(ScrollView, inherit_bindings=False):
             if any(at <= point.block < end for point in selected):
                 selecting.drop(self)
             else:
-                first, last = (p._replace(block=p.block + growth) if p.block >= end else p for p in selected)
+                first, last = (
+                    p._replace(block=p.block + growth) if p.block >= end else p for p in selected
+                )
                 selecting.select(self, self._index, first, last)
 
     def replace_from(self, at: int, new: Sequence[Block]) -> None:
-        """Replace all blocks from index `at`; equal ones at the beginning and the end are not laid out again."""
+        """Replace all blocks from index `at`.
+
+        Equal ones at the beginning and the end are not laid out again.
+        """
         old = [self._index.block(number) for number in range(at, len(self._index))]
         if old == new:
             return
         least = min(len(old), len(new))
         head = next((number for number in range(least) if old[number] != new[number]), least)
-        tail = next((number for number in range(least - head) if old[-1 - number] != new[-1 - number]), least - head)
+        tail = next(
+            (number for number in range(least - head) if old[-1 - number] != new[-1 - number]),
+            least - head,
+        )
         self.splice(at + head, len(old) - head - tail, new[head : len(new) - tail])
 
     def block(self, index: int) -> Block:
@@ -116,11 +138,16 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def reading_offset(self) -> int | None:
-        """Offset in the book of its first character in view; None if nothing of the book is shown."""
+        """Offset in the book of its first character in view.
+
+        None if nothing of the book is shown.
+        """
         if not self._ready or not len(self._index):
             return None
         top = self.scroll_offset.y
-        place = self._anchor if self._index.row_of(self._anchor) == top else self._index.place_of(top)
+        place = (
+            self._anchor if self._index.row_of(self._anchor) == top else self._index.place_of(top)
+        )
         return self._index.book_offset(place)
 
     @property
@@ -129,11 +156,17 @@ class TextView(ScrollView, inherit_bindings=False):
         if start is None:
             return None
         below = self.scroll_offset.y + self.size.height
-        after = TextPlace(len(self._index), 0) if below >= self._index.height else self._index.place_of(below)
+        after = (
+            TextPlace(len(self._index), 0)
+            if below >= self._index.height
+            else self._index.place_of(below)
+        )
         return start, max(start, self._index.book_offset(after) or start)
 
     def scroll_to_offset(self, offset: int, *, top: float = 0.0) -> None:
-        """Scroll to the book's character at `offset`, `top` (0 to 1) of the height below the upper edge."""
+        """Scroll to the book's character at `offset`, `top` (0 to 1) of the height below the upper
+        edge.
+        """
         if not self._ready:
             self._later = lambda: self.scroll_to_offset(offset, top=top)
             return
@@ -149,12 +182,17 @@ class TextView(ScrollView, inherit_bindings=False):
             self.call_after_refresh(self._announce)
 
     def scroll_to_key(
-        self, key: Hashable, *, top: float | None = None, row: int | None = None, past_end: bool | None = None
+        self,
+        key: Hashable,
+        *,
+        top: float | None = None,
+        row: int | None = None,
+        past_end: bool | None = None,
     ) -> bool:
         """Scroll as little as possible to these blocks, to `top` (0 to 1), or to a row of the view.
 
-        `past_end`: with empty rows below the last one, if the row needs them; False: with none. Returns whether the
-        key is known.
+        `past_end`: with empty rows below the last one, if the row needs them; False: with none.
+        Returns whether the key is known.
         """
         found = self._index.find_key(key)
         if found is None:
@@ -168,7 +206,9 @@ class TextView(ScrollView, inherit_bindings=False):
         height = self.size.height
         if row is None and top is not None:
             row = int(top * max(0, height - 1))
-        to = min(max(self.scroll_offset.y, last - height + 1), first) if row is None else first - row
+        to = (
+            min(max(self.scroll_offset.y, last - height + 1), first) if row is None else first - row
+        )
         if past_end is not None:
             self._rows_below = max(0, to + height - self._index.height) if past_end else 0
             self.virtual_size = Size(self._room, self._index.height + self._rows_below)
@@ -210,7 +250,8 @@ class TextView(ScrollView, inherit_bindings=False):
         before = self.scroll_offset.y
         rows = self._page if abs(screens) == 1 else max(1, self.size.height // 2)
         self.action_line_down(rows if screens > 0 else -rows)
-        # At either end nothing moves or is announced: it must not make the next jump of the scroll bar a turn.
+        # At either end nothing moves or is announced: it must not make the next jump of the scroll
+        # bar a turn.
         self.turned = self.turned or self.scroll_offset.y != before
 
     def action_top(self) -> None:
@@ -229,7 +270,10 @@ class TextView(ScrollView, inherit_bindings=False):
         self.call_after_refresh(self._announce)
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
-        """Move the scroll bar to where the text was scrolled while it was hidden: Textual does not."""
+        """Move the scroll bar to where the text was scrolled while it was hidden.
+
+        Textual does not.
+        """
         if shown:
             self.vertical_scrollbar.position = self.scroll_y
 
@@ -251,11 +295,14 @@ class TextView(ScrollView, inherit_bindings=False):
         return max(1, width - self.scrollbar_size_vertical) if width else 0
 
     def _fit_row(self, width: int) -> tuple[int, int]:
-        """(margin, cells of a row) in a view `width` cells wide; `text_width` limits the rows unless it is 0.
+        """(margin, cells of a row) in a view `width` cells wide; `text_width` limits the rows
+        unless it is 0.
 
         Without a side margin, the rows are not centred.
         """
-        row = max(1, width - 2 * min(self.side_margin, max(0, (width - 20) // 10)) - self.gutter_cells)
+        row = max(
+            1, width - 2 * min(self.side_margin, max(0, (width - 20) // 10)) - self.gutter_cells
+        )
         if self.text_width > 0:
             row = min(row, self.text_width)
         return max(0, (width - row - self.gutter_cells) // 2) if self.side_margin else 0, row
@@ -266,9 +313,11 @@ class TextView(ScrollView, inherit_bindings=False):
             return self._index.height
         return RowIndex(self._index.source, row, self.reorder).height
 
-    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
-        # Textual clips the scroll position to the new size before a Resize event. The rows are fitted here, so that
-        # neither the clipping nor rows of the old width are seen.
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        # Textual clips the scroll position to the new size before a Resize event. The rows are
+        # fitted here, so that neither the clipping nor rows of the old width are seen.
         self._settling = True
         try:
             changed = super()._size_updated(size, virtual_size, container_size, layout)

@@ -29,11 +29,14 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
 
     DEFAULT_CSS = Path(__file__).with_name("long_text.tcss").read_text("utf-8")
 
-    CURSOR_GROUND = ""  # A style whose background fills the rows under the cursor; empty: only the bar marks them
+    # A style whose background fills the rows under the cursor; empty: only the bar marks them
+    CURSOR_GROUND = ""
     CURSOR_NEEDS_FOCUS = False  # Whether the cursor is drawn only while the widget has the focus
     # Whether a block cursor marks one block, or a run of blocks with one key, at the left.
     cursor: reactive[bool] = reactive(False, init=False)
-    marks: reactive[tuple[Mark, ...]] = reactive((), init=False)  # Ranges of the book drawn in a style of their own
+    marks: reactive[tuple[Mark, ...]] = reactive(
+        (), init=False
+    )  # Ranges of the book drawn in a style of their own
 
     def __init__(
         self,
@@ -68,7 +71,9 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
             if self._cursor_index != cursor:
                 self._repaint()
 
-    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
         # If the cursor is in view, keep it in view.
         current = self._cursor_at() if self._ready else None
         watched = current is not None and self._in_view(current, self._fitted_height)
@@ -88,7 +93,10 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return None if index is None else self._index.block(index).key
 
     def move_cursor(self, step: int) -> None:
-        """Move the cursor by `step` keys and scroll to it. If it is out of view, only bring it back into view."""
+        """Move the cursor by `step` keys and scroll to it.
+
+        If it is out of view, only bring it back into view.
+        """
         index = self._cursor_at()
         if index is None or not self._ready:
             return
@@ -128,7 +136,9 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return self._cursor_index
 
     def _keyed(self, numbers: Iterable[int]) -> int | None:
-        return next((number for number in numbers if self._index.block(number).key is not None), None)
+        return next(
+            (number for number in numbers if self._index.block(number).key is not None), None
+        )
 
     def _nearest_keyed(self, index: int) -> int | None:
         count = len(self._index)
@@ -157,7 +167,10 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         self._repaint()
 
     def get_component_styles(self, *names: str) -> RenderStyles:
-        """Compute styles when first drawn. With COMPONENT_CLASSES, Textual would compute all at each style update."""
+        """Compute styles when first drawn.
+
+        With COMPONENT_CLASSES, Textual would compute all at each style update.
+        """
         for name in names:
             if name not in self._component_styles:
                 node = DOMNode(classes=name)
@@ -190,32 +203,47 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         index, inner = self._index.locate(row)
         layout = self._index.layout(index)
         block = layout.block
-        joined = index > 0 and block.key is not None and self._index.block(index - 1).key == block.key
+        joined = (
+            index > 0 and block.key is not None and self._index.block(index - 1).key == block.key
+        )
         filled = joined or inner >= layout.above
         current = self._cursor_at() if self.has_focus or not self.CURSOR_NEEDS_FOCUS else None
         marked = filled and current is not None and index in range(*self._index.run_of(current))
-        fill = self.CURSOR_GROUND if marked and self.CURSOR_GROUND else block.ground if filled else ""
+        fill = (
+            self.CURSOR_GROUND if marked and self.CURSOR_GROUND else block.ground if filled else ""
+        )
         look = RowLook(palette, self._marked(block), selected, joined, fill, row)
         line = self._paint_margin(layout, inner, palette, row)
         if self.gutter_cells:
             line.append(before_text(_CURSOR if marked else " ", look.on_ground("cursor"), row))
         line += paint_row(layout, inner, look)
-        edge = min(1, self._left_margin) if block.ground else 0  # Its tint ends a cell after the text.
+        edge = (
+            min(1, self._left_margin) if block.ground else 0
+        )  # Its tint ends a cell after the text.
         width = self._left_margin + self.gutter_cells + self._index.width + edge
         if (rest := width - sum(segment.cell_length for segment in line)) > 0:
             span = layout.span(inner) or (0, 0)
             line.append(located(" " * rest, look.bare, span[1] - span[0], row))
         return Strip(line).adjust_cell_length(width, palette.ground)
 
-    def _paint_margin(self, layout: Layout, row: int, palette: TextStyles, at: int) -> list[Segment]:
+    def _paint_margin(
+        self, layout: Layout, row: int, palette: TextStyles, at: int
+    ) -> list[Segment]:
         margin = self._left_margin
         if not margin:
             return []
         sign, style, start, span = "", "sign", layout.block.start, layout.span(row)
         if start is not None and span is not None:
             following = layout.spans[layout.line_of(row) + 1 :][:1]
-            first, end = start + span[0], start + (following[0][0] if following else len(layout.block.text))
-            signed = [mark for mark in self._mark_index.between(first, end) if mark.sign and mark.start >= first]
+            first, end = (
+                start + span[0],
+                start + (following[0][0] if following else len(layout.block.text)),
+            )
+            signed = [
+                mark
+                for mark in self._mark_index.between(first, end)
+                if mark.sign and mark.start >= first
+            ]
             if signed and cell_len(text := clean(signed[-1].sign)) <= margin:
                 sign, style = text, signed[-1].sign_style
         after = " " * min(1, margin - cell_len(sign))
@@ -254,7 +282,11 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if event.chain == 1 or not self.ALLOW_SELECT:
             self._report(block, offset)
         elif offset is not None:
-            start, end = selecting.word_around(block.text, offset) if event.chain == 2 else (0, len(block.text))
+            start, end = (
+                selecting.word_around(block.text, offset)
+                if event.chain == 2
+                else (0, len(block.text))
+            )
             selecting.select(self, self._index, TextPlace(index, start), TextPlace(index, end))
 
     def _report(self, block: Block, offset: int | None) -> None:

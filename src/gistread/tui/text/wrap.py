@@ -1,10 +1,12 @@
 """Breaks a paragraph or a table into rows, greedily and in linear time.
 
-A row may end at white space; after a dash, or a hyphen between letters; between two characters of Chinese or Japanese
-by the core of kinsoku shori (JIS X 4051). Words are hyphenated only where a row would otherwise end far from the edge,
-never in two consecutive rows and never in the last row of a line.
+A row may end at white space; after a dash, or a hyphen between letters; between two characters of
+Chinese or Japanese by the core of kinsoku shori (JIS X 4051). Words are hyphenated only where a row
+would otherwise end far from the edge, never in two consecutive rows and never in the last row of a
+line.
 
-A table has one line per row with ` | ` between cells. It is shown in columns, or as records with a row per cell.
+A table has one line per row with ` | ` between cells. It is shown in columns, or as records with a
+row per cell.
 """
 
 import re
@@ -40,17 +42,25 @@ _MOST_LINES = 2_000  # longer tables are shown as records: measuring them would 
 class Hyphens:
     last: Callable[[str, int, int], int]  # `last_hyphen` for the block's languages
     slack: int  # Cells that a row may leave empty before a word is hyphenated
-    parted: set[int] = field(default_factory=set)  # Filled by `wrap`: ends of rows that get a hyphen
+    parted: set[int] = field(
+        default_factory=set
+    )  # Filled by `wrap`: ends of rows that get a hyphen
 
 
 def wrap(
-    text: str, width: int, *, first: int = 0, turnover: int = 0, hyphens: Hyphens | None = None, narrow: bool = False
+    text: str,
+    width: int,
+    *,
+    first: int = 0,
+    turnover: int = 0,
+    hyphens: Hyphens | None = None,
+    narrow: bool = False,
 ) -> list[tuple[int, int]]:
     """Rows of `text` as `(start, end)`, without white space at breaks; at least one.
 
-    No row exceeds `width` cells, unless a single glyph does. A line feed ends a row; white space after it is kept, for
-    verse. `first` and `turnover`: cells by which the first row, and rows that continue a line, are narrower.
-    `narrow`: whether `is_narrow(text)` is known to hold.
+    No row exceeds `width` cells, unless a single glyph does. A line feed ends a row; white space
+    after it is kept, for verse. `first` and `turnover`: cells by which the first row, and rows that
+    continue a line, are narrower. `narrow`: whether `is_narrow(text)` is known to hold.
     """
     width = max(1, width)
     rows: list[tuple[int, int]] = []
@@ -67,7 +77,13 @@ def is_ideographic(text: str) -> bool:
 
 
 def _break_line(
-    text: str, start: int, end: int, width: int, next_width: int, hyphens: Hyphens | None, narrow: bool
+    text: str,
+    start: int,
+    end: int,
+    width: int,
+    next_width: int,
+    hyphens: Hyphens | None,
+    narrow: bool,
 ) -> Iterator[tuple[int, int]]:
     """Rows of a line; `next_width` is that of every row but the first."""
     end = start + len(text[start:end].rstrip(_SPACES))
@@ -85,8 +101,16 @@ def _break_line(
             latest = limit - 1 if narrow else fit(text, start, end, width - 1)
             slack = limit - stop if narrow else width - cell_len(text[start:stop])
             is_wide = stop == after  # a word wider than the row
-            is_loose = slack > hyphens.slack and start not in hyphens.parted and text.find(" ", after, end) >= 0
-            found = hyphens.last(text, start if is_wide else after, latest) if is_wide or is_loose else 0
+            is_loose = (
+                slack > hyphens.slack
+                and start not in hyphens.parted
+                and text.find(" ", after, end) >= 0
+            )
+            found = (
+                hyphens.last(text, start if is_wide else after, latest)
+                if is_wide or is_loose
+                else 0
+            )
             if found > word:
                 stop = after = found
                 hyphens.parted.add(found)
@@ -97,7 +121,10 @@ def _break_line(
 
 
 def _last_break(text: str, word: int, limit: int, end: int) -> int:
-    """The last place up to `limit` where a row may end after the first word begins; else `limit`."""
+    """The last place up to `limit` where a row may end after the first word begins.
+
+    Else `limit`.
+    """
     space = min(text.rfind(" ", word, limit + 1) + 1, limit)
     floor = max(space, word + (text[word] in _DASHES))
     if _BREAKABLE.search(text, floor, limit + 1):
@@ -140,13 +167,18 @@ def lines_of(text: str) -> list[tuple[int, int]]:
 
 
 def column_widths(text: str, room: int) -> tuple[int, ...]:
-    """Width of each column in cells, negative for right-aligned figures; empty if they do not fit."""
+    """Width of each column in cells, negative for right-aligned figures.
+
+    Empty if they do not fit.
+    """
     lines = lines_of(text)
     if len(lines) > _MOST_LINES or SEPARATOR not in text:
         return ()
     cells = [[text[start:end] for start, end in cells_of(text, *line)] for line in lines]
     between = len(SEPARATOR) * (max(map(len, cells)) - 1)
-    if between > room:  # also keeps short lines from being filled up to the length of an endless one
+    if (
+        between > room
+    ):  # also keeps short lines from being filled up to the length of an endless one
         return ()
     columns = list(zip_longest(*cells, fillvalue=""))
     widths = [max(map(cell_len, column)) for column in columns]
@@ -154,7 +186,9 @@ def column_widths(text: str, room: int) -> tuple[int, ...]:
         return ()
     # The first line may name the columns.
     flush_right = [any(body) and all(map(_FIGURE.fullmatch, body)) for _, *body in columns]
-    return tuple(-width if right else width for width, right in zip(widths, flush_right, strict=True))
+    return tuple(
+        -width if right else width for width, right in zip(widths, flush_right, strict=True)
+    )
 
 
 def record_rows(text: str, room: int) -> list[tuple[int, int]]:
@@ -165,7 +199,9 @@ def record_rows(text: str, room: int) -> list[tuple[int, int]]:
         for start, end in cells_of(text, *line):
             if end > start:
                 indent = RECORD_INDENT if of_line else 0
-                part = wrap(text[start:end], max(1, room - indent), turnover=0 if indent else RECORD_INDENT)
+                part = wrap(
+                    text[start:end], max(1, room - indent), turnover=0 if indent else RECORD_INDENT
+                )
                 of_line += ((start + first, start + last) for first, last in part)
         rows += of_line or [line]
     return rows

@@ -1,4 +1,7 @@
-"""The answers pane: questions, steps and answers. Follows the newest unless the user has scrolled away."""
+"""The answers pane: questions, steps and answers.
+
+Follows the newest unless the user has scrolled away.
+"""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -9,7 +12,14 @@ from textual.message import Message
 
 from gistread.readers.events import ReaderEvent, Shown
 from gistread.readers.trace import Places
-from gistread.tui.answer_blocks import AnswerTarget, Exchange, Unfold, exchange_blocks, line_key, with_event
+from gistread.tui.answer_blocks import (
+    AnswerTarget,
+    Exchange,
+    Unfold,
+    exchange_blocks,
+    line_key,
+    with_event,
+)
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.text import Block, Clicked, LongText
 
@@ -35,14 +45,18 @@ class AnswersPane(LongText):
         self._targets: dict[Hashable, AnswerTarget] = {}
         self._last_start = 0
         self._drawn_width = 0
-        self._left_at = -1  # row of the last automatic scroll; at another row, the user has scrolled
+        self._left_at = (
+            -1
+        )  # row of the last automatic scroll; at another row, the user has scrolled
         self._followed = True  # before the last resize
 
     @property
     def _following(self) -> bool:
         return self.scroll_offset.y >= self.max_scroll_y or self.scroll_offset.y == self._left_at
 
-    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
         self._followed = self._following  # before Textual clips the position to the new size
         return super()._size_updated(size, virtual_size, container_size, layout)
 
@@ -117,7 +131,9 @@ class AnswersPane(LongText):
     def _set_last(self, exchange: Exchange) -> None:
         following = self._following
         self.exchanges[-1] = exchange
-        drawn = exchange_blocks(exchange, len(self.exchanges) - 1, self.places, min(self.size.width, _WIDTH))
+        drawn = exchange_blocks(
+            exchange, len(self.exchanges) - 1, self.places, min(self.size.width, _WIDTH)
+        )
         self._targets |= drawn.targets
         self.replace_from(self._last_start, drawn.blocks)
         if following:
@@ -127,7 +143,10 @@ class AnswersPane(LongText):
         self.call_after_refresh(self._show_newest)
 
     def _show_newest(self) -> None:
-        """Scroll to the end of the last exchange; to its beginning if it is longer than the pane and answered."""
+        """Scroll to the end of the last exchange.
+
+        To its beginning if it is longer than the pane and answered.
+        """
         exchange, last = self.exchanges[-1] if self.exchanges else None, len(self.exchanges) - 1
         self.action_bottom()
         if exchange and exchange.answer and self.last_rows > self.size.height:
@@ -137,7 +156,9 @@ class AnswersPane(LongText):
         self._left_at = self.scroll_offset.y
 
     def action_line_down(self, count: int = 1) -> None:
-        """Move to the next lines (negative: the previous), scrolling through lines longer than the pane."""
+        """Move to the next lines (negative: the previous), scrolling through lines longer than the
+        pane.
+        """
         step = 1 if count > 0 else -1
         for _ in range(abs(count)):
             if self._beyond(below=count > 0):
@@ -154,7 +175,11 @@ class AnswersPane(LongText):
         top = self.scroll_offset.y
         if not self._in_view(index, self.size.height):
             return False
-        hidden = self._index.first_row(end) > top + self.size.height if below else self._index.first_row(start) < top
+        hidden = (
+            self._index.first_row(end) > top + self.size.height
+            if below
+            else self._index.first_row(start) < top
+        )
         return hidden or self._next_keyed(index, forward=below) is None
 
     def follow_line(self) -> bool:

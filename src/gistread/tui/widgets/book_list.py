@@ -37,12 +37,17 @@ class BookList(RowList):
     def current(self) -> LibraryEntry | None:
         return self._entries[self.index] if self._entries else None
 
-    def show_books(self, entries: Sequence[LibraryEntry], *, at: LibraryEntry | None = None, index: int = 0) -> None:
+    def show_books(
+        self, entries: Sequence[LibraryEntry], *, at: LibraryEntry | None = None, index: int = 0
+    ) -> None:
         """Replace the list, the cursor on `at` or else on `index`."""
         wanted = set(at.ids) if at else set()
         self._entries, self.now_s = entries, time.time()
         self.show([_block(entry, number, self.now_s) for number, entry in enumerate(entries)])
-        index = next((place for place, entry in enumerate(entries) if not wanted.isdisjoint(entry.ids)), index)
+        index = next(
+            (place for place, entry in enumerate(entries) if not wanted.isdisjoint(entry.ids)),
+            index,
+        )
         self.set_cursor(min(index, len(entries) - 1))
         self.post_message(self.Moved())
 
@@ -78,12 +83,17 @@ def about(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
         facts.append(f"opened {relative_time(entry.opened_at, now_s)}")
     if read is not None and read.pages and entry.length:
         share = read.characters / entry.length
-        facts.append(f"{read.model_name} has read {'all' if share >= 1 else format_percent(share)} of it")
+        facts.append(
+            f"{read.model_name} has read {'all' if share >= 1 else format_percent(share)} of it"
+        )
     return " · ".join(filter(None, facts))
 
 
 class BookDetails(Vertical):
-    """Two lines: facts, and the last question with the words at the reading place; of a book never read, its file."""
+    """Two lines: facts, and the last question with the words at the reading place.
+
+    Of a book never read, its file.
+    """
 
     def __init__(self, books: Books, *, id: str | None = None) -> None:
         super().__init__(id=id)

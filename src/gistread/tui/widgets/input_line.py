@@ -1,4 +1,7 @@
-"""Lines to type into: for questions, with a history; for paths, with completion; and one for whoever asks."""
+"""Lines to type into: for questions, with a history; for paths, with completion.
+
+And one for whoever asks.
+"""
 
 import asyncio
 import os
@@ -39,7 +42,10 @@ class HistoryInput(Input):
         self._at = len(self._entered)
 
     def on_paste(self, event: events.Paste) -> None:
-        """Paste all lines as one, and show its end. Textual takes the first line, and shows the first paste's start."""
+        """Paste all lines as one, and show its end.
+
+        Textual takes the first line, and shows the first paste's start.
+        """
         event.stop()
         event.prevent_default()
         self.replace(" ".join(event.text.split()), *self.selection)
@@ -63,7 +69,11 @@ class QuestionInput(HistoryInput):
     BINDINGS = own_keys(
         ("up", "step(-1)", "Earlier question"),
         ("down", "step(1)", "Later question"),
-        (THREAD_KEY, "delete_or_switch", "In the empty line: drop the passage; ask on its own, or go on from the last"),
+        (
+            THREAD_KEY,
+            "delete_or_switch",
+            "In the empty line: drop the passage; ask on its own, or go on from the last",
+        ),
     )
 
     @dataclass
@@ -103,7 +113,9 @@ class PathInput(Input):
     BINDINGS = own_keys(("tab", "cursor_right"), priority=True)
 
     def __init__(self, typed: str = "", *, id: str | None = None) -> None:
-        super().__init__(typed, compact=True, id=id, suggester=_Paths(use_cache=False, case_sensitive=True))
+        super().__init__(
+            typed, compact=True, id=id, suggester=_Paths(use_cache=False, case_sensitive=True)
+        )
 
 
 class _Paths(Suggester):
@@ -116,9 +128,15 @@ def _completion(typed: str) -> str | None:
     folder, _, name = typed.rpartition("/")
     try:
         with os.scandir(Path(f"{folder}/" if "/" in typed else ".").expanduser()) as listing:
-            matching = (entry for entry in listing if entry.name.startswith(name) and (name or entry.name[0] != "."))
+            matching = (
+                entry
+                for entry in listing
+                if entry.name.startswith(name) and (name or entry.name[0] != ".")
+            )
             first = min(matching, key=lambda entry: entry.name, default=None)
-            return typed + first.name[len(name) :] + ("/" if first.is_dir() else "") if first else None
+            return (
+                typed + first.name[len(name) :] + ("/" if first.is_dir() else "") if first else None
+            )
     except (OSError, ValueError, RuntimeError):  # RuntimeError: unknown user in `~somebody`
         return None
 
@@ -142,7 +160,9 @@ class InputLineClient:
 class InputLine(Vertical):
     """Hidden until `ask`. History is kept for each client."""
 
-    BINDINGS = own_keys(("up", "step(-1)"), ("down", "step(1)"), ("tab", "switch"), ("escape", "cancel"))
+    BINDINGS = own_keys(
+        ("up", "step(-1)"), ("down", "step(1)"), ("tab", "switch"), ("escape", "cancel")
+    )
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -171,7 +191,9 @@ class InputLine(Vertical):
     def words(self) -> str:
         return self._line.value
 
-    def ask(self, client: InputLineClient, mark: str, placeholder: str = "", words: str = "") -> None:
+    def ask(
+        self, client: InputLineClient, mark: str, placeholder: str = "", words: str = ""
+    ) -> None:
         self._client = client
         self._back = self.screen.focused if self.screen.focused is not self._line else self._back
         line = self._line
@@ -200,7 +222,9 @@ class InputLine(Vertical):
         line.update(clean(note))
 
     def choose_from(self, rows: Sequence[str]) -> None:
-        self._choices.show([Block(row, key=number, blank_before=0) for number, row in enumerate(rows)])
+        self._choices.show(
+            [Block(row, key=number, blank_before=0) for number, row in enumerate(rows)]
+        )
         self._choices.display = bool(rows)
         self._choices.set_cursor(0)
 

@@ -26,11 +26,17 @@ _WHOLE_KEY = 9  # Columns of a key that is never shortened
 _LEAST_REASON = 24  # Minimum columns of an error
 _LEAST_KEYS = 84  # Columns that more than the first words of the status leave for the keys
 _LEAST_BESIDE = 34  # Columns that a note leaves for them, enough for `_FIRST`
-_STATUS_SHARE, _STATUS_STEP, _STATUS_GAP = 0.6, 4, 3  # Most of the line for the status; its width grows in such steps
+_STATUS_SHARE, _STATUS_STEP, _STATUS_GAP = (
+    0.6,
+    4,
+    3,
+)  # Most of the line for the status; its width grows in such steps
 
 
 class Line(Static):
-    DEFAULT_CSS = "Line { height: 1; width: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }"
+    DEFAULT_CSS = (
+        "Line { height: 1; width: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }"
+    )
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
@@ -55,8 +61,12 @@ class Clickable(Line):
 
     async def on_click(self, event: events.Click) -> None:
         if action := event.style.meta.get(_ACTION):
-            on_screen = hasattr(self.screen, f"action_{action.partition('(')[0].removeprefix('app.')}")
-            await self.app.run_action(action, self.screen if on_screen else self.screen.focused or self.screen)
+            on_screen = hasattr(
+                self.screen, f"action_{action.partition('(')[0].removeprefix('app.')}"
+            )
+            await self.app.run_action(
+                action, self.screen if on_screen else self.screen.focused or self.screen
+            )
 
 
 class HeaderLine(Clickable):
@@ -80,11 +90,15 @@ class HeaderLine(Clickable):
         # Padding makes a title of one letter easy to click.
         middle = Content.styled(f"   {crop(chapter, room // 3)}   " if chapter else "", "$gr-muted")
         if panes:
-            middle = Content.assemble(*(_clickable(_tab(name, active), action) for name, active, action in panes))
+            middle = Content.assemble(
+                *(_clickable(_tab(name, active), action) for name, active, action in panes)
+            )
         beside = max(0, room - middle.cell_length)
         most = max(beside // 2, beside - _LEAST_NAME) if panes else beside // 2
         right = Content.styled(fitting(progress, most - _GAP), "$gr-faint")
-        before = max(0, min(beside // 2, beside - right.cell_length - _GAP))  # In the middle, if both sides have room
+        before = max(
+            0, min(beside // 2, beside - right.cell_length - _GAP)
+        )  # In the middle, if both sides have room
         left_room = max(0, before - _GAP) if middle.plain else room - right.cell_length - _GAP
         bare = f" · {chapter}" if panes and 0 < cell_len(chapter) <= _BARE_NUMBER else ""
         if (most_title := left_room - 2 - cell_len(bare)) < cell_len(title):
@@ -95,15 +109,24 @@ class HeaderLine(Clickable):
         left = Content.assemble(menu, _clickable(name, actions[0] if panes else ""))
         to_middle = before - left.cell_length if middle.plain else 0
         to_right = room - left.cell_length - to_middle - middle.cell_length - right.cell_length
-        middle, right = _clickable(middle, "" if panes else actions[0]), _clickable(right, actions[1])
+        middle, right = (
+            _clickable(middle, "" if panes else actions[0]),
+            _clickable(right, actions[1]),
+        )
         self.show(Content.assemble(left, " " * to_middle, middle, " " * max(0, to_right), right))
 
 
 class StatusLine(Clickable):
-    """What the model is doing: at the right of the keys; an error, or what takes more room, on a line of its own."""
+    """What the model is doing: at the right of the keys.
+
+    An error, or what takes more room, on a line of its own.
+    """
 
     def show_status(self, status: Status, note: str = "", action: str = "") -> None:
-        """`note`: shown after the status, or without room in place of it; `action`: what a click on it does."""
+        """`note`: shown after the status, or without room in place of it; `action`.
+
+        What a click on it does.
+        """
         self._fit = partial(self.show_status, status, note, action)
         line = self.parent
         assert isinstance(line, Widget)
@@ -121,7 +144,9 @@ class StatusLine(Clickable):
         room -= 2 + noted
         said, *others = map(clean, status.parts)
         if error:  # shorten the error rather than drop what helps
-            said = _cut(said, max(_LEAST_REASON, room - 2 - sum(cell_len(part) + 3 for part in others)))
+            said = _cut(
+                said, max(_LEAST_REASON, room - 2 - sum(cell_len(part) + 3 for part in others))
+            )
         for part in others:
             if cell_len(said) + cell_len(part) + 5 <= room:
                 said += f" · {part}"
@@ -142,7 +167,9 @@ class StatusLine(Clickable):
 class Actions(Clickable):
     """Actions with their keys, on one or more lines."""
 
-    DEFAULT_CSS = "Actions { height: 1; padding: 0; margin-top: 1; text-wrap: wrap; text-overflow: fold; }"
+    DEFAULT_CSS = (
+        "Actions { height: 1; padding: 0; margin-top: 1; text-wrap: wrap; text-overflow: fold; }"
+    )
 
     def __init__(self, *actions: tuple[str, str, str], id: str | None = None) -> None:
         """(key as it is displayed, word, action of the screen) of each."""
@@ -157,10 +184,13 @@ class Actions(Clickable):
         """Break rows between actions."""
         rows: list[list[Content]] = []
         left = 0
-        width = 0 if self.styles.inline.has_rule("width") else self.size.width  # 0: it is given what one row needs
+        width = (
+            0 if self.styles.inline.has_rule("width") else self.size.width
+        )  # 0: it is given what one row needs
         for key, word, action in self._actions:
             word = f" {word}" if word else ""
-            if width:  # what is too long must not push the others out of sight, nor the key that chooses it
+            # what is too long must not push the others out of sight, nor the key that chooses it
+            if width:
                 key = crop(key, max(_WHOLE_KEY, width - 2 - cell_len(word)))
                 word = crop(word, width - cell_len(key))
             part = _key(key, word, action)
@@ -169,7 +199,9 @@ class Actions(Clickable):
                 left = width
             rows[-1].append(part)
             left -= part.cell_length + 3
-        self.styles.height = len(rows)  # not `auto`, which a grid measures at the width of one of its columns
+        self.styles.height = len(
+            rows
+        )  # not `auto`, which a grid measures at the width of one of its columns
         self.show(Content("\n").join(Content("   ").join(row) for row in rows))
 
 
@@ -179,7 +211,12 @@ class KeyLine(Clickable):
     _state: tuple[object, ...] = ()  # What is shown
 
     def show_keys(
-        self, pane: str, keymap: Mapping[str, str], leading: Sequence[tuple[str, str]] = (), *, typing: bool = False
+        self,
+        pane: str,
+        keymap: Mapping[str, str],
+        leading: Sequence[tuple[str, str]] = (),
+        *,
+        typing: bool = False,
     ) -> None:
         """`leading`: (command id, word) of what matters most now.
 
@@ -192,7 +229,9 @@ class KeyLine(Clickable):
         self._state = state
         wanted = [(BY_ID[identifier], word) for identifier, word in leading]
         taken = {command.id for command, _ in wanted}
-        taken |= {"select"} if "caret-next-word" in taken else set()  # Its key does something else there.
+        taken |= (
+            {"select"} if "caret-next-word" in taken else set()
+        )  # Its key does something else there.
         offered = (c for c in COMMANDS if c.short and pane in c.panes.split() and c.id not in taken)
         wanted += [(c, c.short) for c in offered if not typing or c.id == "help"]
         rows: list[list[Content]] = [[]]
@@ -225,7 +264,9 @@ def _key(key: str, word: str, action: str) -> Content:
 
 
 def _clickable(content: Content, action: str) -> Content:
-    return content.stylize(Style.from_meta({_ACTION: action})) if action and content.plain else content
+    return (
+        content.stylize(Style.from_meta({_ACTION: action})) if action and content.plain else content
+    )
 
 
 def _width(command: Command, word: str, keymap: Mapping[str, str]) -> int:
@@ -244,7 +285,9 @@ class Rule(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        return Content("".join("━" if at in self._stressed else "─" for at in range(self.size.width)))
+        return Content(
+            "".join("━" if at in self._stressed else "─" for at in range(self.size.width))
+        )
 
 
 def _tab(name: str, active: bool) -> Content:

@@ -36,10 +36,15 @@ class MemoryPane(LongText):
         self.memory: GistMemory | None = None
         self._pages = 0  # Pages of the memory when it was last drawn
         self.view = memory_blocks.View()
-        self._made: dict[int, tuple[object, list[Block]]] = {}  # Of each page: what its blocks show, and they
+        self._made: dict[
+            int, tuple[object, list[Block]]
+        ] = {}  # Of each page: what its blocks show, and they
         self.begins = 0  # Offset at which the front matter ends
         self._ahead_here: int | None = None  # Start of the page read ahead at the place of the user
-        self._begun_rows: tuple[Hashable, int] = None, 0  # (key, width) of the page under way, and its most rows so far
+        self._begun_rows: tuple[Hashable, int] = (
+            None,
+            0,
+        )  # (key, width) of the page under way, and its most rows so far
 
     def show_memory(self, memory: GistMemory | None) -> None:
         same = memory is not None and self.memory is not None and memory.size == self.memory.size
@@ -49,7 +54,14 @@ class MemoryPane(LongText):
         self._made.clear()
         self.begins = front_matter_end(memory.book) if memory is not None else 0
         self.view = replace(
-            self.view, opened={}, pinned=pinned, refused=set(), unread_at=None, begun=None, draft="", ahead=()
+            self.view,
+            opened={},
+            pinned=pinned,
+            refused=set(),
+            unread_at=None,
+            begun=None,
+            draft="",
+            ahead=(),
         )
         self.cursor = memory is not None
         self.show(self._all_blocks(), keep_position=False)
@@ -57,7 +69,9 @@ class MemoryPane(LongText):
             self.scroll_to_key(("page", self.view.here), top=0.3, past_end=False)
 
     def _keep_height(self, block: Block) -> Block:
-        """Keep the height of the page under way, so that nothing jumps when an attempt at its gist is rejected."""
+        """Keep the height of the page under way, so that nothing jumps when an attempt at its gist
+        is rejected.
+        """
         if not (isinstance(block.key, tuple) and block.key[0] == memory_blocks.BEGUN):
             return block
         card, rows = (block.key, self.row_width), lay_out(block, self.row_width).rows
@@ -65,10 +79,21 @@ class MemoryPane(LongText):
         self._begun_rows = card, max(rows, most if before == card else 0)
         return replace(block, text=block.text + "\n" * (self._begun_rows[1] - rows))
 
-    def show_reading(self, *, begun: Page | None, draft: str, reading: bool, ahead: tuple[MemoryEntry, ...]) -> bool:
-        """Show the page under way with its gist so far, the pages read ahead and new pages; True if there are any."""
-        before, self._pages = self._pages, len(self.memory.entries) if self.memory is not None else 0
-        if not self.change_view(begun=begun, draft=draft, reading=reading, ahead=ahead) and self._pages != before:
+    def show_reading(
+        self, *, begun: Page | None, draft: str, reading: bool, ahead: tuple[MemoryEntry, ...]
+    ) -> bool:
+        """Show the page under way with its gist so far, the pages read ahead and new pages.
+
+        True if there are any.
+        """
+        before, self._pages = (
+            self._pages,
+            len(self.memory.entries) if self.memory is not None else 0,
+        )
+        if (
+            not self.change_view(begun=begun, draft=draft, reading=reading, ahead=ahead)
+            and self._pages != before
+        ):
             self._update()
         if self._pages and not before:
             self.set_cursor(("page", 1), scroll=False)
@@ -83,7 +108,10 @@ class MemoryPane(LongText):
         return changed
 
     def set_here(self, offset: int, *, scroll: bool, level: int = 0) -> None:
-        """Mark the page the user is reading; with `scroll`, unless one is wanted, scroll it to row `level`."""
+        """Mark the page the user is reading.
+
+        With `scroll`, unless one is wanted, scroll it to row `level`.
+        """
         scroll = scroll and not self.view.wanted
         view, page = self.view, self.memory.page_at(offset) if self.memory else None
         before = view.here, self._ahead_at(view.unread_at)
@@ -103,7 +131,11 @@ class MemoryPane(LongText):
 
     def _ahead_at(self, offset: int | None) -> int | None:
         """Start of the page read ahead that contains this offset."""
-        after = 0 if offset is None else bisect_right(self.view.ahead, offset, key=lambda entry: entry.page.start)
+        after = (
+            0
+            if offset is None
+            else bisect_right(self.view.ahead, offset, key=lambda entry: entry.page.start)
+        )
         page = self.view.ahead[after - 1].page if after else None
         return page.start if page is not None and offset is not None and offset < page.end else None
 
@@ -118,7 +150,10 @@ class MemoryPane(LongText):
         self._change()
 
     def want(self, number: int | None, hint: str = "") -> None:
-        """Mark the page that the agent asks for, with what can be done, and keep it in view; None: it asks for none."""
+        """Mark the page that the agent asks for, with what can be done, and keep it in view; None.
+
+        It asks for none.
+        """
         if self.change_view(wanted=None if number is None else (number, hint)):
             self._show_wanted()
             self.post_message(self.Changed())
@@ -127,7 +162,9 @@ class MemoryPane(LongText):
         if self.view.wanted:
             self.scroll_to_key(("page", self.view.wanted[0]), past_end=False)
 
-    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
         changed = super()._size_updated(size, virtual_size, container_size, layout)
         self._show_wanted()  # The line of a proposal takes its row from the memory.
         return changed
@@ -183,9 +220,15 @@ class MemoryPane(LongText):
         if memory is None:
             return memory_blocks.guide_blocks(view)
         digits, shown = len(str(memory.estimated_pages)), memory_blocks.shown_count(memory, view)
-        blocks = [block for one in memory.entries[:shown] for block in self._entry_blocks(memory, one, digits)]
+        blocks = [
+            block
+            for one in memory.entries[:shown]
+            for block in self._entry_blocks(memory, one, digits)
+        ]
         blocks += map(self._keep_height, memory_blocks.rest_blocks(memory, view, shown))
-        return [replace(block, blank_before=0) for block in blocks[:1]] + blocks[1:]  # The pane has an empty row there.
+        return [replace(block, blank_before=0) for block in blocks[:1]] + blocks[
+            1:
+        ]  # The pane has an empty row there.
 
     def _entry_blocks(self, memory: GistMemory, entry: MemoryEntry, digits: int) -> list[Block]:
         """The blocks of a page, made anew when what they show has changed: a novel has hundreds."""
@@ -196,7 +239,10 @@ class MemoryPane(LongText):
         shows = entry, digits, *marks, opening and (opening, view.cited, view.beside)
         known = self._made.get(number)
         if known is None or known[0] != shows:
-            known = self._made[number] = shows, memory_blocks.entry_blocks(memory, entry, view, self.begins)
+            known = self._made[number] = (
+                shows,
+                memory_blocks.entry_blocks(memory, entry, view, self.begins),
+            )
         return known[1]
 
     def action_go_to_page(self) -> None:
@@ -215,5 +261,7 @@ class MemoryPane(LongText):
             case (memory_blocks.BEGUN, int()):
                 return self.view.begun
             case ("ahead", int(start)):
-                return next((entry.page for entry in self.view.ahead if entry.page.start == start), None)
+                return next(
+                    (entry.page for entry in self.view.ahead if entry.page.start == start), None
+                )
         return None

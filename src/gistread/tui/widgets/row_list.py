@@ -29,7 +29,9 @@ class RowList(LongText):
         self.move_cursor(count)
 
     def action_turn(self, screens: float) -> None:
-        """Scroll by this part of a screen, and move the cursor by as many rows, less one for orientation."""
+        """Scroll by this part of a screen, and move the cursor by as many rows, less one for
+        orientation.
+        """
         if not len(self._index):
             return
         first, last = (self._index.locate(row)[0] for row in self.rows_in_view)

@@ -13,11 +13,16 @@ from gistread.tui.commands import display_key
 from gistread.tui.services import AppServices
 from gistread.tui.widgets.lines import Actions
 
-STEPS = tuple(tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items())  # (title, text) of each
+STEPS = tuple(
+    tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
+)  # (title, text) of each
 
 
 class Tour(Vertical):
-    """Enter or a click shows the next step, Escape ends the tour; all other keys keep their meaning."""
+    """Enter or a click shows the next step, Escape ends the tour.
+
+    All other keys keep their meaning.
+    """
 
     class Pointed(Message):
         """The screen is to point at what this step is about; at nothing after the last one."""
@@ -34,7 +39,10 @@ class Tour(Vertical):
     def compose(self) -> ComposeResult:
         title, text = STEPS[self._at]
         self.screen.post_message(self.Pointed(self._at))
-        keys = (display_key("enter"), "next", "tour(1)"), (display_key("escape"), "end the tour", "tour(0)")
+        keys = (
+            (display_key("enter"), "next", "tour(1)"),
+            (display_key("escape"), "end the tour", "tour(0)"),
+        )
         yield Static(f"{self._at + 1} of {len(STEPS)} · {title}", id="tour-title", markup=False)
         yield Static(self._services.with_keys(text), markup=False)
         yield Actions(*keys[self._at == len(STEPS) - 1 :])

@@ -10,7 +10,12 @@ STORY = {
     "story": "the-tin-cup",
     "sections": ["A king had\na tin cup.\n\nHe lost it.", "A goat\nfound it.", "They drank."],
     "questions": [
-        {"question_id": "1", "cor_section": "1", "question": "What had the king?", "answer1": "a tin cup"},
+        {
+            "question_id": "1",
+            "cor_section": "1",
+            "question": "What had the king?",
+            "answer1": "a tin cup",
+        },
         {
             "question_id": "2",
             "cor_section": "2.0, 3",
@@ -18,14 +23,22 @@ STORY = {
             "answer1": "a goat",
             "answer4": "Goat",
         },
-        {"question_id": "2", "cor_section": "1,3", "question": "Who drank?", "answer1": "They", "answer2": " They "},
+        {
+            "question_id": "2",
+            "cor_section": "1,3",
+            "question": "Who drank?",
+            "answer1": "They",
+            "answer2": " They ",
+        },
     ],
 }
 
 
 def test_a_gold_place_is_the_section_named_in_the_file(tmp_path: Path) -> None:
     (story,) = load(lines(tmp_path / "dev.jsonl", STORY))
-    assert story.book.text == "A king had a tin cup.\n\nHe lost it.\n\nA goat found it.\n\nThey drank."
+    assert (
+        story.book.text == "A king had a tin cup.\n\nHe lost it.\n\nA goat found it.\n\nThey drank."
+    )
     assert gold_text(story, 0) == ["A king had a tin cup.\n\nHe lost it."]
     assert gold_text(story, 1) == ["A goat found it.\n\nThey drank."], "neighbours are one place"
     assert gold_text(story, 2) == ["A king had a tin cup.\n\nHe lost it.", "They drank."]
@@ -34,7 +47,11 @@ def test_a_gold_place_is_the_section_named_in_the_file(tmp_path: Path) -> None:
 
 def test_both_annotators_answers_are_references_and_ids_are_distinct(tmp_path: Path) -> None:
     (story,) = load(lines(tmp_path / "dev.jsonl", STORY))
-    assert [question.references for question in story.questions] == [("a tin cup",), ("a goat", "Goat"), ("They",)]
+    assert [question.references for question in story.questions] == [
+        ("a tin cup",),
+        ("a goat", "Goat"),
+        ("They",),
+    ]
     assert [question.id for question in story.questions] == ["1", "2", "2 (2)"]
     assert (story.id, story.book.title, story.preset) == ("the-tin-cup", "The Tin Cup", "fiction")
 

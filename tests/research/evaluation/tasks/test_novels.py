@@ -37,8 +37,12 @@ def test_the_text_of_a_novel_is_read_from_the_data_folder(tmp_path: Path) -> Non
     for folder in ("literaryqa", "books"):
         (tmp_path / folder).mkdir()
     (tmp_path / "books" / "1.txt").write_text(GUTENBERG)
-    (document,) = literary(lines(tmp_path / "literaryqa" / "dev.jsonl", novel(text_file="books/1.txt")))
-    assert document.book.text == "CHAPTER I\n\nThe lamp had burned for a year.", "no header, no footer"
+    (document,) = literary(
+        lines(tmp_path / "literaryqa" / "dev.jsonl", novel(text_file="books/1.txt"))
+    )
+    assert document.book.text == "CHAPTER I\n\nThe lamp had burned for a year.", (
+        "no header, no footer"
+    )
     assert (document.book.title, document.book.authors) == ("The Lamp", ("Ann Lee",))
     assert document.questions[0].references == ("The lamp.", "A lamp")
     sound(document)

@@ -12,13 +12,26 @@ load = TASKS["qmsum"].load
 def meeting(**more: Any) -> dict[str, Any]:
     return {
         "topic_list": [],
-        "general_query_list": [{"query": "Summarize the meeting.", "answer": "A remote was designed."}],
+        "general_query_list": [
+            {"query": "Summarize the meeting.", "answer": "A remote was designed."}
+        ],
         "specific_query_list": [
-            {"query": "What of the LCD?", "answer": "It is dear.", "relevant_text_span": [["1", "2"], ["4", "4"]]},
-            {"query": "What of noise?", "answer": "There was some.", "relevant_text_span": [["3", "99"]]},
+            {
+                "query": "What of the LCD?",
+                "answer": "It is dear.",
+                "relevant_text_span": [["1", "2"], ["4", "4"]],
+            },
+            {
+                "query": "What of noise?",
+                "answer": "There was some.",
+                "relevant_text_span": [["3", "99"]],
+            },
         ],
         "meeting_transcripts": [
-            {"speaker": "Project Manager", "content": "{vocalsound} So it 's on , is n't it ? {disfmarker}"},
+            {
+                "speaker": "Project Manager",
+                "content": "{vocalsound} So it 's on , is n't it ? {disfmarker}",
+            },
             {"speaker": "Marketing", "content": "The L_C_D_s are dear ."},
             {"speaker": "Grad G", "content": "{ gap }  {vocalsound} ."},
             {"speaker": "Grad G", "content": ""},
@@ -31,7 +44,8 @@ def meeting(**more: Any) -> dict[str, Any]:
 def test_a_turn_is_a_paragraph_without_noise(tmp_path: Path) -> None:
     (one,) = load(lines(tmp_path / "val.jsonl", meeting()))
     assert one.book.text == (
-        "Project Manager: So it's on, isn't it?\n\nMarketing: The LCDs are dear.\n\nProject Manager: Two Euros."
+        "Project Manager: So it's on, isn't it?\n\nMarketing: The LCDs are dear.\n\nProject "
+        "Manager: Two Euros."
     )
     assert (one.id, one.preset) == ("meeting-1", "meeting")
     sound(one)
@@ -42,7 +56,9 @@ def test_gold_places_are_the_turns_named_in_the_file(tmp_path: Path) -> None:
     assert [question.id for question in one.questions] == ["general-1", "specific-1", "specific-2"]
     assert gold_text(one, 0) == []
     assert gold_text(one, 1) == ["Marketing: The LCDs are dear.\n\nProject Manager: Two Euros."]
-    assert gold_text(one, 2) == ["Project Manager: Two Euros."], "a span that reaches over the end, and a silent turn"
+    assert gold_text(one, 2) == ["Project Manager: Two Euros."], (
+        "a span that reaches over the end, and a silent turn"
+    )
     assert one.questions[1].references == ("It is dear.",)
 
 
@@ -51,13 +67,22 @@ def test_real_meetings_are_read() -> None:
     meetings = list(load(DATA / "qmsum" / "qmsum_val.jsonl"))
     assert len(meetings) == 35
     assert sum(len(one.questions) for one in meetings) == 272
-    specific = [question for one in meetings for question in one.questions if question.id.startswith("specific")]
+    specific = [
+        question
+        for one in meetings
+        for question in one.questions
+        if question.id.startswith("specific")
+    ]
     assert len(specific) == 237
     assert all(question.gold_places for question in specific)
     for one in meetings:
         sound(one)
         assert not {"{", "}", "_"} & set(one.book.text)
-    asked = next(n for n, question in enumerate(meetings[0].questions) if "sample transcripts" in question.text)
+    asked = next(
+        n
+        for n, question in enumerate(meetings[0].questions)
+        if "sample transcripts" in question.text
+    )
     (gold,) = gold_text(meetings[0], asked)
     assert gold.count("\n\n") > 30, "72 turns, some of them silent"
     assert gold.startswith(("Professor", "Grad", "PhD", "Postdoc"))

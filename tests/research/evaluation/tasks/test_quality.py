@@ -37,7 +37,12 @@ def article(set_: str, *questions: dict[str, Any], **more: Any) -> dict[str, Any
 
 def test_questions_of_both_writers_form_one_document(tmp_path: Path) -> None:
     other = article("B", asked("x", 2), article_id="9", title="Another")
-    path = lines(tmp_path / "dev", article("A", asked("a", 1), asked("b", 4)), other, article("C", asked("c", 2)))
+    path = lines(
+        tmp_path / "dev",
+        article("A", asked("a", 1), asked("b", 4)),
+        other,
+        article("C", asked("c", 2)),
+    )
     lamp, another = four(path)
     assert (lamp.id, lamp.book.title, lamp.book.authors) == ("20015", "The Lamp", ("LEE, ANN",))
     assert [(q.id, q.gold_choice) for q in lamp.questions] == [

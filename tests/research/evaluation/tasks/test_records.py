@@ -22,7 +22,9 @@ from tests.research.evaluation.tasks.files import lines
         (b"PK\x03\x04\x00...", "is not text"),
     ],
 )
-def test_an_invalid_file_is_refused_with_an_explanation(tmp_path: Path, content: bytes, says: str) -> None:
+def test_an_invalid_file_is_refused_with_an_explanation(
+    tmp_path: Path, content: bytes, says: str
+) -> None:
     path = tmp_path / "wrong.json"
     path.write_bytes(content)
     with pytest.raises(GistreadError, match=says) as refused:

@@ -16,7 +16,13 @@ from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
 from gistread.book.formats.docx.runs import Relation, RunState
 from gistread.book.formats.docx.styles import ParagraphStyle, StyleRole, read_numbering, read_styles
 from gistread.book.formats.docx.tree import BodyWriter, finish_tree
-from gistread.book.formats.elements.markup import Tree, has_too_many_tags, parse_entry, parse_xml, plain_text
+from gistread.book.formats.elements.markup import (
+    Tree,
+    has_too_many_tags,
+    parse_entry,
+    parse_xml,
+    plain_text,
+)
 from gistread.book.formats.elements.single_document import book_from_tree
 from gistread.book.formats.encoding import decode_declared
 from gistread.book.model import Book
@@ -26,7 +32,9 @@ from gistread.errors import BookError
 _FRESH_COPY = "Get a fresh copy of the file."
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote"}
 # Languages in other scripts. If the letters contradict the declared language, it is Word's default.
-_NOT_LATIN = re.compile(r"(?:ru|uk|be|bg|sr|mk|el|he|yi|ar|fa|ur|hi|bn|ta|te|th|zh|ja|ko|ka|hy|mn|kk|ky|tg)\b", re.I)
+_NOT_LATIN = re.compile(
+    r"(?:ru|uk|be|bg|sr|mk|el|he|yi|ar|fa|ur|hi|bn|ta|te|th|zh|ja|ko|ka|hy|mn|kk|ky|tg)\b", re.I
+)
 _SAMPLE_CHARACTERS = 40_000
 # Formatting, proofing marks and printer breaks: most of the tags, and no text.
 _NOISE = re.compile(
@@ -48,7 +56,9 @@ def read_docx(archive: Archive, name: str) -> Book:
     try:
         main = _part(archive, path)
     except ArchiveError as error:
-        raise BookError(f"{name} cannot be read as a Word document: its text {path} {error}.", _FRESH_COPY) from error
+        raise BookError(
+            f"{name} cannot be read as a Word document: its text {path} {error}.", _FRESH_COPY
+        ) from error
     body = main.tree.root.find("body")
     if body is None:
         raise BookError(f"{name} cannot be read as a Word document: it has no text.", _FRESH_COPY)
@@ -58,7 +68,10 @@ def read_docx(archive: Archive, name: str) -> Book:
             parts[kind] = _part(archive, _path_of(main.relations, kind))
     roots = {kind: part.tree.root for kind, part in parts.items()}
     state = RunState(read_styles(roots.get("styles")), main.relations)
-    used = (state.styles.paragraphs.get(str(each.get("val")), ParagraphStyle()) for each in body.iter("pstyle"))
+    used = (
+        state.styles.paragraphs.get(str(each.get("val")), ParagraphStyle())
+        for each in body.iter("pstyle")
+    )
     has_title = any(style.role is StyleRole.TITLE for style in used)
     root = etree.Element("body")
     writer = BodyWriter(root, state, read_numbering(roots.get("numbering")), has_title=has_title)
@@ -83,10 +96,18 @@ def read_docx(archive: Archive, name: str) -> Book:
 
 def _language(metadata: Metadata, state: RunState, root: etree._Element) -> str:
     """The language of most letters, or of the document, that fits the script of the letters."""
-    letters = [char for char in "".join(map(str, root.itertext()))[:_SAMPLE_CHARACTERS] if char.isalpha()]
+    letters = [
+        char for char in "".join(map(str, root.itertext()))[:_SAMPLE_CHARACTERS] if char.isalpha()
+    ]
     is_latin = 2 * sum(char < "\u0250" for char in letters) >= len(letters)
-    most = max(filter(None, state.characters), key=lambda language: state.characters[language], default="")
-    fitting = (each for each in (most, metadata.language) if each and is_latin is not bool(_NOT_LATIN.match(each)))
+    most = max(
+        filter(None, state.characters), key=lambda language: state.characters[language], default=""
+    )
+    fitting = (
+        each
+        for each in (most, metadata.language)
+        if each and is_latin is not bool(_NOT_LATIN.match(each))
+    )
     return next(fitting, "")
 
 
@@ -102,13 +123,19 @@ def _notices(writer: BodyWriter, main: _Part) -> Iterator[str]:
 
 
 def metadata_of(archive: Archive) -> Metadata:
-    root = parse_entry(archive, _path_of(_relations(archive, ""), "core-properties") or "docProps/core.xml")
+    root = parse_entry(
+        archive, _path_of(_relations(archive, ""), "core-properties") or "docProps/core.xml"
+    )
     properties = {element.tag: plain_text(element) for element in root} if root is not None else {}
     title = properties.get("title", "")
     return Metadata(
         # A title left by printing to a file.
         title="" if title.lower().startswith("microsoft word -") else title,
-        authors=tuple(dict.fromkeys(filter(None, (name.strip() for name in properties.get("creator", "").split(";"))))),
+        authors=tuple(
+            dict.fromkeys(
+                filter(None, (name.strip() for name in properties.get("creator", "").split(";")))
+            )
+        ),
         language=language_tag(properties.get("language", "")),
     )
 
@@ -125,7 +152,9 @@ def _part(archive: Archive, path: str) -> _Part:
 
 
 def _path_of(relations: Mapping[str, Relation], kind: str) -> str:
-    return next((each.target for each in relations.values() if each.kind == kind and not each.external), "")
+    return next(
+        (each.target for each in relations.values() if each.kind == kind and not each.external), ""
+    )
 
 
 def _relations(archive: Archive, path: str) -> dict[str, Relation]:
@@ -133,9 +162,14 @@ def _relations(archive: Archive, path: str) -> dict[str, Relation]:
     root = parse_entry(archive, posixpath.join(folder, "_rels", f"{name}.rels"))
     found = {}
     for element in () if root is None else root.iter("relationship"):
-        target, external = element.get("target", ""), element.get("targetmode", "").lower() == "external"
+        target, external = (
+            element.get("target", ""),
+            element.get("targetmode", "").lower() == "external",
+        )
         if not external:
-            target = normalise_path(target if target.startswith("/") else posixpath.join(folder, target))
+            target = normalise_path(
+                target if target.startswith("/") else posixpath.join(folder, target)
+            )
         kind = element.get("type", "").rpartition("/")[2].lower()
         found[element.get("id", "")] = Relation(kind, target, external)
     return found

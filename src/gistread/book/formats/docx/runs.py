@@ -13,15 +13,34 @@ from gistread.book.formats.elements.semantics import EPUB_TYPE, format_number
 from gistread.words import count_words
 
 _DELETED = frozenset(("del", "movefrom", "deltext", "delinstrtext"))
-_IGNORED = frozenset(("ppr", "rpr", "commentrangestart", "commentrangeend", "bookmarkend", "prooferr"))
+_IGNORED = frozenset(
+    ("ppr", "rpr", "commentrangestart", "commentrangeend", "bookmarkend", "prooferr")
+)
 _LINK_FIELD = re.compile(r'\s*HYPERLINK\s+(?:(?:\\[a-z]\s+)*"([^"]*)"|(?=\\l))', re.IGNORECASE)
 _LINK_PLACE = re.compile(r'\\l\s+"?([^"\s]+)"?', re.IGNORECASE)
 _REFERENCE_FIELD = re.compile(r"\s*(?:REF|PAGEREF|NOTEREF)\s+(\S+)", re.IGNORECASE)
 _CONTENTS_FIELD = re.compile(r"\s*TOC\b")
 # Characters of symbol fonts that have a Unicode equivalent.
-_SYMBOLS = {"f0b7": "•", "f0a7": "▪", "f0fc": "✓", "f0e0": "→", "f0df": "←", "f0b0": "°", "f0b4": "×", "f02d": "−"}
+_SYMBOLS = {
+    "f0b7": "•",
+    "f0a7": "▪",
+    "f0fc": "✓",
+    "f0e0": "→",
+    "f0df": "←",
+    "f0b0": "°",
+    "f0b4": "×",
+    "f02d": "−",
+}
 _SYMBOL_CODE = re.compile("[0-9a-f]{1,4}")
-_TAGS = {"b": "strong", "i": "em", "u": "u", "strike": "s", "code": "code", "superscript": "sup", "subscript": "sub"}
+_TAGS = {
+    "b": "strong",
+    "i": "em",
+    "u": "u",
+    "strike": "s",
+    "code": "code",
+    "superscript": "sup",
+    "subscript": "sub",
+}
 _LETTER = re.compile(r"[^\W\d_]")
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ON = ("1", "true", "on", "t")
@@ -59,7 +78,9 @@ class RunState:
     @property
     def is_in_contents(self) -> bool:
         """Whether inside the result of a table-of-contents field."""
-        return any(each.has_result and _CONTENTS_FIELD.match(each.instruction) for each in self.fields)
+        return any(
+            each.has_result and _CONTENTS_FIELD.match(each.instruction) for each in self.fields
+        )
 
 
 @dataclass(slots=True)
@@ -77,7 +98,9 @@ class RunWriter:
             self._add("span", id=place)
         self.state.places.clear()
         self._elements(element)
-        for each in self.state.fields:  # In a damaged file, an unfinished field code ends with its paragraph
+        for each in (
+            self.state.fields
+        ):  # In a damaged file, an unfinished field code ends with its paragraph
             each.has_result = True
 
     def _elements(self, element: etree._Element) -> None:
@@ -99,8 +122,13 @@ class RunWriter:
             if (place := element.get("name")) != "_GoBack":
                 self._add("span", id=place or "")
         elif name == "hyperlink":
-            relation, anchor = self.state.relations.get(element.get("id", "")), element.get("anchor")
-            self._inside(element, (relation.target if relation else "") + (f"#{anchor}" if anchor else ""))
+            relation, anchor = (
+                self.state.relations.get(element.get("id", "")),
+                element.get("anchor"),
+            )
+            self._inside(
+                element, (relation.target if relation else "") + (f"#{anchor}" if anchor else "")
+            )
         elif name == "fldsimple":
             self._inside(element, _href(element.get("instr", "")))
         elif name == "alternatecontent":
@@ -125,7 +153,10 @@ class RunWriter:
 
     def _run(self, element: etree._Element) -> None:
         properties = element.find("rpr")
-        look = {**self.state.styles.looks.get(value(properties, "rstyle"), {}), **run_format_of(properties)}
+        look = {
+            **self.state.styles.looks.get(value(properties, "rstyle"), {}),
+            **run_format_of(properties),
+        }
         if look.get("vanish"):
             self.state.hidden += sum(count_words(each.text or "") for each in element.iterfind("t"))
             return
@@ -162,7 +193,9 @@ class RunWriter:
         elif name == "ruby":
             ruby = self._add("ruby")
             for part, tag in (("rubybase", "rb"), ("rt", "rt")):
-                etree.SubElement(ruby, tag).text = "".join(each.text or "" for each in element.iterfind(f"{part}//t"))
+                etree.SubElement(ruby, tag).text = "".join(
+                    each.text or "" for each in element.iterfind(f"{part}//t")
+                )
         else:
             self._element(element)
 
@@ -194,7 +227,11 @@ class RunWriter:
         key = [("span", {"class": "small-caps"})] if look.get("smallcaps") else []
         if language := self._language(text, look):
             key.append(("span", {"lang": language}))
-        key += [(tag, {}) for name, tag in _TAGS.items() if look.get(name) or name == look.get("position")]
+        key += [
+            (tag, {})
+            for name, tag in _TAGS.items()
+            if look.get(name) or name == look.get("position")
+        ]
         if self._leaf is None or key != self._leaf_key:
             self._leaf, self._leaf_key = self.target, key
             for tag, attributes in key:
@@ -206,7 +243,9 @@ class RunWriter:
         if not letters:
             return ""
         script = "bidi" if look.get("rtl") else "eastasia" if _EAST_ASIAN.search(text) else "val"
-        language = str(look.get(f"lang {script}", "")) or (self.state.styles.language if script == "val" else "")
+        language = str(look.get(f"lang {script}", "")) or (
+            self.state.styles.language if script == "val" else ""
+        )
         if language.lower().startswith(("x-", "und", "zxx")):
             return ""
         self.state.characters[language] += letters
@@ -225,7 +264,9 @@ class RunWriter:
 
     def _picture(self, element: etree._Element) -> None:
         named = (each.get(key) for each in _drawn(element, "docpr") for key in ("descr", "title"))
-        words = next(filter(None, (*named, *(each.get("alt") for each in _drawn(element, "shape")))), "")
+        words = next(
+            filter(None, (*named, *(each.get("alt") for each in _drawn(element, "shape")))), ""
+        )
         inside = list(_drawn(element, "blip", "imagedata", "rect", "txbxcontent", "textpath"))
         if words and not inside:  # A diagram, drawn in other files
             self._add("img", src="", alt=words)
@@ -238,7 +279,9 @@ class RunWriter:
                 if inner.get("hr", "").lower() in _ON:
                     self.boxes.append(etree.Element("hr"))
             else:
-                relations = (self.state.relations.get(inner.get(key, "")) for key in ("embed", "link", "id"))
+                relations = (
+                    self.state.relations.get(inner.get(key, "")) for key in ("embed", "link", "id")
+                )
                 for relation in [*filter(None, relations)][:1]:
                     image = self._add("img", src=relation.target)
                     if described := words or inner.get("title"):
@@ -265,8 +308,22 @@ def _href(instruction: str) -> str:
 
 # Elements of MathML for those of Word's equations.
 _MATH = {
-    **{"t": "mi", "f": "mfrac", "ssup": "msup", "ssub": "msub", "ssubsup": "msubsup", "nary": "msubsup"},
-    **{"rad": "mroot", "limlow": "munder", "limupp": "mover", "acc": "mover", "bar": "mover", "groupchr": "mover"},
+    **{
+        "t": "mi",
+        "f": "mfrac",
+        "ssup": "msup",
+        "ssub": "msub",
+        "ssubsup": "msubsup",
+        "nary": "msubsup",
+    },
+    **{
+        "rad": "mroot",
+        "limlow": "munder",
+        "limupp": "mover",
+        "acc": "mover",
+        "bar": "mover",
+        "groupchr": "mover",
+    },
     **{"m": "mtable", "eqarr": "mtable", "mr": "mtr", "d": "mfenced"},
 }
 _SIGNS = {"acc": "\u0302", "bar": "‾", "groupchr": "⏟", "nary": "∫"}

@@ -26,9 +26,15 @@ _BY_NAME: tuple[tuple[re.Pattern[str], StyleRole], ...] = (
     (re.compile(r"(?:toc|contents|verzeichnis)\s*(?:\d|heading)|toc\d"), StyleRole.CONTENTS),
     (re.compile(r"heading\s*([1-9])"), StyleRole.HEADING),
     (re.compile(r"title|book title|document title"), StyleRole.TITLE),
-    (re.compile(r"(?:intense )?quot(?:e|ation|ations)(?: \w+)?|block\s?(?:text|quote)|epigraph"), StyleRole.QUOTE),
+    (
+        re.compile(r"(?:intense )?quot(?:e|ation|ations)(?: \w+)?|block\s?(?:text|quote)|epigraph"),
+        StyleRole.QUOTE,
+    ),
     (re.compile(r"verse.*|poem.*|poetry.*|stanza.*|lyrics.*"), StyleRole.VERSE),
-    (re.compile(r"html preformatted|source\s?code|preformatted text|code(?: block)?|verbatim.*"), StyleRole.CODE),
+    (
+        re.compile(r"html preformatted|source\s?code|preformatted text|code(?: block)?|verbatim.*"),
+        StyleRole.CODE,
+    ),
     (re.compile(r"(?:image |table |figure )?caption|illustration|figure"), StyleRole.CAPTION),
 )
 _CODE = re.compile(r"\b(?:code|verbatim|typewriter|html (?:code|sample))\b")
@@ -38,10 +44,12 @@ _MOST_STYLES = 4_079  # Word's own limit
 RunFormat = Mapping[str, bool | str]
 """Formatting of a run by property, such as "b", "smallcaps" or "code"; a missing one is inherited.
 
-"position" is "superscript", "subscript" or "baseline". Languages go by script: "lang val" (western), "lang eastasia",
-"lang bidi".
+"position" is "superscript", "subscript" or "baseline". Languages go by script: "lang val"
+(western), "lang eastasia", "lang bidi".
 """
-_SWITCHES = {name: name for name in ("b", "i", "u", "strike", "smallcaps", "vanish", "rtl")} | {"dstrike": "strike"}
+_SWITCHES = {name: name for name in ("b", "i", "u", "strike", "smallcaps", "vanish", "rtl")} | {
+    "dstrike": "strike"
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +84,35 @@ def run_format_of(properties: etree._Element | None) -> RunFormat:
     look: dict[str, bool | str] = {}
     for element in properties if properties is not None else ():
         if element.tag in _SWITCHES:
-            look[_SWITCHES[element.tag]] = element.get("val", "").lower() not in ("0", "false", "off", "none")
+            look[_SWITCHES[element.tag]] = element.get("val", "").lower() not in (
+                "0",
+                "false",
+                "off",
+                "none",
+            )
         elif element.tag == "vertalign":
             look["position"] = element.get("val", "")
         elif element.tag == "lang":
-            look |= {f"lang {script!s}": str(language) for script, language in element.attrib.items()}
+            look |= {
+                f"lang {script!s}": str(language) for script, language in element.attrib.items()
+            }
     return look
 
 
-def numbering_of(properties: etree._Element | None, inherited: tuple[str, int] | None) -> tuple[str, int] | None:
-    """List id and level in paragraph properties (`pPr`). Setting only the level inherits the list."""
+def numbering_of(
+    properties: etree._Element | None, inherited: tuple[str, int] | None
+) -> tuple[str, int] | None:
+    """List id and level in paragraph properties (`pPr`).
+
+    Setting only the level inherits the list.
+    """
     numbers = None if properties is None else properties.find("numpr")
     if numbers is None:
         return inherited
     level = value(numbers, "ilvl")
-    return value(numbers, "numid") or (inherited[0] if inherited else ""), int(level) if level.isdecimal() else 0
+    return value(numbers, "numid") or (inherited[0] if inherited else ""), int(
+        level
+    ) if level.isdecimal() else 0
 
 
 def read_styles(root: etree._Element | None) -> Styles:
@@ -106,7 +128,9 @@ def read_styles(root: etree._Element | None) -> Styles:
             chain.insert(0, below)
             below = elements.get(value(below, "basedon"))
         if element.get("type") == "character":
-            look = {key: each for one in chain for key, each in run_format_of(one.find("rpr")).items()}
+            look = {
+                key: each for one in chain for key, each in run_format_of(one.find("rpr")).items()
+            }
             own = value(element, "name").lower()
             if own == "hyperlink":
                 look.pop("u", None)  # Links are underlined anyway
@@ -125,7 +149,9 @@ def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
         name = value(element, "name").lower()
         for pattern, role in _BY_NAME:
             if match := pattern.fullmatch(name):
-                style = replace(style, role=role, level=int(match[1]) if role is StyleRole.HEADING else 0)
+                style = replace(
+                    style, role=role, level=int(match[1]) if role is StyleRole.HEADING else 0
+                )
                 break
         style = style.at_outline_level(value(element, "ppr/outlinelvl"))
         style = replace(style, numbering=numbering_of(element.find("ppr"), style.numbering))
@@ -179,7 +205,9 @@ class Numbering:
         def number(place: re.Match[str]) -> str:
             index = int(place[1]) - 1
             count, own = counts[index], found.levels.get(index, _Level())
-            return format_number(own.start if count is None else count, _FORMATS.get(own.style, "1"))
+            return format_number(
+                own.start if count is None else count, _FORMATS.get(own.style, "1")
+            )
 
         return _PLACE.sub(number, own.text).strip()
 
@@ -188,7 +216,11 @@ def read_numbering(root: etree._Element | None) -> Numbering:
     if root is None:
         return Numbering()
     families = {e.get("abstractnumid", ""): e for e in root.iterfind("abstractnum")}
-    by_style = {value(e, "stylelink"): name for name, e in families.items() if e.find("stylelink") is not None}
+    by_style = {
+        value(e, "stylelink"): name
+        for name, e in families.items()
+        if e.find("stylelink") is not None
+    }
     lists = {}
     for element in root.iterfind("num"):
         family = value(element, "abstractnumid")
@@ -200,7 +232,9 @@ def read_numbering(root: etree._Element | None) -> Numbering:
             levels |= _levels(override)
             if (start := override.find("startoverride")) is not None:
                 restarts.add(level)
-                levels[level] = replace(levels.get(level, _Level()), start=_integer(start.get("val")))
+                levels[level] = replace(
+                    levels.get(level, _Level()), start=_integer(start.get("val"))
+                )
         lists[element.get("numid", "")] = _List(family, levels, frozenset(restarts))
     return Numbering(lists)
 
@@ -208,7 +242,9 @@ def read_numbering(root: etree._Element | None) -> Numbering:
 def _levels(element: etree._Element | None) -> dict[int, _Level]:
     return {
         _integer(level.get("ilvl")): _Level(
-            (value(level, "numfmt") or "decimal").lower(), value(level, "lvltext"), _integer(value(level, "start"), 1)
+            (value(level, "numfmt") or "decimal").lower(),
+            value(level, "lvltext"),
+            _integer(value(level, "start"), 1),
         )
         for level in (() if element is None else element.iterfind("lvl"))
     }

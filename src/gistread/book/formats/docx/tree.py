@@ -1,4 +1,7 @@
-"""Turns a Word document's body into an XHTML tree: headings, lists, quotations, verse, tables, pictures, notes."""
+"""Turns a Word document's body into an XHTML tree.
+
+Headings, lists, quotations, verse, tables, pictures, notes.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +9,13 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from gistread.book.formats.docx.runs import Relation, RunState, RunWriter
-from gistread.book.formats.docx.styles import Numbering, ParagraphStyle, StyleRole, numbering_of, value
+from gistread.book.formats.docx.styles import (
+    Numbering,
+    ParagraphStyle,
+    StyleRole,
+    numbering_of,
+    value,
+)
 from gistread.book.formats.elements.markup import append_text, plain_text
 from gistread.book.formats.elements.semantics import BULLET, EPUB_TYPE, MARKER_ATTRIBUTE
 from gistread.book.formats.text_blocks import is_break
@@ -26,7 +35,9 @@ class BodyWriter:
     has_title: bool = False  # Whether a paragraph has the title style: headings move one level down
     unread: int = 0
     _lists: list[etree._Element] = field(default_factory=list)  # Open lists, the outermost first
-    _joined: etree._Element | None = None  # A paragraph whose end was deleted: the next one continues it
+    _joined: etree._Element | None = (
+        None  # A paragraph whose end was deleted: the next one continues it
+    )
 
     def write(self, element: etree._Element) -> None:
         for inner in element:
@@ -52,7 +63,10 @@ class BodyWriter:
                 etree.SubElement(self.target, "td")
             else:
                 self._within(element, "td")
-        elif name == "sdt" and value(element, "sdtpr/docpartobj/docpartgallery").lower() == "table of contents":
+        elif (
+            name == "sdt"
+            and value(element, "sdtpr/docpartobj/docpartgallery").lower() == "table of contents"
+        ):
             self._within(element, "div").set("class", _CONTENTS)
         elif name == "bookmarkstart":
             if (place := element.get("name", "_GoBack")) != "_GoBack":
@@ -89,9 +103,15 @@ class BodyWriter:
             else:
                 self._within(box, "div")
 
-    def _styled(self, draft: etree._Element, style: ParagraphStyle, marker: tuple[str, int] | None) -> None:
+    def _styled(
+        self, draft: etree._Element, style: ParagraphStyle, marker: tuple[str, int] | None
+    ) -> None:
         role = style.role
-        empty = not len(draft) and not (draft.text or "").strip() and not (marker and role is StyleRole.HEADING)
+        empty = (
+            not len(draft)
+            and not (draft.text or "").strip()
+            and not (marker and role is StyleRole.HEADING)
+        )
         if empty or (not plain_text(draft) and draft.find(".//img") is None and not marker):
             draft.set("class", _EMPTY)
             self._add(draft)
@@ -154,10 +174,18 @@ class BodyWriter:
         self.target, self._lists = outer, []
         return inner
 
-    def write_notes(self, notes: dict[tuple[str, str | None], tuple[etree._Element, Mapping[str, Relation]]]) -> None:
-        """Append the notes, by kind and id, in order of reference, each with the relations of its part."""
+    def write_notes(
+        self, notes: dict[tuple[str, str | None], tuple[etree._Element, Mapping[str, Relation]]]
+    ) -> None:
+        """Append the notes, by kind and id, in order of reference, each with the relations of its
+        part.
+        """
         outer = self.target
-        for kind, number, label in self.state.references:  # A note may refer to another one, which follows it
+        for (
+            kind,
+            number,
+            label,
+        ) in self.state.references:  # A note may refer to another one, which follows it
             note = notes.pop((kind, number), None)
             if note is None:
                 continue
@@ -177,13 +205,18 @@ def finish_tree(root: etree._Element) -> None:
     parts = len(empty) * 6 <= sum(1 for _ in root.iter("p"))  # Otherwise they are spacing
     for element in empty:
         around = (element.getprevious(), element.getnext())
-        if parts and all(each is not None and each.tag in _PROSE_TAGS and not each.get("class") for each in around):
+        if parts and all(
+            each is not None and each.tag in _PROSE_TAGS and not each.get("class")
+            for each in around
+        ):
             element.tag = "hr"
             del element.attrib["class"]
     for caption in [e for e in root.iter("p") if e.get("class") == "caption"]:
         picture = caption.getprevious()
         del caption.attrib["class"]
-        is_picture = picture is not None and picture.tag == "p" and picture.find(".//img") is not None
+        is_picture = (
+            picture is not None and picture.tag == "p" and picture.find(".//img") is not None
+        )
         if picture is not None and is_picture and not plain_text(picture):
             figure = etree.Element("figure")
             picture.addprevious(figure)
@@ -198,5 +231,9 @@ def finish_tree(root: etree._Element) -> None:
 
 def _prefix(element: etree._Element, marker: str) -> None:
     """Insert a marker before an element's text; a full stop separates "Chapter 1" from a title."""
-    separator = ". " if marker[-1:].isalnum() and any(map(str.isspace, marker)) and plain_text(element) else " "
+    separator = (
+        ". "
+        if marker[-1:].isalnum() and any(map(str.isspace, marker)) and plain_text(element)
+        else " "
+    )
     element.text = f"{marker}{separator}{element.text or ''}"

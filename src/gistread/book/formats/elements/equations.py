@@ -1,4 +1,7 @@
-"""Writes MathML on one line: x² = 1/2, √2, the rows of a matrix. Falls back to TeX or a description."""
+"""Writes MathML on one line: x² = 1/2, √2, the rows of a matrix.
+
+Falls back to TeX or a description.
+"""
 
 import unicodedata
 
@@ -9,7 +12,9 @@ from gistread.book.formats.elements.markup import elements_named, local_name, pl
 _DEEPEST = 60
 _RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
 _LOWERED = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
-_ACCENTS = dict(zip("¯‾^ˆ~˜˙¨→⃗", "\u0304\u0304\u0302\u0302\u0303\u0303\u0307\u0308\u20d7\u20d7", strict=True))
+_ACCENTS = dict(
+    zip("¯‾^ˆ~˜˙¨→⃗", "\u0304\u0304\u0302\u0302\u0303\u0303\u0307\u0308\u20d7\u20d7", strict=True)
+)
 _UNDER_ACCENTS = dict.fromkeys("_‗¯‾\u0332", "\u0332")
 _INVISIBLE = dict.fromkeys(map(ord, "\u2061\u2062\u2063\u2064"), "")
 _SIGNS = frozenset("+-−±∓×·∗*÷∘:")  # Spaced between two operands, not before one
@@ -104,7 +109,9 @@ def _row(children: list[etree._Element], parts: list[str]) -> str:
         name = local_name(child)
         if name == "mo":
             row += _operator(text, row.rstrip()[-1:])
-        elif name == "mtext" or (len(max(last, text, key=len)) > 1 and last[-1:].isalpha() and text[:1].isalnum()):
+        elif name == "mtext" or (
+            len(max(last, text, key=len)) > 1 and last[-1:].isalpha() and text[:1].isalnum()
+        ):
             row += f" {text} " if name == "mtext" else f" {text}"
         else:
             row += text
@@ -115,7 +122,9 @@ def _row(children: list[etree._Element], parts: list[str]) -> str:
 def _operator(text: str, before: str) -> str:
     """An operator with the spaces it needs after this character."""
     sign = text.translate(_INVISIBLE)
-    is_relation = len(sign) == 1 and unicodedata.category(sign) == "Sm" and sign not in _SIGNS | _PREFIXES
+    is_relation = (
+        len(sign) == 1 and unicodedata.category(sign) == "Sm" and sign not in _SIGNS | _PREFIXES
+    )
     if is_relation or (sign in _SIGNS and (before.isalnum() or before in _CLOSING)):
         return f" {sign} "
     return f"{sign} " if sign in (",", ";") else sign

@@ -1,4 +1,6 @@
-"""Reads style, link target and language of inline XHTML elements, from names, attributes, style sheets and classes."""
+"""Reads style, link target and language of inline XHTML elements, from names, attributes, style
+sheets and classes.
+"""
 
 import re
 import tomllib
@@ -18,16 +20,25 @@ _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _OF_A_CLASS = re.compile(r"([a-z][a-z0-9]*)?\.(-?[_a-z][\w-]*)", re.IGNORECASE)
 _TABLES = tomllib.loads(Path(__file__).with_name("styles.toml").read_text("utf-8"))
 _ADDED, _UNDONE = (
-    {Style(style): re.compile(rf"(?:^|;)\s*(?:{pattern})", re.IGNORECASE) for style, pattern in _TABLES[name].items()}
+    {
+        Style(style): re.compile(rf"(?:^|;)\s*(?:{pattern})", re.IGNORECASE)
+        for style, pattern in _TABLES[name].items()
+    }
     for name in ("added", "undone")
 )
 # Marks of elements without attributes.
 BY_NAME: Mapping[str, Marks] = {
-    name: (InlineMark(style=Style(style)),) for style, names in _TABLES["elements"].items() for name in names.split()
+    name: (InlineMark(style=Style(style)),)
+    for style, names in _TABLES["elements"].items()
+    for name in names.split()
 }
-_BY_CLASS = {name: Style(style) for style, names in _TABLES["classes"].items() for name in names.split()}
+_BY_CLASS = {
+    name: Style(style) for style, names in _TABLES["classes"].items() for name in names.split()
+}
 
-INHERITED = frozenset((Style.EMPHASIS, Style.STRONG, Style.SMALL_CAPITALS))  # Styles that a block passes to its words
+INHERITED = frozenset(
+    (Style.EMPHASIS, Style.STRONG, Style.SMALL_CAPITALS)
+)  # Styles that a block passes to its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +54,10 @@ StyleSheet = Mapping[str, StyleEffect]  # By class: `.name` for any element, `sp
 
 def style_effect(declarations: str) -> StyleEffect:
     return StyleEffect(
-        *(frozenset(s for s, pattern in table.items() if pattern.search(declarations)) for table in (_ADDED, _UNDONE))
+        *(
+            frozenset(s for s, pattern in table.items() if pattern.search(declarations))
+            for table in (_ADDED, _UNDONE)
+        )
     )
 
 
@@ -70,7 +84,10 @@ def merge_sheets(sheets: Iterable[StyleSheet]) -> StyleSheet:
     for sheet in sheets:
         for name, later in sheet.items():
             earlier = found.get(name, StyleEffect())
-            adds, undoes = earlier.adds - later.undoes | later.adds, earlier.undoes - later.adds | later.undoes
+            adds, undoes = (
+                earlier.adds - later.undoes | later.adds,
+                earlier.undoes - later.adds | later.undoes,
+            )
             found[name] = StyleEffect(adds, undoes)
     return found
 
@@ -138,7 +155,9 @@ def href_of(element: etree._Element, name: str) -> str:
 def language_of(element: etree._Element) -> str:
     """BCP 47 language that the element declares; empty if none."""
     # In HTML the prefix is part of the attribute's name.
-    return language_tag(element.get(_XML_LANG) or element.get("lang") or element.get("xml:lang") or "")
+    return language_tag(
+        element.get(_XML_LANG) or element.get("lang") or element.get("xml:lang") or ""
+    )
 
 
 def is_same_language(one: str, other: str) -> bool:

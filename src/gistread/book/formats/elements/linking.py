@@ -1,4 +1,7 @@
-"""Assembles a book from its documents: resolves links and detects note references in all their forms."""
+"""Assembles a book from its documents.
+
+Resolves links and detects note references in all their forms.
+"""
 
 import re
 from collections import defaultdict
@@ -13,7 +16,8 @@ from gistread.book.formats.elements.xhtml import XhtmlDocument
 from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind
 
-# Path and fragment of an `href` in a document, which may not exist; None if it leads out of the book.
+# Path and fragment of an `href` in a document, which may not exist; None if it leads out of the
+# book.
 Locate = Callable[[str, str], tuple[str, str] | None]
 FindPicture = Callable[[str, str], str]  # Resolves a picture's source in a document
 
@@ -33,7 +37,9 @@ _SIGN = r"(\d{1,4}|[*†‡§¶‖#]{1,4}|[a-z]{1,2}|[ivxlc]{1,6})"
 _REFERENCE = re.compile(rf"[\[({{]?(?:(?:note|fn|n)\.? ?)?{_SIGN}[\])}}]?\.?", re.IGNORECASE)
 _NUMBERED = re.compile(rf"[^\w*†‡§¶‖#]*{_SIGN}(?!\w)", re.IGNORECASE)
 _BRACKETS = frozenset("[({")
-_NOTE_KINDS = frozenset((ParagraphKind.TEXT, ParagraphKind.LIST, ParagraphKind.QUOTE, ParagraphKind.VERSE))
+_NOTE_KINDS = frozenset(
+    (ParagraphKind.TEXT, ParagraphKind.LIST, ParagraphKind.QUOTE, ParagraphKind.VERSE)
+)
 # A longer element with an id is a section, not a note.
 _LONGEST_NOTE_PIECES = 40
 # Minimum of characters around a reference. Links with fewer form a list, as in a table of contents.
@@ -60,10 +66,16 @@ class _Link:
 
 
 class LinkedDocuments:
-    """A book's documents with links and pictures resolved: a mark's `href` is a key of `targets` or an external URL."""
+    """A book's documents with links and pictures resolved.
+
+    A mark's `href` is a key of `targets` or an external URL.
+    """
 
     def __init__(
-        self, documents: Mapping[str, XhtmlDocument], locate: Locate, find: FindPicture = lambda path, source: source
+        self,
+        documents: Mapping[str, XhtmlDocument],
+        locate: Locate,
+        find: FindPicture = lambda path, source: source,
     ) -> None:
         """`documents`: by path, in reading order."""
         self._documents, self._locate, self._find = documents, locate, find
@@ -79,9 +91,17 @@ class LinkedDocuments:
             for index, paragraph in enumerate(document.paragraphs):
                 if any(mark.href for mark in paragraph.marks):
                     self._collect(path, index, paragraph)
-        starts = {(link.target.path, link.target.first) for link in self._links.values() if _is_reference(link)}
+        starts = {
+            (link.target.path, link.target.first)
+            for link in self._links.values()
+            if _is_reference(link)
+        }
         ranges = ((key, link, self._range(link, starts)) for key, link in self._links.items())
-        self._notes = {key: note for key, link, note in ranges if note is not None and self._is_note(link, note)}
+        self._notes = {
+            key: note
+            for key, link, note in ranges
+            if note is not None and self._is_note(link, note)
+        }
         note_pieces: defaultdict[str, set[int]] = defaultdict(set)
         for note in set(self._notes.values()):
             note_pieces[note.path].update(range(note.first, note.last or note.first))
@@ -110,7 +130,9 @@ class LinkedDocuments:
             if target is None:
                 self._dead.add(key)
                 continue
-            link = _Link(path, index, mark, text[start:end].strip(), text, start, end, target, place[1])
+            link = _Link(
+                path, index, mark, text[start:end].strip(), text, start, end, target, place[1]
+            )
             self._links[key] = link
             self._by_piece[path, index].append(link)
 
@@ -120,11 +142,17 @@ class LinkedDocuments:
             return None
         if fragment in document.anchors:
             return ParagraphRange(target, document.anchors[fragment])
-        # A missing anchor in another file means the file's start; in the same file, a browser stays in place.
-        return ParagraphRange(target, 0) if target != path or fragment.lower() in ("", "top") else None
+        # A missing anchor in another file means the file's start; in the same file, a browser stays
+        # in place.
+        return (
+            ParagraphRange(target, 0) if target != path or fragment.lower() in ("", "top") else None
+        )
 
     def _range(self, link: _Link, starts: set[tuple[str, int]]) -> ParagraphRange | None:
-        """The note that a link may lead to: the declared note, the element with the id, or one paragraph."""
+        """The note that a link may lead to.
+
+        The declared note, the element with the id, or one paragraph.
+        """
         if not link.fragment:
             return None
         path, first = link.target.path, link.target.first
@@ -138,7 +166,9 @@ class LinkedDocuments:
         if first + 1 < last and paragraphs[first].kind is ParagraphKind.BREAK:
             # A rule above the notes of a page.
             first += 1
-        is_element = first < last <= first + _LONGEST_NOTE_PIECES and not _is_only_number(paragraphs[first:last])
+        is_element = first < last <= first + _LONGEST_NOTE_PIECES and not _is_only_number(
+            paragraphs[first:last]
+        )
         if not (declared or is_element):
             last = self._note_end(path, first, starts)
         return ParagraphRange(path, first, last)
@@ -150,7 +180,10 @@ class LinkedDocuments:
                 return index
             if paragraphs[index].kind in (ParagraphKind.HEADING, ParagraphKind.BREAK):
                 break
-            if any(_is_reference(link) and self._follows(link) for link in self._by_piece.get((path, index), ())):
+            if any(
+                _is_reference(link) and self._follows(link)
+                for link in self._by_piece.get((path, index), ())
+            ):
                 break
         return min(first + 1 + _is_only_number(paragraphs[first : first + 1]), len(paragraphs))
 
@@ -184,7 +217,9 @@ class LinkedDocuments:
         )
 
     def _has_its_number(self, link: _Link, note: ParagraphRange) -> bool:
-        """Whether the note begins with the reference's sign, which is attached to the word before it."""
+        """Whether the note begins with the reference's sign, which is attached to the word before
+        it.
+        """
         before = link.around[link.start - 1 : link.start]
         if not before or (before.isspace() and link.words[:1] not in _BRACKETS):
             return False
@@ -202,7 +237,9 @@ class LinkedDocuments:
             link, note = self._links.get(key), self._notes.get(key)
             if link is None:
                 if key in self._dead or mark.is_note:
-                    marks[number] = replace(mark, href="" if key in self._dead else mark.href, is_note=False)
+                    marks[number] = replace(
+                        mark, href="" if key in self._dead else mark.href, is_note=False
+                    )
                 continue
             target = note or link.target
             name = f"{target.path}#{target.first}" + (f"-{target.last}" if note else "")
@@ -214,7 +251,9 @@ class LinkedDocuments:
                 brackets[ord(opening)] = opening + "["
                 brackets[ord(closing)] = "]" + closing
         return replace(
-            paragraph, text=paragraph.text.translate(brackets) if brackets else paragraph.text, marks=tuple(marks)
+            paragraph,
+            text=paragraph.text.translate(brackets) if brackets else paragraph.text,
+            marks=tuple(marks),
         )
 
 
@@ -244,7 +283,11 @@ def assemble(
             if left < 0:
                 paragraph = replace(paragraph, text=paragraph.words, marks=())
             if builder.add(
-                paragraph.text, paragraph.kind, paragraph.level, lines=paragraph.lines, marks=paragraph.marks
+                paragraph.text,
+                paragraph.kind,
+                paragraph.level,
+                lines=paragraph.lines,
+                marks=paragraph.marks,
             ):
                 last_start = start
             own.append((start, builder.characters))

@@ -1,4 +1,7 @@
-"""Parses untrusted markup into trees: first as XML, since HTML parsers misread XHTML (`<title/>` swallows the page)."""
+"""Parses untrusted markup into trees.
+
+First as XML, since HTML parsers misread XHTML (`<title/>` swallows the page).
+"""
 
 import re
 from collections import Counter
@@ -22,16 +25,20 @@ _RAW_TEXT = re.compile(rb"<(/?)(noframes|noembed|iframe)\b[^>]*>(\s*</\2\s*>)?",
 _NAMESPACE = re.compile(r".*[}:]")
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 
-# War and Peace in one file has about 60,000. A kilobyte of an archive can unpack to millions, which fill the memory.
+# War and Peace in one file has about 60,000. A kilobyte of an archive can unpack to millions, which
+# fill the memory.
 _MOST_TAGS = 400_000
 _CHARACTERS_OF_A_TAG = 12
 """Fewest characters of a file to one tag, beyond `_MOST_TAGS`: a long text has long paragraphs."""
 
 _SELF_CLOSED = re.compile(rb"<([A-Za-z][A-Za-z0-9:_-]*+)((?:\s[^<>]*?)?)\s*/>")
 # Elements that are void in HTML too.
-_VOID = frozenset(b"area base br col embed hr img image input link meta param source track wbr".split())
+_VOID = frozenset(
+    b"area base br col embed hr img image input link meta param source track wbr".split()
+)
 
-# Levels of a tree: below Python's recursion limit from any caller, so that every caller reads the same book.
+# Levels of a tree: below Python's recursion limit from any caller, so that every caller reads the
+# same book.
 MOST_NESTED = 150
 _MOST_NESTED_TAGS = 100  # Fewer, since parsers add levels such as <tbody>
 _TAG = re.compile(rb"<(/?)([A-Za-z][A-Za-z0-9:_-]*+)[^<>]*>")
@@ -42,8 +49,12 @@ _MOST_ATTRIBUTES = 200  # Of one tag: the time of parsers grows with their squar
 _WORD = re.compile(r"\w+")
 _COMMENT = re.compile(rb"<!--.*?-->|<\?.*?\?>", re.DOTALL)
 _XML_TAG = re.compile(rb"<(/?)([A-Za-z_][\w:.-]*+)[^<>]*?(/?)>")
-_WORD_TEXT = frozenset((b"w:p", b"w:r", b"w:t"))  # Word's paragraphs, runs and texts, which must stay
-_UNNESTED = frozenset(b"html head body title style script textarea p li dt dd tr td th option".split())
+_WORD_TEXT = frozenset(
+    (b"w:p", b"w:r", b"w:t")
+)  # Word's paragraphs, runs and texts, which must stay
+_UNNESTED = frozenset(
+    b"html head body title style script textarea p li dt dd tr td th option".split()
+)
 _HEADINGS = frozenset(b"h1 h2 h3 h4 h5 h6".split())
 _PHRASES = frozenset(
     b"""a abbr b bdi bdo big cite code del dfn em emphasis font i ins kbd label mark q ruby s samp small span strike
@@ -126,7 +137,9 @@ def parse_xml(text: str) -> Tree | None:
     if root is None:
         return None
     source = unescape(_XML_TAG.sub(b" ", _COMMENT.sub(b"", data)).decode("utf-8"))
-    lost = Counter(_WORD.findall(source)) - Counter(_WORD.findall(" ".join(map(str, root.itertext()))))
+    lost = Counter(_WORD.findall(source)) - Counter(
+        _WORD.findall(" ".join(map(str, root.itertext())))
+    )
     return Tree(_simply_named(root), repaired=True, lost=lost.total())
 
 
@@ -158,7 +171,11 @@ def elements_named(root: etree._Element, name: str) -> Iterator[etree._Element]:
 
 
 def plain_text(element: etree._Element | None) -> str:
-    return "" if element is None else " ".join("".join(str(part) for part in element.itertext()).split())
+    return (
+        ""
+        if element is None
+        else " ".join("".join(str(part) for part in element.itertext()).split())
+    )
 
 
 def append_text(element: etree._Element, text: str | None) -> None:
@@ -188,7 +205,9 @@ def _xml_root(data: bytes, *, recover: bool = False) -> etree._Element | None:
 
 
 def _html_root(data: bytes) -> etree._Element | None:
-    parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
+    parser = html.HTMLParser(
+        encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True
+    )
     data = _RAW_TEXT.sub(_close_raw_text, _drop_many_attributes(data))
     try:
         root = html.document_fromstring(data, parser)
@@ -201,11 +220,16 @@ def _drop_many_attributes(data: bytes) -> bytes:
     """Remove the attributes of tags that have more than any book's."""
 
     def has_too_many(tag: bytes) -> bool:
-        return len(tag) > 2 * _MOST_ATTRIBUTES and len(_QUOTED.sub(b"", tag).split()) > _MOST_ATTRIBUTES
+        return (
+            len(tag) > 2 * _MOST_ATTRIBUTES
+            and len(_QUOTED.sub(b"", tag).split()) > _MOST_ATTRIBUTES
+        )
 
     if not any(map(has_too_many, _ATTRIBUTES.findall(data))):
         return data
-    return _ATTRIBUTES.sub(lambda match: match[0].split()[0] if has_too_many(match[0]) else match[0], data)
+    return _ATTRIBUTES.sub(
+        lambda match: match[0].split()[0] if has_too_many(match[0]) else match[0], data
+    )
 
 
 def _close_raw_text(match: re.Match[bytes]) -> bytes:
@@ -219,7 +243,10 @@ def _is_too_deep(root: etree._Element) -> bool:
 
 
 def _flatten(data: bytes) -> bytes:
-    """Replace elements nested too deeply by paragraphs: parsers would cut them off. (Pages may never close <font>.)"""
+    """Replace elements nested too deeply by paragraphs: parsers would cut them off.
+
+    (Pages may never close <font>.)
+    """
     opened: list[bytes] = []
 
     def flat(match: re.Match[bytes]) -> bytes:
@@ -274,11 +301,18 @@ def _numeric_reference(match: re.Match[bytes]) -> bytes:
         return match[0]
     value = html5.get(name.decode("ascii") + ";")
     # Unknown names stay visible.
-    return "".join(f"&#{ord(char)};" for char in value).encode("ascii") if value else b"&amp;" + match[0][1:]
+    return (
+        "".join(f"&#{ord(char)};" for char in value).encode("ascii")
+        if value
+        else b"&amp;" + match[0][1:]
+    )
 
 
 def _remove_invalid(text: str) -> str:
-    """Remove characters that are invalid in a tree: a repairing parser would accept them and fail later."""
+    """Remove characters that are invalid in a tree.
+
+    A repairing parser would accept them and fail later.
+    """
     return _CHARACTER_REFERENCE.sub(_valid_reference, NOT_IN_XML.sub("", text))
 
 

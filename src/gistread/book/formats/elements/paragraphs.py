@@ -1,4 +1,6 @@
-"""Collects the paragraphs of a document with their pictures and marks, and classifies them by the elements around."""
+"""Collects the paragraphs of a document with their pictures and marks, and classifies them by the
+elements around.
+"""
 
 import re
 from collections.abc import Sequence
@@ -34,7 +36,9 @@ class Collector:
     _marks: list[InlineMark] = field(default_factory=list)
     # Open marks, outermost first, each with its index in this paragraph or -1.
     _open: list[tuple[InlineMark, int]] = field(default_factory=list)
-    _pictures: list[tuple[int, Picture]] = field(default_factory=list)  # With the index of its words in the buffer
+    _pictures: list[tuple[int, Picture]] = field(
+        default_factory=list
+    )  # With the index of its words in the buffer
     _all_marks: int = 0  # Marks in all paragraphs so far
 
     def text(self, text: str) -> None:
@@ -64,7 +68,9 @@ class Collector:
         return len(self._buffer)
 
     def end_cell(self, start: int) -> str:
-        """Remove the words of the cell from the buffer and return them, with their marks, in one line."""
+        """Remove the words of the cell from the buffer and return them, with their marks, in one
+        line.
+        """
         for at, picture in self._pictures:
             if at >= start:
                 self._place(at, picture, _among_words(picture.words))
@@ -74,7 +80,10 @@ class Collector:
         return " ".join(words.split()) if inline.strip_marks(words).strip() else ""
 
     def take(self, *, heading: bool = False) -> CollectedText | None:
-        """Finish the paragraph; None if it is empty. In a `heading`, a picture's description is the heading."""
+        """Finish the paragraph; None if it is empty.
+
+        In a `heading`, a picture's description is the heading.
+        """
         if not self._buffer:
             return None
         marks, opened = self._marks, self._open
@@ -146,10 +155,13 @@ def _among_words(words: str) -> str:
 
 
 _TAB_COLUMNS = 4
-_IDEOGRAPH = "[\u2e80-\u312f\u3190-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+_IDEOGRAPH = (
+    "[\u2e80-\u312f\u3190-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
 # A line break in the source is a space, except between ideographs.
 _WRAPPED_IDEOGRAPHS = re.compile(
-    f"({_IDEOGRAPH}{inline.MARK_PATTERN}{{0,8}})[ \t\r]*\n\\s*(?={inline.MARK_PATTERN}{{0,8}}{_IDEOGRAPH})"
+    f"({_IDEOGRAPH}{inline.MARK_PATTERN}{{0,8}})[ "
+    f"\t\r]*\n\\s*(?={inline.MARK_PATTERN}{{0,8}}{_IDEOGRAPH})"
 )
 
 
@@ -184,7 +196,9 @@ class BlockContext:
     note: bool = False
 
 
-def context_inside(element: etree._Element, name: str, types: Types, context: BlockContext) -> BlockContext:
+def context_inside(
+    element: etree._Element, name: str, types: Types, context: BlockContext
+) -> BlockContext:
     if name in HEADINGS:
         return replace(context, kind=ParagraphKind.HEADING, level=HEADINGS[name], verse=False)
     if name == "pre":
@@ -216,7 +230,10 @@ def classify(collected: CollectedText, context: BlockContext, marker: str) -> Pa
         return ParsedParagraph("\n".join(lines), ParagraphKind.IMAGE, lines=True, marks=marks)
     if context.preformatted:
         return ParsedParagraph(
-            "\n".join(lines), ParagraphKind.VERSE if context.verse else ParagraphKind.CODE, lines=True, marks=marks
+            "\n".join(lines),
+            ParagraphKind.VERSE if context.verse else ParagraphKind.CODE,
+            lines=True,
+            marks=marks,
         )
     text = marker + "\n".join(lines)
     words = [inline.strip_marks(line) for line in lines] if marks else lines

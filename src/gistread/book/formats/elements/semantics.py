@@ -1,4 +1,6 @@
-"""Reads what XHTML elements are (blocks, notes, verse, figures), the markers of lists, and sources of pictures."""
+"""Reads what XHTML elements are (blocks, notes, verse, figures), the markers of lists, and sources
+of pictures.
+"""
 
 import re
 import tomllib
@@ -13,7 +15,8 @@ from gistread.book.normalise import join_title, word_set
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _ELEMENTS, _TYPES, _CLASSES = (
-    {kind: word_set(words) for kind, words in _TABLES[table].items()} for table in ("elements", "types", "classes")
+    {kind: word_set(words) for kind, words in _TABLES[table].items()}
+    for table in ("elements", "types", "classes")
 )
 BLOCKS, SKIPPED, CONTROLS = (_ELEMENTS[name] for name in ("blocks", "skipped", "controls"))
 NOTES_TYPES, NON_TEXT_TYPES = _TYPES["notes"], _TYPES["non_text"]
@@ -33,7 +36,10 @@ def types_of(element: etree._Element) -> Types:
 
 
 def is_hidden(element: etree._Element) -> bool:
-    """Whether the element is invisible or not book text: page and line numbers, licences, an equation drawn twice."""
+    """Whether the element is invisible or not book text.
+
+    Page and line numbers, licences, an equation drawn twice.
+    """
     return is_invisible(element) or bool(classes_of(element) & _CLASSES["furniture"])
 
 
@@ -61,16 +67,29 @@ def is_figure(element: etree._Element, name: str) -> bool:
 
 def is_caption(element: etree._Element, name: str) -> bool:
     """Whether a block is a picture's caption. A table's caption is text."""
-    return name == "figcaption" or (name in ("p", "div") and bool(classes_of(element) & _CLASSES["caption"]))
+    return name == "figcaption" or (
+        name in ("p", "div") and bool(classes_of(element) & _CLASSES["caption"])
+    )
 
 
 def is_reference(element: etree._Element, name: str, types: Types) -> bool:
-    """Whether <a> or <sup> is a note reference, which needs brackets to stand apart from the word before it."""
-    if "noteref" in types or "doc-noteref" in types or (name == "a" and classes_of(element) & _CLASSES["reference"]):
+    """Whether <a> or <sup> is a note reference, which needs brackets to stand apart from the word
+    before it.
+    """
+    if (
+        "noteref" in types
+        or "doc-noteref" in types
+        or (name == "a" and classes_of(element) & _CLASSES["reference"])
+    ):
         # Chinese publishers use a picture.
-        return bool(plain_text(element)) or any(local_name(each) == "img" for each in element.iter())
+        return bool(plain_text(element)) or any(
+            local_name(each) == "img" for each in element.iter()
+        )
     inner = "sup" if name == "a" else "a"
-    if not any(local_name(child) == inner and (child.get("href") or element.get("href")) for child in element):
+    if not any(
+        local_name(child) == inner and (child.get("href") or element.get("href"))
+        for child in element
+    ):
         return False
     return bool(_REFERENCE.match(plain_text(element)))
 
@@ -90,7 +109,16 @@ def is_data_table(table: etree._Element) -> bool:
 
 
 BULLET = "•"
-_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"))
+_ROMAN = (
+    (1000, "m"),
+    (900, "cm"),
+    (500, "d"),
+    (400, "cd"),
+    (100, "c"),
+    (90, "xc"),
+    (50, "l"),
+    (40, "xl"),
+)
 _SMALL_ROMAN = ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 _STYLE = re.compile(r"list-style(?:-type)?\s*:\s*([a-z-]+)", re.IGNORECASE)
 _BY_STYLE = {
@@ -98,7 +126,9 @@ _BY_STYLE = {
     **dict.fromkeys(("upper-alpha", "upper-latin"), "A"),
     **{"lower-roman": "i", "upper-roman": "I", "decimal": "1"},
 }
-MARKER_ATTRIBUTE = "data-marker"  # Attribute with an item's marker, for formats that count differently from HTML
+MARKER_ATTRIBUTE = (
+    "data-marker"  # Attribute with an item's marker, for formats that count differently from HTML
+)
 
 
 def marker(parent: etree._Element, item: etree._Element, number: int, *, ordered: bool) -> str:
@@ -148,11 +178,16 @@ def picture_of(element: etree._Element) -> Picture:
     """An <img>, an SVG <image>, or an <object> that shows one."""
     keys = ("src", "data", _XLINK_HREF, "xlink:href", "href")
     source = next(filter(None, map(element.get, keys)), "")
-    return Picture("" if source.lstrip()[:5].lower() == "data:" else source.strip(), _description(element))
+    return Picture(
+        "" if source.lstrip()[:5].lower() == "data:" else source.strip(), _description(element)
+    )
 
 
 def is_decoration(element: etree._Element) -> bool:
-    """Whether a picture is decorative: an empty description, and words beside it or a decorative role."""
+    """Whether a picture is decorative.
+
+    An empty description, and words beside it or a decorative role.
+    """
     parent = element.getparent()
     if element.get("alt") != "" or parent is None:
         return False
@@ -160,7 +195,8 @@ def is_decoration(element: etree._Element) -> bool:
         return True
     near = islice(parent.iterdescendants(), 40)  # Words beside it, not of a whole page
     return any(
-        (text or "").strip() for text in (parent.text, *(part for each in near for part in (each.text, each.tail)))
+        (text or "").strip()
+        for text in (parent.text, *(part for each in near for part in (each.text, each.tail)))
     )
 
 
@@ -188,5 +224,7 @@ def drawn_text(element: etree._Element) -> str:
 
 def _description(element: etree._Element) -> str:
     """The author's description; a file name inserted by a tool is none."""
-    words = next((" ".join(words.split()) for name in _DESCRIPTIONS if (words := element.get(name))), "")
+    words = next(
+        (" ".join(words.split()) for name in _DESCRIPTIONS if (words := element.get(name))), ""
+    )
     return "" if _FILE_NAME.fullmatch(words) else words

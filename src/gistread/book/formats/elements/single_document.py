@@ -32,18 +32,26 @@ class HeadingParagraph:
     @cached_property
     def candidate(self) -> Candidate | None:
         """Its number and rank, by its words."""
-        return heading_candidate(self.index, TextBlock((one_line(self.text),), ParagraphKind.TEXT, 1))
+        return heading_candidate(
+            self.index, TextBlock((one_line(self.text),), ParagraphKind.TEXT, 1)
+        )
 
 
-_BYLINE = re.compile(r"(?:by|von|par|de|di|av|от|translated|edited|illustrated|a novel|written)\b", re.IGNORECASE)
+_BYLINE = re.compile(
+    r"(?:by|von|par|de|di|av|от|translated|edited|illustrated|a novel|written)\b", re.IGNORECASE
+)
 _CHAPTER_LEVELS = 3  # Deeper headings stay inside chapters
 # Number, title, subtitle and the like.
 _MOST_TOGETHER = 4
 _LONGEST_TITLE = 300
 
 
-def find_chapters(headings: Sequence[HeadingParagraph], title: str, authors: Sequence[str]) -> tuple[ChapterStart, ...]:
-    """The chapters that these headings start, in order, without the book's `title` and `authors` at the start."""
+def find_chapters(
+    headings: Sequence[HeadingParagraph], title: str, authors: Sequence[str]
+) -> tuple[ChapterStart, ...]:
+    """The chapters that these headings start, in order, without the book's `title` and `authors` at
+    the start.
+    """
     runs: list[list[HeadingParagraph]] = []
     for one in headings:
         if runs and runs[-1][-1].index + 1 == one.index:
@@ -53,7 +61,9 @@ def find_chapters(headings: Sequence[HeadingParagraph], title: str, authors: Seq
     if not runs:
         return ()
     # Sizes of headings that usually follow text, not a larger heading.
-    under = Counter(one.size for run in runs for before, one in pairwise(run) if before.size < one.size)
+    under = Counter(
+        one.size for run in runs for before, one in pairwise(run) if before.size < one.size
+    )
     following = Counter(one.size for run in runs for one in run) - under
     alone = frozenset(size for size, count in following.items() if count >= under[size])
     if _is_title(runs, title):
@@ -69,7 +79,10 @@ def find_chapters(headings: Sequence[HeadingParagraph], title: str, authors: Seq
 
 
 def _is_title(runs: list[list[HeadingParagraph]], title: str) -> bool:
-    """Whether the first run is the title page: the book's title, or the only heading of the largest size."""
+    """Whether the first run is the title page.
+
+    The book's title, or the only heading of the largest size.
+    """
     first = runs[0][0]
     if len(runs) < 2 or len(runs[0]) > 8:
         return False
@@ -103,7 +116,12 @@ def _groups(run: list[HeadingParagraph], alone: frozenset[int]) -> list[list[Hea
         before = groups[-1][0]
         deeper = one.size > before.size and one.size in alone
         wider = one.size < before.size
-        if deeper or wider or _starts_division(before.candidate, one.candidate) or len(groups[-1]) == _MOST_TOGETHER:
+        if (
+            deeper
+            or wider
+            or _starts_division(before.candidate, one.candidate)
+            or len(groups[-1]) == _MOST_TOGETHER
+        ):
             groups.append([one])
         else:
             groups[-1].append(one)
@@ -118,7 +136,11 @@ def _starts_division(before: Candidate | None, one: Candidate | None) -> bool:
 
 
 def _keys(firsts: list[HeadingParagraph]) -> list[tuple[int, int]]:
-    ranks = {(one.size, one.candidate.rank) for one in firsts if one.candidate and one.candidate.number is not None}
+    ranks = {
+        (one.size, one.candidate.rank)
+        for one in firsts
+        if one.candidate and one.candidate.number is not None
+    }
     keys: list[tuple[int, int]] = []
     inside = False
     for one in firsts:
@@ -154,7 +176,10 @@ def book_from_tree(
     notices: Sequence[str] = (),
     left_out: Mapping[str, int] = MappingProxyType({}),
 ) -> Book:
-    """Build the book of a tree. Chapters start at `sections`, else at headings. Raises BookError."""
+    """Build the book of a tree.
+
+    Chapters start at `sections`, else at headings. Raises BookError.
+    """
     document = read_document(root, metadata.language)
     begin, end, framed = find_bounds([paragraph.words for paragraph in document.paragraphs])
     document = _section(document, begin, end)
@@ -169,7 +194,10 @@ def book_from_tree(
     if not builder.characters:  # only controls and spaces
         raise BookError(f"{name} has no readable text.")
     starts = {each.index for each in chapters}
-    first = next((n for n, each in enumerate(document.paragraphs[:3]) if each.kind is ParagraphKind.HEADING), None)
+    first = next(
+        (n for n, each in enumerate(document.paragraphs[:3]) if each.kind is ParagraphKind.HEADING),
+        None,
+    )
     if not title and first is not None and (first not in starts or len(starts) == 1):
         title = document.paragraphs[first].words
     return builder.build(
@@ -191,7 +219,9 @@ def _section(document: XhtmlDocument, first: int, end: int) -> XhtmlDocument:
         paragraphs=document.paragraphs[first:end],
         anchors={name: at - first for name, at in document.anchors.items() if first <= at < end},
         ends={name: min(at, end) - first for name, at in document.ends.items() if first <= at},
-        notes=tuple((a - first, min(b, end) - first) for a, b in document.notes if first <= a < end),
+        notes=tuple(
+            (a - first, min(b, end) - first) for a, b in document.notes if first <= a < end
+        ),
     )
 
 
@@ -201,7 +231,11 @@ def _chapters(
     paragraphs = document.paragraphs
     if sections:
         anchors = document.anchors
-        return [ChapterStart(anchors[start], name, level) for start, name, level in sections if start in anchors]
+        return [
+            ChapterStart(anchors[start], name, level)
+            for start, name, level in sections
+            if start in anchors
+        ]
     headings = [
         HeadingParagraph(index, paragraph.words, paragraph.level)
         for index, paragraph in enumerate(paragraphs)
@@ -210,7 +244,10 @@ def _chapters(
     if headings:
         found = list(find_chapters(headings, title, authors))
     else:
-        blocks = [TextBlock(tuple(paragraph.words.split("\n")), paragraph.kind, 2) for paragraph in paragraphs]
+        blocks = [
+            TextBlock(tuple(paragraph.words.split("\n")), paragraph.kind, 2)
+            for paragraph in paragraphs
+        ]
         found = list(outline(blocks).chapters)
     # Notes at the end without a heading of their own are not part of the last chapter.
     first = len(paragraphs)

@@ -13,8 +13,19 @@ from gistread.book import inline
 from gistread.book.formats.elements import inline_elements, semantics
 from gistread.book.formats.elements.equations import equation_text
 from gistread.book.formats.elements.inline_elements import StyleSheet, merge_sheets, read_sheet
-from gistread.book.formats.elements.markup import MOST_NESTED, elements_named, local_name, plain_text
-from gistread.book.formats.elements.paragraphs import BlockContext, Collector, ParsedParagraph, classify, context_inside
+from gistread.book.formats.elements.markup import (
+    MOST_NESTED,
+    elements_named,
+    local_name,
+    plain_text,
+)
+from gistread.book.formats.elements.paragraphs import (
+    BlockContext,
+    Collector,
+    ParsedParagraph,
+    classify,
+    context_inside,
+)
 from gistread.book.formats.elements.semantics import Types
 from gistread.book.inline import InlineMark, Marks
 from gistread.book.model import ParagraphKind
@@ -30,23 +41,31 @@ _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 class XhtmlDocument:
     language: str = ""  # Declared by the document, otherwise the book's
     paragraphs: list[ParsedParagraph] = field(default_factory=list)
-    anchors: dict[str, int] = field(default_factory=dict)  # By id: the paragraph at or after it, or their number
+    anchors: dict[str, int] = field(
+        default_factory=dict
+    )  # By id: the paragraph at or after it, or their number
     ends: dict[str, int] = field(default_factory=dict)
     notes: tuple[tuple[int, int], ...] = ()  # Ranges of paragraphs of the declared notes
     has_words: bool = False  # Has words other than file names of pictures
     left_out: Counter[str] = field(default_factory=Counter)  # As `left_out_notices` takes them
 
 
-def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = _NO_SHEET) -> XhtmlDocument:
-    """The paragraphs of `root`, an <html> element or a part of one in any namespace. The tree is not changed.
+def read_document(
+    root: etree._Element, language: str = "", sheet: StyleSheet = _NO_SHEET
+) -> XhtmlDocument:
+    """The paragraphs of `root`, an <html> element or a part of one in any namespace. The tree is
+    not changed.
 
-    Translators to XHTML mark verse by class "verse", notes by `epub:type="footnote"` and an id, and references by
-    `<a epub:type="noteref" href="#id">`. `sheet`: the external style sheets. `language`: the book's, for documents
-    that declare none. Elements nested too deeply become plain text.
+    Translators to XHTML mark verse by class "verse", notes by `epub:type="footnote"` and an id, and
+    references by `<a epub:type="noteref" href="#id">`. `sheet`: the external style sheets.
+    `language`: the book's, for documents that declare none. Elements nested too deeply become plain
+    text.
     """
     bodies = (child for child in root if local_name(child) == "body")
     language = next(filter(None, map(inline_elements.language_of, (root, *bodies))), language)
-    sheet = merge_sheets([sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))])
+    sheet = merge_sheets(
+        [sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))]
+    )
     walker = _Walker(language, sheet, XhtmlDocument(language))
     walker.element(root, BlockContext())
     walker.flush(BlockContext())
@@ -55,7 +74,9 @@ def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = 
 
 
 def in_head(root: etree._Element, name: str) -> Iterator[etree._Element]:
-    return (each for head in root if local_name(head) == "head" for each in elements_named(head, name))
+    return (
+        each for head in root if local_name(head) == "head" for each in elements_named(head, name)
+    )
 
 
 @dataclass(slots=True)
@@ -66,7 +87,9 @@ class _Walker:
     notes: list[tuple[int, int]] = field(default_factory=list)
     _collector: Collector = field(default_factory=Collector)
     _marker: str = ""
-    _captioned: list[InlineMark] | None = None  # Inside a figure with a caption: its pictures without a description
+    _captioned: list[InlineMark] | None = (
+        None  # Inside a figure with a caption: its pictures without a description
+    )
     _captions: set[str] = field(default_factory=set)  # Of that figure
     _in_cell: bool = False
     _depth: int = 0
@@ -75,7 +98,9 @@ class _Walker:
         name = local_name(element)
         if not name or name in semantics.SKIPPED:
             if name in semantics.CONTROLS:
-                self.document.left_out["word(s) of buttons and fields"] += count_words(plain_text(element))
+                self.document.left_out["word(s) of buttons and fields"] += count_words(
+                    plain_text(element)
+                )
             return
         if self._depth > MOST_NESTED:
             self._collector.text(f" {' '.join(map(str, element.itertext()))} ")
@@ -89,18 +114,24 @@ class _Walker:
             self._visit(element, name, frozenset(), inline_elements.BY_NAME.get(name, ()), context)
         self._depth -= 1
 
-    def _visit_with_attributes(self, element: etree._Element, name: str, context: BlockContext) -> None:
+    def _visit_with_attributes(
+        self, element: etree._Element, name: str, context: BlockContext
+    ) -> None:
         types = semantics.types_of(element)
-        if types & semantics.NON_TEXT_TYPES or (semantics.is_hidden(element) and not types & semantics.NOTES_TYPES):
+        if types & semantics.NON_TEXT_TYPES or (
+            semantics.is_hidden(element) and not types & semantics.NOTES_TYPES
+        ):
             # Links may lead to invisible elements: an index refers to printed page numbers.
             for inner in islice(element.iter(), 1000):
                 self._anchor(inner)
             if semantics.is_invisible(element) and name not in semantics.SKIPPED:
                 self.document.left_out["hidden word(s)"] += count_words(plain_text(element))
             return
-        marks = (inline_elements.block_styles_of if name in semantics.BLOCKS else inline_elements.styles_of)(
-            element, name, self.sheet
-        )
+        marks = (
+            inline_elements.block_styles_of
+            if name in semantics.BLOCKS
+            else inline_elements.styles_of
+        )(element, name, self.sheet)
         before, language = self.language, inline_elements.language_of(element)
         if language and not inline_elements.is_same_language(language, before or language):
             marks = (*marks, InlineMark(language=language))
@@ -108,7 +139,9 @@ class _Walker:
         self._visit(element, name, types, marks, context)
         self.language = before
 
-    def _visit(self, element: etree._Element, name: str, types: Types, marks: Marks, context: BlockContext) -> None:
+    def _visit(
+        self, element: etree._Element, name: str, types: Types, marks: Marks, context: BlockContext
+    ) -> None:
         if name not in semantics.BLOCKS:
             self._anchor(element)
             self._inline(element, name, types, marks, context)
@@ -150,10 +183,14 @@ class _Walker:
             if child.tail:
                 text(child.tail)
 
-    def _block(self, element: etree._Element, name: str, types: Types, context: BlockContext) -> None:
+    def _block(
+        self, element: etree._Element, name: str, types: Types, context: BlockContext
+    ) -> None:
         inner = context_inside(element, name, types, context)
         if name in ("ul", "ol", "menu", "dir"):
-            self._list(element, name, replace(inner, kind=ParagraphKind.LIST, level=inner.level + 1))
+            self._list(
+                element, name, replace(inner, kind=ParagraphKind.LIST, level=inner.level + 1)
+            )
         elif name == "table":
             self._table(element, inner)
         elif name == "hgroup":
@@ -206,7 +243,12 @@ class _Walker:
 
     def _heading_group(self, element: etree._Element, context: BlockContext) -> None:
         level = next(
-            (semantics.HEADINGS[local_name(e)] for e in element.iter() if local_name(e) in semantics.HEADINGS), 1
+            (
+                semantics.HEADINGS[local_name(e)]
+                for e in element.iter()
+                if local_name(e) in semantics.HEADINGS
+            ),
+            1,
         )
         inner = replace(context, kind=ParagraphKind.HEADING, level=level)
         for child in element:
@@ -221,16 +263,26 @@ class _Walker:
         self._children(element, context)
         self.flush(context)
         lines = document.paragraphs[first:]
-        if len(lines) < 2 or any(line.kind is not ParagraphKind.VERSE or "\n" in line.text for line in lines):
+        if len(lines) < 2 or any(
+            line.kind is not ParagraphKind.VERSE or "\n" in line.text for line in lines
+        ):
             return
         marks: list[InlineMark] = []
         texts = []
         for paragraph in lines:
-            texts.append(inline.renumber_marks(paragraph.text, len(marks)) if paragraph.marks else paragraph.text)
+            texts.append(
+                inline.renumber_marks(paragraph.text, len(marks))
+                if paragraph.marks
+                else paragraph.text
+            )
             marks += paragraph.marks
         kept = tuple(marks[: inline.MAX_MARKS])
-        document.paragraphs[first:] = [ParsedParagraph("\n".join(texts), ParagraphKind.VERSE, lines=True, marks=kept)]
-        for name in islice(reversed(document.anchors), len(document.anchors) - known):  # The anchors inside
+        document.paragraphs[first:] = [
+            ParsedParagraph("\n".join(texts), ParagraphKind.VERSE, lines=True, marks=kept)
+        ]
+        for name in islice(
+            reversed(document.anchors), len(document.anchors) - known
+        ):  # The anchors inside
             document.anchors[name] = first + (document.anchors[name] - first) // len(lines)
             if name in document.ends:
                 document.ends[name] = first + 1
@@ -239,11 +291,17 @@ class _Walker:
         """Give the figure's caption, wherever it is, to pictures without a description."""
         before, self._captioned = self._captioned, None
         within = [(each, local_name(each)) for each in element.iter(etree.Element)]
-        self._captions = {plain_text(each) for each, name in within if semantics.is_caption(each, name)} - {""}
+        self._captions = {
+            plain_text(each) for each, name in within if semantics.is_caption(each, name)
+        } - {""}
         if self._captions:
-            pictures = (semantics.picture_of(each) for each, name in within if name in ("img", "image"))
+            pictures = (
+                semantics.picture_of(each) for each, name in within if name in ("img", "image")
+            )
             self._captioned = [
-                InlineMark(image=each.source) for each in pictures if each.source and not self._is_described(each)
+                InlineMark(image=each.source)
+                for each in pictures
+                if each.source and not self._is_described(each)
             ]
         self._children(element, context)
         self.flush(context)
@@ -271,13 +329,20 @@ class _Walker:
         for inner in element.iter():
             self._anchor(inner)
         text = plain_text(element) or "*"
-        address = next(filter(None, (inline_elements.href_of(each, local_name(each)) for each in element.iter())), "")
+        address = next(
+            filter(
+                None, (inline_elements.href_of(each, local_name(each)) for each in element.iter())
+            ),
+            "",
+        )
         marks = (InlineMark(href=address, is_note=True),) if address else ()
         self._collector.begin(marks)
         self._collector.text(text if text[:1] in "[(" or " " in text else f"[{text}]")
         self._collector.end(marks)
 
-    def _inline(self, element: etree._Element, name: str, types: Types, marks: Marks, context: BlockContext) -> None:
+    def _inline(
+        self, element: etree._Element, name: str, types: Types, marks: Marks, context: BlockContext
+    ) -> None:
         collector = self._collector
         if name == "br":
             collector.end_line()
@@ -285,7 +350,9 @@ class _Walker:
             self.flush(context)
             if not self._in_cell:
                 self.document.paragraphs.append(ParsedParagraph("* * *", ParagraphKind.BREAK))
-        elif name in ("img", "image") or (name == "object" and semantics.is_picture_object(element)):
+        elif name in ("img", "image") or (
+            name == "object" and semantics.is_picture_object(element)
+        ):
             if self._captioned is not None or not semantics.is_decoration(element):
                 self._picture(semantics.picture_of(element))
         elif name == "svg":
@@ -295,7 +362,9 @@ class _Walker:
         elif name == "math":
             collector.text(equation_text(element))
         elif name == "embed":
-            _, _, formula = element.get("src", "").partition("latex?")  # as pandoc writes for --webtex
+            _, _, formula = element.get("src", "").partition(
+                "latex?"
+            )  # as pandoc writes for --webtex
             collector.text(unquote(formula))
             self.document.left_out["embedded file(s)"] += not formula
         elif name == "ruby":
@@ -305,7 +374,9 @@ class _Walker:
         else:
             if address := inline_elements.href_of(element, name):
                 marks = (InlineMark(href=address), *marks)
-            opening, closing = ("“", "”") if name == "q" else (" ", " ") if name in _REPLACED else ("", "")
+            opening, closing = (
+                ("“", "”") if name == "q" else (" ", " ") if name in _REPLACED else ("", "")
+            )
             collector.begin(marks)
             collector.text(opening)
             self._children(element, context)

@@ -6,10 +6,21 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import BinaryIO
 
-from gistread.book.builder import BookBuilder, ChapterStart, LinkTarget, by_paragraph, left_out_notices
+from gistread.book.builder import (
+    BookBuilder,
+    ChapterStart,
+    LinkTarget,
+    by_paragraph,
+    left_out_notices,
+)
 from gistread.book.formats.elements.single_document import HeadingParagraph, find_chapters
 from gistread.book.formats.outline import outline
-from gistread.book.formats.pdf.layout import PageLayout, find_furniture, measure_layout, without_line_numbers
+from gistread.book.formats.pdf.layout import (
+    PageLayout,
+    find_furniture,
+    measure_layout,
+    without_line_numbers,
+)
 from gistread.book.formats.pdf.lines import READING_RATIO, TextLine, columns, find_gutter, rows
 from gistread.book.formats.pdf.pages import PagePosition, PdfDocument, PdfPage, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, split_into_blocks
@@ -55,13 +66,21 @@ class PositionIndex:
         wanted = letters(title)
         on_page = dict.fromkeys(row[3] for row in self._on_page.get(place.page, ()))
         nearest = self.block_at(place)
-        reads_so = [(rank, index) for index in on_page if (rank := self._reads(index, wanted)) is not None]
+        reads_so = [
+            (rank, index) for index in on_page if (rank := self._reads(index, wanted)) is not None
+        ]
         if reads_so:
-            return min(reads_so, key=lambda one: (one[0], abs(one[1] - (one[1] if nearest is None else nearest))))[1]
+            return min(
+                reads_so,
+                key=lambda one: (one[0], abs(one[1] - (one[1] if nearest is None else nearest))),
+            )[1]
         if nearest is None or nearest not in on_page or self._page_of(nearest) == place.page:
             return nearest
         # The position is inside a paragraph from the previous page.
-        return next((index for index in on_page if index > nearest and self._page_of(index) == place.page), nearest)
+        return next(
+            (index for index in on_page if index > nearest and self._page_of(index) == place.page),
+            nearest,
+        )
 
     def _page_of(self, index: int) -> int:
         return self._blocks[index].lines[0].page
@@ -133,14 +152,18 @@ _FEWEST_LETTERS = 500
 _LEAST_VOWELS = 0.22  # Languages in Latin letters have at least a third
 _SAME_GUTTER_POINTS = 8
 _FILE_NAME = re.compile(
-    r"\.(?:docx?|dvi|tex|indd|qxd|pdf|rtf|odt|txt|fm|p65)\W*$|^(?:untitled|microsoft word\b)", re.IGNORECASE
+    r"\.(?:docx?|dvi|tex|indd|qxd|pdf|rtf|odt|txt|fm|p65)\W*$|^(?:untitled|microsoft word\b)",
+    re.IGNORECASE,
 )
 _PLACE = re.compile(r"#(\d+):(None|-?[\d.]+(?:e-?\d+)?):(None|-?[\d.]+(?:e-?\d+)?)")
 _AUTHORS_APART = re.compile(r"\s*;\s*|\s*&\s*|\s+and\s+")
 
 
 def read_pdf(stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda: False) -> Book:
-    """The book in a seekable stream; `name` is used in messages, `cancelled` is polled. Raises BookError."""
+    """The book in a seekable stream; `name` is used in messages, `cancelled` is polled.
+
+    Raises BookError.
+    """
     try:
         document = read_document(stream, cancelled)
     except BookError as error:
@@ -148,7 +171,9 @@ def read_pdf(stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda
     except MemoryError as error:
         raise BookError(f"There is not enough memory to read {name}.", _MORE_MEMORY) from error
     except OSError as error:
-        raise BookError(f"{name} cannot be read: it is damaged or not a PDF.", _FRESH_COPY) from error
+        raise BookError(
+            f"{name} cannot be read: it is damaged or not a PDF.", _FRESH_COPY
+        ) from error
     return _build(document, name)
 
 
@@ -165,17 +190,23 @@ def _build(document: PdfDocument, name: str) -> Book:
         letters = len(_text(pages))
         if letters < _FEWEST_LETTERS:
             raise BookError(
-                f"{name} does not say which characters its fonts display, so its text cannot be extracted.",
+                f"{name} does not say which characters its fonts display, so its text cannot be "
+                "extracted.",
                 "Optical character recognition (OCR) can make a copy whose text can.",
             )
         were = "was" if len(gone) == 1 else "were"
-        notices.append(f"{_page_list(gone)} {were} left out: the fonts do not say which characters they display.")
+        notices.append(
+            f"{_page_list(gone)} {were} left out: the fonts do not say which characters they "
+            "display."
+        )
     if not letters:
         raise _no_text_error(document, name)
     pages = without_line_numbers(pages)
     page_rows = [rows(page) for page in pages]
     guessed = sum(page.guessed for page in pages)
-    vowels = _share_of_vowels("".join(line.text for rows_of_page in page_rows for line in rows_of_page))
+    vowels = _share_of_vowels(
+        "".join(line.text for rows_of_page in page_rows for line in rows_of_page)
+    )
     gutters = [find_gutter(page) for page in pages]
     usual = _usual_gutter(gutters)
     found = [
@@ -189,10 +220,19 @@ def _build(document: PdfDocument, name: str) -> Book:
     words = WordCounts(part.text for part in parts)
     notices += left_out_notices(sum((page.left_out for page in pages), Counter()))
     small = (part.text for part in parts if part.size < READING_RATIO * layout.size)
-    if readings := sum(len(text.replace(" ", "")) for text in small if re.compile("[\u3041-\u30ff ]+").fullmatch(text)):
-        notices.append(f"{readings:,} characters of readings (ruby) stand behind their lines, not behind their words.")
+    if readings := sum(
+        len(text.replace(" ", ""))
+        for text in small
+        if re.compile("[\u3041-\u30ff ]+").fullmatch(text)
+    ):
+        notices.append(
+            f"{readings:,} characters of readings (ruby) stand behind their lines, not behind "
+            "their words."
+        )
     if guessed:
-        notices.append(f"{guessed:,} letters may be misread: their fonts do not say which they are.")
+        notices.append(
+            f"{guessed:,} letters may be misread: their fonts do not say which they are."
+        )
     elif vowels is not None and vowels < _LEAST_VOWELS and letters > _FEWEST_LETTERS:
         notices.append("Most words look misread: the fonts of the file may name the wrong letters.")
     return _assemble(document, paragraphs, layout, words, name, tuple(notices))
@@ -260,11 +300,19 @@ def _assemble(
         for chapter in own_starts:
             level = chapter.level
             builder.chapter(chapter.title, level)
-        own_areas = [area for page in {line.page for line in block.lines} for area in areas.get(page, ())]
+        own_areas = [
+            area for page in {line.page for line in block.lines} for area in areas.get(page, ())
+        ]
         text, marks = marked_text(block, layout, words, own_areas, notes.href)
         start = builder.next_start
         kind = ParagraphKind.HEADING if own_starts and len(texts[index]) < 200 else block.kind
-        if builder.add(text, kind, level if kind is ParagraphKind.HEADING else 0, lines=block.keeps_lines, marks=marks):
+        if builder.add(
+            text,
+            kind,
+            level if kind is ParagraphKind.HEADING else 0,
+            lines=block.keeps_lines,
+            marks=marks,
+        ):
             bounds[index] = start, builder.characters
     if not builder.characters:
         raise _no_text_error(document, name)

@@ -1,4 +1,7 @@
-"""Reads a PDF page from PDFium: characters with their places, lines in any direction, links, comments and strings."""
+"""Reads a PDF page from PDFium.
+
+Characters with their places, lines in any direction, links, comments and strings.
+"""
 
 import ctypes
 import math
@@ -36,8 +39,13 @@ class PageCharacters:
         self._area = pdfium.FS_RECTF()
         self._matrix = pdfium.FS_MATRIX()
         self._own_matrix = pdfium.FS_MATRIX()
-        objects = (pdfium.FPDFPage_GetObject(page, index) for index in range(pdfium.FPDFPage_CountObjects(page)))
-        self._has_forms = any(pdfium.FPDFPageObj_GetType(each) == pdfium.FPDF_PAGEOBJ_FORM for each in objects)
+        objects = (
+            pdfium.FPDFPage_GetObject(page, index)
+            for index in range(pdfium.FPDFPage_CountObjects(page))
+        )
+        self._has_forms = any(
+            pdfium.FPDFPageObj_GetType(each) == pdfium.FPDF_PAGEOBJ_FORM for each in objects
+        )
         self._name = ctypes.create_string_buffer(_FONT_NAME_BYTES)
         self._flags = ctypes.c_int()
 
@@ -73,7 +81,9 @@ class PageCharacters:
         """Where a character and the next one start along the line."""
         area = self._area
         pdfium.FPDFText_GetLooseCharBox(self.text, index, area)
-        return rotate_box(self._on_page(index, (area.left, area.bottom, area.right, area.top)), turn)[0::2]
+        return rotate_box(
+            self._on_page(index, (area.left, area.bottom, area.right, area.top)), turn
+        )[0::2]
 
     def replace(self, changed: Mapping[int, str]) -> None:
         """Replace characters by their indices."""
@@ -91,7 +101,10 @@ class PageCharacters:
         return self._origin[0].value, self._origin[1].value
 
     def _on_page(self, index: int, box: _Box) -> _Box:
-        """The box of a character on the page: with /ActualText in a form, PDFium gives it in the form's frame."""
+        """The box of a character on the page.
+
+        With /ActualText in a form, PDFium gives it in the form's frame.
+        """
         if not self._has_forms:
             return box
         page, form = self._matrix, self._own_matrix
@@ -106,7 +119,9 @@ class PageCharacters:
         for x, y in (box[:2], box[2:]):
             x, y = x - form.e, y - form.f
             along, up = (form.d * x - form.c * y) / scale, (form.a * y - form.b * x) / scale
-            corners.append((page.a * along + page.c * up + page.e, page.b * along + page.d * up + page.f))
+            corners.append(
+                (page.a * along + page.c * up + page.e, page.b * along + page.d * up + page.f)
+            )
         (x1, y1), (x2, y2) = corners
         return min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
 
@@ -121,12 +136,16 @@ class PageCharacters:
     def scale_and_turn(self, index: int) -> tuple[float, int]:
         """Points per em along the line, and the turn."""
         size, turn = self.size_and_turn(index)
-        stretch = math.hypot(self._matrix.a, self._matrix.b) / (math.hypot(self._matrix.c, self._matrix.d) or 1)
+        stretch = math.hypot(self._matrix.a, self._matrix.b) / (
+            math.hypot(self._matrix.c, self._matrix.d) or 1
+        )
         return size * stretch, turn
 
     def font(self, index: int) -> tuple[bytes, int, int]:
         """Name, descriptor flags, weight."""
-        written = pdfium.FPDFText_GetFontInfo(self.text, index, self._name, _FONT_NAME_BYTES, self._flags)
+        written = pdfium.FPDFText_GetFontInfo(
+            self.text, index, self._name, _FONT_NAME_BYTES, self._flags
+        )
         name = self._name.raw[: max(0, min(written, _FONT_NAME_BYTES) - 1)]
         return name, self._flags.value, pdfium.FPDFText_GetFontWeight(self.text, index)
 
@@ -146,7 +165,9 @@ _DOWNWARD = 3
 WholeLine = tuple[str, tuple[float, float, float], int]
 
 
-def right_to_left_line(page: PageCharacters, line: re.Match[str], size: float, turn: int) -> WholeLine | None:
+def right_to_left_line(
+    page: PageCharacters, line: re.Match[str], size: float, turn: int
+) -> WholeLine | None:
     """A line of mostly Hebrew or Arabic letters, in the order of speech; None for other lines.
 
     PDFium reverses only some words of such lines, so the positions of the letters decide.
@@ -154,7 +175,11 @@ def right_to_left_line(page: PageCharacters, line: re.Match[str], size: float, t
     if turn < 0 or len(RIGHT_TO_LEFT.findall(line[0])) <= len(line[0]) / 3:
         return None
     # The letters of one ligature share a position; PDFium lists them backwards.
-    indices = [index for index in range(line.end() - 1, line.start() - 1, -1) if page.characters[index].isprintable()]
+    indices = [
+        index
+        for index in range(line.end() - 1, line.start() - 1, -1)
+        if page.characters[index].isprintable()
+    ]
     letters = [_Letter(page.characters[index], *page.advance(index, turn)) for index in indices]
     bases = [each for each in letters if not each.text.isspace() and not combining(each.text)]
     bases.sort(key=lambda base: -base.middle)
@@ -208,7 +233,9 @@ _MOST_ANNOTATIONS = 2_000  # Per page
 _EMPTY_STRING_BYTES = 2  # Its terminator
 
 # Form fields, typed text and stamps, which are part of the page.
-DRAWN_KINDS = frozenset((pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP))
+DRAWN_KINDS = frozenset(
+    (pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP)
+)
 COMMENT_KINDS = (
     pdfium.FPDF_ANNOT_TEXT,
     pdfium.FPDF_ANNOT_HIGHLIGHT,
@@ -265,7 +292,11 @@ def _target(document: Any, link: Any) -> str | list[Any] | None:
             buffer = ctypes.create_string_buffer(2048)
             written = pdfium.FPDFAction_GetURIPath(document.raw, action, buffer, 2048)
             return buffer.raw[: max(0, min(written, 2048) - 1)].decode("utf-8", "replace")
-        destination = pdfium.FPDFAction_GetDest(document.raw, action) if kind == pdfium.PDFACTION_GOTO else None
+        destination = (
+            pdfium.FPDFAction_GetDest(document.raw, action)
+            if kind == pdfium.PDFACTION_GOTO
+            else None
+        )
     return place_of(document, destination) if destination else None
 
 
@@ -277,7 +308,11 @@ def place_of(document: Any, destination: Any) -> list[Any] | None:
     has_x, has_y, has_zoom = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
     x, y, zoom = ctypes.c_float(), ctypes.c_float(), ctypes.c_float()
     if pdfium.FPDFDest_GetLocationInPage(destination, has_x, has_y, has_zoom, x, y, zoom):
-        return [page, round(x.value, 2) if has_x.value else None, round(y.value, 2) if has_y.value else None]
+        return [
+            page,
+            round(x.value, 2) if has_x.value else None,
+            round(y.value, 2) if has_y.value else None,
+        ]
     # The view of a "fit width" destination has its y.
     count, numbers = ctypes.c_ulong(), (ctypes.c_float * 4)()
     view = pdfium.FPDFDest_GetView(destination, count, numbers)
@@ -294,14 +329,17 @@ def lost_letter(text: str, place: int) -> str:
     """The letter that a ligature lost after the f at `place`."""
     following = text[place + 1 : place + 3].casefold()
     begins_word = not text[place - 1 : place].isalpha()
-    # fl precedes vowels, fi nearly all else: reflect, flee, flex, flesh, fled, but modifies, modified.
+    # fl precedes vowels, fi nearly all else: reflect, flee, flex, flesh, fled, but modifies,
+    # modified.
     before_e = following in ("ec", "ee", "ex") or (begins_word and following in ("ed", "es"))
     return "l" if following[:1] in _AFTER_FL or before_e else "i"
 
 
 # TeX's fonts have ligatures at the codes of control characters; bitmap fonts do not name them.
 _TEX_LIGATURES = {
-    start + index: ligature for start in (0x0B, 0x1B) for index, ligature in enumerate("\ufb00\ufb01\ufb02\ufb03\ufb04")
+    start + index: ligature
+    for start in (0x0B, 0x1B)
+    for index, ligature in enumerate("\ufb00\ufb01\ufb02\ufb03\ufb04")
 }
 _CORK_PUNCTUATION = dict(enumerate("“”„«»–—", 0x10))
 _OTHER_CONTROLS = re.compile("[\x01\x03-\x08]")
@@ -317,7 +355,11 @@ def name_tex_ligatures(text: str) -> str:
 
 
 _COMBINING = dict(
-    zip("`´¨ˆ˜¯˘˙ˇ¸˚˝", "\u0300\u0301\u0308\u0302\u0303\u0304\u0306\u0307\u030c\u0327\u030a\u030b", strict=True)
+    zip(
+        "`´¨ˆ˜¯˘˙ˇ¸˚˝",
+        "\u0300\u0301\u0308\u0302\u0303\u0304\u0306\u0307\u030c\u0327\u030a\u030b",
+        strict=True,
+    )
 )
 
 

@@ -1,4 +1,7 @@
-"""Measures what the pages of a document share: text size, line spacing, margins, running heads and line numbers."""
+"""Measures what the pages of a document share.
+
+Text size, line spacing, margins, running heads and line numbers.
+"""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -44,7 +47,11 @@ class PageLayout:
         full = sum(line.right > column.right - 0.5 * self.size for line in column.lines)
         if full >= max(3, 0.25 * len(column.lines)):
             return left, column.right
-        width = median(fits) if (fits := [w for x, w in self.widths if abs(x - left) < 12]) else column.right - left
+        width = (
+            median(fits)
+            if (fits := [w for x, w in self.widths if abs(x - left) < 12])
+            else column.right - left
+        )
         return left, max(column.right, left + width)
 
 
@@ -65,7 +72,9 @@ def measure_layout(columns: Sequence[Column]) -> PageLayout:
         styles=styles.most_common(1)[0][0],
         is_fixed=fixed[True] > fixed[False],
         leadings=_leadings(columns),
-        lefts=tuple(sorted(x for x in lefts if lefts[x] + lefts[x + 1] >= max(4, 0.04 * len(body)))),
+        lefts=tuple(
+            sorted(x for x in lefts if lefts[x] + lefts[x + 1] >= max(4, 0.04 * len(body)))
+        ),
         widths=tuple((c.left, c.right - c.left) for c in columns if len(c.lines) >= _LONG_COLUMN),
         indents=_has_indents(columns, size),
     )
@@ -80,16 +89,21 @@ def _leadings(columns: Iterable[Column]) -> dict[int, float]:
                 gaps.setdefault(round(below.size * 2), Counter())[round(gap * 2)] += 1
     found = {}
     for size, counts in gaps.items():
-        # The most common gap may be that between paragraphs of one line: take the smallest common gap.
+        # The most common gap may be that between paragraphs of one line: take the smallest common
+        # gap.
         often = counts.most_common(1)[0][1]
-        found[size] = min(gap for gap in counts if counts[gap] >= max(2, often * 0.3) or often < 2) / 2
+        found[size] = (
+            min(gap for gap in counts if counts[gap] >= max(2, often * 0.3) or often < 2) / 2
+        )
     return found
 
 
 def _has_indents(columns: Iterable[Column], size: float) -> bool:
     indented = flush = 0
     for column in columns:
-        for above, line, below in zip(column.lines, column.lines[1:], column.lines[2:], strict=False):
+        for above, line, below in zip(
+            column.lines, column.lines[1:], column.lines[2:], strict=False
+        ):
             if abs(line.size - size) > 0.6 or abs(below.size - size) > 0.6:
                 continue
             indent = line.left - below.left
@@ -102,11 +116,16 @@ def _has_indents(columns: Iterable[Column], size: float) -> bool:
 _EDGE_ROWS = 3
 _NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")
 _USUAL_SHARE = 0.4
-_NEAR_PAGES = 4  # A running head recurs within this distance, even on alternate pages or around a figure
+_NEAR_PAGES = (
+    4  # A running head recurs within this distance, even on alternate pages or around a figure
+)
 _LEAST_PAGES = 3
 _SAME_HEIGHT = 6.0
 _FIRST_IS_1 = 100_000  # Key for page numbers that count from 1
-_EDGES = _STARTS, _ENDS = ("# and words", "words and #")  # Keys for numbers beside words that change with chapters
+_EDGES = _STARTS, _ENDS = (
+    "# and words",
+    "words and #",
+)  # Keys for numbers beside words that change with chapters
 _BARE = ("#", "-#-", "–#–", "page#", "[#]")
 
 
@@ -123,7 +142,10 @@ def find_furniture(pages: Sequence[Sequence[TextLine]]) -> list[list[TextLine]]:
     sizes = sorted(row.size for rows in pages for row in rows)
     body = sizes[len(sizes) // 2] if sizes else 0
     counts = Counter(
-        key[2] for key, places in seen.items() for _ in places.rows if key[2] >= 0 and key[1] not in _EDGES
+        key[2]
+        for key, places in seen.items()
+        for _ in places.rows
+        if key[2] >= 0 and key[1] not in _EDGES
     )
 
     def repeats(row: TextLine, number: int, side: str) -> bool:
@@ -157,9 +179,16 @@ def _with_strays(
 ) -> list[list[TextLine]]:
     """Add unrepeated rows at the usual place of furniture, such as the head of a one-page chapter."""
     where = Counter((round(row.baseline), round(row.size * 2)) for rows in found for row in rows)
-    usual = {key for key, count in where.items() if count >= max(_LEAST_PAGES, _USUAL_SHARE * len(found))}
+    usual = {
+        key for key, count in where.items() if count >= max(_LEAST_PAGES, _USUAL_SHARE * len(found))
+    }
     return [
-        own or [side[0] for side in sides if side and (round(side[0].baseline), round(side[0].size * 2)) in usual]
+        own
+        or [
+            side[0]
+            for side in sides
+            if side and (round(side[0].baseline), round(side[0].size * 2)) in usual
+        ]
         for sides, own in zip(edges, found, strict=True)
     ]
 
@@ -195,11 +224,15 @@ class _Places:
 
     def near(self, page: int, distance: int, baseline: float) -> int:
         """The number of rows at this height on pages at most `distance` from `page`."""
-        start, end = (bisect_left(self.rows, (number,)) for number in (page - distance, page + distance + 1))
+        start, end = (
+            bisect_left(self.rows, (number,)) for number in (page - distance, page + distance + 1)
+        )
         return sum(abs(height - baseline) <= _SAME_HEIGHT for _, height in self.rows[start:end])
 
 
-def _repeats(key: tuple[str, int], row: TextLine, page: int, places: _Places, page_count: int) -> bool:
+def _repeats(
+    key: tuple[str, int], row: TextLine, page: int, places: _Places, page_count: int
+) -> bool:
     own = places.near(page, 0, row.baseline)
     same_height = places.at(row.baseline) - own
     if key[0] in _EDGES:
@@ -207,7 +240,9 @@ def _repeats(key: tuple[str, int], row: TextLine, page: int, places: _Places, pa
     if key[1] >= 0:
         if page_count < _LEAST_PAGES:
             return _is_bare(key[0]) and key[1] == _FIRST_IS_1
-        return len(places.rows) >= _LEAST_PAGES and (same_height > 0 or len(places.rows) > page_count / 4)
+        return len(places.rows) >= _LEAST_PAGES and (
+            same_height > 0 or len(places.rows) > page_count / 4
+        )
     if not any(character.isalpha() for character in key[0]):
         return same_height + 1 >= _LEAST_PAGES
     return places.near(page, _NEAR_PAGES, row.baseline) > own and same_height + 1 >= _LEAST_PAGES
@@ -241,7 +276,10 @@ def _line_numbers(runs: Sequence[TextRun]) -> set[int]:
     left = sorted(run.left for run in words)[len(words) // 20]
     right = sorted(run.right for run in words)[-1 - len(words) // 20]
     found: set[int] = set()
-    for side in ([run for run in numbers if run.right <= left], [run for run in numbers if run.left >= right]):
+    for side in (
+        [run for run in numbers if run.right <= left],
+        [run for run in numbers if run.left >= right],
+    ):
         side.sort(key=lambda run: -run.baseline)
         steps = Counter(int(below.text) - int(above.text) for above, below in pairwise(side))
         step, count = steps.most_common(1)[0] if steps else (0, 0)

@@ -54,11 +54,16 @@ def rows(page: PdfPage) -> list[TextLine]:
 
 
 def columns(page: PdfPage, gutter: float | None, dropped: Iterable[TextLine]) -> list[Column]:
-    """The page's columns in reading order, without the `dropped` rows. `gutter`: the usual place between columns."""
+    """The page's columns in reading order, without the `dropped` rows.
+
+    `gutter`: the usual place between columns.
+    """
     gone = {id(run) for line in dropped for run in line.runs}
     segments = _segments([run for run in page.runs if id(run) not in gone] if gone else page.runs)
     flows = _flows(segments, gutter, depth=0)
-    return [_column([_line(page.number, row) for row in _by_baseline(flow)]) for flow in flows if flow]
+    return [
+        _column([_line(page.number, row) for row in _by_baseline(flow)]) for flow in flows if flow
+    ]
 
 
 def find_gutter(page: PdfPage) -> float | None:
@@ -92,8 +97,14 @@ def _with_readings(runs: Sequence[TextRun]) -> Sequence[TextRun]:
     for run in runs if bases else ():
         for base in bases:
             above = (run.baseline - base.baseline) / base.size
-            start, end = ((x - base.left) / (base.right - base.left or 1) for x in (run.left, run.right))
-            if run.size < READING_RATIO * base.size and 0.6 < above < 1.4 and 0 < (start + end) / 2 < 1:
+            start, end = (
+                (x - base.left) / (base.right - base.left or 1) for x in (run.left, run.right)
+            )
+            if (
+                run.size < READING_RATIO * base.size
+                and 0.6 < above < 1.4
+                and 0 < (start + end) / 2 < 1
+            ):
                 letters = len(base.text.rstrip())
                 last = max(1, min(letters, round(end * letters)))
                 placed.setdefault(id(base), []).append((last, f"（{''.join(run.text.split())}）"))
@@ -163,11 +174,17 @@ def _with_drop_caps(found: list[list[Segment]]) -> list[list[Segment]]:
                 and letter.left <= other[0].left < letter.right + 2 * other[0].size
             ]
             rest = row[1:]
-            first = max((*adjacent, *([rest] if rest else [])), key=lambda other: other[0].baseline, default=None)
+            first = max(
+                (*adjacent, *([rest] if rest else [])),
+                key=lambda other: other[0].baseline,
+                default=None,
+            )
             if first is not None and adjacent:
                 body, initial = first[0], letter.runs[-1].text.rstrip()
                 font = body.runs[0].font
-                body.runs.insert(0, TextRun(initial, body.left - 1, body.left, body.baseline, body.size, font))
+                body.runs.insert(
+                    0, TextRun(initial, body.left - 1, body.left, body.baseline, body.size, font)
+                )
                 body.left = min(other[0].left for other in (*adjacent, first))
                 if rest:
                     kept.append(rest)
@@ -185,7 +202,9 @@ def _flows(segments: list[Segment], gutter: float | None, depth: int) -> list[li
         return table_flows(_by_baseline(segments))
     if in_table:
         segments = with_table_rows(_by_baseline(segments), x)
-    bands: list[tuple[bool, list[Segment]]] = []  # From the top down: whether the segments span the gutter
+    bands: list[
+        tuple[bool, list[Segment]]
+    ] = []  # From the top down: whether the segments span the gutter
     for segment in sorted(segments, key=lambda one: -one.baseline):
         is_left, is_right = segment.right <= x + 1, segment.left >= x - 1
         spans = not (is_left or is_right)
@@ -199,7 +218,10 @@ def _flows(segments: list[Segment], gutter: float | None, depth: int) -> list[li
         if spans:
             flows.append(band)
             continue
-        for side in ([one for one in band if one.right <= x + 1], [one for one in band if one.right > x + 1]):
+        for side in (
+            [one for one in band if one.right <= x + 1],
+            [one for one in band if one.right > x + 1],
+        ):
             flows += _flows(side, None, depth + 1) if side else ()
     return flows
 
@@ -251,7 +273,9 @@ def _line(page: int, segments: list[Segment]) -> TextLine:
     words: list[str] = []
     cells: list[int] = []
     right = runs[0].left
-    together = {id(b) for segment in segments for a, b in pairwise(segment.runs) if a.left <= b.left}
+    together = {
+        id(b) for segment in segments for a, b in pairwise(segment.runs) if a.left <= b.left
+    }
     for index, run in enumerate(runs):
         gap = run.left - right
         if index and gap > 1.8 * size:
@@ -261,7 +285,9 @@ def _line(page: int, segments: list[Segment]) -> TextLine:
             words.append(" ")
         words.append(run.text)
         right = max(right, run.right)
-    return TextLine(page, tuple(runs), runs[0].left, right, baseline, size, "".join(words).strip(), tuple(cells))
+    return TextLine(
+        page, tuple(runs), runs[0].left, right, baseline, size, "".join(words).strip(), tuple(cells)
+    )
 
 
 def _table_line(cells: list[list[TextLine]]) -> TextLine:

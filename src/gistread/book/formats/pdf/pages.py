@@ -1,4 +1,7 @@
-"""Data extracted from a PDF. Positions are in points from the lower left, in a frame where text runs to the right."""
+"""Data extracted from a PDF.
+
+Positions are in points from the lower left, in a frame where text runs to the right.
+"""
 
 import re
 from collections import Counter
@@ -28,7 +31,11 @@ class Font:
 
     @cached_property
     def is_bold(self) -> bool:
-        return self.weight >= 600 or bool(self.flags & _FLAG_FORCE_BOLD) or bool(_BOLD.search(self.name))
+        return (
+            self.weight >= 600
+            or bool(self.flags & _FLAG_FORCE_BOLD)
+            or bool(_BOLD.search(self.name))
+        )
 
     @cached_property
     def is_fixed(self) -> bool:
@@ -39,7 +46,11 @@ class Font:
         """Without CODE, which depends on the paragraph."""
         is_italic = self.flags & _FLAG_ITALIC or _ITALIC.search(self.name)
         is_small_capitals = _SMALL_CAPITALS.search(self.name)
-        styles = {Style.EMPHASIS: is_italic, Style.STRONG: self.is_bold, Style.SMALL_CAPITALS: is_small_capitals}
+        styles = {
+            Style.EMPHASIS: is_italic,
+            Style.STRONG: self.is_bold,
+            Style.SMALL_CAPITALS: is_small_capitals,
+        }
         return frozenset(style for style, applies in styles.items() if applies)
 
 
@@ -94,7 +105,9 @@ class PdfDocument:
     page_count: int = 0
     metadata: Mapping[str, str] = field(default_factory=dict)
     language: str = ""
-    outline: tuple[tuple[str, int, PagePosition | None], ...] = ()  # Title, level and place of each entry
+    outline: tuple[
+        tuple[str, int, PagePosition | None], ...
+    ] = ()  # Title, level and place of each entry
     pages: list[PdfPage] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
     turns: dict[int, int] = field(default_factory=dict)
@@ -112,11 +125,17 @@ class PdfDocument:
 
 MIRRORED = 4  # Used as a turn for pages whose text runs to the left
 EAST_ASIAN = re.compile("[\u3000-\u9fff\uac00-\ud7af]")
-RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")  # Hebrew, Arabic and their like
+RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"
+)  # Hebrew, Arabic and their like
 
 
-def rotate_box(box: tuple[float, float, float, float], turn: int) -> tuple[float, float, float, float]:
-    """A box (left, bottom, right, top) in the frame where text turned by `turn` quarters runs to the right."""
+def rotate_box(
+    box: tuple[float, float, float, float], turn: int
+) -> tuple[float, float, float, float]:
+    """A box (left, bottom, right, top) in the frame where text turned by `turn` quarters runs to
+    the right.
+    """
     left, bottom, right, top = box
     if turn == MIRRORED:
         return -right, bottom, -left, top
@@ -139,7 +158,10 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
     # A little text at another angle is a stamp in the margin.
     keeps_all = letters.total() - letters[main] > 0.15 * letters.total()
     stamped = "" if keeps_all else "".join(text for text, *_, turn in raw if turn != main)
-    left_out = {"word(s) printed at an angle": len(stamped.split()), "comment(s) on pages": record["comments"]}
+    left_out = {
+        "word(s) printed at an angle": len(stamped.split()),
+        "comment(s) on pages": record["comments"],
+    }
     left_out["character(s) of an overfull page"] = record["cut"]
     runs = [
         TextRun(text, left, right, baseline, size, fonts[font])

@@ -72,11 +72,17 @@ def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Blo
     return [one for block in _merge_verse(found, layout) for one in (block, *block.notes)]
 
 
-def _continuable(own: list[Block], before: Block | None, found: list[Block], layout: PageLayout) -> Block | None:
+def _continuable(
+    own: list[Block], before: Block | None, found: list[Block], layout: PageLayout
+) -> Block | None:
     is_body = before and abs(before.lines[-1].size - layout.size) <= _SIZE_STEP * layout.size
     cut = before if before and is_body and _breaks_off(before) else None
     block = next((block for block in reversed(own) if not _is_float(block)), None)
-    if block and block.kind in _RUNNING and not (cut and block.lines[-1].size < _SMALL_PRINT * layout.size):
+    if (
+        block
+        and block.kind in _RUNNING
+        and not (cut and block.lines[-1].size < _SMALL_PRINT * layout.size)
+    ):
         return block
     return cut if cut and found and found[-1].lines[-1].page <= cut.lines[-1].page + 1 else None
 
@@ -165,7 +171,11 @@ def _begins_block(lines: Sequence[TextLine], index: int, layout: PageLayout, blo
     if indent < -0.6 * line.size:
         if len(block.lines) == 1:  # the second line of an indented paragraph, as a rule
             return short and ended and not _is_centred(above, left, right)
-        return short or (ended and line.left < left + 0.6 * line.size) or _has_hanging_indent(lines, index - 1, right)
+        return (
+            short
+            or (ended and line.left < left + 0.6 * line.size)
+            or _has_hanging_indent(lines, index - 1, right)
+        )
     if short:
         return True
     # Dialogue: a full line, and the next one indented like it.
@@ -218,11 +228,17 @@ def _kind(block: Block, layout: PageLayout) -> ParagraphKind:
         return ParagraphKind.HEADING
     if all(_is_code(line, layout) for line in block.lines):
         return ParagraphKind.CODE
-    if len(block.lines) > 1 and sum(bool(line.cells) for line in block.lines) > 0.6 * len(block.lines):
+    if len(block.lines) > 1 and sum(bool(line.cells) for line in block.lines) > 0.6 * len(
+        block.lines
+    ):
         return ParagraphKind.TABLE
-    if any(line.stacks for line in block.lines) and all(line.stacks or _is_narrow(line, block) for line in block.lines):
+    if any(line.stacks for line in block.lines) and all(
+        line.stacks or _is_narrow(line, block) for line in block.lines
+    ):
         return ParagraphKind.TABLE
-    if _starts_item(first) and (len(block.lines) > 1 or first.left > block.left or _BULLET.match(first.text)):
+    if _starts_item(first) and (
+        len(block.lines) > 1 or first.left > block.left or _BULLET.match(first.text)
+    ):
         return ParagraphKind.LIST
     margin = min(line.left for line in block.lines) - block.left
     if len(block.lines) > 1 and margin > 1.2 * first.size:
@@ -248,13 +264,19 @@ def _merge_rows(found: list[Block], layout: PageLayout) -> list[Block]:
     for block in found:
         before = merged[-1] if merged else None
         rows = block.kind in (ParagraphKind.TABLE, ParagraphKind.CODE)
-        single_row = block.kind is ParagraphKind.TEXT and len(block.lines) == 1 and block.lines[0].cells
+        single_row = (
+            block.kind is ParagraphKind.TEXT and len(block.lines) == 1 and block.lines[0].cells
+        )
         continues_table = before and (
             (single_row and before.lines[-1].cells)
             or (_is_fragment(before) and _has_stacks(block))
             or (_has_stacks(before) and _is_fragment(block))
         )
-        if before and ((rows and before.kind is block.kind) or continues_table) and _is_close(before, block, layout):
+        if (
+            before
+            and ((rows and before.kind is block.kind) or continues_table)
+            and _is_close(before, block, layout)
+        ):
             before.lines += block.lines
             if continues_table:
                 before.kind, before.keeps_lines = ParagraphKind.TABLE, True
@@ -292,7 +314,11 @@ def _merge_labels(found: list[Block], layout: PageLayout) -> list[Block]:
 def _is_label(block: Block, layout: PageLayout) -> bool:
     is_other_size = abs(block.lines[0].size - layout.size) > _SIZE_STEP * layout.size
     is_short = all(len(line.text) <= 40 for line in block.lines)
-    return is_other_size and is_short and block.kind in (ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.TABLE)
+    return (
+        is_other_size
+        and is_short
+        and block.kind in (ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.TABLE)
+    )
 
 
 def _is_close(above: Block, below: Block, layout: PageLayout) -> bool:
@@ -312,7 +338,14 @@ def _merge_verse(found: list[Block], layout: PageLayout) -> Iterator[Block]:
         if _is_verse(run):
             lines = [line for one in run for line in one.lines]
             notes = [note for one in run for note in one.notes]
-            yield Block(lines, ParagraphKind.VERSE, left=run[0].left, right=run[0].right, keeps_lines=True, notes=notes)
+            yield Block(
+                lines,
+                ParagraphKind.VERSE,
+                left=run[0].left,
+                right=run[0].right,
+                keeps_lines=True,
+                notes=notes,
+            )
         else:
             yield from run
 
@@ -331,7 +364,11 @@ def _follows(above: Block, below: Block, layout: PageLayout) -> bool:
     gap = above.lines[-1].bottom - below.lines[0].baseline
     same_page = above.lines[-1].page == below.lines[0].page
     size = below.lines[0].size
-    return same_page and abs(above.lines[0].size - size) < 0.3 and 0 < gap < 1.15 * layout.leading(size)
+    return (
+        same_page
+        and abs(above.lines[0].size - size) < 0.3
+        and 0 < gap < 1.15 * layout.leading(size)
+    )
 
 
 def _is_verse(run: list[Block]) -> bool:
@@ -341,7 +378,11 @@ def _is_verse(run: list[Block]) -> bool:
     capital = sum(block.text[0].isupper() or not block.text[0].isalnum() for block in run)
     set_in = all(block.lines[0].left > block.left + 0.9 * block.lines[0].size for block in run)
     leaders = sum(bool(_LEADERS.search(block.text)) or block.text[-1].isdigit() for block in run)
-    return capital > 0.6 * len(run) and leaders < 0.4 * len(run) and ended < (0.75 if set_in else 0.5) * len(run)
+    return (
+        capital > 0.6 * len(run)
+        and leaders < 0.4 * len(run)
+        and ended < (0.75 if set_in else 0.5) * len(run)
+    )
 
 
 def without_leaders(text: str) -> str:
@@ -355,7 +396,8 @@ def _split_footnotes(column: Column, body_size: float) -> tuple[Sequence[TextLin
     while start and lines[start - 1].size < 0.94 * body_size:
         start -= 1
     small = lines[start:]
-    # A whole page of small print is no footnote. An unlabelled first line may continue the previous page.
+    # A whole page of small print is no footnote. An unlabelled first line may continue the previous
+    # page.
     labelled = [index for index, line in enumerate(small) if _note_label(line)]
     if not start or not labelled or len(small) > 0.8 * len(lines):
         return lines, []
@@ -365,7 +407,13 @@ def _split_footnotes(column: Column, body_size: float) -> tuple[Sequence[TextLin
         labelled = [index - first for index in labelled]
     cuts = sorted({0, *labelled})
     return lines[:start], [
-        Block(list(small[cut:end]), ParagraphKind.NOTE, _note_label(small[cut]), column.left, column.right)
+        Block(
+            list(small[cut:end]),
+            ParagraphKind.NOTE,
+            _note_label(small[cut]),
+            column.left,
+            column.right,
+        )
         for cut, end in zip(cuts, [*cuts[1:], len(small)], strict=True)
     ]
 

@@ -34,7 +34,8 @@ _LEAST_PAGES, _BYTES_OF_A_PAGE = 1_000, 200
 def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: False) -> PdfDocument:
     """All pages of the PDF in a seekable stream.
 
-    Raises OSError if it is damaged, MemoryError, and BookError, with a message that follows the file's name.
+    Raises OSError if it is damaged, MemoryError, and BookError, with a message that follows the
+    file's name.
     """
     document = PdfDocument()
     with _as_file(stream) as file:
@@ -44,7 +45,9 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
         most_pages = max(_LEAST_PAGES, size // _BYTES_OF_A_PAGE)
         page = 0
         for _ in range(6):
-            page, used_s = _run_worker(document, file, page, opening_s, left_s, most_pages, cancelled)
+            page, used_s = _run_worker(
+                document, file, page, opening_s, left_s, most_pages, cancelled
+            )
             left_s -= used_s
             if page >= min(document.page_count, most_pages) or left_s <= 0:
                 break
@@ -55,17 +58,25 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
 
 
 def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any]) -> None:
-    """Add a record of the worker: first the document's, then one per page. Raises OSError, BookError."""
+    """Add a record of the worker: first the document's, then one per page.
+
+    Raises OSError, BookError.
+    """
     if "page" not in record:
         if "error" in record:
             if record["error"] == "locked":
-                raise BookError("is locked with a password.", "Save a copy without one in a PDF viewer, and open that.")
+                raise BookError(
+                    "is locked with a password.",
+                    "Save a copy without one in a PDF viewer, and open that.",
+                )
             raise OSError("PDFium cannot open it")
         document.page_count = min(record["pages"], 20_000)
         document.metadata = record["metadata"]
         document.language = record["language"]
         entries = record["outline"]
-        document.outline = tuple((title, level, PagePosition(*at) if at else None) for title, level, at in entries)
+        document.outline = tuple(
+            (title, level, PagePosition(*at) if at else None) for title, level, at in entries
+        )
     elif "error" in record:
         document.unread.append(record["page"])
     else:
@@ -84,7 +95,10 @@ def _run_worker(
     most_pages: int,
     cancelled: Callable[[], bool],
 ) -> tuple[int, float]:
-    """Read pages from `first_page` on. Returns the page it stopped at, and the processor time it took."""
+    """Read pages from `first_page` on.
+
+    Returns the page it stopped at, and the processor time it took.
+    """
     process, output = start_python(_WORKER, str(first_page), str(_MEMORY_BYTES), stdin=file)
     page = first_page
     is_open = False
@@ -94,7 +108,11 @@ def _run_worker(
     try:
         while not (is_open and page >= min(document.page_count, most_pages)):
             now_s = _used_s(process)
-            if now_s - used_s > most_s or (is_open and now_s > left_s) or time.monotonic() > stalled_at:
+            if (
+                now_s - used_s > most_s
+                or (is_open and now_s > left_s)
+                or time.monotonic() > stalled_at
+            ):
                 break
             if cancelled():
                 raise BookError("was not read: cancelled.")

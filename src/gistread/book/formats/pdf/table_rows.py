@@ -28,7 +28,10 @@ class Segment:
 
 
 def table_flows(rows: list[list[Segment]]) -> list[list[Segment]]:
-    """Arrange rows in one flow with a segment per table row; parallel cells of prose get flows of their own."""
+    """Arrange rows in one flow with a segment per table row.
+
+    Parallel cells of prose get flows of their own.
+    """
     flows: list[list[Segment]] = [[]]
     for group in _table_rows(rows):
         cells = _cells(chain.from_iterable(group))
@@ -42,7 +45,10 @@ def table_flows(rows: list[list[Segment]]) -> list[list[Segment]]:
 
 
 def with_table_rows(rows: list[list[Segment]], gutter: float) -> list[Segment]:
-    """The segments, with one for each table row. Text in two columns beside this gutter is no table."""
+    """The segments, with one for each table row.
+
+    Text in two columns beside this gutter is no table.
+    """
     found: list[Segment] = []
     for group in _table_rows(rows):
         cells = _cells(chain.from_iterable(group))
@@ -56,7 +62,9 @@ def with_table_rows(rows: list[list[Segment]], gutter: float) -> list[Segment]:
 def is_table(segments: Iterable[Segment], gutter: float) -> bool:
     """Whether the file alternates between the sides of the gutter, often after several lines."""
     sides = sorted((one.order, one.left > gutter, round(one.baseline)) for one in segments)
-    cells = [{baseline for *_, baseline in cell} for _, cell in groupby(sides, key=lambda one: one[1])]
+    cells = [
+        {baseline for *_, baseline in cell} for _, cell in groupby(sides, key=lambda one: one[1])
+    ]
     return len(cells) > 3 and 4 * sum(len(cell) > 1 for cell in cells) >= len(cells)
 
 
@@ -83,14 +91,23 @@ def _table_rows(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
             starts = [start for above in group for start in _starts(above, edges)]
             if any(_precedes(left, right) for left in row for right in starts):
                 first = index
-        if groups and first == len(groups) and len(groups[-1]) > 1 and _ends_last_cell(row, groups[-1]):
+        if (
+            groups
+            and first == len(groups)
+            and len(groups[-1]) > 1
+            and _ends_last_cell(row, groups[-1])
+        ):
             first -= 1
         groups[first:] = [[*chain.from_iterable(groups[first:]), row]]
         latest[first:] = [max(*latest[first:], *(segment.order for segment in row), 0)]
     for index in range(len(groups) - 1, 0, -1):
         if len(groups[index]) > 1 and _begins_first_cell(groups[index - 1], groups[index]):
             groups[index - 1 : index + 1] = [groups[index - 1] + groups[index]]
-    return [part for group in groups for part in ([[row] for row in group] if _is_grid(group) else [group])]
+    return [
+        part
+        for group in groups
+        for part in ([[row] for row in group] if _is_grid(group) else [group])
+    ]
 
 
 def _is_grid(rows: list[list[Segment]]) -> bool:
@@ -102,8 +119,16 @@ def _is_grid(rows: list[list[Segment]]) -> bool:
 def _ends_last_cell(row: list[Segment], above: list[list[Segment]]) -> bool:
     """Whether a row's only segment continues the last cell of the rows above."""
     last = max(chain.from_iterable(above), key=lambda one: one.order)
-    is_next = len(row) == 1 and row[0].order == last.order + 1 and last.baseline - row[0].baseline < 2 * last.size
-    return is_next and abs(row[0].left - last.left) < last.size and row[0].left > min(one.right for one in above[-1])
+    is_next = (
+        len(row) == 1
+        and row[0].order == last.order + 1
+        and last.baseline - row[0].baseline < 2 * last.size
+    )
+    return (
+        is_next
+        and abs(row[0].left - last.left) < last.size
+        and row[0].left > min(one.right for one in above[-1])
+    )
 
 
 def _begins_first_cell(above: list[list[Segment]], rows: list[list[Segment]]) -> bool:
@@ -118,7 +143,10 @@ def _begins_first_cell(above: list[list[Segment]], rows: list[list[Segment]]) ->
 
 
 def _starts(row: list[Segment], edges: Mapping[int, int]) -> Iterator[Segment]:
-    """The segments of a row that may begin a cell. `edges`: numbers of segments by their left edge."""
+    """The segments of a row that may begin a cell.
+
+    `edges`: numbers of segments by their left edge.
+    """
     yield row[0]
     for before, segment in pairwise(row):
         is_aligned = edges[round(segment.left)] >= 3  # Words of one line are closer than cells

@@ -1,4 +1,7 @@
-"""Turns a paragraph's lines into text with marks: joins lines, undoes hyphenation by the book's own spelling."""
+"""Turns a paragraph's lines into text with marks.
+
+Joins lines, undoes hyphenation by the book's own spelling.
+"""
 
 import re
 import tomllib
@@ -17,7 +20,9 @@ from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind, Style
 from gistread.book.normalise import word_set
 
-_LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
+_LIGATURES = str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+)
 _WORD = re.compile(r"\S+\s*")
 _CELL_GAP = "   "
 
@@ -29,7 +34,9 @@ _DASHES = "—–―"
 
 
 _TABLES = tomllib.loads(Path(__file__).with_name("hyphenation.toml").read_text("utf-8"))
-_BEGINNINGS, _ENDINGS, _APART = (word_set(_TABLES[name]) for name in ("beginnings", "endings", "apart"))
+_BEGINNINGS, _ENDINGS, _APART = (
+    word_set(_TABLES[name]) for name in ("beginnings", "endings", "apart")
+)
 
 
 class WordCounts:
@@ -42,7 +49,9 @@ class WordCounts:
             found = _SPELLED.findall(line)
             if line.endswith(tuple(_HYPHENS)):
                 found = found[:-1]
-            self._counts.update(word.casefold().replace("‐", "-").replace("‑", "-") for word in found[1:])
+            self._counts.update(
+                word.casefold().replace("‐", "-").replace("‑", "-") for word in found[1:]
+            )
         for word, count in self._counts.items():
             if "-" in word:
                 self._halves.update(dict.fromkeys(word.split("-"), count))
@@ -76,7 +85,9 @@ class WordCounts:
         if len(first) < 3 or len(second) < 3 or first in _BEGINNINGS or second in _ENDINGS:
             return True
         # "multiple-choice", "self-made": both parts are words of the book.
-        return not (first in _APART and len(second) > 3) and not (self._is_known(first) and self._is_known(second))
+        return not (first in _APART and len(second) > 3) and not (
+            self._is_known(first) and self._is_known(second)
+        )
 
     def _is_known(self, word: str) -> bool:
         return bool(self._counts[word] or self._halves[word])
@@ -98,7 +109,11 @@ class StyledText:
 
 
 def marked_text(
-    block: Block, layout: PageLayout, words: WordCounts, areas: Sequence[LinkArea], references: References
+    block: Block,
+    layout: PageLayout,
+    words: WordCounts,
+    areas: Sequence[LinkArea],
+    references: References,
 ) -> tuple[str, list[InlineMark]]:
     """Text and marks of a paragraph for `BookBuilder.add`. `areas`: links on its pages."""
     chunks = partial(_chunks, kind=block.kind, layout=layout, areas=areas, references=references)
@@ -110,8 +125,15 @@ def marked_text(
             if block.kind is ParagraphKind.TABLE and joined and joined[-1].text.endswith(HYPHEN):
                 joined = _joined([joined, line], words)
                 continue
-            columns = round((source.left - left) / (0.6 * source.size)) if block.kind is ParagraphKind.CODE else 0
-            joined += [StyledText(("\n" if joined else "") + " " * min(60, columns), frozenset()), *line]
+            columns = (
+                round((source.left - left) / (0.6 * source.size))
+                if block.kind is ParagraphKind.CODE
+                else 0
+            )
+            joined += [
+                StyledText(("\n" if joined else "") + " " * min(60, columns), frozenset()),
+                *line,
+            ]
     else:
         joined = _joined(lines, words)
     return _apply_marks(joined, block.kind)
@@ -126,7 +148,10 @@ def plain_text_of(block: Block, words: WordCounts) -> str:
 
 
 def _row(
-    line: TextLine, kind: ParagraphKind, words: WordCounts, chunks: Callable[[TextLine], list[StyledText]]
+    line: TextLine,
+    kind: ParagraphKind,
+    words: WordCounts,
+    chunks: Callable[[TextLine], list[StyledText]],
 ) -> list[StyledText]:
     """A line, or the cells of a table row in order. `chunks`: reads one line."""
     found: list[StyledText] = []
@@ -142,7 +167,11 @@ def _row(
 
 
 def _chunks(
-    line: TextLine, kind: ParagraphKind, layout: PageLayout, areas: Sequence[LinkArea], references: References
+    line: TextLine,
+    kind: ParagraphKind,
+    layout: PageLayout,
+    areas: Sequence[LinkArea],
+    references: References,
 ) -> list[StyledText]:
     found: list[StyledText] = []
     middle = line.baseline + 0.3 * line.size
@@ -162,12 +191,20 @@ def _chunks(
             found.append(StyledText(f"[{text}]", styles, href, is_note=True))
         else:
             found += _linked(run, text, styles, areas)
-        if Style.SUPERSCRIPT in styles and not href and (len(found) < 2 or found[-2].text.endswith(" ")):
-            found.append(StyledText(" ", frozenset()))  # Separates the number of a note or address from its first word
+        if (
+            Style.SUPERSCRIPT in styles
+            and not href
+            and (len(found) < 2 or found[-2].text.endswith(" "))
+        ):
+            found.append(
+                StyledText(" ", frozenset())
+            )  # Separates the number of a note or address from its first word
     return found
 
 
-def _styles(line: TextLine, run: TextRun, kind: ParagraphKind, layout: PageLayout) -> frozenset[Style]:
+def _styles(
+    line: TextLine, run: TextRun, kind: ParagraphKind, layout: PageLayout
+) -> frozenset[Style]:
     styles = run.font.styles - layout.styles
     if kind is ParagraphKind.HEADING:
         styles -= {Style.STRONG, Style.EMPHASIS}
@@ -178,7 +215,9 @@ def _styles(line: TextLine, run: TextRun, kind: ParagraphKind, layout: PageLayou
     return styles | {Style.SUBSCRIPT} if is_lowered(line, run) else styles
 
 
-def _linked(run: TextRun, text: str, styles: frozenset[Style], areas: Sequence[LinkArea]) -> Iterator[StyledText]:
+def _linked(
+    run: TextRun, text: str, styles: frozenset[Style], areas: Sequence[LinkArea]
+) -> Iterator[StyledText]:
     if not areas:
         yield StyledText(text, styles)
         return
@@ -195,7 +234,9 @@ def _joined(lines: list[list[StyledText]], words: WordCounts) -> list[StyledText
         if not line:
             continue
         if joined:
-            before, after = ("".join(chunk.text for chunk in part) for part in (joined[-6:], line[:6]))
+            before, after = (
+                "".join(chunk.text for chunk in part) for part in (joined[-6:], line[:6])
+            )
             drop, between = words.junction(before, after)
             # Keeps a word across a line end in one chunk.
             last = joined[-1]
@@ -233,7 +274,12 @@ def _merged(chunks: list[StyledText]) -> list[StyledText]:
         last = found[-1].text if found else ""
         if found and found[-1].look == chunk.look:
             found[-1] = replace(chunk, text=last + chunk.text)
-        elif len(found) > 1 and found[-2].look == chunk.look and not last.strip() and "\n" not in last:
+        elif (
+            len(found) > 1
+            and found[-2].look == chunk.look
+            and not last.strip()
+            and "\n" not in last
+        ):
             found[-2:] = [replace(chunk, text=found[-2].text + last + chunk.text)]
         else:
             found.append(chunk)

@@ -1,1 +1,4 @@
-"""The process that owns the model: the only package that imports llama_cpp (design D2). `scheduler.py` is its core."""
+"""The process that owns the model: the only package that imports llama_cpp (design D2).
+
+`scheduler.py` is its core.
+"""

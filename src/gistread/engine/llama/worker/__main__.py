@@ -1,7 +1,9 @@
-"""The worker process: reads messages from a socket, and writes events to it. Argument: the socket's descriptor.
+"""The worker process: reads messages from a socket, and writes events to it. Argument: the socket's
+descriptor.
 
-Whatever is printed goes to a log file. The reader thread answers counts at once and passes other requests to the main
-loop, which it interrupts for urgent ones. When the connection closes, the process exits at once.
+Whatever is printed goes to a log file. The reader thread answers counts at once and passes other
+requests to the main loop, which it interrupts for urgent ones. When the connection closes, the
+process exits at once.
 """
 
 import contextlib
@@ -34,8 +36,12 @@ class Worker:
         self._incoming = incoming
         self._outgoing = outgoing
         self._writing = threading.Lock()
-        self._inbox: queue.SimpleQueue[tuple[int, messages.Request | messages.Command]] = queue.SimpleQueue()
-        self._scheduler: Scheduler | None = None  # Once the model is loaded; no request comes before
+        self._inbox: queue.SimpleQueue[tuple[int, messages.Request | messages.Command]] = (
+            queue.SimpleQueue()
+        )
+        self._scheduler: Scheduler | None = (
+            None  # Once the model is loaded; no request comes before
+        )
 
     def run(self) -> None:
         reader = threading.Thread(target=self._read, name="reader", daemon=True)
@@ -102,23 +108,35 @@ class Worker:
     # In either thread.
 
     def _answer(self, request_id: int, request: messages.Request) -> None:
-        """Answer, or let the scheduler answer later: no request may end the process or stay unanswered."""
+        """Answer, or let the scheduler answer later.
+
+        No request may end the process or stay unanswered.
+        """
         try:
             assert self._scheduler is not None
             model = self._scheduler.model
             if isinstance(request, messages.Count):
                 weights = model.weights
-                tokens = weights.prompt_tokens(request.prompt) if request.prompt else weights.tokens_of(request.text)
+                tokens = (
+                    weights.prompt_tokens(request.prompt)
+                    if request.prompt
+                    else weights.tokens_of(request.text)
+                )
                 self.send(messages.Counted(len(tokens)), request_id)
             else:
                 self._scheduler.submit(_request(model, request_id, request))
         except PromptTooLongError as error:
-            self.send(messages.TooLong(error.prompt_tokens, error.answer_tokens, error.context_tokens), request_id)
+            self.send(
+                messages.TooLong(error.prompt_tokens, error.answer_tokens, error.context_tokens),
+                request_id,
+            )
         except Exception as error:
             self.send(messages.Failed(str(error) or type(error).__name__), request_id)
 
 
-def _request(model: LoadedModel, request_id: int, message: messages.Generate | messages.Choose) -> ScheduledRequest:
+def _request(
+    model: LoadedModel, request_id: int, message: messages.Generate | messages.Choose
+) -> ScheduledRequest:
     """Raises PromptTooLongError, and ValueError for an invalid grammar."""
     weights = model.weights
     prompt = weights.prompt_tokens(message.prompt)
@@ -163,7 +181,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)  # Prompt cache files contain text of the book
     lower_priority(_NICENESS)
-    # A failed assertion of llama.cpp would write a core dump, with the book, into the current folder.
+    # A failed assertion of llama.cpp would write a core dump, with the book, into the current
+    # folder.
     disable_core_dumps()
     descriptor = int(sys.argv[1])
     worker = Worker(os.fdopen(descriptor, "rb"), os.fdopen(os.dup(descriptor), "wb"))

@@ -1,4 +1,6 @@
-"""Renders conversations with a model's chat template, or a plain one, in a process with limits (`template.py`)."""
+"""Renders conversations with a model's chat template, or a plain one, in a process with limits
+(`template.py`).
+"""
 
 import contextlib
 import threading
@@ -29,11 +31,16 @@ class ChatTemplate:
         self._start()
 
     def begin(self, bos: str, eos: str) -> None:
-        """Compile the template and try it, with the text of these tokens. Raises TemplateError if it is unusable."""
+        """Compile the template and try it, with the text of these tokens.
+
+        Raises TemplateError if it is unusable.
+        """
         if not self._head:
             head = orjson.dumps([self._source, bos, eos]) + b"\n"
             with self._lock:
-                if self._process.poll() is not None:  # It was killed while a copy of the model was made
+                if (
+                    self._process.poll() is not None
+                ):  # It was killed while a copy of the model was made
                     self._start()
                 self._ask(head)
             self._head = head

@@ -33,7 +33,9 @@ class BatchToken:
 
 
 class Context:
-    """A KV cache of `cells` tokens, shared by `sequences` sequences or, if not `unified`, divided among them."""
+    """A KV cache of `cells` tokens, shared by `sequences` sequences or, if not `unified`, divided
+    among them.
+    """
 
     def __init__(
         self,
@@ -72,10 +74,13 @@ class Context:
         self._stop_flag = ctypes.create_string_buffer(2)
         # With rotary positions, as in most models, llama.cpp can shift cached keys.
         self.can_shift = bool(llama.llama_memory_can_shift(self._memory))
-        # llama.cpp calls this before every graph operation, a thousand times a token. A Python callback would take the
-        # GIL each time (8% of the decode rate of a small model), so the C library's strlen reads a one-character flag.
+        # llama.cpp calls this before every graph operation, a thousand times a token. A Python
+        # callback would take the GIL each time (8% of the decode rate of a small model), so the C
+        # library's strlen reads a one-character flag.
         self._abort = ctypes.cast(ctypes.CDLL(None).strlen, llama.ggml_abort_callback)
-        llama.llama_set_abort_callback(self.handle, self._abort, ctypes.cast(self._stop_flag, ctypes.c_void_p))
+        llama.llama_set_abort_callback(
+            self.handle, self._abort, ctypes.cast(self._stop_flag, ctypes.c_void_p)
+        )
 
     def evaluate(self, tokens: Sequence[BatchToken]) -> Outcome:
         """Evaluate one batch. Raises DecodeError."""
@@ -93,7 +98,10 @@ class Context:
         return Outcome.DONE if status == 0 else Outcome.FULL if status == 1 else Outcome.INTERRUPTED
 
     def interrupt(self) -> None:
-        """Abort the evaluation, from any thread. Ignored for models without rollback: it would corrupt their states."""
+        """Abort the evaluation, from any thread.
+
+        Ignored for models without rollback: it would corrupt their states.
+        """
         if self.weights.can_roll_back:
             self._stop_flag[0] = b"x"
 
@@ -102,7 +110,10 @@ class Context:
         self._stop_flag[0] = b"\0"
 
     def cut(self, sequence: int, length: int) -> bool:
-        """Keep the first `length` tokens of a sequence. Returns False if it had to be emptied instead."""
+        """Keep the first `length` tokens of a sequence.
+
+        Returns False if it had to be emptied instead.
+        """
         if llama.llama_memory_seq_rm(self._memory, sequence, length, -1):
             return True
         llama.llama_memory_seq_rm(self._memory, sequence, -1, -1)
@@ -116,12 +127,18 @@ class Context:
         llama.llama_memory_seq_cp(self._memory, source, target, 0, length)
 
     def remove(self, sequence: int, start: int, length: int) -> None:
-        """Remove `length` tokens of a sequence at `start`; later tokens shift to their place and keep their state."""
+        """Remove `length` tokens of a sequence at `start`.
+
+        Later tokens shift to their place and keep their state.
+        """
         llama.llama_memory_seq_rm(self._memory, sequence, start, start + length)
         llama.llama_memory_seq_add(self._memory, sequence, start + length, -1, -length)
 
     def can_cut_at(self, sequence: int, length: int) -> bool:
-        """Whether a sequence can be cut to this length: llama.cpp frees cells that have left a sliding window."""
+        """Whether a sequence can be cut to this length.
+
+        Llama.cpp frees cells that have left a sliding window.
+        """
         if not self.weights.window:
             return True
         first = llama.llama_memory_seq_pos_min(self._memory, sequence)
@@ -137,7 +154,10 @@ class Context:
         return state
 
     def restore(self, sequence: int, state: npt.NDArray[np.uint8]) -> bool:
-        """Restore a state into an empty sequence. Returns False, leaving it empty, if that fails."""
+        """Restore a state into an empty sequence.
+
+        Returns False, leaving it empty, if that fails.
+        """
         if llama.llama_state_seq_set_data(self.handle, _bytes(state), len(state), sequence):
             return True
         self.cut(sequence, 0)

@@ -1,4 +1,7 @@
-"""Loads a GGUF file in a layout of `fit.py` that fits in memory. If it does not, another process tries the next."""
+"""Loads a GGUF file in a layout of `fit.py` that fits in memory.
+
+If it does not, another process tries the next.
+"""
 
 import ctypes
 import os
@@ -45,11 +48,21 @@ class LoadedModel:
 
 
 def load(message: Load, send: Callable[[LoadAttempt | EngineState], None]) -> LoadedModel:
-    """Load a model, or its fast copy, in one of the layouts that memory allows. Raises EngineError."""
-    header, cards = read_header(Path(message.path), Path(message.adapter) if message.adapter else None), gpus()
+    """Load a model, or its fast copy, in one of the layouts that memory allows.
+
+    Raises EngineError.
+    """
+    header, cards = (
+        read_header(Path(message.path), Path(message.adapter) if message.adapter else None),
+        gpus(),
+    )
     check_writes_text(header)
     template = ChatTemplate(header.chat_template)  # Starts while the weights are read
-    path, folder, uses_card = header.path, Path(message.copies), bool(cards) and message.options.gpu_layers != 0
+    path, folder, uses_card = (
+        header.path,
+        Path(message.copies),
+        bool(cards) and message.options.gpu_layers != 0,
+    )
     if message.copies and message.layout < 0 and not uses_card and needs_copy(header):
         copy = find_copy(header, folder)
         send(LoadAttempt(-1, 1, "" if copy else "Preparing the model (once)"))
@@ -63,7 +76,9 @@ def load(message: Load, send: Callable[[LoadAttempt | EngineState], None]) -> Lo
         if not loader.is_copy:
             raise
         reject_copy(header, folder)
-        raise LayoutError(error.message, error.hint) from None  # The next layout is the first of the model itself
+        raise LayoutError(
+            error.message, error.hint
+        ) from None  # The next layout is the first of the model itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +100,28 @@ class _Loader:
         """Load the file in the layout that the message names. Raises EngineError."""
         options = self.message.options
         header = read_header(self.path, fingerprint=False)
-        batch_tokens = batch_tokens_of(header.parameters, on_gpu=bool(self.cards) and options.gpu_layers != 0)
+        batch_tokens = batch_tokens_of(
+            header.parameters, on_gpu=bool(self.cards) and options.gpu_layers != 0
+        )
         sizes = sizes_of(header, batch_tokens)
         free = fit.free_memory(available_bytes(), self.cards)
         every = fit.layouts(sizes, header.context_length, options, free)
         possible = [layout for layout in every if fit.fits(sizes, layout, free, options)]
         if not possible:
-            needed, there = fit.required_bytes(sizes, replace(every[-1], gpu_layers=0))[1], free.memory_bytes
+            needed, there = (
+                fit.required_bytes(sizes, replace(every[-1], gpu_layers=0))[1],
+                free.memory_bytes,
+            )
             raise LayoutError(
-                f"{self.path.name} needs {format_size(needed)} of memory; {format_size(there)} are free.",
+                f"{self.path.name} needs {format_size(needed)} of memory; {format_size(there)} "
+                "are free.",
                 "Choose a smaller model or quantisation, or a smaller window (--context).",
             )
         best = replace(every[0], gpu_layers=possible[0].gpu_layers)
         number = max(0, self.message.layout)
-        if number >= len(possible):  # There is less free memory than when the layout before it was tried
+        if number >= len(
+            possible
+        ):  # There is less free memory than when the layout before it was tried
             raise _no_room(self.path, best)
         layout = possible[number]
         notice = fit.reduction_notice(best, layout, sizes.layers)
@@ -118,13 +141,18 @@ class _Loader:
         except TemplateError as error:
             raise EngineError(
                 f"The chat template of {self.path.name} cannot be used: {str(error).rstrip('.')}.",
-                "Fetch another conversion of this model, or choose another (`gistread models list`).",
+                "Fetch another conversion of this model, or choose another (`gistread models "
+                "list`).",
             ) from None
         # Hyperthreads only wait for each other: ggml's threads spin.
         threads = self.message.options.threads or physical_cores()
-        new_context = partial(Context, weights, batch_tokens=batch_tokens, threads=threads, kv_type=layout.kv_type)
+        new_context = partial(
+            Context, weights, batch_tokens=batch_tokens, threads=threads, kv_type=layout.kv_type
+        )
         try:
-            context = new_context(cells=layout.cells, sequences=SEQUENCES if weights.can_roll_back else STATES)
+            context = new_context(
+                cells=layout.cells, sequences=SEQUENCES if weights.can_roll_back else STATES
+            )
             streams = None
             if layout.streams and weights.can_roll_back and context.can_shift:
                 cells = layout.streams * STREAM_TOKENS
@@ -162,7 +190,10 @@ class _Loader:
 
 
 def _warm_up(context: Context, tokens: int) -> bool:
-    """Whether a graphics card can evaluate a batch of this size; part of its memory is allocated only then."""
+    """Whether a graphics card can evaluate a batch of this size.
+
+    Part of its memory is allocated only then.
+    """
     try:
         batch = [BatchToken(0, position, 0, position == 0) for position in range(tokens)]
         done = context.evaluate(batch) is Outcome.DONE
@@ -185,11 +216,14 @@ def _open(path: Path, send: Callable[[EngineState], None], gpu_layers: int) -> l
     parameters = llama.llama_model_default_params()
     parameters.n_gpu_layers = gpu_layers
     if not gpu_layers:
-        # Otherwise llama.cpp would still send long batches to a card, use its memory and disable flash attention.
+        # Otherwise llama.cpp would still send long batches to a card, use its memory and disable
+        # flash attention.
         nothing = (ctypes.c_void_p * 1)()
         parameters.devices = ctypes.cast(nothing, ctypes.c_void_p)
     parameters.progress_callback = callback
-    handle: llama.llama_model_p | None = llama.llama_model_load_from_file(os.fsencode(path), parameters)
+    handle: llama.llama_model_p | None = llama.llama_model_load_from_file(
+        os.fsencode(path), parameters
+    )
     if not handle:
         raise _load_error(path, errors, on_gpu=bool(gpu_layers))
     return handle
@@ -213,15 +247,23 @@ def _device(cards: tuple[Gpu, ...], placement: Placement) -> str:
 def _load_error(path: Path, errors: list[str], *, on_gpu: bool) -> EngineError:
     said = " ".join(errors)
     # Each caller logs its own failure; only the first message has the cause.
-    reason = re.sub(r"^.*error loading model(?: \w+)?: ", "", errors[0] if errors else "llama.cpp gave no reason")
+    reason = re.sub(
+        r"^.*error loading model(?: \w+)?: ",
+        "",
+        errors[0] if errors else "llama.cpp gave no reason",
+    )
     if found := re.search(r"unknown (?:model )?architecture: '([^']*)'", said):
         return EngineError(
             f"{path.name} has the architecture “{found[1]}”, which this llama.cpp does not know.",
             "Upgrade llama-cpp-python, or choose another model (`gistread models list`).",
         )
     if re.search(r"alloc|out of memory|mmap failed", said, re.IGNORECASE):
-        return LayoutError(f"There is no memory for {path.name}.", "Choose a smaller model or quantisation.")
+        return LayoutError(
+            f"There is no memory for {path.name}.", "Choose a smaller model or quantisation."
+        )
     problem = f"{path.name} cannot be loaded: {reason[:200].rstrip('.')}."
     if on_gpu and "device" in said.lower():
         return LayoutError(problem, "Set gpu_layers = 0 to use the processor.")
-    return EngineError(problem, "Fetch it again, upgrade llama-cpp-python, or choose another model.")
+    return EngineError(
+        problem, "Fetch it again, upgrade llama-cpp-python, or choose another model."
+    )

@@ -1,4 +1,7 @@
-"""The tokens of all sequences in the KV cache, as a tree of shared prefixes. A node is a run of cells."""
+"""The tokens of all sequences in the KV cache, as a tree of shared prefixes.
+
+A node is a run of cells.
+"""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -59,7 +62,9 @@ class PrefixTree:
         self.cells += len(tokens)
 
     def share(self, source: int, target: int, length: int) -> None:
-        """Let the empty sequence `target` share the first `length` tokens of `source`, at least one."""
+        """Let the empty sequence `target` share the first `length` tokens of `source`, at least
+        one.
+        """
         assert not self.length(target)
         at = 0
         for node in self._path(source):

@@ -1,4 +1,6 @@
-"""Prompt cache files: KV states on disk, by a hash of all they depend on, so that prefixes survive a restart."""
+"""Prompt cache files: KV states on disk, by a hash of all they depend on, so that prefixes survive
+a restart.
+"""
 
 import contextlib
 import hashlib
@@ -13,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-# All files together. 3,000 tokens take 70 MB with the starter, 350 MB with a model of 3 billion parameters.
+# All files together. 3,000 tokens take 70 MB with the starter, 350 MB with a model of 3 billion
+# parameters.
 LIMIT_BYTES = 2 * 2**30
 LEAST_TOKENS = 256  # Shorter prompts are evaluated fast enough
 
@@ -26,7 +29,10 @@ _HEAD = struct.Struct("<12sIQ")  # Magic, CRC-32 of the data, bytes of the data
 
 @dataclass(frozen=True, slots=True)
 class PromptCacheFiles:
-    """Prompt cache files in one directory. Disk errors are ignored: the tokens are evaluated again."""
+    """Prompt cache files in one directory.
+
+    Disk errors are ignored: the tokens are evaluated again.
+    """
 
     directory: Path
     identity: str  # Everything a KV state depends on besides the tokens
@@ -60,7 +66,8 @@ class PromptCacheFiles:
         temporary = path.with_name(f"{path.name}.{os.getpid()}")
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            # Remove the least recently used files until the rest fits, and partial files of killed processes.
+            # Remove the least recently used files until the rest fits, and partial files of killed
+            # processes.
             own = self.directory.glob(f"*{_SUFFIX}*")
             files = sorted(((f.stat().st_mtime, f.stat().st_size, f) for f in own), reverse=True)
             total = 0

@@ -1,6 +1,7 @@
 """The process that writes a requantized copy of a model, with its adapter merged in.
 
-Arguments: model, target, quantization (`Q8_0`), path for unquantized weights, and an adapter, if any.
+Arguments: model, target, quantization (`Q8_0`), path for unquantized weights, and an adapter, if
+any.
 """
 
 import ctypes
@@ -18,7 +19,10 @@ from gistread.engine.llama.gguf import Contents, Tensor, read_contents
 from gistread.engine.llama.machine import physical_cores
 
 _A, _B = ".lora_a", ".lora_b"
-_DTYPES: dict[int, np.dtype[Any]] = {0: np.dtype("<f4"), 1: np.dtype("<f2")}  # Unquantized tensor types
+_DTYPES: dict[int, np.dtype[Any]] = {
+    0: np.dtype("<f4"),
+    1: np.dtype("<f2"),
+}  # Unquantized tensor types
 
 
 def quantize(source: Path, target: Path, quantization: str) -> None:
@@ -27,12 +31,17 @@ def quantize(source: Path, target: Path, quantization: str) -> None:
     parameters.ftype = getattr(llama, f"LLAMA_FTYPE_MOSTLY_{quantization}")
     parameters.nthread = physical_cores()
     parameters.allow_requantize = True
-    if llama.llama_model_quantize(os.fsencode(source), os.fsencode(target), ctypes.byref(parameters)):
+    if llama.llama_model_quantize(
+        os.fsencode(source), os.fsencode(target), ctypes.byref(parameters)
+    ):
         raise OSError(f"{source.name} cannot be quantized")
 
 
 def merge(model: Path, adapter: Path) -> None:
-    """Add a LoRA adapter to the weights of `model`, in place. Raises ValueError if it does not match."""
+    """Add a LoRA adapter to the weights of `model`, in place.
+
+    Raises ValueError if it does not match.
+    """
     weights, matrices = read_contents(model), read_contents(adapter)
     alpha = float(matrices.pairs.get("adapter.lora.alpha", 0))
     for name in sorted(matrices.tensors):

@@ -1,4 +1,6 @@
-"""The state of a request in the worker, and the text it has decoded, without reasoning and up to a stop string."""
+"""The state of a request in the worker, and the text it has decoded, without reasoning and up to a
+stop string.
+"""
 
 import codecs
 from collections.abc import Sequence

@@ -30,17 +30,25 @@ class FreeSampler:
         self._scores: list[float] | None = [] if sampling.scored else None
         self._grammar: object = None
         if sampling.grammar:
-            self._grammar = llama.llama_sampler_init_grammar(weights.vocab, sampling.grammar.encode(), b"root")
+            self._grammar = llama.llama_sampler_init_grammar(
+                weights.vocab, sampling.grammar.encode(), b"root"
+            )
             if not self._grammar:
                 raise ValueError(f"invalid grammar: {sampling.grammar[:200]}")
         self._chain = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
         if sampling.repeat_penalty != 1.0:
             repeat = sampling.repeat_penalty
-            self._add(llama.llama_sampler_init_penalties(weights.vocabulary, _PENALTY_WINDOW, repeat, 0.0, 0.0))
+            self._add(
+                llama.llama_sampler_init_penalties(
+                    weights.vocabulary, _PENALTY_WINDOW, repeat, 0.0, 0.0
+                )
+            )
         if sampling.dry_multiplier > 0.0:
             breakers = (ctypes.c_char_p * len(_DRY_BREAKERS))(*_DRY_BREAKERS)
             penalty = sampling.dry_multiplier, _DRY_BASE, _DRY_ALLOWED_LENGTH, _PENALTY_WINDOW
-            self._add(llama.llama_sampler_init_dry(weights.vocab, *penalty, breakers, len(_DRY_BREAKERS)))
+            self._add(
+                llama.llama_sampler_init_dry(weights.vocab, *penalty, breakers, len(_DRY_BREAKERS))
+            )
         if sampling.temperature > 0.0:
             self._add(llama.llama_sampler_init_temp(sampling.temperature))
             self._add(llama.llama_sampler_init_dist(sampling.seed))
@@ -52,7 +60,9 @@ class FreeSampler:
         token = self._sample(context, output)
         if self._scores is not None:
             logits = _logits(context, output, self._vocabulary)
-            self._scores.append(float(logits[token] - logits.max() - np.log(np.exp(logits - logits.max()).sum())))
+            self._scores.append(
+                float(logits[token] - logits.max() - np.log(np.exp(logits - logits.max()).sum()))
+            )
         return token
 
     @property
@@ -64,7 +74,8 @@ class FreeSampler:
         if self._grammar is None:
             return int(llama.llama_sampler_sample(self._chain, context.handle, output))
         token = self._choose(context, output)
-        # Checking the whole vocabulary against a grammar is slow, and the first choice is usually legal.
+        # Checking the whole vocabulary against a grammar is slow, and the first choice is usually
+        # legal.
         if not self._is_legal(token):
             token = self._choose(context, output, legal_only=True)
         llama.llama_sampler_accept(self._chain, token)
@@ -97,7 +108,10 @@ class FreeSampler:
 
 
 class OptionSampler:
-    """Chooses one of several strings with constrained decoding (design D3). Ends as soon as one option is left."""
+    """Chooses one of several strings with constrained decoding (design D3).
+
+    Ends as soon as one option is left.
+    """
 
     def __init__(self, weights: Weights, options: Sequence[str]) -> None:
         self._weights = weights
@@ -107,7 +121,9 @@ class OptionSampler:
         self.probability = 1.0  # Product over the tokens so far, each relative to the legal tokens
         first, last = min(options), max(options)
         # Tokens that every option begins with, evaluated with the prompt.
-        self.common_tokens = weights.tokens_of(first[: common_prefix(first, last)] if first != last else "")
+        self.common_tokens = weights.tokens_of(
+            first[: common_prefix(first, last)] if first != last else ""
+        )
         for token in self.common_tokens:
             self._text += weights.piece(token)
 
@@ -126,18 +142,25 @@ class OptionSampler:
         self.probability *= float(1.0 / np.exp(logits - logits[best]).sum())
         token = int(legal[best])
         if self._weights.ends_turn(token):
-            self._options = [option if option == self._text else _NO_OPTION for option in self._options]
+            self._options = [
+                option if option == self._text else _NO_OPTION for option in self._options
+            ]
         else:
             self._text += self._weights.piece(token)
         return token
 
     def _legal(self) -> "np.ndarray[Any, Any]":
-        """Tokens that continue some option, ascending. Looked up by spelling: a grammar would check the whole
-        vocabulary, which takes a second for a hundred options."""
+        """Tokens that continue some option, ascending. Looked up by spelling: a grammar would check
+        the whole vocabulary, which takes a second for a hundred options.
+        """
         spelled, done = self._weights.spelled, len(self._text)
         left = [option for option in self._options if option.startswith(self._text)]
         longest = self._weights.longest_piece
-        wanted = {option[done:end] for option in left for end in range(done + 1, min(len(option), done + longest) + 1)}
+        wanted = {
+            option[done:end]
+            for option in left
+            for end in range(done + 1, min(len(option), done + longest) + 1)
+        }
         tokens = {token for piece in wanted for token in spelled.get(piece, ())}
         if self._text in left:
             tokens.update(self._weights.turn_ends)
@@ -155,5 +178,8 @@ def _logits(context: Context, output: int, size: int) -> "np.ndarray[Any, Any]":
 def _array(data: "np.ndarray[Any, Any]") -> Any:
     """llama.cpp's view of an array, which must outlive the view."""
     return llama.llama_token_data_array(
-        data=data.ctypes.data_as(llama.llama_token_data_p), size=len(data), selected=-1, sorted=False
+        data=data.ctypes.data_as(llama.llama_token_data_p),
+        size=len(data),
+        selected=-1,
+        sorted=False,
     )

@@ -1,9 +1,10 @@
 """Decides which tokens are evaluated next. One step evaluates one batch.
 
-Interactive requests interrupt background work and run alone; an interrupted request keeps its cells if possible.
-Running sequences decode together. On a graphics card new prompts fill the rest of the batch. On a processor a batch of
-prompts takes as long as dozens of decoded tokens, so prompts and decoding take turns: a gist need not wait for the
-prompts of later pages. The main loop calls `submit`, `cancel` and `step`; the reader thread calls `interrupt_for`.
+Interactive requests interrupt background work and run alone; an interrupted request keeps its cells
+if possible. Running sequences decode together. On a graphics card new prompts fill the rest of the
+batch. On a processor a batch of prompts takes as long as dozens of decoded tokens, so prompts and
+decoding take turns: a gist need not wait for the prompts of later pages. The main loop calls
+`submit`, `cancel` and `step`; the reader thread calls `interrupt_for`.
 """
 
 import time
@@ -23,7 +24,8 @@ from gistread.engine.protocol import Choice, Completion, EngineState, Phase, Pri
 
 _REMEMBERED = 0.9  # Weight of earlier batches in the rate of a phase, from batch to batch
 _STATUS_INTERVAL_S = 0.1
-# Seconds of decoding for each second of prompts, on a processor. Favouring prompts lets more sequences decode together.
+# Seconds of decoding for each second of prompts, on a processor. Favouring prompts lets more
+# sequences decode together.
 _DECODE_WEIGHT = 0.3
 
 
@@ -31,7 +33,10 @@ class Scheduler:
     """Takes requests and sends events, one `step` at a time."""
 
     def __init__(
-        self, model: LoadedModel, send: Callable[[Event, int], None], clock: Callable[[], float] = time.monotonic
+        self,
+        model: LoadedModel,
+        send: Callable[[Event, int], None],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
         self.model = model
@@ -39,12 +44,20 @@ class Scheduler:
         self._on_gpu = model.info.placement is not None and model.info.placement.gpu_layers > 0
         self._slots = Slots(model.context, model.cache_files)
         self._streams = Streams(model.streams) if model.streams else None
-        self._pools: list[SequencePool] = [pool for pool in (self._slots, self._streams) if pool is not None]
+        self._pools: list[SequencePool] = [
+            pool for pool in (self._slots, self._streams) if pool is not None
+        ]
         self._requests: list[ScheduledRequest] = []  # Running and waiting, in order of arrival
         self._evaluating: tuple[ScheduledRequest, ...] = ()
-        self._reported_s: dict[Phase, float] = {}  # When each phase was last reported; empty while idle
-        self._spent: dict[Phase, tuple[float, float]] = {}  # Tokens and seconds by phase, later ones weigh more
-        self._decodes: bool | None = None  # Whether it is the turn of decoding, not prompts; None: no turns
+        self._reported_s: dict[
+            Phase, float
+        ] = {}  # When each phase was last reported; empty while idle
+        self._spent: dict[
+            Phase, tuple[float, float]
+        ] = {}  # Tokens and seconds by phase, later ones weigh more
+        self._decodes: bool | None = (
+            None  # Whether it is the turn of decoding, not prompts; None: no turns
+        )
         self._owed_s = 0.0  # Time owed to decoding; below 0, to prompts
 
     @property
@@ -53,7 +66,9 @@ class Scheduler:
 
     def submit(self, request: ScheduledRequest) -> None:
         in_background = request.priority is Priority.BACKGROUND and not request.cacheable
-        request.in_stream = self._streams is not None and in_background and self._streams.has_room_for(request)
+        request.in_stream = (
+            self._streams is not None and in_background and self._streams.has_room_for(request)
+        )
         self._requests.append(request)
 
     def cancel(self, request_id: int) -> None:
@@ -61,9 +76,16 @@ class Scheduler:
             self._finish(request, None)  # Nobody waits for a reply
 
     def interrupt_for(self, priority: Priority | None, request_id: int | None = None) -> None:
-        """Stop the running batch if it delays this priority or is for this request. Called by the reader thread."""
+        """Stop the running batch if it delays this priority or is for this request.
+
+        Called by the reader thread.
+        """
         requests = self._evaluating
-        waits = priority is not None and bool(requests) and all(request.priority > priority for request in requests)
+        waits = (
+            priority is not None
+            and bool(requests)
+            and all(request.priority > priority for request in requests)
+        )
         if waits or any(request.id == request_id for request in requests):
             for pool in self._pools:
                 pool.context.interrupt()
@@ -116,7 +138,9 @@ class Scheduler:
     def _fill_batch(self, priority: Priority) -> tuple[list[ScheduledRequest], list[BatchToken]]:
         chosen: list[ScheduledRequest] = []
         batch: list[BatchToken] = []
-        pool = self._pool_of(next(r for r in self._requests if r.priority is priority and r.sequence is not None))
+        pool = self._pool_of(
+            next(r for r in self._requests if r.priority is priority and r.sequence is not None)
+        )
         room = pool.context.batch_tokens
         running = [request for request in pool.running if request.priority is priority]
         decoding = [request for request in running if pool.pending(request) == 1]
@@ -137,12 +161,16 @@ class Scheduler:
                 break
             for position, token in enumerate(tokens, start):
                 # The token after the last one is sampled.
-                batch.append(BatchToken(token, position, request.sequence, position == request.length - 1))
+                batch.append(
+                    BatchToken(token, position, request.sequence, position == request.length - 1)
+                )
             room -= len(tokens)
             chosen.append(request)
         return chosen, batch
 
-    def _advance(self, chosen: list[ScheduledRequest], tokens: list[BatchToken], elapsed: float) -> None:
+    def _advance(
+        self, chosen: list[ScheduledRequest], tokens: list[BatchToken], elapsed: float
+    ) -> None:
         requests = {request.sequence: request for request in chosen}
         counts = Counter(requests[item.sequence] for item in tokens)
         first = chosen[0]
@@ -150,7 +178,9 @@ class Scheduler:
         evaluated = pool.evaluated(first)
         phase = Phase.PREFILL if evaluated < len(first.prompt) else Phase.DECODE
         before, seconds = self._spent.get(phase, (0.0, 0.0))
-        if phase is Phase.PREFILL or len(tokens) == len(chosen) or not before:  # Not for prompts among decoded tokens
+        if (
+            phase is Phase.PREFILL or len(tokens) == len(chosen) or not before
+        ):  # Not for prompts among decoded tokens
             before, seconds = _REMEMBERED * before + len(tokens), _REMEMBERED * seconds + elapsed
             self._spent[phase] = before, seconds
         rate = before / seconds if seconds > 0 else 0.0
@@ -187,7 +217,9 @@ class Scheduler:
 
     def _end_text(self, request: ScheduledRequest, finish: Literal["end", "length"]) -> None:
         self._emit(request, request.stream.finish())
-        score = request.sampler.log_probability if isinstance(request.sampler, FreeSampler) else None
+        score = (
+            request.sampler.log_probability if isinstance(request.sampler, FreeSampler) else None
+        )
         self._finish(request, Completion(request.stream.text, finish, request.usage(), score))
 
     def _emit(self, request: ScheduledRequest, text: str) -> None:

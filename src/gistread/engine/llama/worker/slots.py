@@ -1,8 +1,8 @@
 """Assigns requests to sequences of the KV cache, and evicts the least recently used ones.
 
-All requests share one context and one prefix tree, so a prefix evaluated for one is reused by all. The contents of a
-finished request stay cached until their cells are needed. Models without rollback continue a whole state or start from
-nothing.
+All requests share one context and one prefix tree, so a prefix evaluated for one is reused by all.
+The contents of a finished request stay cached until their cells are needed. Models without rollback
+continue a whole state or start from nothing.
 """
 
 import itertools
@@ -15,11 +15,16 @@ from gistread.engine.llama.worker.prompt_cache_files import LEAST_TOKENS, Prompt
 from gistread.engine.llama.worker.requests import ScheduledRequest
 from gistread.engine.protocol import Priority
 
-_BACKGROUND_SEQUENCES = 4  # Sequences kept after background requests, whose prefixes the next ones share
+_BACKGROUND_SEQUENCES = (
+    4  # Sequences kept after background requests, whose prefixes the next ones share
+)
 
 
 class SequencePool(ABC):
-    """The first `size` sequences of a context, and the requests that run in them. Used by the main loop only."""
+    """The first `size` sequences of a context, and the requests that run in them.
+
+    Used by the main loop only.
+    """
 
     def __init__(self, context: Context, size: int) -> None:
         self.context = context
@@ -71,7 +76,9 @@ class Slots(SequencePool):
         # The state of a sliding window or a recurrent model is valid at its end only.
         self._cache_files = cache_files if context.weights.can_restart_anywhere else None
         self._tree = PrefixTree()
-        self._background: deque[int] = deque()  # Sequences released by background requests, the latest last
+        self._background: deque[int] = (
+            deque()
+        )  # Sequences released by background requests, the latest last
 
     def admit(self, request: ScheduledRequest) -> bool:
         self._restore_from_file(request)
@@ -79,7 +86,9 @@ class Slots(SequencePool):
         idle = sorted(self._idle(), key=self._used_at.__getitem__)
         if not idle:
             return False
-        source, length = self._find_cached(tokens[:-1])  # the last token is always evaluated, for its logits
+        source, length = self._find_cached(
+            tokens[:-1]
+        )  # the last token is always evaluated, for its logits
         if source is not None and source in idle and length == self._tree.length(source):
             target = source
         else:
@@ -101,7 +110,11 @@ class Slots(SequencePool):
         return True
 
     def release(self, request: ScheduledRequest) -> None:
-        if request.sequence is not None and request.priority is Priority.BACKGROUND and not request.cacheable:
+        if (
+            request.sequence is not None
+            and request.priority is Priority.BACKGROUND
+            and not request.cacheable
+        ):
             self._background.append(request.sequence)
         super().release(request)
         while len(self._background) > _BACKGROUND_SEQUENCES:
@@ -111,20 +124,30 @@ class Slots(SequencePool):
         outcome = self.context.evaluate(tokens)
         for sequence in {item.sequence for item in tokens}:
             if outcome is Outcome.DONE:
-                self._tree.extend(sequence, [item.token for item in tokens if item.sequence == sequence])
+                self._tree.extend(
+                    sequence, [item.token for item in tokens if item.sequence == sequence]
+                )
             elif not self.context.cut(sequence, self._tree.length(sequence)):
                 self._tree.cut(sequence, 0)
         if outcome is Outcome.FULL:
             idle = [sequence for sequence in self._idle() if self._tree.length(sequence)]
             if not idle:  # no other batch would fit either
-                raise DecodeError("the KV cache has no room for the cells reserved by running requests")
+                raise DecodeError(
+                    "the KV cache has no room for the cells reserved by running requests"
+                )
             for sequence in idle:
                 self._cut(sequence, 0)
         return outcome
 
     def save(self, beginning: list[int]) -> None:
-        """Write the KV state of these tokens to disk for the next process, if all are in the cache and it is new."""
-        if self._cache_files is None or len(beginning) < LEAST_TOKENS or self._cache_files.has(beginning):
+        """Write the KV state of these tokens to disk for the next process, if all are in the cache
+        and it is new.
+        """
+        if (
+            self._cache_files is None
+            or len(beginning) < LEAST_TOKENS
+            or self._cache_files.has(beginning)
+        ):
             return
         source, length = self._tree.find(beginning)
         if source is not None and length == len(beginning):
@@ -153,7 +176,11 @@ class Slots(SequencePool):
     def _find_cached(self, tokens: list[int]) -> tuple[int | None, int]:
         if self.context.weights.can_roll_back:
             source, length = self._tree.find(tokens)
-            if source is None or length == self._tree.length(source) or self.context.can_cut_at(source, length):
+            if (
+                source is None
+                or length == self._tree.length(source)
+                or self.context.can_cut_at(source, length)
+            ):
                 return source, length
         source, length = self._tree.find_whole(tokens)
         # The state of a running sequence changes: only an idle one can be continued or copied.
@@ -163,7 +190,9 @@ class Slots(SequencePool):
         return self._tree.length(sequence)
 
     def _make_room(self, cells: int, keep: int) -> bool:
-        reserved = sum(self.pending(request) + request.tokens_left for request in self._running.values())
+        reserved = sum(
+            self.pending(request) + request.tokens_left for request in self._running.values()
+        )
         for sequence in sorted(self._idle(), key=self._used_at.__getitem__):
             if self._tree.cells + reserved + cells <= self.context.cells:
                 return True
@@ -172,6 +201,10 @@ class Slots(SequencePool):
         return self._tree.cells + reserved + cells <= self.context.cells
 
     def _cut(self, sequence: int, length: int) -> int:
-        kept = length if self._tree.length(sequence) <= length or self.context.cut(sequence, length) else 0
+        kept = (
+            length
+            if self._tree.length(sequence) <= length or self.context.cut(sequence, length)
+            else 0
+        )
         self._tree.cut(sequence, kept)
         return min(kept, self._tree.length(sequence))

@@ -1,9 +1,9 @@
 """Streams: sequences with cells of their own, for short background requests on a CPU.
 
-In a unified KV cache attention visits the cells of all sequences, so pages read together slow each other down. With
-streams (llama.cpp's `kv_unified = false`) it visits only those of one sequence. Streams cannot share cells: a common
-prefix is copied, which takes as long as decoding a token. llama.cpp evaluates streams in one batch only if they are
-adjacent.
+In a unified KV cache attention visits the cells of all sequences, so pages read together slow each
+other down. With streams (llama.cpp's `kv_unified = false`) it visits only those of one sequence.
+Streams cannot share cells: a common prefix is copied, which takes as long as decoding a token.
+llama.cpp evaluates streams in one batch only if they are adjacent.
 """
 
 from array import array
@@ -18,7 +18,9 @@ from gistread.engine.llama.worker.slots import SequencePool
 _LEAST_REUSED = 16  # Tokens; copying a stream for fewer saves no time
 _LEAST_MOVED = 64  # Tokens; fewer may be equal by chance
 _PROMPT_STREAMS = 2  # Streams for choices, the last ones; gists copy their prompts
-_LEAST_IDLE = _PROMPT_STREAMS + 1  # With fewer, a gist would overwrite a prompt that another gist needs
+_LEAST_IDLE = (
+    _PROMPT_STREAMS + 1
+)  # With fewer, a gist would overwrite a prompt that another gist needs
 _TOKEN_BYTES = array("i").itemsize
 
 
@@ -30,7 +32,9 @@ class Streams(SequencePool):
         self._tokens: list[list[int]] = [[] for _ in range(context.sequences)]  # Tokens by stream
 
     def has_room_for(self, request: ScheduledRequest) -> bool:
-        return len(request.prompt) + request.max_tokens <= self.context.cells // self.context.sequences
+        return (
+            len(request.prompt) + request.max_tokens <= self.context.cells // self.context.sequences
+        )
 
     def admit(self, request: ScheduledRequest) -> bool:
         idle = self._idle()
@@ -38,7 +42,10 @@ class Streams(SequencePool):
             return False
         tokens = request.tokens[:-1]  # The last token is always evaluated, for its logits
         (length, start, dropped), source = max(
-            ((_reusable(held, tokens, request), stream) for stream, held in enumerate(self._tokens)),
+            (
+                (_reusable(held, tokens, request), stream)
+                for stream, held in enumerate(self._tokens)
+            ),
             key=lambda one: one[0][0],
         )
         decodes = isinstance(request.sampler, FreeSampler)
@@ -60,9 +67,18 @@ class Streams(SequencePool):
         return True
 
     def compact(self, requests: Sequence[ScheduledRequest]) -> list[ScheduledRequest]:
-        """Move texts that decode together into adjacent streams. Returns all requests in the order of their streams."""
-        texts = {r.sequence: r for r in requests if r.sequence is not None and isinstance(r.sampler, FreeSampler)}
-        while texts and (between := [s for s in range(min(texts), max(texts)) if s not in self._running]):
+        """Move texts that decode together into adjacent streams.
+
+        Returns all requests in the order of their streams.
+        """
+        texts = {
+            r.sequence: r
+            for r in requests
+            if r.sequence is not None and isinstance(r.sampler, FreeSampler)
+        }
+        while texts and (
+            between := [s for s in range(min(texts), max(texts)) if s not in self._running]
+        ):
             target, last = between[0], max(texts)
             self._copy(last, target)
             self._cut(last, 0)
@@ -99,8 +115,13 @@ class Streams(SequencePool):
             del self._tokens[stream][length:]
 
 
-def _reusable(held: list[int], tokens: list[int], request: ScheduledRequest) -> tuple[int, int, int]:
-    """`(length, start, dropped)`: the prefix that a stream has once its `dropped` tokens at `start` are removed."""
+def _reusable(
+    held: list[int], tokens: list[int], request: ScheduledRequest
+) -> tuple[int, int, int]:
+    """`(length, start, dropped)`.
+
+    The prefix that a stream has once its `dropped` tokens at `start` are removed.
+    """
     start = common_prefix(held, tokens)
     sought = tokens[start : start + _LEAST_MOVED]
     if not start or not request.allow_kv_shift or len(sought) < _LEAST_MOVED:

@@ -1,4 +1,6 @@
-"""Describes the installed llama.cpp and its devices, for `library.ask_library`, and receives its log."""
+"""Describes the installed llama.cpp and its devices, for `library.ask_library`, and receives its
+log.
+"""
 
 import ctypes
 import os
@@ -10,9 +12,14 @@ import orjson
 
 from gistread.engine.llama.fit import Gpu
 
-_DISCRETE, _INTEGRATED = 1, 2  # ggml's device types for graphics cards; 0 is a processor, 3 a library such as BLAS
+_DISCRETE, _INTEGRATED = (
+    1,
+    2,
+)  # ggml's device types for graphics cards; 0 is a processor, 3 a library such as BLAS
 _DEBUG_LEVEL, _ERROR_LEVEL = 1, 4
-_CALLBACKS: list[object] = []  # Referenced for as long as llama.cpp may call them: the life of the process
+_CALLBACKS: list[
+    object
+] = []  # Referenced for as long as llama.cpp may call them: the life of the process
 
 
 def library() -> str:
@@ -29,7 +36,10 @@ def kernels() -> list[str]:
 
 
 def gpus() -> tuple[Gpu, ...]:
-    """Graphics cards that llama.cpp uses: integrated ones only without a discrete one. Empty if unknown."""
+    """Graphics cards that llama.cpp uses: integrated ones only without a discrete one.
+
+    Empty if unknown.
+    """
     try:
         device_at = _ggml("backend_dev_get", ctypes.c_void_p, ctypes.c_size_t)
         type_of = _ggml("backend_dev_type", ctypes.c_int, ctypes.c_void_p)
@@ -44,19 +54,28 @@ def gpus() -> tuple[Gpu, ...]:
         if (kind := type_of(device)) in found:
             free, total = ctypes.c_size_t(), ctypes.c_size_t()
             read_memory(device, ctypes.byref(free), ctypes.byref(total))
-            # Metal reports a discrete card, but Apple's processors share the machine's memory with it.
+            # Metal reports a discrete card, but Apple's processors share the machine's memory with
+            # it.
             shares = kind == _INTEGRATED or sys.platform == "darwin"
-            found[kind].append(Gpu(name_of(device).decode("utf-8", "replace"), free.value, total.value, shares))
+            found[kind].append(
+                Gpu(name_of(device).decode("utf-8", "replace"), free.value, total.value, shares)
+            )
     return tuple(found[_DISCRETE] or found[_INTEGRATED])
 
 
 def _ggml(name: str, result: Any, *arguments: Any) -> Any:
-    """A function of ggml that the binding does not declare. Raises AttributeError if this build lacks it."""
+    """A function of ggml that the binding does not declare.
+
+    Raises AttributeError if this build lacks it.
+    """
     return ctypes.CFUNCTYPE(result, *arguments)((f"ggml_{name}", llama.llama_cpp._lib))
 
 
 def forward_log() -> list[str]:
-    """Forward llama.cpp's log to stderr, which is a log file. Returns a list that collects its errors from now on."""
+    """Forward llama.cpp's log to stderr, which is a log file.
+
+    Returns a list that collects its errors from now on.
+    """
     errors: list[str] = []
 
     def on_line(level: int, text: bytes, _data: object) -> None:

@@ -1,7 +1,9 @@
-"""The process that renders chat templates. A template comes with a model file, and may loop or grow without end.
+"""The process that renders chat templates. A template comes with a model file, and may loop or grow
+without end.
 
-Reads JSON lines: `[source, bos, eos]`, then prompts. Answers each with `{"text": …}` or `{"error": …}`. The process
-ends when a template takes too long. Reasoning is turned off, because it takes too long as well.
+Reads JSON lines: `[source, bos, eos]`, then prompts. Answers each with `{"text": …}` or `{"error":
+…}`. The process ends when a template takes too long. Reasoning is turned off, because it takes too
+long as well.
 """
 
 import sys
@@ -34,7 +36,10 @@ _MOST_CHARACTERS = 200_000  # Beyond the messages
 
 
 class _Generation(Extension):
-    """`{% generation %} … {% endgeneration %}`, which Hugging Face's trainers use; its content is rendered as is."""
+    """`{% generation %} … {% endgeneration %}`, which Hugging Face's trainers use.
+
+    Its content is rendered as is.
+    """
 
     tags = {"generation"}  # noqa: RUF012 - declared so by Jinja
 
@@ -45,9 +50,14 @@ class _Generation(Extension):
 
 class Template:
     def __init__(self, source: str, bos: str, eos: str) -> None:
-        """`source`: the model's Jinja template, or empty. Raises jinja2.TemplateError if it cannot be used."""
+        """`source`: the model's Jinja template, or empty.
+
+        Raises jinja2.TemplateError if it cannot be used.
+        """
         environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
+            trim_blocks=True,
+            lstrip_blocks=True,
+            extensions=["jinja2.ext.loopcontrols", _Generation],
         )
         environment.globals["raise_exception"] = _refuse
         environment.globals["strftime_now"] = lambda form: date.today().strftime(form)
@@ -58,9 +68,14 @@ class Template:
             raise TemplateError("it leaves out the messages")
 
     def render(self, prompt: Sequence[Message]) -> str:
-        """Render a prompt up to where the model continues: in the assistant's last message, or at a new one."""
+        """Render a prompt up to where the model continues.
+
+        In the assistant's last message, or at a new one.
+        """
         begun = prompt[-1].content if prompt and prompt[-1].role == "assistant" else ""
-        messages = [{"role": m.role, "content": m.content} for m in (prompt[:-1] if begun else prompt)]
+        messages = [
+            {"role": m.role, "content": m.content} for m in (prompt[:-1] if begun else prompt)
+        ]
         return self._without_reasoning(self._fill(messages)) + begun
 
     def _fill(self, messages: list[dict[str, str]]) -> str:

@@ -1,4 +1,7 @@
-"""The weights of a model with its vocabulary and chat template: immutable, so usable from any thread."""
+"""The weights of a model with its vocabulary and chat template.
+
+Immutable, so usable from any thread.
+"""
 
 import ctypes
 import os
@@ -19,37 +22,51 @@ _PIECE_BYTES = 256
 class Weights:
     """Loaded weights, shared by their contexts (`context.py`)."""
 
-    def __init__(self, handle: llama.llama_model_p, template: ChatTemplate, adapter: str = "") -> None:
+    def __init__(
+        self, handle: llama.llama_model_p, template: ChatTemplate, adapter: str = ""
+    ) -> None:
         """`adapter`: path of a LoRA adapter, or empty.
 
         Raises TemplateError, EngineError for an adapter that does not fit the model.
         """
         self.handle = handle
         # Owned by the model and freed with it.
-        self._adapter = llama.llama_adapter_lora_init(handle, os.fsencode(adapter)) if adapter else None
+        self._adapter = (
+            llama.llama_adapter_lora_init(handle, os.fsencode(adapter)) if adapter else None
+        )
         if adapter and not self._adapter:
             problem = f"The adapter {Path(adapter).name} does not fit this model."
             raise EngineError(problem, "Give one that was made for it.")
         self.vocab = llama.llama_model_get_vocab(handle)
         self.vocabulary = llama.llama_vocab_n_tokens(self.vocab)
         # Whether a sequence can be cut at any position; a recurrent state cannot.
-        self.can_roll_back = not (llama.llama_model_is_recurrent(handle) or llama.llama_model_is_hybrid(handle))
+        self.can_roll_back = not (
+            llama.llama_model_is_recurrent(handle) or llama.llama_model_is_hybrid(handle)
+        )
         self.window: int = llama.llama_model_n_swa(handle)  # Sliding window in tokens; 0: none
-        # Whether a saved sequence can be cut at any position; a sliding window is saved without earlier tokens.
+        # Whether a saved sequence can be cut at any position; a sliding window is saved without
+        # earlier tokens.
         self.can_restart_anywhere = self.can_roll_back and not self.window
         self._adds_bos = bool(llama.llama_vocab_get_add_bos(self.vocab))
         self._template = template
         template.begin(
-            *(self._token_text(token(self.vocab)) for token in (llama.llama_vocab_bos, llama.llama_vocab_eos))
+            *(
+                self._token_text(token(self.vocab))
+                for token in (llama.llama_vocab_bos, llama.llama_vocab_eos)
+            )
         )
         special = llama.LLAMA_TOKEN_ATTR_CONTROL | llama.LLAMA_TOKEN_ATTR_USER_DEFINED
         texts = {
             text
             for token in range(self.vocabulary)
-            if llama.llama_vocab_get_attr(self.vocab, token) & special and len(text := self._token_text(token)) > 2
+            if llama.llama_vocab_get_attr(self.vocab, token) & special
+            and len(text := self._token_text(token)) > 2
         }
-        # A user-defined token may be ordinary text, such as a run of spaces: only markers are split.
-        markers = sorted((t for t in texts if not t.isspace() and not t.isalnum()), key=len, reverse=True)
+        # A user-defined token may be ordinary text, such as a run of spaces: only markers are
+        # split.
+        markers = sorted(
+            (t for t in texts if not t.isspace() and not t.isalnum()), key=len, reverse=True
+        )
         self._control = re.compile("|".join(map(re.escape, markers)) or r"(?!)")
 
     def apply_adapter(self, context: llama.llama_context_p) -> None:
@@ -68,9 +85,15 @@ class Weights:
         return buffer[:count]
 
     def prompt_tokens(self, prompt: Sequence[Message]) -> list[int]:
-        """Tokenize a conversation with the chat template. Control tokens in messages stay text (design D10)."""
+        """Tokenize a conversation with the chat template.
+
+        Control tokens in messages stay text (design D10).
+        """
         harmless = [
-            Message(m.role, self._control.sub(lambda found: f"{found[0][0]} {found[0][1:]}", m.content)) for m in prompt
+            Message(
+                m.role, self._control.sub(lambda found: f"{found[0][0]} {found[0][1:]}", m.content)
+            )
+            for m in prompt
         ]
         tokens = self.tokens_of(self._template.render(harmless), special=True)
         bos = llama.llama_vocab_bos(self.vocab)
