@@ -13,7 +13,8 @@ DEFAULT_READERS = ("gistread", "readagent-s", "gists", "bm25", "dos")
 _EXAMPLES = """\
 examples:
   python -m research.evaluation list
-  python -m research.evaluation fairytaleqa --data fairytaleqa_dev.jsonl --readers readagent-s,bm25,dos --limit 20
+  python -m research.evaluation fairytaleqa --data fairytaleqa_dev.jsonl --limit 20
+  python -m research.evaluation qmsum --data qmsum_dev.jsonl --readers readagent-s,bm25,dos
   python -m research.evaluation report eval-fairytaleqa
   python -m research.evaluation report eval-one eval-two   compare two runs
 

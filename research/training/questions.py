@@ -29,9 +29,24 @@ from research.training.pages import SHARED
 
 FOLDER = Path(__file__).parent / "data" / "questions"
 KINDS = (
-    "who", "relation", "role", "name", "where", "when", "number", "object", "why", "how", "feeling", "said",
-    "outcome", "near miss", "next sentence", "reworded", "unanswerable",
-)  # fmt: skip
+    "who",
+    "relation",
+    "role",
+    "name",
+    "where",
+    "when",
+    "number",
+    "object",
+    "why",
+    "how",
+    "feeling",
+    "said",
+    "outcome",
+    "near miss",
+    "next sentence",
+    "reworded",
+    "unanswerable",
+)
 DEVELOPMENT = (
     "austen_emma",
     "burnett_the-secret-garden",
@@ -87,7 +102,7 @@ def places(book: Book, count: int) -> list[tuple[int, int]]:
 
 
 def find_quote(quote: str, text: str) -> list[tuple[int, int]]:
-    """Where these words stand in a text, whatever its quotation marks, dashes and line breaks are."""
+    """Where these words stand in a text; quotation marks, dashes and line breaks may differ."""
     words = _fold(quote).split()
     if not words:
         return []

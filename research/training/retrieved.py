@@ -144,7 +144,7 @@ def _question(asked: Asked) -> Question:
 
 
 def _tells(asked: Asked, text: str) -> bool:
-    """Whether a text has every longer word of an answer, so that it may tell it in another place."""
+    """Whether a text has every longer word of an answer, so that it may give that answer too."""
     words = set(re.findall(r"\w{4,}", text.lower()))
     return any(set(re.findall(r"\w{4,}", answer.lower())) <= words for answer in asked.references)
 

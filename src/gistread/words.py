@@ -3,7 +3,10 @@
 import re
 
 # Characters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
-UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
 UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
 _RUN = f"(?:(?![{UNSPACED}])\\w)+"
 

@@ -32,10 +32,11 @@ _WINDOW_TOKENS = 4096
 _PAUSE_TOKENS = 16
 _GIST_TOKENS = 256
 
-_PAUSE = """You are reading a long text and decide where to take a break. Below is a passage of it. Between some of \
-its paragraphs stand numbered labels such as <3>. Pick the label at which a break is most natural: at the end of \
-a scene, of a conversation or of an argument, or where time or place change. Reply with the label in angle brackets \
-and nothing else, for example: Break point: <3>
+_PAUSE = """You are reading a long text and decide where to take a break. Below is a passage of \
+it. Between some of its paragraphs stand numbered labels such as <3>. Pick the label at which a \
+break is most natural: at the end of a scene, of a conversation or of an argument, or where time \
+or place change. Reply with the label in angle brackets and nothing \
+else, for example: Break point: <3>
 
 Passage:
 
@@ -185,7 +186,7 @@ class _Loop:
 
 
 def _labels(paragraphs: Sequence[str], start: int, size: PageSize) -> tuple[list[int], int]:
-    """Where a pause is allowed, as the number of paragraphs before it, and the end of the passage."""
+    """Where a pause is allowed, as the number of paragraphs before it; the end of the passage."""
     words = 0
     labels: list[int] = []
     end = start

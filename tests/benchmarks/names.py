@@ -113,7 +113,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
 
 
 def _told(path: str, lines: str) -> Iterator[bool]:
-    """For each person of a book, whether the sentence that answers "Who is …?" says what they are."""
+    """For each person of a book: does the sentence that answers "Who is …?" say what they are?"""
     memory = unread_memory(open_book(DATA / path))
     for line in filter(None, lines.split("\n")):
         name, _, words = line.partition(" = ")

@@ -74,7 +74,8 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         ),
         tuple(
             (
-                f"{way.reading}, {way.parallel} at once, {way.cells:,} cells, {way.streams} streams",
+                f"{way.reading}, {way.parallel} at once, "
+                f"{way.cells:,} cells, {way.streams} streams",
                 Spread.of([count.prefilled for count in counts]),
                 median(count.reused for count in counts),
                 median(count.decoded for count in counts),

@@ -52,7 +52,8 @@ STYLES = "".join(
 def p(inside: str, style: str = "", properties: str = "") -> str:
     """A paragraph; text without markup becomes one run."""
     style = f'<w:pStyle w:val="{style}"/>' if style else ""
-    return f"<w:p><w:pPr>{style}{properties}</w:pPr>{inside if inside.startswith('<') else r(inside)}</w:p>"
+    runs = inside if inside.startswith("<") else r(inside)
+    return f"<w:p><w:pPr>{style}{properties}</w:pPr>{runs}</w:p>"
 
 
 def r(text: str, properties: str = "") -> str:

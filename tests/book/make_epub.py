@@ -9,7 +9,8 @@ from gistread.book.open import open_bytes
 
 _CONTAINER = """<?xml version="1.0"?>
 <container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
-<rootfiles><rootfile full-path="OEBPS/content.opf" media-type="application/oebps-package+xml"/></rootfiles>
+<rootfiles>
+<rootfile full-path="OEBPS/content.opf" media-type="application/oebps-package+xml"/></rootfiles>
 </container>"""
 
 _PAGE = """<?xml version="1.0" encoding="utf-8"?>
@@ -31,7 +32,8 @@ def package(
     refs = "".join(f'<itemref idref="i{n}"/>' for n in range(len(names)))
     return f"""<?xml version="1.0"?>
 <package xmlns="http://www.idpf.org/2007/opf" version="3.0">
-<metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>A Book</dc:title>{metadata}</metadata>
+<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
+<dc:title>A Book</dc:title>{metadata}</metadata>
 <manifest>{items}{manifest}</manifest><spine{toc}>{refs}{spine}</spine></package>"""
 
 

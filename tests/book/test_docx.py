@@ -99,7 +99,10 @@ class TestParagraphs:
         assert texts(control, p("Rain", "heading1"), p("It.")) == ["Rain", "It."]
 
     def test_equations_are_typed_out(self) -> None:
-        half = "<m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>a+b</m:t></m:r></m:den></m:f>"
+        half = (
+            "<m:f><m:num><m:r><m:t>1</m:t></m:r></m:num>"
+            "<m:den><m:r><m:t>a+b</m:t></m:r></m:den></m:f>"
+        )
         assert texts(p(f"{r('x = ')}<m:oMath>{half}</m:oMath>")) == ["x = 1/(a+b)"]
         cells = "".join(f"<m:e><m:r><m:t>{cell}</m:t></m:r></m:e>" for cell in "ab")
         hat = "<m:acc><m:e><m:r><m:t>x</m:t></m:r></m:e></m:acc>"
@@ -195,7 +198,8 @@ class TestWords:
         book = read(
             p(
                 r("It ")
-                + f"<w:ins>{r('rained')}</w:ins><w:del><w:r><w:delText>snowed</w:delText></w:r></w:del>"
+                + f"<w:ins>{r('rained')}</w:ins>"
+                + "<w:del><w:r><w:delText>snowed</w:delText></w:r></w:del>"
                 + r(".")
             ),
             p(r("One "), properties="<w:rPr><w:del/></w:rPr>"),

@@ -32,7 +32,9 @@ def fb2(body: str, head: str = "") -> bytes:
 
 
 def html(body: str, head: str = "") -> bytes:
-    return f"{head or '<!DOCTYPE html>'}<html><head><title>T</title></head><body>{body}</body></html>".encode()
+    start = head or "<!DOCTYPE html>"
+    page = f"{start}<html><head><title>T</title></head><body>{body}</body></html>"
+    return page.encode()
 
 
 MAKERS: dict[str, Callable[[str], bytes]] = {

@@ -113,8 +113,10 @@ def test_a_picture_that_is_too_large_is_refused(
 
 
 FICTIONBOOK = f"""<?xml version="1.0" encoding="utf-8"?>
-<FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0"><body><section><p>A boat.</p></section></body>
-<binary id="flag.png" content-type="image/png">{base64.b64encode(PIXELS).decode()}</binary></FictionBook>"""
+<FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0">
+<body><section><p>A boat.</p></section></body>
+<binary id="flag.png" content-type="image/png">{base64.b64encode(PIXELS).decode()}</binary>
+</FictionBook>"""
 
 
 @pytest.mark.parametrize("zipped", [False, True])

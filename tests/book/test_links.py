@@ -95,7 +95,8 @@ class TestNotes:
             ),
             pytest.param(
                 'rain<a id="r" href="#n">[1]</a>',
-                '<div class="footnote"><p><a id="n" href="#r">[1]</a> A note.</p><p>More.</p></div>',
+                '<div class="footnote"><p><a id="n" href="#r">[1]</a> A note.</p>'
+                "<p>More.</p></div>",
                 "[1] A note.\n\nMore.",
                 id="Gutenberg",
             ),

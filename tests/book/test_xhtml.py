@@ -181,7 +181,10 @@ class TestPictures:
         )
 
     def test_an_equation_that_is_drawn_beside_its_mathml_is_read_once(self) -> None:
-        math = "<math><semantics><msup><mi>x</mi><mn>2</mn></msup><annotation>x^2</annotation></semantics></math>"
+        math = (
+            "<math><semantics><msup><mi>x</mi><mn>2</mn></msup>"
+            "<annotation>x^2</annotation></semantics></math>"
+        )
         drawn = "<span class='katex-html' aria-hidden='true'><span>x</span><span>2</span></span>"
         assert read(f"<p>Let <span class='katex'>{math}{drawn}</span> be.</p>").text == "Let x² be."
 
@@ -238,7 +241,8 @@ class TestLinks:
 class TestLanguages:
     def test_a_wrapped_line_is_a_space_but_not_between_ideographs(self) -> None:
         book = read(
-            "<p>山路を<i>登り</i>\n  <b>ながら</b>、\nこう\n考えた。\nIt\n <i>rained</i>\n雨</p><p>비가\n온다</p>"
+            "<p>山路を<i>登り</i>\n  <b>ながら</b>、\nこう\n考えた。\nIt\n <i>rained</i>\n雨</p>"
+            "<p>비가\n온다</p>"
         )
         assert book.text == "山路を登りながら、こう考えた。 It rained 雨\n\n비가 온다"
         assert [words for _, words in styled(book)] == ["登り", "ながら", "rained"]

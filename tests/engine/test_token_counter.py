@@ -36,7 +36,7 @@ Both = tuple[TokenCounter, LlamaVocabulary]
 
 @pytest.fixture(scope="session", params=SUPPORTED)
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Both:
-    """A counter and llama.cpp over one vocabulary of each kind, with tokens that were added to it."""
+    """A counter and llama.cpp over one vocabulary of each kind, with tokens added to it."""
     path = tmp_path_factory.mktemp("vocabulary") / "kind.gguf"
     return opened(write_vocabulary(path, request.param, trained(1), more=ADDED))
 

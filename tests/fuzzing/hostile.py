@@ -95,10 +95,8 @@ def _front_matter(random: Random) -> str:
         case 7:
             return f"+++\ntitle = {'9' * random.randint(1, 15_000)}\n+++\n\nText.\n"
         case 8:
-            return (
-                "---\ntitle: "
-                f'"\\U{random.choice(("FFFFFFFF", "00000000", "0000D800", "0010FFFF"))}"\n---\n\nText.\n'
-            )
+            code = random.choice(("FFFFFFFF", "00000000", "0000D800", "0010FFFF"))
+            return f'---\ntitle: "\\U{code}"\n---\n\nText.\n'
         case 1:
             return f"---\ntitle: {_nested(random, '[', ']', 'x', 18_000)}\n---\n\nText.\n"
         case 2:
@@ -329,7 +327,8 @@ def _epub(random: Random) -> bytes:
             ),
             _repeat(
                 random,
-                '<navPoint><navLabel><text>a</text></navLabel><content src="0.xhtml#q"/></navPoint>',
+                "<navPoint><navLabel><text>a</text></navLabel>"
+                '<content src="0.xhtml#q"/></navPoint>',
             ),
         )
     )
@@ -351,7 +350,9 @@ def _epub(random: Random) -> bytes:
     files[
         "META-INF/container.xml"
     ] = """<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container" version="1.0">
-<rootfiles><rootfile full-path="content.opf" media-type="application/oebps-package+xml"/></rootfiles></container>"""
+<rootfiles>
+<rootfile full-path="content.opf" media-type="application/oebps-package+xml"/></rootfiles>
+</container>"""
     return _zipped({"mimetype": "application/epub+zip", **files})
 
 
@@ -420,7 +421,8 @@ def _docx(random: Random) -> bytes:
             'ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
             "_rels/.rels": f'<Relationships xmlns="{package}">'
             f"{relation.format(0, 'officeDocument', 'word/document.xml')}</Relationships>",
-            "word/_rels/document.xml.rels": f'<Relationships xmlns="{package}">{inner_relations}</Relationships>',
+            "word/_rels/document.xml.rels": f'<Relationships xmlns="{package}">'
+            f"{inner_relations}</Relationships>",
             "word/document.xml": part("document", f"<w:body>{body}</w:body>"),
             "word/styles.xml": part("styles", styles),
             "word/footnotes.xml": part("footnotes", note),

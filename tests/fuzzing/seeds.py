@@ -105,7 +105,8 @@ def lamp(): return "oil"
 def _html() -> list[bytes]:
     body = f"""<h1 id="a">The Lamp</h1><p>{_PROSE[0]}
 It was <em>very</em> <b>black</b>&mdash;&#x2014;<a href="#n1">1</a>.</p>
-<h2>The Storm</h2><blockquote><p>{_PROSE[1]}</p></blockquote><ul><li>oil<ol><li>long</ol><li>wick</ul>
+<h2>The Storm</h2><blockquote><p>{_PROSE[1]}</p></blockquote>
+<ul><li>oil<ol><li>long</ol><li>wick</ul>
 <table><tr><th>a<th>b<tr><td>1<td>2</table><figure><img src="lamp.png" alt="The lamp">
 <figcaption>Seen</figcaption></figure><pre>def lamp():
     return 1</pre><p lang="fr">Il n’y a<br>pas de lampe.</p>
@@ -129,9 +130,12 @@ def _fb2() -> list[bytes]:
 <description><title-info><genre>sf</genre><author><first-name>A.</first-name><last-name>Keeper</last-name></author>
 <book-title>The Lamp</book-title><lang>en</lang><coverpage>
 <image l:href="#c.png"/></coverpage></title-info></description>
-<body><title><p>The Lamp</p></title><epigraph><p>{_PROSE[1]}</p><text-author>She</text-author></epigraph>
-<section id="s1"><title><p>One</p></title><p>{_PROSE[0]} <emphasis>very</emphasis><a l:href="#n1" type="note">1</a></p>
-<poem><title><p>O</p></title><stanza><v>O lamp</v><v>my lamp</v></stanza></poem><empty-line/><subtitle>* * *</subtitle>
+<body><title><p>The Lamp</p></title>
+<epigraph><p>{_PROSE[1]}</p><text-author>She</text-author></epigraph>
+<section id="s1"><title><p>One</p></title>
+<p>{_PROSE[0]} <emphasis>very</emphasis><a l:href="#n1" type="note">1</a></p>
+<poem><title><p>O</p></title><stanza><v>O lamp</v><v>my lamp</v></stanza></poem>
+<empty-line/><subtitle>* * *</subtitle>
 <table><tr><td>1</td><td>2</td></tr></table><image l:href="#c.png"/></section>
 <section><title><p>Two</p></title><section><p>{_PROSE[2]}</p></section><section><p>{_PROSE[0]}</p></section></section></body>
 <body name="notes"><section id="n1"><title><p>1</p></title><p>By soot.</p></section></body>
@@ -216,7 +220,8 @@ def _docx() -> list[bytes]:
         'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/'
         'hyperlink" Target="https://example.org" TargetMode="External"/></Relationships>',
         "word/styles.xml": word(
-            '<w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/></w:style>',
+            '<w:style w:type="paragraph" w:styleId="Heading1">'
+            '<w:name w:val="heading 1"/></w:style>',
             "styles",
         ),
         "word/footnotes.xml": word(

@@ -50,7 +50,8 @@ def fault(
             RUSSIAN_PAGE,
         ),
         (
-            "Der alte Mann sieht im Garten nach den Rosen. Er hat Angst vor der Nachricht im Brief.",
+            "Der alte Mann sieht im Garten nach den Rosen. "
+            "Er hat Angst vor der Nachricht im Brief.",
             GERMAN_PAGE,
         ),
     ],
@@ -63,7 +64,8 @@ def test_a_good_gist_passes(text: str, page: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "As an AI language model, I do not have a view of the harbour or of old Tamsin on the wall.",
+        "As an AI language model, "
+        "I do not have a view of the harbour or of old Tamsin on the wall.",
         "I'm sorry, but I can't help with shortening the harbour passage about Holloway.",
         "I cannot provide a shortened version of this harbour passage, Holloway, rope and boat.",
         "Please provide the passage you would like me to shorten, the harbour, the rope, the boat.",

@@ -35,9 +35,10 @@ async def main():
         says=lambda prompt: " ".join(prompt.removeprefix("Passage:\\n\\n").split()[:20]),
         chooses=lambda prompt, options: len(prompt) % len(options),
     )
-    with MemoryStore(Path(sys.argv[1])).open(make_book(*CHAPTERS), MemoryRequest("fake", "f", SIZE)) as kept:
+    store = MemoryStore(Path(sys.argv[1]))
+    with store.open(make_book(*CHAPTERS), MemoryRequest("fake", "f", SIZE)) as writer:
         print("open", flush=True)
-        async for event in read_book(kept, engine):
+        async for event in read_book(writer, engine):
             print(event.__class__.__name__, flush=True)
 
 asyncio.run(main())

@@ -25,15 +25,21 @@ PLAUSIBLE = {
         "Tuesday."
     ),
     "What can be opened": "Answer: The shed.",
-    "work together": "On Monday she sold honey to the doctor, alone. She worked with Karl on Tuesday.",
+    "work together": (
+        "On Monday she sold honey to the doctor, alone. She worked with Karl on Tuesday."
+    ),
     "animals": "The text mentions that Ines keeps bees, so the honey was made by bees.",
-    "What did the doctor get": "## Answer\n\nThe doctor received two jars of honey in exchange for his money.",
+    "What did the doctor get": (
+        "## Answer\n\nThe doctor received two jars of honey in exchange for his money."
+    ),
     "Is the doctor the brother": "No, the doctor is not the brother of Ines. Her brother is Karl.",
     "get wet": "Tuesday (it rained that day).",
     "blue tin": "The book does not say.",
     "out in the rain": "Ines",
     "Where must he go": "He must first go to the mill.",
-    "day after": "1. On Tuesday, Ines mended the roof of the shed.\n2. Her brother Karl helped her.",
+    "day after": (
+        "1. On Tuesday, Ines mended the roof of the shed.\n2. Her brother Karl helped her."
+    ),
     "What did Ines sell": "Sure! Ines sold two jars of honey.",
     "Who helped": "- Her brother Karl",
     "key hang": "The key hangs beside the kitchen window",

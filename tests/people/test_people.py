@@ -1,4 +1,4 @@
-"""The index of names: finding them, joining those of one person, and cutting the index at a place."""
+"""The index of names: finding them, joining those of a person, cutting the index at a place."""
 
 import random
 import tomllib
@@ -20,20 +20,23 @@ needs_novels = pytest.mark.skipif(not (DATA / "litbank").is_dir(), reason="needs
 
 TEXT = """Chapter 1
 
-Mr. Penn came to Hollow Farm in March, when the roads were wet and nobody went out who could stay by the fire.
-"Good day, Lizzy," said Mr. Penn, and she gave him the key. But Elizabeth Kerr would not speak to him of the money.
-They lived in Tidney, and the Kerrs had lived in Tidney for ever. Elizabeth Kerr looked at Penn.
+Mr. Penn came to Hollow Farm in March, when the roads were wet and nobody went out who could stay
+by the fire. "Good day, Lizzy," said Mr. Penn, and she gave him the key. But Elizabeth Kerr would
+not speak to him of the money. They lived in Tidney, and the Kerrs had lived in Tidney for ever.
+Elizabeth Kerr looked at Penn.
 
-Mrs. Penn was at the window of the house in Tidney. Elizabeth saw her there, and thought no more of it that day.
-"Mr. Emery and George are late," said Elizabeth. Then George came in, and Mr. Emery and George sat down to eat.
-George Emery was a boy. Nobody knew what Mr. Emery and George wanted there, and they did not say. George Emery ate.
+Mrs. Penn was at the window of the house in Tidney. Elizabeth saw her there, and thought no more
+of it that day. "Mr. Emery and George are late," said Elizabeth. Then George came in, and Mr.
+Emery and George sat down to eat. George Emery was a boy. Nobody knew what Mr. Emery and George
+wanted there, and they did not say. George Emery ate.
 
 Chapter 2
 
-The Clerk was a tall man. "I'll ask the Clerk," said George. Will they ask? They will. So the Clerk wrote to
-Dr. Ames and to Penn, and Mr. Penn told Lizzy. Penn was glad, he said, that it was over and that nobody had been hurt.
-In the end Elizabeth became Mrs. Penn's guest in Tidney, and that was the end of the long and foolish quarrel.
-Hollow Farm was sold in the Clerk's house, where nobody saw Hollow Farm again.
+The Clerk was a tall man. "I'll ask the Clerk," said George. Will they ask? They will. So the
+Clerk wrote to Dr. Ames and to Penn, and Mr. Penn told Lizzy. Penn was glad, he said, that it was
+over and that nobody had been hurt. In the end Elizabeth became Mrs. Penn's guest in Tidney, and
+that was the end of the long and foolish quarrel. Hollow Farm was sold in the Clerk's house, where
+nobody saw Hollow Farm again.
 """
 
 

@@ -113,15 +113,25 @@ def test_only_the_agreed_phrase_alone_is_replaced_by_what_was_searched() -> None
 @pytest.mark.parametrize(
     ("started", "values", "text"),
     [
-        (replace(LOOKING_UP, pages_read=1, pages_total=333, complete=False), {},
-         "Not in the sections read so far (1 of about 333)."),
-        (LOOKING_UP, {"expanded": (3, 7)}, "Not found in the memory, nor in the sections that were looked at: 3, 7."),
+        (
+            replace(LOOKING_UP, pages_read=1, pages_total=333, complete=False),
+            {},
+            "Not in the sections read so far (1 of about 333).",
+        ),
+        (
+            LOOKING_UP,
+            {"expanded": (3, 7)},
+            "Not found in the memory, nor in the sections that were looked at: 3, 7.",
+        ),
         (LOOKING_UP, {}, "Not found in the memory; no section was opened."),
         (STARTED, {}, "Not found in the text that was looked at."),
-        (replace(STARTED, share_shown=0.1), {"seen": ((0, len(TEXT) // 10),)},
-         "Not found in the passages that were looked at (10% of the text)."),
+        (
+            replace(STARTED, share_shown=0.1),
+            {"seen": ((0, len(TEXT) // 10),)},
+            "Not found in the passages that were looked at (10% of the text).",
+        ),
     ],
-)  # fmt: skip
+)
 def test_not_found_names_what_was_looked_at(
     started: Started, values: dict[str, object], text: str
 ) -> None:

@@ -15,36 +15,41 @@ from tests.replies import Prepared
 
 GERMAN = """Der Leuchtturm von Sandö
 
-Am 3. Januar kam Dr. Brandt mit dem letzten Boot auf die Insel. Der alte Wärter Jakob Thomsen stand mit seiner Laterne
-am Steg und half ihm aus dem Boot. »Sie kommen spät«, sagte er. »Die Lampe brennt seit einer Woche nur noch mit Tran.«
+Am 3. Januar kam Dr. Brandt mit dem letzten Boot auf die Insel. Der alte Wärter Jakob Thomsen
+stand mit seiner Laterne am Steg und half ihm aus dem Boot. »Sie kommen spät«, sagte er. »Die
+Lampe brennt seit einer Woche nur noch mit Tran.«
 
-Im Turm war es kalt. Thomsens Tochter Grete hatte die Treppe mit Tauen gesichert, z. B. dort, wo drei Stufen fehlten.
-Sie war siebzehn Jahre alt und hatte die Insel noch nie verlassen. Brandt trug eine Kiste mit Arzneien, die aus Lübeck
-stammte; darin lagen auch ein Brief und eine silberne Uhr.
+Im Turm war es kalt. Thomsens Tochter Grete hatte die Treppe mit Tauen gesichert, z. B. dort, wo
+drei Stufen fehlten. Sie war siebzehn Jahre alt und hatte die Insel noch nie verlassen. Brandt
+trug eine Kiste mit Arzneien, die aus Lübeck stammte; darin lagen auch ein Brief und eine silberne
+Uhr.
 
-In der Nacht stürzte die Lampe herab, und das Glas zersprang. Grete lief hinauf und hielt vier Stunden lang eine Fackel
-über das Geländer. Ein Schiff, die »Seeadler«, sah das Feuer und drehte bei. »Ohne das Mädchen lägen wir auf den
-Klippen«, sagte Kapitän Hansen am Morgen.
+In der Nacht stürzte die Lampe herab, und das Glas zersprang. Grete lief hinauf und hielt vier
+Stunden lang eine Fackel über das Geländer. Ein Schiff, die »Seeadler«, sah das Feuer und drehte
+bei. »Ohne das Mädchen lägen wir auf den Klippen«, sagte Kapitän Hansen am Morgen.
 
-Der Brief war von Gretes Mutter, die man für tot gehalten hatte. Sie lebte in Lübeck und bat ihre Tochter, zu ihr zu
-kommen. Thomsen las ihn zweimal und schwieg. Dann gab er Grete die Uhr und sagte: »Geh du. Ich bleibe bei der Lampe.«
+Der Brief war von Gretes Mutter, die man für tot gehalten hatte. Sie lebte in Lübeck und bat ihre
+Tochter, zu ihr zu kommen. Thomsen las ihn zweimal und schwieg. Dann gab er Grete die Uhr und
+sagte: »Geh du. Ich bleibe bei der Lampe.«
 """
 
 FRENCH = """Le Moulin de Valbrune
 
-M. Lenoir arriva au moulin le 14 juillet, par une chaleur de four. La meunière, Mme Aubry, lui servit du cidre sous le
-tilleul. « Vous venez pour la roue », dit-elle. « Elle ne tourne plus depuis onze jours. »
+M. Lenoir arriva au moulin le 14 juillet, par une chaleur de four. La meunière, Mme Aubry, lui
+servit du cidre sous le tilleul. « Vous venez pour la roue », dit-elle. « Elle ne tourne plus
+depuis onze jours. »
 
-Le vieux Bastien prétendait qu’un esprit retenait l’eau. Lenoir n’en crut rien et remonta le ruisseau à pied jusqu’à
-l’étang. Là, il trouva une digue de branches et d’argile, toute fraîche, et les traces d’une charrette, c.-à-d. la
-preuve que des hommes avaient travaillé la nuit.
+Le vieux Bastien prétendait qu’un esprit retenait l’eau. Lenoir n’en crut rien et remonta le
+ruisseau à pied jusqu’à l’étang. Là, il trouva une digue de branches et d’argile, toute fraîche,
+et les traces d’une charrette, c.-à-d. la preuve que des hommes avaient travaillé la nuit.
 
-Au village, on lui apprit que Gaspard Morel, le boulanger, avait acheté le pré voisin. Morel avoua tout : il voulait que
-la meunière vende le moulin à bas prix. « Je comptais lui en donner deux mille francs », murmura-t-il, les yeux baissés.
+Au village, on lui apprit que Gaspard Morel, le boulanger, avait acheté le pré voisin. Morel avoua
+tout : il voulait que la meunière vende le moulin à bas prix. « Je comptais lui en donner deux
+mille francs », murmura-t-il, les yeux baissés.
 
-Mme Aubry ne porta pas plainte. Elle demanda seulement que le boulanger défasse la digue de ses mains. Le soir même, la
-roue tourna de nouveau, et Bastien jura que l’esprit s’était enfui en voyant Lenoir. Sa petite-fille Colette
-en rit encore.
+Mme Aubry ne porta pas plainte. Elle demanda seulement que le boulanger défasse la digue de ses
+mains. Le soir même, la roue tourna de nouveau, et Bastien jura que l’esprit s’était enfui en
+voyant Lenoir. Sa petite-fille Colette en rit encore.
 """
 
 TOLD = {

@@ -113,11 +113,18 @@ def test_a_statement_supported_by_a_gist_is_quoted_from_its_page() -> None:
 @pytest.mark.parametrize(
     ("text", "right", "wrong"),
     [
-        ("Der Leuchtturm stand auf der Klippe. Martha zündete jeden Abend die Lampe an.",
-         "Sie zündete die Lampe an.", "Er kaufte drei Pferde."),
-        ("老人把钥匙藏在炉子后面，没有人知道。第二天早上钥匙不见了。", "钥匙藏在炉子后面。", "国王建造了一座宫殿。"),
+        (
+            "Der Leuchtturm stand auf der Klippe. Martha zündete jeden Abend die Lampe an.",
+            "Sie zündete die Lampe an.",
+            "Er kaufte drei Pferde.",
+        ),
+        (
+            "老人把钥匙藏在炉子后面，没有人知道。第二天早上钥匙不见了。",
+            "钥匙藏在炉子后面。",
+            "国王建造了一座宫殿。",
+        ),
     ],
-)  # fmt: skip
+)
 def test_statements_in_other_languages_are_checked(text: str, right: str, wrong: str) -> None:
     language = "de" if "Martha" in text else "zh"
     memory = GistMemory(replace(make_book([text]), language=language), PageSize(50, 150), "")

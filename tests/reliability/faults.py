@@ -1,4 +1,4 @@
-"""Pages of memories lost or doubled by kills, by damage to their files, and by disks that are full."""
+"""Pages of memories lost or doubled by kills, by damage to their files, and by full disks."""
 
 import io
 import json

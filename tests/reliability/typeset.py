@@ -28,7 +28,10 @@ ARABIC = (
     "كان يا ما كان في قديم الزمان ملك له ثلاثة أولاد. وفي سنة 1947 جاء رجل من London إلى المدينة "
     "والأرض كلها له."
 )
-JAPANESE = "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。何でも薄暗いじめじめした所で泣いていた。"
+JAPANESE = (
+    "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。"
+    "何でも薄暗いじめじめした所で泣いていた。"
+)
 CHINESE = (
     "话说天下大势，分久必合，合久必分。周末七国分争，并入于秦。及秦灭之后，楚、汉分争，又并入于汉。"
 )
@@ -85,7 +88,8 @@ def all_kinds() -> Iterator[Typeset]:
         if "widths" in name:
             widths = ("1", "0.8", "1.25")
             body = [
-                f"\\noindent\\scalebox{{{width}}}[1]{{\\parbox{{{0.95 / float(width)}\\textwidth}}{{{part}}}}}"
+                f"\\noindent\\scalebox{{{width}}}[1]"
+                f"{{\\parbox{{{0.95 / float(width)}\\textwidth}}{{{part}}}}}"
                 for part, width in zip(body, widths * len(body), strict=False)
             ]
         if "three" in name:
@@ -191,7 +195,8 @@ def _tabular(words: list[str]) -> Iterator[Typeset]:
         )
     cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
     table_of = f"<table><tr>{'<tr>'.join(cells)}</table>"
-    page = f"{_HEAD}tr{{break-inside:avoid}}td{{width:33%;text-align:justify;hyphens:auto}}</style>{table_of}"
+    style = "tr{break-inside:avoid}td{width:33%;text-align:justify;hyphens:auto}"
+    page = f"{_HEAD}{style}</style>{table_of}"
     for program, print_ in {"Chromium": _chromium, "WeasyPrint": _weasyprint}.items():
         name = f"{program}, a table with cells of several lines"
         yield Typeset(name, program.lower(), partial(print_, page), known)
@@ -200,7 +205,10 @@ def _tabular(words: list[str]) -> Iterator[Typeset]:
 
 def _printed(parts: list[str]) -> Iterator[Typeset]:
     """Pages of HTML by browsers, and of DOCX by LibreOffice."""
-    columns = "body{columns:2;text-align:justify;hyphens:auto}p:first-of-type::first-letter{font-size:3em;float:left}"
+    columns = (
+        "body{columns:2;text-align:justify;hyphens:auto}"
+        "p:first-of-type::first-letter{font-size:3em;float:left}"
+    )
     styles = {
         "": "",
         ", two columns, a drop capital": columns,

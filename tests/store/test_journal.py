@@ -135,7 +135,9 @@ WRITER = textwrap.dedent(
     import sys, time
     from pathlib import Path
     from gistread.store.journal import Journal
-    path, first, count, pause_s = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+    path = Path(sys.argv[1])
+    first, count = int(sys.argv[2]), int(sys.argv[3])
+    pause_s = float(sys.argv[4])
     for number in range(first, first + count):
         with Journal(path, wait_s=20) as journal:
             if number % 7 == 0:
@@ -207,7 +209,8 @@ def test_a_full_disk_is_an_error_and_leaves_whole_records(tmp_path: Path) -> Non
                     assert path.stat().st_size == size, room
                 else:
                     raise AssertionError(room)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            unlimited = resource.RLIM_INFINITY
+            resource.setrlimit(resource.RLIMIT_FSIZE, (unlimited, unlimited))
             journal.append({"page": 2})
         """
     )

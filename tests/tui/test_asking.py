@@ -238,7 +238,7 @@ async def test_a_question_during_reading_names_its_scope(
         await until(pilot, lambda: len(screen.memory_pane.memory.entries) > count)
 
 
-async def test_with_hardly_any_text_in_front_of_the_bound_a_line_says_so_and_how_to_ask_the_whole_book(
+async def test_with_hardly_any_text_before_the_bound_a_line_says_how_to_ask_the_whole_book(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))

@@ -32,7 +32,7 @@ def png(color: str = "red", size: tuple[int, int] = (60, 40), mode: str = "RGB")
 
 
 def illustrated(folder: Path) -> tuple[Book, Path]:
-    """A book of three paragraphs, the second and third of them pictures, and the page it came from."""
+    """A book of one paragraph and two pictures, and the page it came from."""
     (folder / "red.png").write_bytes(png("#ff0000"))
     (folder / "line.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'><not closed></svg>")
     page = folder / "book.html"

@@ -1,4 +1,4 @@
-"""QMSum: transcripts of meetings, with queries about the whole or about turns (Zhong et al., 2021)."""
+"""QMSum (Zhong et al., 2021): transcripts of meetings, with queries about all or some turns."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -100,7 +100,7 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """A book in a series: `Book.text[start:end]` is its own text, after a heading with its title."""
+    """A book in a series: `Book.text[start:end]` is its text, after a heading with its title."""
 
     title: str
     heading: int

@@ -214,7 +214,9 @@ def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
     left = f"{entry.time_left} left" if entry.time_left else ""
     facts = (entry.format, left, _read_by(entry, read), ", ".join(entry.tags), path)
     heading = f"{entry.number:>3}  {progress}  "
-    return f"{heading}{one_line(entry.label)}\n{'':{len(heading)}}{' · '.join(filter(None, map(one_line, facts)))}"
+    indent = " " * len(heading)
+    details = " · ".join(one_line(fact) for fact in facts if fact)
+    return f"{heading}{one_line(entry.label)}\n{indent}{details}"
 
 
 def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:

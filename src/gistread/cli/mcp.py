@@ -50,9 +50,10 @@ from gistread.store.user_data import UserData
 from gistread.units import fields
 
 _INSTRUCTIONS = """\
-The books in the user's library, read-only. A book is given by its `id` or `number` from `books`, or by words of its
-title. Places are offsets in characters. A novel the user has not finished ends at the furthest place they have read:
-nothing after it can be reached, so do not guess at it. Quote the book with its offsets."""
+The books in the user's library, read-only. A book is given by its `id` or `number` from `books`,
+or by words of its title. Places are offsets in characters. A novel the user has not finished ends
+at the furthest place they have read: nothing after it can be reached, so do not guess at it.
+Quote the book with its offsets."""
 _MOST_CHARACTERS = 16_000  # In one reply of `read`
 _MOST_HITS = 50
 _FIRST_SCREEN = 500  # Characters that the screen shows of a book at its beginning

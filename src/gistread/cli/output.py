@@ -1,4 +1,4 @@
-"""Writes data to standard output and messages to standard error, both without control characters."""
+"""Writes data to standard output and messages to standard error, without control characters."""
 
 import contextlib
 import io

@@ -122,7 +122,7 @@ def _files_under(folder: Path) -> Iterator[Path]:
 
 
 def _ollama_models(folder: Path) -> Iterator[ModelFile]:
-    """Ollama's manifests/HOST/NAMESPACE/NAME/TAG are JSON that names the blob with the GGUF file."""
+    """Ollama's manifests/HOST/NAMESPACE/NAME/TAG are JSON and name the blob with the GGUF file."""
     manifests = folder / "manifests"
     for where, folders, files in os.walk(manifests):
         folders.sort()

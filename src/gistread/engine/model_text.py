@@ -93,12 +93,10 @@ def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
 
 
 def plan_lines(plan: Plan, folder: Path) -> list[str]:
-    begun = present_bytes(plan, folder)
+    begun_bytes = present_bytes(plan, folder)
+    begun = f", of which {format_size(begun_bytes)} are here" if begun_bytes else ""
     return [
-        (
-            "size      "
-            f"{format_size(plan.file.size_bytes)}{f', of which {format_size(begun)} are here' if begun else ''}"
-        ),
+        f"size      {format_size(plan.file.size_bytes)}{begun}",
         f"licence   {plan.licence or 'not stated'}, see {plan.page}",
         f"from      {plan.host}",
         f"to        {folder}",
@@ -116,9 +114,8 @@ def progress_text(progress: Progress) -> str:
     elif progress.bytes_per_s:
         megabytes = progress.bytes_per_s / 1e6
         parts.append(f"{megabytes:.0f} MB/s" if megabytes >= 9.5 else f"{megabytes:.1f} MB/s")
-        parts.append(
-            f"{format_duration((progress.total_bytes - progress.done_bytes) / progress.bytes_per_s)} left"
-        )
+        left_bytes = progress.total_bytes - progress.done_bytes
+        parts.append(f"{format_duration(left_bytes / progress.bytes_per_s)} left")
     return " · ".join(parts)
 
 

@@ -78,7 +78,7 @@ class PassageHit:
 
 
 class Matches:
-    """The passages that have words of a query, in the books searched and as far as they are known."""
+    """The passages that have words of a query, in the books searched, up to their bounds."""
 
     def __init__(
         self, masks: Mapping[int, int], weights: Mapping[str, float], known: Mapping[int, int]

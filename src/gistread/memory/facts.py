@@ -178,15 +178,16 @@ def elements_in(sentence: str) -> list[str]:
 
 # A name after one of these is not the same name alone: Lady Fortunato is not Fortunato.
 _OF_ANOTHER = """
-lady mrs miss ms mistress madam madame mme mlle mademoiselle dame señora señorita signora signorina frau fräulein
-mevrouw pani mother father sister brother wife husband son daughter widow aunt uncle cousin young old little
+lady mrs miss ms mistress madam madame mme mlle mademoiselle dame
+señora señorita signora signorina frau fräulein mevrouw pani
+mother father sister brother wife husband son daughter widow aunt uncle cousin young old little
 queen king prince princess duchess duke countess count baroness baron house castle street family
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A key element, the facts that name it, and the keys of its neighbours, most frequent first."""
+    """A key element, the facts that name it, and its neighbours' keys, most frequent first."""
 
     key: str
     name: str  # Its most frequent written form

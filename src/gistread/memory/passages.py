@@ -63,7 +63,7 @@ def sentence_at(book: Book, offset: int) -> Passage:
 
 
 def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
-    """The passages in the order of the book, adjacent ones (with only white space between) joined."""
+    """The passages in the book's order, joined where only white space is between them."""
     joined: list[Passage] = []
     for start, end in sorted(passages):
         if joined and not book.text[joined[-1][1] : start].strip():

@@ -39,6 +39,7 @@ _DAMAGED = ".damaged"
 # Header fields that identify a memory.
 _KEY = ("book", "fingerprint", "min_words", "max_words", "prompts", "reading")
 _BOOK_KEY_LENGTH = 16
+_REQUEST_KEY_LENGTH = 16
 
 # The prompts that are part of a memory's identity: a change of wording creates a new memory.
 _PROMPTS = {
@@ -87,8 +88,9 @@ class MemoryStore:
         """Open or create this memory. Raises StorageError."""
         header = _header(book, request)
         key = "\0".join(str(header[name]) for name in _KEY)
-        file_name = f"{book.sha256[:_BOOK_KEY_LENGTH]}-{hashlib.sha256(key.encode()).hexdigest()[:16]}{_SUFFIX}"
-        path = self.directory / file_name
+        book_key = book.sha256[:_BOOK_KEY_LENGTH]
+        request_key = hashlib.sha256(key.encode()).hexdigest()[:_REQUEST_KEY_LENGTH]
+        path = self.directory / f"{book_key}-{request_key}{_SUFFIX}"
         _refuse_later_version(path)
         derived = DerivedRecords(path.with_suffix(SUFFIX))
         memory = GistMemory(

@@ -276,7 +276,7 @@ def page_by_page(memory: GistMemory) -> list[Node]:
 
 
 def page_weights(scores: Sequence[float], here: int | None) -> list[float]:
-    """How much each page matters, by its score for the question and its distance from page `here`."""
+    """How much each page matters: its score for the question, and its distance from page `here`."""
     best = max(scores, default=0.0) or 1.0
     weights = [score / best for score in scores]
     if here is not None:

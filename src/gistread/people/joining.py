@@ -273,7 +273,7 @@ def first_names() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
 
 
 def _merged(full: list[_Group]) -> list[_Group]:
-    """Join full names with the same last name and the same first name, its short form or initial."""
+    """Join full names with the same last name and the same first name, short form or initial."""
     families: dict[str, list[_Group]] = {}
     for group in sorted(full, key=lambda group: -group.count):
         family = families.setdefault(group.words[-1], [])

@@ -28,7 +28,10 @@ _ABBREVIATED = (
 )
 _PARTICLE = r"(?:de|du|da|di|van|von|der|den|la|le|y|al)"
 # "Duke of Wellington", but not "Dr. Bull of Syme's men".
-_OF = r"(?:Duke|Duchess|Earl|Count(?:ess)?|King|Queen|Knave|Prince(?:ss)?|Master|Dean|Bishop|Archbishop|Marquis|Baron) of"
+_OF = (
+    r"(?:Duke|Duchess|Earl|Count(?:ess)?|King|Queen|Knave|Prince(?:ss)?|Master|"
+    r"Dean|Bishop|Archbishop|Marquis|Baron) of"
+)
 _NAME = re.compile(
     rf"\b(?:(?:{_ABBREVIATED}|{_OF}|{_WORD}) (?:{_PARTICLE} )*(?=[{_UPPER}]))*{_WORD}"
 )
@@ -38,8 +41,9 @@ _OPENS = re.compile(r"(?:^|[.!?…:;]|[“\"‘«—(\[*_-])[\s“\"‘’'«—
 _ARTICLE = re.compile(r"\b[Tt]he\s\Z")
 _AT = re.compile(r"\b(?:in|at|through|into|near|reached|outside|round)\s(?:the\s)?\Z")
 _SAYS = (
-    r"(?:said|says|cried|asked|replied|answered|exclaimed|whispered|thought|returned|added|continued|observed|went on|"
-    r"began|remarked|shouted|muttered|repeated|inquired|declared|called|laughed|smiled|nodded|sighed|murmured)"
+    r"(?:said|says|cried|asked|replied|answered|exclaimed|whispered|thought|returned|added|"
+    r"continued|observed|went on|began|remarked|shouted|muttered|repeated|inquired|declared|"
+    r"called|laughed|smiled|nodded|sighed|murmured)"
 )
 _SPEAKS_BEFORE = re.compile(rf"\b{_SAYS}\s(?:the\s)?\Z")
 _SPEAKS_AFTER = re.compile(rf"[,”\"’]*\s(?:had\s|then\s|only\s|\w+ly\s)?{_SAYS}\b")

@@ -146,7 +146,7 @@ class Asking:
         return (await self.complete_scored(prompt, sampling)).text
 
     async def complete_scored(self, prompt: Prompt, sampling: Sampling) -> Completion:
-        """The completion itself, which has the log-probability of its text if `sampling` wants it."""
+        """The completion, with the log-probability of its text if `sampling` wants it."""
         said = await self.engine.complete(prompt, sampling)
         self.usage += said.usage
         return said

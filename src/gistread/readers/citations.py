@@ -96,7 +96,7 @@ def nearest_sentences(
 
 
 def leading(ranked: Sequence[tuple[Citation, float]]) -> tuple[Citation, ...]:
-    """The nearest sentences, as long as they are not much farther from the answer than the first."""
+    """The nearest sentences, while they are not much farther from the answer than the first."""
     return tuple(one for one, score in ranked[:_MOST] if score >= _LEAST_SHARE * ranked[0][1])
 
 

@@ -16,7 +16,7 @@ _UNMEASURED_TOKENS = 16_384  # The same limit for a server or a graphics card, i
 
 
 def readable_tokens(info: EngineInfo, first_word_s: float) -> int:
-    """Tokens of text that the model evaluates in `first_word_s` (0: no limit), within its window."""
+    """Tokens of text the model evaluates in `first_word_s` (0: no limit), within its window."""
     window = int(_COMFORTABLE * info.context_tokens)
     if not first_word_s:
         return window

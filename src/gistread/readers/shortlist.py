@@ -105,7 +105,7 @@ def choose(question: str, votes: Sequence[Vote]) -> tuple[Vote, ...]:
 
 
 def agree(question: str, answer: str, other: str) -> bool:
-    """Whether one answer only says more than the other, as `Captain Hoseason` does than `Hoseason`."""
+    """Whether one answer only says more than the other: `Captain Hoseason` and `Hoseason`."""
     known = _words(question) | stop_words()["en"]
     own, others = _words(answer) - known, _words(other) - known
     return bool(own) == bool(others) and (own <= others or others <= own)

@@ -24,7 +24,9 @@ _ELIDING = frozenset(("ca", "fr", "ga", "it"))
 
 # Articles, ignored when names or short answers are compared.
 ARTICLES = frozenset(
-    "a an the der die das ein eine le la les un une el los las lo il gli i o os as de het een".split()
+    (
+        "a an the der die das ein eine le la les un une el los las lo il gli i o os as de het een"
+    ).split()
 )
 
 

@@ -38,7 +38,7 @@ class Artifacts:
         return bool(self._wanted) and not self.paused
 
     def want_for(self, reader: str) -> None:
-        """Queue what this reader uses once reading is over, unless it should wait for a question."""
+        """Queue what this reader uses once reading is over, unless it should await a question."""
         memory, state = self._reading.memory, self._reading.state
         is_over = (
             state in (ReadingState.DONE, ReadingState.OFFERED) and not self._reading.prompt_due

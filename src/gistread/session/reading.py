@@ -1,4 +1,4 @@
-"""Reading along: the state of reading, the memory shown, and the memory that the model continues."""
+"""Reading along: its state, the memory shown, and the memory that the model continues."""
 
 import asyncio
 from collections.abc import Callable, Iterator

@@ -268,7 +268,7 @@ class Session:
 
     @command
     async def use_asking_model(self, model: str) -> None:
-        """Answer with this model, loaded for the next question, or with the reading model if empty."""
+        """Answer with this model, loaded for the next question; empty: with the reading model."""
         await self.questions.cancel()
         await self._actor.stop(Job.BUILD)
         await self.models.choose_asking(model)

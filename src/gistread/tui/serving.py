@@ -97,7 +97,7 @@ class _Gistread(Server):
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        """Require the secret: first in the address, then as a cookie that other sites cannot send."""
+        """Require the secret: first in the address, then in a cookie no other site can send."""
         origin = request.headers.get("Origin")
         if origin is not None and origin.partition("://")[2] != request.host:
             raise web.HTTPForbidden(text="Pages of other sites are refused.")

@@ -102,7 +102,7 @@ class Server:
         self.slots: int | None = None
         """More requests than these at the same time are refused with 429."""
         self.window: int | None = None
-        """Tokens that requests at work share, as with llama-server's unified cache: if they do not fit, all fail."""
+        """Tokens that requests share, as in llama-server's unified cache; beyond it all fail."""
         self.crowded = 0
         """Requests that have failed so."""
         self._filled: dict[asyncio.Event, int] = {}

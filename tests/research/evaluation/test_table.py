@@ -7,12 +7,16 @@ from tests.research.evaluation.runs import make_asked
 
 # Differences of f1 question by question: +20, +40, +60, all above zero; of page-recall +100, 0,
 # -100.
-BM25 = [make_asked("a", "1", "bm25", f1=10, page_recall=0, context_tokens=900),
-        make_asked("a", "2", "bm25", f1=20, page_recall=50, context_tokens=1000),
-        make_asked("b", "1", "bm25", f1=30, page_recall=100, context_tokens=1100)]  # fmt: skip
-OURS = [make_asked("a", "1", "ours", f1=30, page_recall=100, context_tokens=10),
-        make_asked("a", "2", "ours", f1=60, page_recall=50, context_tokens=20),
-        make_asked("b", "1", "ours", f1=90, page_recall=0, context_tokens=33)]  # fmt: skip
+BM25 = [
+    make_asked("a", "1", "bm25", f1=10, page_recall=0, context_tokens=900),
+    make_asked("a", "2", "bm25", f1=20, page_recall=50, context_tokens=1000),
+    make_asked("b", "1", "bm25", f1=30, page_recall=100, context_tokens=1100),
+]
+OURS = [
+    make_asked("a", "1", "ours", f1=30, page_recall=100, context_tokens=10),
+    make_asked("a", "2", "ours", f1=60, page_recall=50, context_tokens=20),
+    make_asked("b", "1", "ours", f1=90, page_recall=0, context_tokens=33),
+]
 CLOSED = [make_asked("a", "1", "closed-book", f1=0, context_tokens=0)]
 
 

@@ -42,7 +42,8 @@ def convert_to_epub(
     command = shutil.which(COMMAND)
     if command is None:
         raise BookError(
-            f"{description}. gistread reads it through Calibre's {COMMAND}, which is not installed.",
+            f"{description}. gistread reads it through Calibre's {COMMAND}, "
+            "which is not installed.",
             _INSTALL,
         )
     try:

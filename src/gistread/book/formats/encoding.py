@@ -1,4 +1,4 @@
-"""Decodes text: by byte order mark, as valid UTF-16 or UTF-8, by a declaration, or by its letters."""
+"""Decodes text by its byte order mark, as valid UTF-16 or UTF-8, by declaration or by letters."""
 
 import codecs
 import contextlib

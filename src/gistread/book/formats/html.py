@@ -238,8 +238,10 @@ _CONSENT = re.compile(
     re.IGNORECASE,
 )
 _NOT_PRINTED = word_set(
-    """noprint no-print d-print-none hidden-print print-hidden skip-link skip-to-content skiplink screen-reader-skip
-    mw-editsection mw-jump-link navbox catlinks printfooter vector-header-container vector-toc mw-indicators
+    """noprint no-print d-print-none hidden-print print-hidden
+    skip-link skip-to-content skiplink screen-reader-skip
+    mw-editsection mw-jump-link navbox catlinks printfooter
+    vector-header-container vector-toc mw-indicators
     sharedaddy addtoany share-buttons social-share breadcrumb breadcrumbs site-footer site-header"""
 )
 _PERMALINKS = frozenset(("¶", "#", "§", "🔗", "⚓", "∞"))

@@ -166,5 +166,5 @@ def estimate(text: str) -> int:
 
 
 def estimate_prompt(prompt: Prompt) -> int:
-    """Tokens of a prompt, with the overhead of an unknown chat template and its own system prompt."""
+    """Tokens of a prompt, with those of an unknown chat template and its own system prompt."""
     return sum(estimate(message.content) for message in prompt) + 48 + 8 * (len(prompt) - 1)

@@ -77,7 +77,7 @@ class AnswerController:
         return bool(last) and self._context.panes.answers_shown and last[0].offers_note
 
     def keep(self, number: int | None = None) -> None:
-        """Keep the answer of this exchange, else the chosen or last one, as a note on its passage."""
+        """Keep the answer of this exchange, or the chosen or last one, as a note on its passage."""
         answers = self._context.answers_pane
         number = self._context.chosen_exchange if number is None else number
         exchange = answers.exchanges[number] if number >= 0 else None

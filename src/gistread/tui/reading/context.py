@@ -25,7 +25,9 @@ _REMEMBERED = 20  # jumps after a restart
 Result = TypeVar("Result")
 _OBSTACLES = {
     Obstacle.NO_MODEL: "No model is loaded. Press {choose-model} to choose one.",
-    Obstacle.NO_READING_MODEL: "No section has been read yet. Press {choose-model} to choose a reading model.",
+    Obstacle.NO_READING_MODEL: (
+        "No section has been read yet. Press {choose-model} to choose a reading model."
+    ),
     Obstacle.NOTHING_READ: "No section has been read yet. Press {resume} to start reading.",
 }
 

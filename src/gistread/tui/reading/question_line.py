@@ -260,7 +260,7 @@ class QuestionLine(InputLineClient):
         )
 
     def drop_or_switch(self) -> None:
-        """Drop the selection; without one, toggle whether the next question continues the last one."""
+        """Drop the selection; without one, toggle whether the next question continues the last."""
         if self.selection:
             self.drop_selection()
         elif self.thread.exchanges:

@@ -90,7 +90,7 @@ class QuestionController:
             )
 
     async def _start_or_offer(self, session: Session, question: str) -> None:
-        """Start the question; if it takes long and another reader is quicker, first offer that one."""
+        """Start the question; if it takes long and another reader is quicker, offer that first."""
         seconds = await seconds_to_answer(session, upto=self._line.bound)
         known = self._line.known()
         long = is_long(session.reader, seconds, known)

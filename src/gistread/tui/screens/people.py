@@ -98,10 +98,8 @@ class CardScreen(ListScreen[Choice]):
             if len(card.chapters) > 1
             else ""
         )
-        super().__init__(
-            entity.name,
-            f"{also}{counted(entity.count, 'mention')}{in_chapters}\n{bars(card.strip, _MOST_BARS)}",
-        )
+        mentions = f"{counted(entity.count, 'mention')}{in_chapters}"
+        super().__init__(entity.name, f"{also}{mentions}\n{bars(card.strip, _MOST_BARS)}")
         self._card, self._view, self._length = card, view, length
 
     def on_mount(self) -> None:

@@ -95,7 +95,7 @@ class AnswersPane(LongText):
 
     @property
     def shown_places(self) -> tuple[tuple[int, int], ...]:
-        """Places of the book given to the model for the last question, as reported by its reader."""
+        """Places of the book given to the model for the last question, reported by its reader."""
         trace = self.exchanges[-1].trace if self.exchanges else ()
         return next((event.places for event in reversed(trace) if isinstance(event, Shown)), ())
 

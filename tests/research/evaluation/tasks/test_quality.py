@@ -29,7 +29,9 @@ def article(set_: str, *questions: dict[str, Any], **more: Any) -> dict[str, Any
         "set_unique_id": f"20015_{set_}",
         "title": "The Lamp",
         "author": "LEE, ANN",
-        "article": "THE LAMP\n\nBy ANN LEE\n\n\n\n The lamp had burned\n for a year.\n\n\n Nobody came.",
+        "article": (
+            "THE LAMP\n\nBy ANN LEE\n\n\n\n The lamp had burned\n for a year.\n\n\n Nobody came."
+        ),
         "questions": list(questions),
         **more,
     }

@@ -57,8 +57,8 @@ _UNNESTED = frozenset(
 )
 _HEADINGS = frozenset(b"h1 h2 h3 h4 h5 h6".split())
 _PHRASES = frozenset(
-    b"""a abbr b bdi bdo big cite code del dfn em emphasis font i ins kbd label mark q ruby s samp small span strike
-    strong sub sup tt u var""".split()
+    b"""a abbr b bdi bdo big cite code del dfn em emphasis font i ins kbd label mark q ruby
+    s samp small span strike strong sub sup tt u var""".split()
 )
 
 

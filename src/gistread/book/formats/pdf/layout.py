@@ -177,7 +177,7 @@ def _is_bare(words: str) -> bool:
 def _with_strays(
     edges: Sequence[tuple[Sequence[TextLine], Sequence[TextLine]]], found: list[list[TextLine]]
 ) -> list[list[TextLine]]:
-    """Add unrepeated rows at the usual place of furniture, such as the head of a one-page chapter."""
+    """Add unrepeated rows where furniture usually is, such as the head of a one-page chapter."""
     where = Counter((round(row.baseline), round(row.size * 2)) for rows in found for row in rows)
     usual = {
         key for key, count in where.items() if count >= max(_LEAST_PAGES, _USUAL_SHARE * len(found))
