@@ -1,7 +1,4 @@
-"""Who may know whom, and what may be imported when (design, section 3).
-
-Each in a fresh interpreter.
-"""
+"""Which packages may know each other, and what may be imported when, in fresh interpreters."""
 
 import json
 import re

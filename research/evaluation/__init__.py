@@ -1,4 +1,1 @@
-"""Measures readers on questions with known answers.
-
-Tasks, runs, metrics, tables (design, section 3).
-"""
+"""Measures readers on questions with known answers: tasks, runs, metrics and tables."""

@@ -1,8 +1,8 @@
-"""No view of a book shows anything from behind the bound (D8): names, cards, story so far,
-questions.
+"""No view of a book shows anything from behind the bound.
 
-Names that stand only behind the bound are everywhere there: as people, in titles of chapters, in
-gists, summaries and facts. The book is made once; its views are looked at for 50 places.
+The views are names, cards, the story so far, and questions. Names that stand only behind the bound
+are everywhere there: as people, in titles of chapters, in gists, summaries and facts. The book is
+made once; its views are looked at for 50 places.
 """
 
 import random

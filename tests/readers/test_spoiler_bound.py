@@ -1,4 +1,4 @@
-"""No reader gets past the spoiler bound (D8): a word that stands only behind it reaches no prompt.
+"""No reader gets past the spoiler bound: a word that stands only behind it reaches no prompt.
 
 The word stands everywhere it can: in the text, in the titles, and in every gist, summary and fact
 that was made from text with it in.

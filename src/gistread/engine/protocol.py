@@ -1,7 +1,7 @@
 """The interface of engines: `Engine` answers prompts.
 
 Cancelling the task that awaits a request stops it in the engine. Prompts put long, stable text
-first and the task last (design D4): an engine caches prefixes and evaluates only what is new.
+first and the task last: an engine caches prefixes and evaluates only what is new.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -133,9 +133,8 @@ class Rates:
     decode: float  # Of all sequences decoded together
 
 
-SINGLE_PASS_PREFILLED = (
-    1.2  # Prompt tokens evaluated per token of a book in single-pass mode (design D4)
-)
+# Prompt tokens evaluated per token of a book in single-pass mode
+SINGLE_PASS_PREFILLED = 1.2
 # The same in careful mode, where a page shares its beginning with the passage it was found in
 CAREFUL_PREFILLED = 1.6
 DECODED = 0.2  # Tokens decoded per token of a book: gists and pause points
@@ -266,9 +265,9 @@ class Engine(Protocol):
     async def choose(
         self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
     ) -> Choice:
-        """Constrain the model to one of these distinct options (D3).
+        """Constrain the model to one of these distinct options.
 
-        NoChoiceError if a server's reply names none.
+        Raises NoChoiceError if a server's reply names none.
         """
 
 

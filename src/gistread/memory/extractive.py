@@ -1,6 +1,6 @@
-"""Makes a gist of a page's own sentences.
+"""Makes a gist of a page's own sentences: the most telling, or those nearest to the model's.
 
-The most telling, or those nearest to the model's (design D6).
+It replaces the gist of a model whose attempts failed the guard.
 """
 
 import re

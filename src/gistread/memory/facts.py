@@ -1,6 +1,6 @@
-"""Extracts atomic facts and key elements from each page (GraphReader, section 3.2): grammar-bound
-(D3) and guarded.
+"""Extracts atomic facts and key elements from each page (GraphReader, section 3.2).
 
+A grammar binds the model to the form of facts, and the guard checks them against the page.
 The graph joins elements that one fact names, after their names are normalised.
 """
 

@@ -1,6 +1,6 @@
 """Shortens a page (ReadAgent, section 3.1, Figure 3).
 
-Two guarded attempts, then the page's own sentences (D6).
+Two guarded attempts, then the page's own sentences.
 """
 
 import math

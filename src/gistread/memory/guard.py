@@ -1,4 +1,4 @@
-"""The guard: cleans a gist and checks its form and words against the page (D6)."""
+"""The guard: cleans a gist and checks its form and words against the page."""
 
 import re
 import tomllib

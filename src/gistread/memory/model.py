@@ -69,7 +69,7 @@ class GistSource(StrEnum):
     """Where the words of a gist come from."""
 
     MODEL = "model"
-    # Sentences of the page itself, because the model's attempts failed the guard (D6)
+    # Sentences of the page itself, because the model's attempts failed the guard
     EXTRACTIVE = "extractive"
     QUOTED = "quoted"  # Sentences of the page itself that are nearest to what the starter wrote
     VERBATIM = "verbatim"  # The page itself, too short to be shortened
@@ -77,9 +77,8 @@ class GistSource(StrEnum):
 
 class ReadingMode(StrEnum):
     CAREFUL = "careful"  # Pagination and gisting as two passes over the text, as in the paper
-    SINGLE_PASS = (
-        "single-pass"  # Both over one growing text, evaluating each token about once (design D4)
-    )
+    # Both over one growing text, evaluating each token about once
+    SINGLE_PASS = "single-pass"
 
 
 DEFAULT_READING_MODE = ReadingMode.SINGLE_PASS
@@ -180,7 +179,7 @@ class GistMemory:
         return 100.0 * (1.0 - self.gist_words / read) if read else 0.0
 
     def upto(self, offset: int) -> "GistMemory":
-        """The memory up to the spoiler bound `offset`: all that readers see of a bounded book (D8).
+        """The memory up to the spoiler bound `offset`: all that readers see of a bounded book.
 
         It has no text, gist or summary past `offset`. Title and author are left out, since a model
         could recall the rest from them; in a series, numbers replace the titles of volumes. A page

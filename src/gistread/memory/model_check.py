@@ -1,4 +1,4 @@
-"""Checks whether a model is good enough for reading: a bad model does not fail visibly (D3, D6).
+"""Checks whether a model is good enough for reading: a bad model does not fail visibly.
 
 It answers questions about a text, freely: some have to be inferred, and some have no answer. A
 reply counts by the words that it has, however it is put, and decides about `Trust`. The model also

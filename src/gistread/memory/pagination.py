@@ -1,7 +1,7 @@
 """Episode pagination: where to pause reading (ReadAgent, section 3.1 and Appendix H).
 
 A passage starts at the last pause point and has at most `max_words`. After `min_words`, every end
-of a paragraph has a label that the model may choose (design D3). The end of a chapter is always a
+of a paragraph has a label that the model may choose. The end of a chapter is always a
 pause point. Pages cover the whole text. Only `next_page` needs a model.
 """
 

@@ -1,4 +1,4 @@
-"""Single-pass reading: each token of the book is evaluated about once (design D4).
+"""Single-pass reading: each token of the book is evaluated about once.
 
 The text of a chapter is in one prompt, with numbered pause labels. A short task after the passage
 asks for a pause point, and another one after the page for its gist. If the engine has streams, the

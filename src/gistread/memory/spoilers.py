@@ -1,7 +1,4 @@
-"""The default spoiler bound (D8).
-
-How much of a book answers and searches of the library may show.
-"""
+"""The default spoiler bound: how much of a book answers and searches of the library may show."""
 
 import re
 from collections.abc import Callable

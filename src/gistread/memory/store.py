@@ -1,6 +1,7 @@
-"""Gist memories on disk (design D5, section 7): one journal each, with one record a page.
+"""Gist memories on disk: one journal each, with one record a page.
 
-And how far they reach.
+A memory is known by the book's text, the model, the page size and the prompts. `MemoryStore` also
+says how far each of them reaches.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""All prompts, a text file each: text first, task last (design D4). `{name}` is a placeholder.
+"""All prompts, a text file each: text first, task last. `{name}` is a placeholder.
 
 An adapter is trained on an exact wording. That wording is a folder of files that replace those of
 the same name; what is the same in both stands once.
@@ -72,7 +72,7 @@ def load(name: str, wording: str = "") -> PromptTemplate:
 def version(*names: str, given: Mapping[str, str] | None = None, wording: str = "") -> str:
     """A hash of these prompts with the values given.
 
-    What other wording made does not match (D5).
+    Memories made with other wording do not match it, and are kept apart.
     """
     digest = hashlib.sha256()
     for name in names:

@@ -163,8 +163,8 @@ class Asking:
         """The index of an option, and the words under `key`. `prompt` asks for JSON, `otherwise`
         for the option alone.
 
-        As in `choose_several`, a constrained choice (design D3) follows a reply without a legal
-        one: a server may ignore the grammar.
+        As in `choose_several`, a constrained choice follows a reply without a legal one: a server
+        may ignore the grammar.
         """
         listed, line = " | ".join(f'"{option}"' for option in options), r'[^"\\\n]{1,160}'
         grammar = (

@@ -1,4 +1,4 @@
-"""Parses spoiler bounds (D8): the part of a book that an answer may use.
+"""Parses spoiler bounds: the part of a book that an answer may use.
 
 The default is in `memory/spoilers.py`.
 """

@@ -1,6 +1,6 @@
 """Wrappers around readers.
 
-Cite and mark answers (D9), replace useless ones of weak models, handle an empty memory.
+Cite and mark answers, replace useless ones of weak models, handle an empty memory.
 """
 
 import asyncio

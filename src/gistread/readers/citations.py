@@ -1,6 +1,6 @@
-"""Finds the sentences of the book that tell what an answer says (D9): in the passages it cites, or
-in all shown.
+"""Finds the sentences of the book that tell what an answer says.
 
+It looks in the passages that the answer cites, or in all that were shown.
 Without numbers in the answer the nearest sentences are its sources, the first chosen by the model
 in doubt.
 """

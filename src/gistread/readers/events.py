@@ -1,4 +1,4 @@
-"""The events of a reader's stream, the last of them `Answered` (D7), also for `--events`."""
+"""The events of a reader's stream, the last of them `Answered`; `--events` prints them."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass

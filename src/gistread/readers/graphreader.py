@@ -7,7 +7,7 @@ all notebooks, each note once, or from the facts nearest to the question if no p
 
 At an element the path reads facts and queues pages. At a page it reads the text, then continues
 with the queue or an adjacent page. With an empty queue it moves to a neighbour or ends. Only valid
-actions are offered (design D3): no page and no element twice. To fit the window, only the facts
+actions are offered: no page and no element twice. To fit the window, only the facts
 nearest to the question and the latest notes are shown.
 """
 

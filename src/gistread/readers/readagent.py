@@ -1,7 +1,7 @@
 """ReadAgent's readers over the gist memory (sections 3.2 and 4): sequential and parallel look-up,
 and gists alone.
 
-The model can only choose an unopened page of those shown, or stop (D3). Sequential look-up
+The model can only choose an unopened page of those shown, or stop. Sequential look-up
 (ReadAgent-S, Figure 5) opens each page before the next choice; parallel look-up (ReadAgent-P,
 Figure 4, Appendix I) names all pages in one answer. The user may pin and refuse pages, or end the
 search, at any time.

@@ -103,7 +103,7 @@ class MemoryChoice:
     def keeps_shown(self, shown: GistMemory | None, own: GistMemory) -> bool:
         """Whether to keep the memory shown.
 
-        Any model can answer over it (D5), and rereading may take hours.
+        Any model can answer over it, and rereading may take hours.
         """
         if isinstance(self._wanted, MemoryHeader):
             return not self._wanted.describes(own)

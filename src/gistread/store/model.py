@@ -88,7 +88,7 @@ class ReadingDay:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A place in the book that tells the answer (D9)."""
+    """A place in the book that tells the answer."""
 
     page: int
     start: int

@@ -1,4 +1,5 @@
-"""The process that owns the model: the only package that imports llama_cpp (design D2).
+"""The process that owns the model: the only package that imports llama_cpp.
 
+llama.cpp can crash, block and write to the terminal; none of that reaches the other process.
 `scheduler.py` is its core.
 """

@@ -108,7 +108,7 @@ class FreeSampler:
 
 
 class OptionSampler:
-    """Chooses one of several strings with constrained decoding (design D3).
+    """Chooses one of several strings with constrained decoding: every reply is an option.
 
     Ends as soon as one option is left.
     """

@@ -87,7 +87,7 @@ class Weights:
     def prompt_tokens(self, prompt: Sequence[Message]) -> list[int]:
         """Tokenize a conversation with the chat template.
 
-        Control tokens in messages stay text (design D10).
+        Control tokens in messages stay text: a book cannot speak as the system or the model.
         """
         harmless = [
             Message(
