@@ -1,6 +1,5 @@
 """EPUB: chapters, paragraphs, metadata; hostile and broken archives."""
 
-import contextlib
 import io
 import time
 import zipfile
@@ -390,11 +389,17 @@ class TestDamage:
 
     def test_every_flipped_byte_is_a_book_or_a_book_error(self) -> None:
         data = epub({"a.xhtml": page("<p>It rained.</p>" * 50)})
+        read = refused = 0
         for at in range(0, len(data), 5):
             broken = bytearray(data)
             broken[at] ^= 0xFF
-            with contextlib.suppress(BookError):
+            try:
                 assert_keeps_promises(open_bytes(bytes(broken), "broken.epub"))
+            except BookError:
+                refused += 1
+            else:
+                read += 1
+        assert min(read, refused) > 20
 
 
 class TestHostility:

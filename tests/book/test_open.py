@@ -39,7 +39,10 @@ def zip_of(names: dict[str, str]) -> bytes:
         (bytes(range(256)) * 40, "binary"),
     ],
 )
-def test_unreadable_formats_are_named_and_readable_ones_listed(data: bytes, name: str) -> None:
+def test_unreadable_formats_are_named_and_readable_ones_listed(
+    data: bytes, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")  # Calibre would convert RTF
     with pytest.raises(BookError, match=name) as caught:
         open_bytes(data, "thing")
     assert caught.value.exit_status is ExitStatus.BOOK
@@ -105,7 +108,8 @@ def test_the_format_is_detected_by_content_then_by_name(
     book = open_bytes(data, name)
     assert book.source_format == source_format
     assert "Rain" in book.text
-    assert "<" not in book.text or source_format == "text"
+    is_plain = source_format == "text"
+    assert book.text.count("<") == (data.count(b"<") if is_plain else 0)
 
 
 def test_a_zip_with_two_books_is_refused() -> None:

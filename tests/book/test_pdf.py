@@ -3,6 +3,7 @@
 import io
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -15,6 +16,7 @@ from gistread.book.formats.pdf.text import WordCounts
 from gistread.book.model import Book, ParagraphKind, Style
 from gistread.book.open import open_book
 from gistread.errors import BookError
+from gistread.system import wait_for_data
 from tests.book.data import needs_books, needs_pdfs, pdf_book, text_book
 from tests.book.make_pdf import HEIGHT, LinkTo, Put, Sheet, column, pdf, read
 from tests.book.promises import assert_keeps_promises
@@ -467,14 +469,37 @@ def test_pages_that_are_pictures_are_named() -> None:
     assert book.notices == ("Page 2 is a picture without text.",)
 
 
+class ClockOfSilence:
+    """A clock that jumps past every limit once the worker has said all that it will say."""
+
+    def __init__(self, silent: Path) -> None:
+        self.silent = silent
+        self._now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self._now_s
+
+    def wait_for_data(self, output: BinaryIO, timeout_s: float) -> bool:
+        is_silent = self.silent.exists()
+        if wait_for_data(output, timeout_s):
+            return True
+        if is_silent:
+            self.silent.unlink()
+            self._now_s += 3600
+        return False
+
+
 @pytest.mark.parametrize("how", ["dead", "silent"])
 def test_a_page_that_crashes_pdfium_is_left_out_with_a_notice(
-    how: str, monkeypatch: pytest.MonkeyPatch
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    clock = ClockOfSilence(tmp_path / "silent")
+    monkeypatch.setattr(pdf_process, "time", clock)
+    monkeypatch.setattr(pdf_process, "wait_for_data", clock.wait_for_data)
     monkeypatch.setattr(pdf_process, "_WORKER", "tests.book.broken_pdf_worker")
-    monkeypatch.setattr(pdf_process, "_STALLED_S", 1.5)
     monkeypatch.setattr(sys, "path", [*sys.path, str(Path(__file__).resolve().parents[2])])
     monkeypatch.setenv("BROKEN_PDF_WORKER", how)
+    monkeypatch.setenv("SILENT_PDF_WORKER", str(clock.silent))
     book = read(Sheet(prose(LONG)), Sheet(prose(OTHER)), Sheet(prose(THIRD)))
     assert texts(book) == [LONG, THIRD]
     assert book.notices == ("Page 2 could not be read and was left out.",)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.book.model import ParagraphKind
+from gistread.book.model import Book, ParagraphKind
 from tests.book.make_pdf import Put, Sheet, read
 
 ROWS = [
@@ -21,9 +21,11 @@ TEXT = (
 )
 
 
-@pytest.mark.parametrize("share", [0, 0.5, 1], ids=["top", "middle", "bottom"])
-@pytest.mark.parametrize("padding", [0, 6])
-def test_cells_of_several_lines_are_read_one_after_the_other(share: float, padding: float) -> None:
+ALIGNMENTS = {"top": 0.0, "middle": 0.5, "bottom": 1.0}
+
+
+def table(share: float, padding: float) -> Book:
+    """`ROWS` on a page, their cells aligned by this share of the free height of the row."""
     puts, top = [], 540.0
     for row in ROWS:
         height = max(map(len, row))
@@ -31,13 +33,22 @@ def test_cells_of_several_lines_are_read_one_after_the_other(share: float, paddi
             start = top - 12 * share * (height - len(cell))
             puts += [Put(left, start - 12 * number, line) for number, line in enumerate(cell)]
         top -= 12 * height + padding
-    book = read(Sheet(puts))
-    if not padding and share:  # Nothing tells where its rows end
-        assert book.text.split() == TEXT.split()
-    else:
-        assert [(book.text[p.start : p.end], p.kind) for p in book.paragraphs] == [
-            (TEXT, ParagraphKind.TABLE)
-        ]
+    return read(Sheet(puts))
+
+
+@pytest.mark.parametrize(
+    ("alignment", "padding"), [("top", 0), ("top", 6), ("middle", 6), ("bottom", 6)]
+)
+def test_cells_of_several_lines_are_read_one_by_one(alignment: str, padding: float) -> None:
+    book = table(ALIGNMENTS[alignment], padding)
+    assert [(book.text[p.start : p.end], p.kind) for p in book.paragraphs] == [
+        (TEXT, ParagraphKind.TABLE)
+    ]
+
+
+@pytest.mark.parametrize("alignment", ["middle", "bottom"])
+def test_words_of_cells_stay_in_order_where_nothing_tells_where_rows_end(alignment: str) -> None:
+    assert table(ALIGNMENTS[alignment], padding=0).text.split() == TEXT.split()
 
 
 def test_columns_of_short_cells_are_read_row_by_row() -> None:

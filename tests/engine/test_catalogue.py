@@ -46,7 +46,6 @@ def test_the_catalogue_is_dated_and_complete() -> None:
 @pytest.mark.parametrize(
     ("free_gb", "gpu_gb", "cores", "expected"),
     [
-        (1.5, 0, 4, None),
         (3, 0, 2, "qwen3-1.7b"),
         (4, 0, 4, "ministral-3-3b"),
         (6, 0, 4, "qwen3-4b-instruct"),
@@ -71,17 +70,23 @@ def test_the_recommendation_suits_the_machine(
     free_gb: float,
     gpu_gb: float,
     cores: int,
-    expected: str | None,
+    expected: str,
 ) -> None:
     machine = Machine(round(free_gb * GB), round(gpu_gb * GB), cores)
     best = recommend(entries, machine)
-    assert (best.entry.name if best else None) == expected
-    if best is not None:
-        room = estimate_fit(best.entry, machine)
-        assert room is not None
-        place, fit = room
-        assert place == ("gpu" if "GPU" in best.reason else "memory")
-        assert fit.context_tokens >= 8192
+    assert best is not None
+    assert best.entry.name == expected
+    room = estimate_fit(best.entry, machine)
+    assert room is not None
+    place, fit = room
+    assert place == ("gpu" if "GPU" in best.reason else "memory")
+    assert fit.context_tokens >= 8192
+
+
+def test_nothing_is_recommended_for_a_machine_without_room(
+    entries: tuple[CatalogueEntry, ...],
+) -> None:
+    assert recommend(entries, Machine(round(1.5 * GB), 0, 4)) is None
 
 
 def test_free_gpu_memory_counts_if_there_is_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,11 @@
 """The header reader, on valid, damaged and hostile files."""
 
 import os
+import random
 import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from gistread.engine.llama.gguf import read_header
 from gistread.errors import EngineError
@@ -89,21 +88,21 @@ def test_counts_in_a_header_are_bounded(tmp_path: Path) -> None:
         read_header(path)
 
 
-@settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(data=st.data())
-def test_a_mutated_header_is_read_or_refused(
-    tiny: Path, tmp_path: Path, data: st.DataObject
-) -> None:
-    content = bytearray(tiny.read_bytes()[:8000])
-    for _ in range(data.draw(st.integers(1, 8))):
-        at = data.draw(st.integers(0, len(content) - 9))
-        content[at : at + 8] = data.draw(st.binary(min_size=1, max_size=8))
+def test_a_mutated_header_is_read_or_refused(tiny: Path, tmp_path: Path) -> None:
+    dice = random.Random(5)
+    original = tiny.read_bytes()[:8000]
     path = tmp_path / "mutated.gguf"
-    path.write_bytes(content)
-    try:
-        header = read_header(path)
-    except EngineError:
-        return
-    assert header.file_bytes == len(content)
+    read = refused = 0
+    for _ in range(300):
+        content = bytearray(original)
+        for _ in range(dice.randint(1, 4)):
+            at = dice.randrange(len(content) - 8)
+            content[at : at + 8] = dice.randbytes(8)
+        path.write_bytes(content)
+        try:
+            assert read_header(path).file_bytes == len(content)
+        except EngineError:
+            refused += 1
+        else:
+            read += 1
+    assert min(read, refused) > 10

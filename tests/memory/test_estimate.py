@@ -39,8 +39,11 @@ def test_after_a_tenth_of_a_book_the_time_left_is_right_to_a_third() -> None:
     dice = random.Random(3)
     memory = make_memory(200, read=0)
     pages = [dice.choice((2.0, 3.0, 4.0, 9.0)) for _ in range(200)]
-    for number, entry in enumerate(make_memory(200).entries):
-        memory.entries.append(replace(entry, usage=Usage(seconds=pages[number])))
-        if 20 <= number < 150:
-            left_s = seconds_to_read(memory, pace_of(memory.entries))
-            assert left_s == pytest.approx(sum(pages[number + 1 :]), rel=1 / 3)
+    entries = [
+        replace(entry, usage=Usage(seconds=seconds))
+        for entry, seconds in zip(make_memory(200).entries, pages, strict=True)
+    ]
+    for read in range(21, 151):
+        memory.entries[:] = entries[:read]
+        left_s = seconds_to_read(memory, pace_of(memory.entries))
+        assert left_s == pytest.approx(sum(pages[read:]), rel=1 / 3)

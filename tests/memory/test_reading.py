@@ -62,10 +62,13 @@ async def test_every_page_is_found_then_gisted_then_the_book_is_finished(
 
 
 async def test_a_page_is_saved_before_it_is_reported(store: MemoryStore) -> None:
-    with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
-        async for event in read_book(kept, engine()):
+    saved: dict[int, int] = {}
+    with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as writer:
+        async for event in read_book(writer, engine()):
             if isinstance(event, PageRead):
-                assert store.find(BOOK)[0].pages == event.entry.page.number
+                saved[event.entry.page.number] = store.find(BOOK)[0].pages
+    assert list(saved) == list(range(1, len(saved) + 1))
+    assert list(saved.values()) == list(saved)
 
 
 async def test_a_reading_stopped_anywhere_ends_with_the_same_memory(tmp_path: Path) -> None:

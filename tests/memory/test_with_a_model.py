@@ -69,9 +69,10 @@ async def test_a_real_model_reads_to_the_end_and_answers(
     memory = await read(beginning(450), engine, tmp_path)
     assert memory.complete
     assert all(entry.page.words <= SIZE.max_words for entry in memory.entries)
-    for entry in memory.entries:
-        if entry.gist.source is GistSource.MODEL:
-            assert find_fault(Draft(entry.gist.text, memory.text_of(entry.page))) is None
+    written = [entry for entry in memory.entries if entry.gist.source is GistSource.MODEL]
+    assert written
+    for entry in written:
+        assert find_fault(Draft(entry.gist.text, memory.text_of(entry.page))) is None
     again = await read(beginning(450), engine, tmp_path / "again")
     assert [entry.page for entry in again.entries] == [entry.page for entry in memory.entries]
 

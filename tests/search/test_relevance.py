@@ -33,9 +33,9 @@ def test_relevant_neighbours_raise_a_passage() -> None:
         KEEPER,
         f"Martha saw the leg. {FILLING}",
     ]
-    assert best(
-        passages, "What did Martha of the lighthouse say to the man with the wooden leg?"
-    ) in (5, 6, 7)
+    question = "What did Martha of the lighthouse say to the man with the wooden leg?"
+    order = list(Relevance(passages).scores(question).order)
+    assert order.index(6) < order.index(1), "the same passage, among relevant neighbours"
 
 
 def test_an_isolated_passage_with_all_the_words_is_among_the_first_two() -> None:

@@ -107,18 +107,16 @@ async def test_which_book_it_is_is_answered_by_the_words_if_the_model_finds_noth
     add("The Inn", f"It was cold. {INN}\n\nNobody came. " * 3)
     add("The Farm", FARM * 3)
     update_index(paths)
-    for question, found in (
-        ("Which book has a man with bandages round his head?", True),
-        ("Who is bandaged?", False),
-    ):
-        *_, answered, asked = await ask(
-            paths, question, FakeEngine(says=lambda prompt: "The book does not say.")
-        )
-        assert answered.found is found, question
-        if found:
-            assert answered.answer == "By its words, the question is about The Inn:"
-            assert asked.source(answered.citations[0])[0].entry.title == "The Inn"
-            assert "bandages round his head" in answered.citations[0].quote
+    engine = FakeEngine(says=lambda prompt: "The book does not say.")
+    question = "Which book has a man with bandages round his head?"
+    *_, answered, asked = await ask(paths, question, engine)
+    assert answered.found
+    assert answered.answer == "By its words, the question is about The Inn:"
+    assert asked.source(answered.citations[0])[0].entry.title == "The Inn"
+    assert "bandages round his head" in answered.citations[0].quote
+
+    *_, answered, _ = await ask(paths, "Who is bandaged?", engine)
+    assert not answered.found, "it does not ask for a book"
 
 
 async def test_which_book_it_is_is_not_guessed_by_a_model_that_failed_its_check(

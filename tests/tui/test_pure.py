@@ -148,12 +148,12 @@ def test_an_open_page_shows_the_books_own_words_at_their_offsets() -> None:
     assert header.text == "opened by the agent: it tells of the boy"
     assert "end of section 2" in last.text
     page = known.entry(2).page
-    for block in body:
-        if block.start is not None:
-            assert known.book.text[block.start : block.start + len(block.text)] == block.text
-            assert page.start <= block.start < page.end
+    of_book = {block.start: block.text for block in body if block.start is not None}
+    for start, text in of_book.items():
+        assert known.book.text[start : start + len(text)] == text
+        assert page.start <= start < page.end
     assert [block.blank_before for block in body] == [0] + [1] * (len(body) - 1)
-    joined = "".join(block.text for block in body if block.start is not None)
+    joined = "".join(of_book.values())
     assert "".join(joined.split()) == "".join(known.text_of(page).split())
 
 

@@ -76,7 +76,23 @@ def fetch(planned: Plan, folder: Path, network: Network) -> Path:
 )
 def test_addresses(spec: str, address: HubAddress) -> None:
     assert read_address(spec, HUB) == address
-    assert is_on_the_hub(spec) or spec.startswith(HUB)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("hf:o/r", True),
+        (" HF: o/r:Q4_K_M ", True),
+        ("huggingface.co/o/r", True),
+        ("https://huggingface.co/o/r/blob/main/b.gguf", True),
+        ("o/r@abc:Q4_K_M", True),
+        ("https://a.example/b.gguf", False),
+        ("model.gguf", False),
+        ("./models/model.gguf", False),
+    ],
+)
+def test_addresses_on_the_hub_are_told_from_others(spec: str, expected: bool) -> None:
+    assert is_on_the_hub(spec) is expected
 
 
 @pytest.mark.parametrize(

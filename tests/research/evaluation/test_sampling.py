@@ -18,15 +18,8 @@ def asked(documents: Sequence[Document]) -> set[tuple[str, str]]:
 
 def test_questions_are_spread_over_the_documents() -> None:
     counts = {document.id: len(document.questions) for document in sample(DOCUMENTS, 9, 0)}
-    assert (
-        counts == {"a": 3, "b": 1, "c": 2, "e": 3}
-        or counts == {"a": 2, "b": 1, "c": 3, "e": 3}
-        or counts
-        == {
-            "a": 3,
-            "b": 1,
-            "c": 3,
-            "e": 2,
-        }
-    )
+    # Two rounds over the documents, then one more question of two of the three that have one.
+    assert counts.pop("b") == 1
+    assert counts.keys() == {"a", "c", "e"}
+    assert sorted(counts.values()) == [2, 3, 3]
     assert [len(document.questions) for document in sample(DOCUMENTS, 4, 0)] == [1, 1, 1, 1]

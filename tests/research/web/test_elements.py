@@ -79,7 +79,12 @@ def test_the_xpath_of_each_selects_it_alone_in_the_file() -> None:
             "from",
             (Operation.TYPE, Operation.CLICK),
         ),
-        ('<div contenteditable="true" title="Letter"></div>', "text field", "Letter", None),
+        (
+            '<div contenteditable="true" title="Letter"></div>',
+            "text field",
+            "Letter",
+            (Operation.TYPE, Operation.CLICK),
+        ),
         (
             "<label>Size <select><option>S</option></select></label>",
             "list",
