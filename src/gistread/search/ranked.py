@@ -8,12 +8,15 @@ passages: a topic continues for pages. Measured in `tests/benchmarks/recall.py`.
 
 import hashlib
 import math
+import re
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from types import MappingProxyType
 from typing import Any
 
+from gistread.search.related import related_stems
 from gistread.search.tokens import Terms
 from gistread.words import count_words
 
@@ -31,7 +34,11 @@ _FADING_WORDS = 120.0  # Distance after which that weight has fallen to a third
 _TOGETHER = 0.3  # Weight of two words of the question that stand together
 _TOGETHER_WORDS = 3  # Largest distance of words that stand together
 _NOWHERE = 2**40  # Position of a word that does not occur
+RELATED_WEIGHT = 0.8  # Of a related word, relative to the word of the question itself
 _CACHED_INDEXES = 2  # War and Peace takes about 4 MB
+
+Related = Mapping[str, frozenset[str]]  # Stems that mean about the same, by stem
+NOTHING_RELATED: Related = MappingProxyType({})
 
 
 class Ranker:
@@ -57,20 +64,16 @@ class Ranker:
         self._by_stem = np.argsort(numbers, kind="stable").astype(np.int32)
         self._bounds = np.searchsorted(numbers[self._by_stem], np.arange(len(self._numbers) + 1))
 
-    def scores(self, query: str) -> list[float]:
-        """BM25 of each document; 0.0 if it has no word of the query."""
+    def scores(self, query: str, related: Related = NOTHING_RELATED) -> list[float]:
+        """BM25 of each document; 0.0 if it has no word of the query, or one `related` to it."""
         import numpy as np
 
-        total, bm25 = np.zeros(len(self._starts) - 1), self._bm25
-        places = self._places(words := self.stems(query))
-        for word in filter(places.__contains__, words):
-            counts = np.bincount(self._documents_of(places[word]), minlength=len(total))
-            damping = bm25.k1 * (1 - bm25.b + bm25.b * np.array(bm25.doc_len) / bm25.avgdl)
-            # Without BM25+'s floor, which documents that lack the word would get too.
-            total += bm25.idf[word] * counts * (bm25.k1 + 1) / (damping + counts)
+        total = np.zeros(len(self._starts) - 1)
+        for stem in self.stems(query):
+            total += self._strongest(stem, related, self._bm25_of)
         return list(map(float, np.round(total, 9)))
 
-    def nearness(self, query: str) -> list[float]:
+    def nearness(self, query: str, related: Related = NOTHING_RELATED) -> list[float]:
         """For each document, the sum of the words' weights: higher for rare words, lower with
         distance.
 
@@ -78,26 +81,71 @@ class Ranker:
         """
         import numpy as np
 
-        starts, ends = self._starts[:-1], self._starts[1:]
-        total = np.zeros(len(ends))
-        weights: dict[str, float] = {}
-        words = self.stems(query)
-        places = self._places(words)
-        for word, at in places.items():
-            before, after = _around(at, starts)
-            inside = after < ends
-            away = np.minimum(after - ends + 1, starts - before)
-            weights[word] = math.log((len(ends) + 1) / inside.sum())
-            total += weights[word] * np.where(inside, 1.0, _OUTSIDE * np.exp(-away / _FADING_WORDS))
-        for first, second in pairwise(words):
-            if first != second and first in places and second in places:
-                one, other = places[first], places[second]
-                before, after = _around(other, one)
-                away = np.minimum(after - one, one - before)
-                total[np.unique(self._documents_of(one[away <= _TOGETHER_WORDS]))] += (
-                    _TOGETHER * min(weights[first], weights[second])
-                )
+        total = np.zeros(len(self._starts) - 1)
+        stems = self.stems(query)
+        for stem in dict.fromkeys(stems):
+            total += self._strongest(stem, related, self._nearness_of)
+        for first, second in pairwise(stems):
+            if first != second:
+                self._add_together(first, second, total)
         return total.tolist()
+
+    def _strongest(self, stem: str, related: Related, score: Callable[[str], Any]) -> Any:
+        """By document, the score of a word or, if that is higher, of a related one."""
+        import numpy as np
+
+        best = score(stem)
+        for other in related.get(stem, ()):
+            if other in self._numbers:
+                best = np.maximum(best, RELATED_WEIGHT * score(other))
+        return best
+
+    def _bm25_of(self, stem: str) -> Any:
+        """BM25 of one word by document, without BM25+'s floor, which all documents would get."""
+        import numpy as np
+
+        documents = len(self._starts) - 1
+        if stem not in self._numbers:
+            return np.zeros(documents)
+        bm25 = self._bm25
+        counts = np.bincount(self._documents_of(self._places_of(stem)), minlength=documents)
+        damping = bm25.k1 * (1 - bm25.b + bm25.b * np.array(bm25.doc_len) / bm25.avgdl)
+        return bm25.idf[stem] * counts * (bm25.k1 + 1) / (damping + counts)
+
+    def _nearness_of(self, stem: str) -> Any:
+        """The weight of one word by document: full inside, fading with distance outside."""
+        import numpy as np
+
+        if stem not in self._numbers:
+            return np.zeros(len(self._starts) - 1)
+        starts, ends = self._starts[:-1], self._starts[1:]
+        before, after = _around(self._places_of(stem), starts)
+        inside = after < ends
+        away = np.minimum(after - ends + 1, starts - before)
+        fading = _OUTSIDE * np.exp(-away / _FADING_WORDS)
+        return self._rarity(inside.sum()) * np.where(inside, 1.0, fading)
+
+    def _rarity(self, documents: int) -> float:
+        return math.log(len(self._starts) / documents)
+
+    def _add_together(self, first: str, second: str, total: Any) -> None:
+        """Add to `total` where two words stand together."""
+        import numpy as np
+
+        if not (first in self._numbers and second in self._numbers):
+            return
+        places = self._places_of(first)
+        before, after = _around(self._places_of(second), places)
+        away = np.minimum(after - places, places - before)
+        documents = [
+            len(np.unique(self._documents_of(self._places_of(one)))) for one in (first, second)
+        ]
+        weight = _TOGETHER * self._rarity(max(documents))
+        total[np.unique(self._documents_of(places[away <= _TOGETHER_WORDS]))] += weight
+
+    def has_word(self, query: str) -> bool:
+        """Whether any document has a word of the query."""
+        return any(stem in self._numbers for stem in self.stems(query))
 
     def top(self, query: str, n: int) -> list[int]:
         """Indices of up to `n` matching documents, the best first; ties in order."""
@@ -119,14 +167,10 @@ class Ranker:
         """The stem of each word, in order."""
         return [self.terms.stem(word) for word in self.terms.words(text)]
 
-    def _places(self, words: Iterable[str]) -> dict[str, Any]:
-        """The positions of each word that occurs, ascending."""
-        numbers = {word: self._numbers[word] for word in words if word in self._numbers}
-        bounds, places = self._bounds, self._by_stem
-        return {
-            word: places[bounds[one] : bounds[one + 1]].astype("int64")
-            for word, one in numbers.items()
-        }
+    def _places_of(self, stem: str) -> Any:
+        """The positions of a word that occurs, ascending."""
+        number = self._numbers[stem]
+        return self._by_stem[self._bounds[number] : self._bounds[number + 1]].astype("int64")
 
     def _documents_of(self, places: Any) -> Any:
         """The index of the document of each place."""
@@ -168,28 +212,30 @@ class Scores:
     """By passage, in text order."""
 
     alone: tuple[float, ...]  # BM25 of its own words; 0.0 without a word of the question
-    around: tuple[
-        float, ...
-    ]  # BM25 including neighbours; 0.0 without a word of the question in reach
+    # BM25 including neighbours; 0.0 without a word of the question in reach
+    around: tuple[float, ...]
     near: tuple[float, ...]  # Nearness of the words of the question
-
-    @property
-    def has_matches(self) -> bool:
-        """Whether the text has any word of the question besides stop words."""
-        return any(self.alone)
+    has_matches: bool = False  # Whether the text has any word of the question besides stop words
 
     @property
     def order(self) -> list[int]:
         """All passages by relevance, unrelated ones last; ties in the order of the text."""
-        most_near, most_around = (
-            max(self.near, default=0.0) or 1.0,
-            max(self.around, default=0.0) or 1.0,
-        )
+        most_near = max(self.near, default=0.0) or 1.0
+        most_around = max(self.around, default=0.0) or 1.0
         both = [
             bool(around) * (near / most_near + _AROUND_WEIGHT * around / most_around)
             for near, around in zip(self.near, self.around, strict=True)
         ]
         return sorted(range(len(both)), key=lambda index: -both[index])
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighted:
+    """Words of a query, and how much they count."""
+
+    words: str
+    weight: float
+    related: Related
 
 
 class Relevance:
@@ -198,30 +244,49 @@ class Relevance:
     def __init__(self, passages: Sequence[str], language: str = "") -> None:
         """`language`: BCP 47; empty means English."""
         self._ranker, self._middles = _indexed(passages, language)
+        self._language = language
 
-    def scores(self, question: str, choices: Sequence[str] = (), context: str = "") -> Scores:
+    def scores(
+        self,
+        question: str,
+        choices: Sequence[str] = (),
+        context: str = "",
+        weights: Sequence[float] = (),
+    ) -> Scores:
         """Scores for a question and, with less weight, the `choices` of answers and the earlier
         conversation.
+
+        Words related to those of the question count too, except for its names. `weights`: by
+        passage, where the question asks for a part of the book.
         """
         import numpy as np
 
-        terms = self._ranker.terms
+        names = _names_in(question) | _names_in(context)
+        related = related_stems(self._language, leave_out=names)
+        asked = _Weighted(self._content_words(question), 1.0, related)
+        chosen = _Weighted(self._content_words(" ".join(choices)), CHOICE_WEIGHT, NOTHING_RELATED)
+        before = _Weighted(self._content_words(context), CONTEXT_WEIGHT, related)
         alone, near = np.zeros(len(self._middles)), np.zeros(len(self._middles))
-        for words, weight in (
-            (question, 1.0),
-            (" ".join(choices), CHOICE_WEIGHT),
-            (context, CONTEXT_WEIGHT),
-        ):
-            if wanted := " ".join(
-                word for word in terms.words(words) if word not in terms.stop_words
-            ):
-                alone += weight * np.array(self._ranker.scores(wanted))
-                near += weight * np.array(self._ranker.nearness(wanted))
-        return Scores(
-            tuple(alone.tolist()),
-            tuple(spread(alone.tolist(), self._middles)),
-            tuple(near.tolist()),
-        )
+        for part in (asked, chosen, before):
+            if part.words:
+                alone += part.weight * np.array(self._ranker.scores(part.words, part.related))
+                near += part.weight * np.array(self._ranker.nearness(part.words, part.related))
+        if weights:
+            alone *= np.array(weights)
+            near *= np.array(weights)
+        around = spread(alone.tolist(), self._middles)
+        has_matches = any(self._ranker.has_word(part.words) for part in (asked, chosen, before))
+        return Scores(tuple(alone.tolist()), tuple(around), tuple(near.tolist()), has_matches)
+
+    def _content_words(self, text: str) -> str:
+        terms = self._ranker.terms
+        return " ".join(word for word in terms.words(text) if word not in terms.stop_words)
+
+
+def _names_in(question: str) -> frozenset[str]:
+    """The words with a capital that do not begin the question, in lower case."""
+    words = re.findall(r"[^\W\d_]+", question)
+    return frozenset(word.lower() for word in words[1:] if word[0].isupper())
 
 
 _indexes: dict[tuple[bytes, str], tuple[Ranker, "array[float]"]] = {}

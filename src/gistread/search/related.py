@@ -1,0 +1,43 @@
+"""Words that a story uses for what a question calls by another name (`related_words.toml`).
+
+"Who stole the gold?" is answered where somebody "robbed" a weaver. The list is English.
+"""
+
+import tomllib
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from functools import cache
+from pathlib import Path
+
+from gistread.search.tokens import Terms, code_of
+
+
+def related_stems(language: str, leave_out: Collection[str] = ()) -> Mapping[str, frozenset[str]]:
+    """The related stems of each stem; empty for languages other than English.
+
+    `language`: BCP 47, empty means English. `leave_out`: words in lower case that are names here.
+
+    >>> sorted(related_stems("en")["steal"])[:2]
+    ['burglar', 'plunder']
+    """
+    if code_of(language) != "en":
+        return {}
+    if not leave_out:
+        return _all_related()
+    stem = Terms("en").stem
+    names = {stem(word) for word in leave_out}
+    return {word: others for word, others in _all_related().items() if word not in names}
+
+
+@cache
+def _all_related() -> Mapping[str, frozenset[str]]:
+    tables = tomllib.loads(Path(__file__).with_name("related_words.toml").read_text("utf-8"))
+    stem = Terms("en").stem
+    found: dict[str, frozenset[str]] = defaultdict(frozenset)
+    for word, others in tables["related"].items():
+        found[stem(word)] |= frozenset(map(stem, others.split()))
+    for word, others in tables["forms"].items():
+        forms = frozenset(map(stem, (word, *others.split())))
+        for form in forms:
+            found[form] |= forms | found.get(stem(word), frozenset())
+    return {word: others - {word} for word, others in found.items()}
