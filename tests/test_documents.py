@@ -21,7 +21,6 @@ from gistread.cli.read import documents
 from gistread.config import Config, load_config
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import installed_version
-from gistread.engine.protocol import Trust
 from gistread.errors import GistreadError
 from gistread.library.indexing import update_index
 from gistread.library.metadata import read_book_file
@@ -188,7 +187,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         config.write_text('model = "starter"\nmin_words = 60\nmax_words = 120\n')
         results = CheckResults(default_paths(), installed_version())
         results.save(
-            read_header(tiny).fingerprint, tiny, CheckResult(Trust.FAILED, "known")
+            read_header(tiny).fingerprint,
+            tiny,
+            CheckResult(answers=False, abstains=True, line="known"),
         )  # not checked again
         Catalogue(default_paths()).add([read_book_file(folder / "frankenstein.epub")])
         update_index(default_paths())

@@ -206,8 +206,8 @@ def _about(run: _Run) -> str:
         if one.name in _REPORTED_SETTINGS
         and getattr(settings, one.name) != getattr(default, one.name)
     ]
-    if not settings.weighs:
-        others.append("model check: chooses at random")
+    if settings.model_class != default.model_class:
+        others.append(f"asked as a {settings.model_class} model")
     return " · ".join(
         [
             f"{run.folder.resolve().name}: {settings.task}, {_models(settings)}",

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
-from gistread.engine.protocol import Message, Trust
+from gistread.engine.protocol import Message
 from gistread.errors import UsageError
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.prompts import load
@@ -118,7 +118,7 @@ async def closed_book(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     )
     yield Stopped(StopReason.NOTHING_LEFT)
     yield Shown(())
-    by_letter = bool(options.choices) and options.trust is not Trust.FAILED
+    by_letter = bool(options.choices) and options.model.chooses
     task = load("task_choice", options.wording) if by_letter else prompts.load("task_answer_closed")
     asked = question if by_letter or not options.choices else without_options(question)
     prompt = (Message("user", prompts.load("answer_closed").fill(question=asked, task=task.text)),)

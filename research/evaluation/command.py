@@ -16,7 +16,7 @@ from gistread.cli.progress import ProgressLine, reading_line
 from gistread.cli.sessions import open_engine
 from gistread.config import Config
 from gistread.engine.models import ModelSource, find_chosen, find_source
-from gistread.engine.protocol import Engine, EngineInfo, Priority, Trust
+from gistread.engine.protocol import Engine, EngineInfo, Priority
 from gistread.errors import UsageError
 from gistread.memory.check_results import CheckResult
 from gistread.memory.model import DEFAULT_READING_MODE, PageSize, ReadingMode, parse_task
@@ -25,6 +25,7 @@ from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
 from gistread.presets import find_preset
+from gistread.readers.model_class import class_of
 from gistread.units import counted, progress_bar
 from research.evaluation import memory_figures, running
 from research.evaluation.baselines import EvaluationOptions
@@ -102,11 +103,9 @@ async def _run(
                     asking = await stack.enter_async_context(
                         open_engine(models.asking, config, line)
                     )
-                if result := await _checked(asking, models.asking, line):
-                    told = replace(
-                        plan.options, trust=result.trust, abstains_reliably=result.abstains_reliably
-                    )
-                    plan = replace(plan, options=told)
+                result = await _checked(asking, models.asking, line)
+                options = replace(plan.options, model=class_of(asking.info, result))
+                plan = replace(plan, options=options)
                 embedding = embedder.fingerprint if embedder else ""
                 data = await asyncio.to_thread(_data, arguments)
                 other = asking.info if asking is not engine else None
@@ -220,8 +219,8 @@ def _settings(
         documents=arguments.documents,
         budget_tokens=arguments.budget_tokens,
         max_pages=plan.options.max_pages,
-        weighs=plan.options.trust is not Trust.FAILED,
-        knows_absence=plan.options.abstains_reliably,
+        model_class=plan.options.model.name,
+        knows_absence=plan.options.model.abstains,
         reading=plan.config.mode.value,
         page_size=f"{size.min_words}-{size.max_words}" if size else "",
         preset=plan.config.preset.name if plan.config.preset else "",

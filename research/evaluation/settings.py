@@ -34,8 +34,8 @@ class RunSettings:
     documents: int = 0  # 0: all
     budget_tokens: int = 0  # See `ReaderOptions`
     max_pages: int = 5
-    weighs: bool = True  # `ReaderOptions.trust`: not failed
-    knows_absence: bool = False  # See `ReaderOptions`
+    model_class: str = "large"  # See `readers/model_class.py`
+    knows_absence: bool = False  # Whether it is offered "The book does not say."
     reading: str = "single-pass"
     page_size: str = ""  # Bounds in words, as `280-600`; empty: by the length of each text
     preset: str = ""  # Empty: by the kind of each text

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from gistread.memory.passages import Passage, join, render, split_into_passages
-from gistread.readers.shortlist import with_surroundings
+from gistread.readers.one_by_one import with_surroundings
 from gistread.search.ranked import Relevance
 from gistread.words import count_words
 from research.evaluation.model import Document

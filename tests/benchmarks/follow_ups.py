@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.memory.passages import Passage
-from gistread.readers.gistread import Ranked, rank, reusable_passages
+from gistread.readers.ranking import Ranked, rank, reusable_passages
 from gistread.readers.thread import QuestionAnswer, is_follow_up
 from research.evaluation.model import Document, Question, covered_share, pages_with
 from research.evaluation.tasks.registry import TASKS

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.passages import Passage, split_into_passages
-from gistread.readers.gistread import rank
+from gistread.readers.ranking import rank
 from gistread.search.ranked import Ranker
 from gistread.words import count_words
 from research.evaluation.model import Document, Question, covered_share, pages_with

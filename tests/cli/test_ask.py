@@ -8,7 +8,6 @@ import pytest
 
 from gistread.book.open import open_book
 from gistread.cli.models import check_results
-from gistread.engine.protocol import Trust
 from gistread.errors import ExitStatus, UsageError
 from gistread.library.indexing import update_index
 from gistread.memory.check_results import CheckResult
@@ -25,7 +24,7 @@ SIZE = ("--min-words", "60", "--max-words", "200")
 QUESTION = "What did the keeper count?"
 SUPPORTED = "He counted the stairs one by one."
 SUPPORTED_TOO = "The glass was black."
-RELIABLE = CheckResult(Trust.PASSED, "good for reading")
+RELIABLE = CheckResult(answers=True, abstains=True, line="good for reading")
 
 
 @pytest.fixture
@@ -192,7 +191,9 @@ def test_an_unsupported_answer_of_a_weak_model_is_replaced_by_quotations(
     assert run("ask", indexed, QUESTION, "--reader", "gistread").out.startswith(
         "It was Napoleon [not in the text].\n"
     )
-    check_results().save(engine.info.fingerprint, None, CheckResult(Trust.FAILED, "it guesses"))
+    check_results().save(
+        engine.info.fingerprint, None, CheckResult(answers=False, abstains=True, line="it guesses")
+    )
     answer, *quotes = run("ask", indexed, QUESTION, "--reader", "gistread").out.splitlines()
     assert answer == "The model gave no usable answer. The passages closest to the question:"
     assert quotes

@@ -5,12 +5,15 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.models import STARTER, find_source, fingerprint_of
-from gistread.engine.protocol import Trust
 from gistread.memory.check_results import CheckResult, CheckResults
 from tests.folders import paths_in
 
-GOOD = CheckResult(Trust.PASSED, "good for reading", gists=4, passages=4, seconds=3.2)
-POOR = CheckResult(Trust.FAILED, "gists will be extractive", passages=4, faults=("a loop",))
+GOOD = CheckResult(
+    answers=True, abstains=True, line="good for reading", gists=4, passages=4, seconds=3.2
+)
+POOR = CheckResult(
+    answers=False, abstains=True, line="gists will be extractive", passages=4, faults=("a loop",)
+)
 
 
 @pytest.fixture
@@ -50,6 +53,6 @@ def test_the_result_of_the_starter_comes_with_the_program(tmp_path: Path) -> Non
     shipped = results.get(fingerprint)
     assert shipped
     assert shipped.gists == shipped.passages
-    assert shipped.abstains_reliably
+    assert shipped.abstains
     results.save(fingerprint, None, GOOD)
     assert results.get(fingerprint) == GOOD

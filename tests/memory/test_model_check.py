@@ -1,22 +1,24 @@
 """The check whether a model is good enough for reading."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from gistread.engine.protocol import NO_USAGE, Completion, Trust
+from gistread.engine.protocol import NO_USAGE, Completion
 from gistread.errors import EngineError
 from gistread.memory import model_check
 from gistread.memory.gisting import GistResult
 from gistread.memory.guard import Fault
 from gistread.memory.model import Gist, GistSource
-from gistread.memory.model_check import QUESTIONS, assess, check_model
+from gistread.memory.model_check import OPTIONS, QUESTIONS, Findings, assess, check_model
 from tests.fake_engine import FakeEngine, Say
 
 OWN = GistResult(Gist("Short.", 1, GistSource.MODEL), (), NO_USAGE)
 EXTRACT = GistResult(Gist("Short.", 1, GistSource.EXTRACTIVE), (Fault.LOOP, Fault.COPIED), NO_USAGE)
 ENDED = Completion("It is about Ines.", "end", NO_USAGE)
-PASSED, ANSWERED = [True] * 12, [True] * 6
+PASSED = Findings((True,) * 12, (True,) * 3, (True,) * 2, ENDED, (OWN, OWN))
 # Replies of a model of some 1.7B parameters: polite, rambling, in Markdown, sometimes wrong.
 PLAUSIBLE = {
     "Who paid": "Based on the text, the person who paid for the honey is **the doctor**.",
@@ -40,9 +42,6 @@ PLAUSIBLE = {
     "day after": (
         "1. On Tuesday, Ines mended the roof of the shed.\n2. Her brother Karl helped her."
     ),
-    "What did Ines sell": "Sure! Ines sold two jars of honey.",
-    "Who helped": "- Her brother Karl",
-    "key hang": "The key hangs beside the kitchen window",
     "king": "I'm sorry, but there is no king in the text above.",
     "giant": "The provided text doesn't contain any information about a giant.",
     "ship": "Not mentioned.",
@@ -57,19 +56,24 @@ def replied(text: str) -> str:
 
 def good(text: str) -> Say:
     """Right answers; own words about a passage: every seventh word of it, in its order."""
-    if "who is this text about" in text:
+    if "Who is the text above about" in text:
         return "It is about Ines, who keeps bees."
-    if "parts of a book" in text:
-        return next(
-            (right.partition("|")[0] for asked, right, _ in QUESTIONS if asked in text), None
-        ) or replied(text)
+    if "Question: " in text:
+        asked = (question.right for question in QUESTIONS if question.text in text)
+        right = next(asked, None)
+        return right.partition("|")[0] if right else replied(text)
     passage = text.partition("Passage:")[2].partition("---")[0]
     words = [word.strip("“”‘’(),.;:?!").lower() for word in passage.split()]
     return " ".join(words[::7][:25]).capitalize() + "."
 
 
+def rightly(text: str, options: Sequence[str]) -> int:
+    """The index of the right option."""
+    return next("ABC".index(one.right) for one in OPTIONS if one.text in text)
+
+
 def chatty(text: str) -> Say:
-    return replied(text) if "parts of a book" in text else good(text)
+    return replied(text) if "Question: " in text else good(text)
 
 
 def looping(text: str) -> Say:
@@ -77,36 +81,43 @@ def looping(text: str) -> Say:
 
 
 def copying(text: str) -> Say:
-    return "Ines keeps bees behind the mill." if "parts of a book" in text else good(text)
+    return "Ines keeps bees behind the mill." if "Question: " in text else good(text)
 
 
-async def test_a_model_that_passes_everything_is_good_for_reading() -> None:
-    result = await check_model(FakeEngine(says=good))
-    assert (result.trust, result.line) == (Trust.PASSED, "good for reading")
+async def test_a_model_that_passes_everything_answers_abstains_chooses_and_gists() -> None:
+    result = await check_model(FakeEngine(says=good, chooses=rightly))
+    assert (result.answers, result.abstains, result.chooses) == (True, True, True)
+    assert result.line == "answers questions; gists in its own words"
     assert (result.right, result.asked) == (12, 12)
-    assert (result.answered, result.questions, result.abstains_reliably) == (6, 6, True)
-    assert result.gists == result.passages >= 2
+    assert (result.refused, result.unanswerable) == (3, 3)
+    assert result.gists == result.passages >= 1
     assert result.faults == ()
 
 
-async def test_replies_in_any_wording_pass_the_check() -> None:
+async def test_replies_in_any_wording_count() -> None:
     result = await check_model(FakeEngine(says=chatty))
-    assert (result.trust, result.right, result.answered) == (Trust.PASSED, 10, 6)
+    assert (result.answers, result.right, result.refused) == (True, 10, 3)
 
 
-async def test_a_model_that_copies_or_loops_fails() -> None:
-    assert (await check_model(FakeEngine(says=copying))).line == (
-        "its gists are good; it misunderstands what it reads; it cannot tell whether the text "
-        "has an answer"
+async def test_a_model_that_copies_or_loops_does_not_answer() -> None:
+    copies = await check_model(FakeEngine(says=copying))
+    assert copies.line == (
+        "often misreads: its answers come with the sentences; gists in its own words; "
+        "does not notice what a book does not tell"
     )
-    result = await check_model(FakeEngine(says=looping))
-    assert result.trust is Trust.FAILED
-    assert result.line == (
-        "gists will be extractive; it misunderstands what it reads; "
-        "it cannot tell whether the text has an answer; its answers do not end by themselves"
+    loops = await check_model(FakeEngine(says=looping))
+    assert not loops.answers
+    assert loops.line == (
+        "often misreads: its answers come with the sentences; gists are quotations; "
+        "does not notice what a book does not tell; its answers may run on"
     )
-    assert (result.right, result.gists) == (0, 0)
-    assert result.faults
+    assert (loops.right, loops.gists) == (0, 0)
+    assert loops.faults
+
+
+async def test_a_model_that_always_names_the_first_option_does_not_choose() -> None:
+    result = await check_model(FakeEngine(says=good, chooses=lambda _, options: 0))
+    assert not result.chooses
 
 
 async def test_a_check_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,22 +134,21 @@ async def test_a_check_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("gisted", "line"),
     [
-        ([OWN, OWN], "good for reading"),
-        ([OWN, OWN, OWN, EXTRACT], "some gists will be extractive"),
-        ([OWN, EXTRACT], "many gists will be extractive"),
-        ([EXTRACT, EXTRACT], "gists will be extractive"),
+        ((OWN, OWN), "answers questions; gists in its own words"),
+        ((OWN, EXTRACT), "answers questions; some gists are quotations"),
+        ((EXTRACT, EXTRACT), "answers questions; gists are quotations"),
     ],
 )
-def test_rejected_gists_do_not_decide_whether_answers_are_trusted(
-    gisted: list[GistResult], line: str
+def test_rejected_gists_do_not_decide_whether_a_model_answers(
+    gisted: tuple[GistResult, ...], line: str
 ) -> None:
-    result = assess(PASSED, ANSWERED, ENDED, gisted)
-    assert (result.trust, result.line) == (Trust.PASSED, line)
+    result = assess(replace(PASSED, gisted=gisted))
+    assert (result.answers, result.line) == (True, line)
     assert len(result.faults) == (2 if EXTRACT in gisted else 0)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "turn",
     [
         Completion("It is about Ines.", "length", NO_USAGE),
         Completion("It is about Ines.<|im_end|>\n<|im_start|>user", "end", NO_USAGE),
@@ -146,7 +156,7 @@ def test_rejected_gists_do_not_decide_whether_answers_are_trusted(
         Completion("It is about Ines. [/INST]", "end", NO_USAGE),
     ],
 )
-def test_an_endless_turn_or_template_markers_are_noticed(said: Completion) -> None:
-    result = assess(PASSED, ANSWERED, said, [OWN, OWN])
+def test_an_endless_turn_or_template_markers_are_noticed(turn: Completion) -> None:
+    result = assess(replace(PASSED, turn=turn))
     assert not result.ends_turns
-    assert "do not end by themselves" in result.line
+    assert "may run on" in result.line

@@ -4,11 +4,11 @@ machine.
 
 import pytest
 
-from gistread.engine.protocol import Trust
 from gistread.memory.sizes import unread_memory
 from gistread.readers import cost
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, LookedUp, ReaderEvent, Shown, Started
+from gistread.readers.model_class import BASIC, LARGE, ModelClass
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
@@ -75,34 +75,33 @@ async def test_a_text_of_two_sentences_is_shown_to_its_end() -> None:
 
 @pytest.mark.usefixtures("long_text")
 @pytest.mark.parametrize(
-    ("trust", "pages", "reader", "why"),
+    ("model", "pages", "reader", "why"),
     [
-        (Trust.PASSED, 8, "readagent-s", "the gists of the whole book, with look-ups"),
-        (Trust.UNKNOWN, 8, "readagent-s", "the gists of the whole book, with look-ups"),
+        (LARGE, 8, "readagent-s", "the gists of the whole book, with look-ups"),
         (
-            Trust.FAILED,
+            BASIC,
             8,
             "gistread",
-            "passages nearest to the question: this model failed its check",
+            "passages nearest to the question",
         ),
         (
-            Trust.PASSED,
+            LARGE,
             3,
             "gistread",
-            "passages nearest to the question: the model has not read the whole book",
+            "passages nearest to the question",
         ),
         (
-            Trust.PASSED,
+            LARGE,
             0,
             "gistread",
-            "passages nearest to the question: the model has not read the whole book",
+            "passages nearest to the question",
         ),
     ],
 )
 async def test_models_that_choose_look_pages_up_and_others_get_ranked_passages(
-    trust: Trust, pages: int, reader: str, why: str
+    model: ModelClass, pages: int, reader: str, why: str
 ) -> None:
-    assert choice(await ask(pages=pages, options=ReaderOptions(trust=trust))) == (reader, why)
+    assert choice(await ask(pages=pages, options=ReaderOptions(model=model))) == (reader, why)
 
 
 @pytest.mark.usefixtures("long_text")

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from gistread.engine.protocol import NO_USAGE, Trust
+from gistread.engine.protocol import NO_USAGE
 from gistread.memory.model import GistMemory
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.checked import QUOTED, check_answer, missing_names
 from gistread.readers.events import Answered, Started
+from gistread.readers.model_class import BASIC, LARGE, SMALL, ModelClass
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
@@ -19,7 +20,7 @@ ALL = ((0, len(TEXT)),)
 QUESTION = "Who stole the brass key?"
 STARTED = Started("gistread", 8, 8, complete=True, share_shown=1.0)
 LOOKING_UP = Started("readagent-s", 8, 8, complete=True)
-WEAK = ReaderOptions(trust=Trust.FAILED)
+WEAK = ReaderOptions(model=BASIC)
 
 
 def after_check(
@@ -84,7 +85,7 @@ def test_an_unsupported_answer_is_marked_and_the_closest_sentences_stand_below()
     assert FACTS[5] in {one.quote for one in said.citations}
 
 
-@pytest.mark.parametrize("trust", [Trust.PASSED, Trust.UNKNOWN])
+@pytest.mark.parametrize("model", [LARGE, SMALL])
 @pytest.mark.parametrize(
     ("answer", "marked"),
     [
@@ -97,9 +98,9 @@ def test_an_unsupported_answer_is_marked_and_the_closest_sentences_stand_below()
     ],
 )
 def test_a_model_that_did_not_fail_its_check_is_never_overwritten(
-    trust: Trust, answer: str, marked: list[str]
+    model: ModelClass, answer: str, marked: list[str]
 ) -> None:
-    said = after_check(answer, ReaderOptions(trust=trust))
+    said = after_check(answer, ReaderOptions(model=model))
     assert (said.answer, said.quoted) == (answer, False)
     assert [answer[one.start : one.end] for one in said.marks] == marked
 
@@ -143,7 +144,7 @@ def test_a_weak_model_is_not_believed_about_a_name_that_the_text_lacks() -> None
     asked = {"question": "What did the King of Norway, or Ferand, steal?"}
     said = after_check("The brass key.", **asked)
     assert (said.answer, said.found) == ("The book does not name Norway.", False)
-    assert after_check("The brass key.", ReaderOptions(trust=Trust.PASSED), **asked).found
+    assert after_check("The brass key.", ReaderOptions(model=LARGE), **asked).found
     known = MEMORY.upto(TEXT.index("Ferrand") - 1)
     bounded = replace(STARTED, bound_share=known.bound_share)
     said = after_check(

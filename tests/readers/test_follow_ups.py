@@ -8,11 +8,11 @@ import pytest
 
 from gistread.book.open import open_book
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.protocol import Trust
 from gistread.memory.sizes import unread_memory
 from gistread.prompts import TRAINED
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, ReaderEvent
+from gistread.readers.model_class import BASIC
 from gistread.readers.steering import Steering
 from gistread.readers.thread import (
     QuestionAnswer,
@@ -95,7 +95,7 @@ async def events_of(
     ]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "quoting"])
 async def test_every_reader_shows_the_exchange_after_the_text(name: str) -> None:
     fake = FakeEngine(says=lambda _: "Ferrand lost a watch.")
     options = ReaderOptions(max_pages=2, answer_tokens=24, thread=(FIRST,))
@@ -132,7 +132,7 @@ async def test_a_follow_up_in_the_starters_window_evaluates_little_that_is_new()
     engine._info = replace(engine.info, wording=TRAINED)
     memory, options = (
         unread_memory(open_book(story_path())),
-        ReaderOptions(trust=Trust.FAILED, abstains_reliably=True),
+        ReaderOptions(model=BASIC),
     )
     first = (await events_of("gistread", engine, prize, options, memory))[-1]
     assert isinstance(first, Answered)
@@ -165,7 +165,7 @@ async def test_a_follow_up_on_the_same_pages_evaluates_little_that_is_new(
         "gistread.readers.citations._MOST", 1
     )  # It would be asked for the source as well.
     memory = make_memory(24, 24)
-    options = ReaderOptions(max_pages=2, answer_tokens=8, budget_tokens=3400)
+    options = ReaderOptions(max_pages=2, answer_tokens=8, budget_tokens=3800)
     first = (await events_of(name, tiny, FIRST.question, options, memory))[-1]
     assert isinstance(first, Answered)
     thread = (replace(FIRST, seen=first.seen),)

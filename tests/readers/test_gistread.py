@@ -7,7 +7,6 @@ import pytest
 
 from gistread.book.builder import BookBuilder
 from gistread.book.model import ParagraphKind
-from gistread.engine.protocol import Trust
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
 from gistread.memory.sizes import unread_memory
@@ -24,25 +23,27 @@ from gistread.readers.events import (
     Started,
     Stopped,
 )
-from gistread.readers.gistread import rank
+from gistread.readers.model_class import BASIC, LARGE, SMALL
+from gistread.readers.ranking import rank
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
-from gistread.readers.thread import QuestionAnswer
-from tests.fake_engine import FakeEngine, Say, tokens_in
+from tests.fake_engine import FakeEngine, Say
 from tests.readers.memories import FACTS, make_memory
 
 QUESTION = "Who stole the brass key?"
 ANSWER = "It had hung behind the stove."
 NOTHING = "The book does not say."
-SMALL_TOKENS = 220
+LOOK_TOKENS = 220
 """Room for two or three of the memory's passages."""
-SMALL = ReaderOptions()
+FEW = ReaderOptions(answer_tokens=64, model=replace(LARGE, passage_tokens=LOOK_TOKENS))
+GUESSING = ReaderOptions(model=replace(BASIC, passage_tokens=LOOK_TOKENS, most_tokens=LOOK_TOKENS))
+"""Of a model that misreads."""
 
 
 @pytest.fixture(autouse=True)
 def _small_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gistread.readers.gistread.PASSAGE_TOKENS", SMALL_TOKENS)
     monkeypatch.setattr("gistread.readers.gistread.readable_tokens", lambda *_: 0)
+    monkeypatch.setattr("gistread.readers.gistread.LEAST_TOKENS", LOOK_TOKENS)
 
 
 def texts(engine: FakeEngine) -> list[str]:
@@ -56,7 +57,7 @@ async def ask(
     *,
     question: str = QUESTION,
     steering: Steering | None = None,
-    options: ReaderOptions = SMALL,
+    options: ReaderOptions = FEW,
     after: Callable[[ReaderEvent], None] = lambda _: None,
 ) -> list[ReaderEvent]:
     reader = METHODS["gistread"].reader()
@@ -94,42 +95,44 @@ async def test_passages_within_the_budget_are_shown_in_the_order_of_the_book() -
     engine = says_once(ANSWER)
     end = answered(await ask(engine))
     assert list(end.seen) == sorted(end.seen)
-    assert 0 < end.context_tokens <= SMALL_TOKENS
+    assert 0 < end.context_tokens <= LOOK_TOKENS
     assert [fact in texts(engine)[0] for fact in FACTS].count(True) < 8
 
 
 async def test_look_ups_do_not_exceed_max_pages() -> None:
-    options = ReaderOptions(max_pages=2)
+    options = replace(FEW, max_pages=2)
     events = await ask(FakeEngine(says=lambda _: NOTHING), options=options)
     assert sum(isinstance(event, LookedUp) for event in events) == 2
 
 
-async def test_if_the_answer_is_not_found_twice_as_much_text_is_read() -> None:
+async def test_if_the_answer_is_not_found_the_next_passages_are_read() -> None:
     engine = says_once(NOTHING, ANSWER)
     events = await ask(engine)
-    first, second = texts(engine)
-    assert {fact for fact in FACTS if fact in first} <= {fact for fact in FACTS if fact in second}
-    assert len(second) > 1.5 * len(first)
-    assert SMALL_TOKENS < answered(events).context_tokens <= 2 * SMALL_TOKENS
+    first, second = ({fact for fact in FACTS if fact in text} for text in texts(engine))
+    assert first
+    assert second
+    assert not first & second
     assert answered(events).answer == ANSWER
     assert "".join(event.text for event in events if isinstance(event, AnswerDelta)) == ANSWER
     assert sum(isinstance(event, Stopped) for event in events) == 1
     assert sum(isinstance(event, Shown) for event in events) == 1
     usage = answered(events).usage
-    assert usage.prefilled + usage.reused > sum(len(text.split()) for text in (first, second))
+    assert usage.prefilled + usage.reused > sum(len(text.split()) for text in texts(engine))
 
 
-async def test_there_is_no_second_look_if_the_window_is_full() -> None:
-    engine = FakeEngine(
-        says=lambda _: NOTHING, context_tokens=SMALL.answer_tokens + SMALL_TOKENS + 60
-    )
-    assert not answered(await ask(engine)).found
+async def test_there_is_no_second_look_if_all_of_the_text_was_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gistread.readers.gistread.LEAST_TOKENS", 4096)
+    engine = FakeEngine(says=lambda _: NOTHING)
+    options = replace(FEW, model=replace(LARGE, passage_tokens=4096))
+    assert not answered(await ask(engine, options=options)).found
     assert len(engine.calls) == 1
 
 
 async def test_an_unreliable_answer_with_only_foreign_names_leads_to_a_second_look() -> None:
     engine = says_once("It was Napoleon.", ANSWER)
-    assert answered(await ask(engine, options=ReaderOptions(trust=Trust.FAILED))).answer == ANSWER
+    assert answered(await ask(engine, options=GUESSING)).answer == ANSWER
     assert len(engine.calls) == 2
     trusted = says_once("It was Napoleon.", ANSWER)
     await ask(trusted)
@@ -168,11 +171,11 @@ async def test_an_answer_of_foreign_names_is_replaced_by_quotations_only_from_a_
     said: str,
 ) -> None:
     engine = FakeEngine(says=lambda _: said)
-    end = answered(await ask(engine, options=ReaderOptions(trust=Trust.FAILED)))
+    end = answered(await ask(engine, options=GUESSING))
     assert (end.found, end.quoted, end.answer == said) == (False, True, False)
     assert end.citations
-    for grade in (Trust.UNKNOWN, Trust.PASSED):
-        end = answered(await ask(engine, options=ReaderOptions(budget_tokens=4096, trust=grade)))
+    for model in (LARGE, SMALL):
+        end = answered(await ask(engine, options=ReaderOptions(budget_tokens=4096, model=model)))
         assert (end.found, end.quoted, end.answer) == (True, False, said)
         assert end.marks
 
@@ -195,72 +198,39 @@ async def test_pinned_pages_are_shown_and_refused_ones_are_not() -> None:
     assert 1 in answered(events).expanded
 
 
-GUESSING = ReaderOptions(trust=Trust.FAILED)
-"""Of a model that chooses by chance."""
+async def test_a_model_that_does_not_abstain_is_not_offered_to() -> None:
+    engine = says_once(ANSWER)
+    model = replace(GUESSING.model, abstains=False)
+    assert answered(await ask(engine, options=ReaderOptions(model=model))).answer == ANSWER
+    assert NOTHING not in texts(engine)[0]
 
 
-async def test_an_unreliable_model_that_finds_nothing_is_asked_again() -> None:
-    engine = says_once(NOTHING, ANSWER)
-    events = await ask(engine, options=GUESSING)
-    first, second = texts(engine)
-    assert first.partition("Question:")[0] == second.partition("Question:")[0], (
-        "the same passages, evaluated once"
-    )
-    assert (NOTHING in first, NOTHING in second) == (True, False)
-    assert answered(events).answer == ANSWER
-    assert answered(events).found
-    assert "".join(event.text for event in events if isinstance(event, AnswerDelta)) == ANSWER
-    assert sum(isinstance(event, Stopped | Shown) for event in events) == 2
-    assert answered(events).usage.generated == sum(map(tokens_in, (NOTHING, ANSWER)))
-
-
-@pytest.mark.parametrize("tokens", [0, SMALL_TOKENS, 4096])
-async def test_an_unreliable_model_is_asked_at_most_twice_within_the_budget(tokens: int) -> None:
+@pytest.mark.parametrize("tokens", [0, LOOK_TOKENS, 4096])
+async def test_a_model_is_asked_at_most_twice_within_the_budget(tokens: int) -> None:
     engine = FakeEngine(says=lambda _: NOTHING)
-    end = answered(
-        await ask(engine, options=ReaderOptions(trust=Trust.FAILED, budget_tokens=tokens))
-    )
+    end = answered(await ask(engine, options=replace(GUESSING, budget_tokens=tokens)))
     assert not end.found
-    assert len(engine.calls) == 2
-    assert end.context_tokens <= (tokens or SMALL_TOKENS)
+    assert len(engine.calls) == (1 if tokens == LOOK_TOKENS else 2)
+    assert end.context_tokens <= LOOK_TOKENS
 
 
-async def test_an_unreliable_model_whose_not_found_counts_is_shown_the_next_passages(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("gistread.readers.gistread.UNRELIABLE_TOKENS", 100)
+async def test_not_found_names_the_passages_of_both_looks() -> None:
     engine = FakeEngine(says=lambda _: NOTHING)
-    options = ReaderOptions(trust=Trust.FAILED, abstains_reliably=True)
-    events = await ask(engine, options=options)
-    first, second = ({fact for fact in FACTS if fact in text} for text in texts(engine))
-    assert first
-    assert second
-    assert not first & second
+    events = await ask(engine)
+    assert len(engine.calls) == 2
     assert all(NOTHING in text for text in texts(engine))
     assert not answered(events).found
     (last,) = (event.places for event in events if isinstance(event, Shown))
     seen = answered(events).seen
     assert all(overlaps(seen, place) for place in last)
-    assert sum(end - start for start, end in seen) > sum(end - start for start, end in last), (
-        "what was looked at"
-    )
-    beside = await ask(
-        FakeEngine(says=lambda _: NOTHING), question="What hung on a nail?", options=options
-    )
-    seen = answered(beside).seen
-    assert list(seen) == join(seen, make_memory().book), "the passages of both looks, joined"
-    within = FakeEngine(says=lambda _: NOTHING)
-    await ask(within, options=replace(options, budget_tokens=150))
-    assert len(within.calls) == 1, "a second look would exceed the budget"
-    assert answered(await ask(says_once(NOTHING, ANSWER), options=options)).answer == ANSWER
+    assert sum(end - start for start, end in seen) > sum(end - start for start, end in last)
+    assert list(seen) == join(seen, make_memory().book)
 
 
-async def test_pages_asked_one_by_one_are_reported_in_the_order_of_the_book(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("gistread.readers.gistread.LONG_BOOK_PASSAGES", 5)
-    end = answered(await ask(FakeEngine(says=lambda _: ANSWER), options=GUESSING))
-    assert end.expanded == tuple(sorted(end.lookups)) != end.lookups
+async def test_a_second_look_does_not_exceed_a_budget_that_was_set() -> None:
+    engine = FakeEngine(says=lambda _: NOTHING)
+    await ask(engine, options=replace(FEW, budget_tokens=LOOK_TOKENS))
+    assert len(engine.calls) == 1
 
 
 async def test_the_second_answer_of_an_unreliable_model_is_checked() -> None:
@@ -268,49 +238,6 @@ async def test_the_second_answer_of_an_unreliable_model_is_checked() -> None:
     end = answered(await ask(engine, options=GUESSING))
     assert not end.found
     assert end.quoted
-
-
-@pytest.mark.parametrize(
-    "question", ["What has happened so far?", "what is this story about", "Summarise the book."]
-)
-async def test_an_unreliable_model_is_not_asked_for_the_story(question: str) -> None:
-    engine = FakeEngine()
-    end = answered(await ask(engine, question=question, options=GUESSING))
-    assert engine.calls == []
-    assert (end.answer, end.quoted) == ("The story so far, in the book's own sentences:", True)
-    assert end.citations
-    assert all(make_memory().book.text[one.start : one.end] == one.quote for one in end.citations)
-    await ask(engine, question=question, options=replace(GUESSING, trust=Trust.PASSED))
-    assert engine.calls
-
-
-async def test_an_unreliable_model_is_not_asked_who_somebody_is() -> None:
-    engine = FakeEngine()
-    said = await ask(engine, question="Who is Ferrand?", options=GUESSING)
-    end = answered(said)
-    assert engine.calls == []
-    assert (end.answer, end.found, end.quoted) == (FACTS[2], True, True)
-    assert [event.text for event in said if isinstance(event, AnswerDelta)] == [end.answer]
-    assert [one.quote for one in end.citations] == [FACTS[2]]
-    assert end.expanded == (3,)
-    thread = (QuestionAnswer("Who kept the lighthouse?", "Martha Quill."),)
-    options = replace(GUESSING, thread=thread)
-    assert (
-        answered(await ask(engine, question="And who is Ferrand?", options=options)).answer
-        == end.answer
-    )
-
-
-async def test_an_unreliable_model_is_not_asked_about_a_name_that_the_text_lacks() -> None:
-    engine = FakeEngine()
-    said = await ask(engine, question="Who is Napoleon?", options=GUESSING)
-    end = answered(said)
-    assert engine.calls == []
-    assert not any(isinstance(event, AnswerDelta) for event in said), (
-        "the check replaces the answer"
-    )
-    assert (end.found, end.quoted, end.citations) == (False, False, ())
-    assert end.answer == "The book does not name Napoleon."
 
 
 def test_of_an_imprint_only_what_shares_a_word_with_the_question_is_shown() -> None:

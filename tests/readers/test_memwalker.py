@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from gistread.engine.protocol import Trust
 from gistread.memory import tree
 from gistread.readers import memwalker
 from gistread.readers.answering import Asking, ReaderOptions
@@ -21,6 +20,7 @@ from gistread.readers.events import (
     Unfit,
     Walked,
 )
+from gistread.readers.model_class import BASIC
 from gistread.readers.steering import Decision, Steering, Steps
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
@@ -251,7 +251,7 @@ async def test_a_model_that_failed_its_check_writes_an_option_out_of_a_page_with
 ):
     question = f"{QUESTION}\n\n(A) Ferrand\n(B) Ada"
     fake = FakeEngine(says=says, chooses=walking("2", "1"))
-    options = ReaderOptions(choices=("Ferrand", "Ada"), trust=Trust.FAILED)
+    options = ReaderOptions(choices=("Ferrand", "Ada"), model=BASIC)
     events = [
         one
         async for one in memwalker.memwalker(

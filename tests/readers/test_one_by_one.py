@@ -5,17 +5,15 @@ fits counts.
 import pytest
 
 from gistread.book.builder import BookBuilder
-from gistread.engine.protocol import Trust
 from gistread.memory.sizes import unread_memory
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered
-from gistread.readers.gistread import gistread
-from gistread.readers.shortlist import (
+from gistread.readers.one_by_one import (
     MOST_PASSAGES,
     Vote,
     agree,
-    asks_for_a_fact,
     choose,
+    one_by_one,
     with_surroundings,
 )
 from gistread.readers.steering import Steering
@@ -78,22 +76,6 @@ def test_answers_agree_if_one_only_says_more(answer: str, other: str, expected: 
     assert agree("Who commands the brig?", answer, other) is expected
 
 
-@pytest.mark.parametrize(
-    ("question", "is_fact"),
-    [
-        ("Who commands the brig?", True),
-        ("To whom did she leave the house?", True),
-        ("How many were there?", True),
-        ("Why did he go?", False),
-        ("How did she die?", False),
-        ("What happened at the inn?", False),
-        ("What does the letter mean?", False),
-    ],
-)
-def test_only_questions_for_a_few_words_are_asked_so(question: str, is_fact: bool) -> None:
-    assert asks_for_a_fact(question) is is_fact
-
-
 def test_a_passage_is_asked_with_the_sentences_around_it() -> None:
     builder = BookBuilder()
     for number in range(100):
@@ -132,14 +114,8 @@ async def test_a_long_book_is_asked_passage_by_passage() -> None:
     engine = FakeEngine(says=says)
     events = [
         event
-        async for event in gistread(
-            Asking(
-                "Who commanded the brig?",
-                memory,
-                engine,
-                Steering(),
-                ReaderOptions(trust=Trust.FAILED),
-            )
+        async for event in one_by_one(
+            Asking("Who commanded the brig?", memory, engine, Steering(), ReaderOptions())
         )
     ]
     answered = events[-1]
@@ -153,9 +129,3 @@ async def test_a_long_book_is_asked_passage_by_passage() -> None:
         "what other passages answer stands below, with their sources"
     )
     assert len(engine.calls) == MOST_PASSAGES
-    reliable = FakeEngine(says=says)
-    async for _ in gistread(
-        Asking("Who commanded the brig?", memory, reliable, Steering(), ReaderOptions())
-    ):
-        pass
-    assert len(reliable.calls) == 1, "a capable model reads all passages together"

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from gistread.engine.protocol import GREEDY, NO_USAGE, Completion, Priority, Prompt, Sampling, Trust
+from gistread.engine.protocol import GREEDY, NO_USAGE, Completion, Priority, Prompt, Sampling
 from gistread.memory.model import GistMemory
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import (
@@ -19,6 +19,7 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
+from gistread.readers.model_class import BASIC
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
@@ -227,7 +228,7 @@ async def test_a_number_in_brackets_is_no_citation_of_a_model_that_was_not_asked
     engine = FakeEngine(
         says=lambda _: "Ferrand stole the key. [7]", chooses=lambda _, options: len(options) - 1
     )
-    end = answered(await ask(engine, options=ReaderOptions(trust=Trust.FAILED)))
+    end = answered(await ask(engine, options=ReaderOptions(model=BASIC)))
     assert (end.answer, end.cited) == ("Ferrand stole the key. [7]", ())
 
 

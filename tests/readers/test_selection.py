@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.protocol import Engine, Trust
+from gistread.engine.protocol import Engine
 from gistread.memory.model import GistMemory
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import AnswerDelta, Answered
+from gistread.readers.model_class import BASIC
 from gistread.readers.registry import METHODS
 from gistread.readers.selection import CHOICES, extend_bound
 from gistread.readers.steering import Steering
@@ -50,13 +51,13 @@ async def test_the_model_sees_the_passage_with_the_text_around_it() -> None:
 
 async def test_a_name_is_explained_by_what_introduces_it() -> None:
     engine = FakeEngine(says=["A stranger with a wooden leg."])
-    said = await ask(engine, "Ferrand confessed"[:7], WHO, trust=Trust.FAILED)
+    said = await ask(engine, "Ferrand confessed"[:7], WHO, model=BASIC)
     assert not engine.calls
     assert said.quoted
     assert FACTS[2] in said.citations[0].quote
     await ask(engine, "Ferrand", WHO)
     assert FACTS[2] in engine.calls[0].text
-    said = await ask(FakeEngine(), "Ferrand", "Who met Ferrand?", trust=Trust.FAILED)
+    said = await ask(FakeEngine(), "Ferrand", "Who met Ferrand?", model=BASIC)
     assert not said.quoted, "it asks for somebody else"
 
 
@@ -94,7 +95,7 @@ def test_the_bound_includes_the_sentence_that_is_asked_about() -> None:
 async def test_a_translation_is_of_the_passage_alone_and_is_not_checked() -> None:
     engine = FakeEngine(says=["Der Schlüssel aus Messing hing an einem Nagel."])
     said = await ask(
-        engine, "The brass key hung on a nail", "Translate this into German.", trust=Trust.FAILED
+        engine, "The brass key hung on a nail", "Translate this into German.", model=BASIC
     )
     assert FACTS[2] not in engine.calls[0].text
     assert said.answer == "Der Schlüssel aus Messing hing an einem Nagel."
@@ -110,7 +111,7 @@ async def test_a_translation_is_of_the_passage_alone_and_is_not_checked() -> Non
 
 async def test_an_answer_that_the_text_does_not_have_is_marked_above_what_stands_near() -> None:
     said = await ask(
-        FakeEngine(says=lambda _: "He ate marmalade."), "Ferrand drank rum", trust=Trust.FAILED
+        FakeEngine(says=lambda _: "He ate marmalade."), "Ferrand drank rum", model=BASIC
     )
     assert said.marks
     assert said.citations
@@ -121,9 +122,7 @@ async def test_a_real_model_explains_words_of_a_book_without_a_memory(tmp_path: 
     engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), log=tmp_path / "worker.log")
     await engine.start()
     try:
-        options = ReaderOptions(
-            selection=(0, 40), trust=Trust.FAILED, answer_tokens=8, budget_tokens=60
-        )
+        options = ReaderOptions(selection=(0, 40), model=BASIC, answer_tokens=8, budget_tokens=60)
         memory = replace(make_memory(2, 2), entries=[])
         said = [
             one

@@ -1,9 +1,10 @@
 """The sources of an answer whose model cited none."""
 
-from gistread.engine.protocol import Choice, Trust
+from gistread.engine.protocol import Choice
 from gistread.errors import EngineError
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered
+from gistread.readers.model_class import LARGE
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
@@ -26,7 +27,7 @@ async def sources(engine: FakeEngine, said: str = DOUBTFUL) -> list[str]:
             make_memory(),
             engine,
             Steering(),
-            ReaderOptions(trust=Trust.UNKNOWN),
+            ReaderOptions(model=LARGE),
         )
     )
     answered = [event async for event in events][-1]

@@ -11,7 +11,6 @@ import pytest
 
 from gistread.book.model import Book
 from gistread.book.series import join_books
-from gistread.engine.protocol import Trust
 from gistread.errors import PromptTooLongError
 from gistread.memory.artifacts import ARTIFACTS
 from gistread.memory.model import GistFocus, GistMemory, PageSize, ReadingMode
@@ -22,6 +21,7 @@ from gistread.presets import built_in_presets
 from gistread.readers import graphreader
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, Proposed, ReaderEvent, Started
+from gistread.readers.model_class import BASIC, LARGE
 from gistread.readers.steering import Decision, Steering, Steps
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book, prose
@@ -157,7 +157,7 @@ async def test_no_reader_shows_what_stands_behind_the_bound(
         known = memory.upto(bound)
         for name in METHODS:
             options = ReaderOptions(
-                max_pages=2, answer_tokens=24, trust=Trust.PASSED if place % 4 else Trust.FAILED
+                max_pages=2, answer_tokens=24, model=LARGE if place % 4 else BASIC
             )
             window = chance.choice((400, 700, 8192))
             steps = Steps.ASK if place % 2 else Steps.ALONE

@@ -7,7 +7,7 @@ import pytest
 
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.fit import LoadOptions
-from gistread.engine.protocol import Engine, Trust
+from gistread.engine.protocol import Engine
 from gistread.memory.model import GistMemory
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import (
@@ -20,6 +20,7 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
+from gistread.readers.model_class import BASIC
 from gistread.readers.steering import Decision, Steering, Steps, parse_decision
 from tests.fake_engine import FakeEngine
 from tests.readers.all_readers import METHODS
@@ -138,7 +139,7 @@ async def test_pages_chosen_at_once_are_proposed_together(reader: str) -> None:
 
 async def test_a_page_added_to_the_passages_asked_one_by_one_is_asked_too() -> None:
     engine = FakeEngine(says=lambda _: "Ferrand.")
-    options = ReaderOptions(trust=Trust.FAILED)
+    options = ReaderOptions(model=BASIC)
     added = Decision(pages=(3,))
     await ask("gistread", added, engine=engine, memory=make_memory(200, 200), options=options)
     assert any(FACTS[2] in call.text for call in engine.calls)

@@ -13,7 +13,6 @@ import pytest
 from gistread.book.open import open_book
 from gistread.config import Config
 from gistread.engine.llama.library import installed_version
-from gistread.engine.protocol import Trust
 from gistread.errors import GistreadError, UsageError
 from gistread.library.indexing import update_index
 from gistread.library.shelf import open_shelf
@@ -126,7 +125,7 @@ async def test_which_book_it_is_is_not_guessed_by_a_model_that_failed_its_check(
     add("The Inn", f"It was cold. {INN}\n\nNobody came. " * 3)
     update_index(paths)
     CheckResults(paths, installed_version()).save(
-        "fake-1", None, CheckResult(Trust.FAILED, "guesses")
+        "fake-1", None, CheckResult(answers=False, abstains=True, line="guesses")
     )
     engine = FakeEngine(says=lambda prompt: "It was cold.")
     for question in (
@@ -166,7 +165,7 @@ async def test_the_model_chooses_among_the_likeliest_unless_it_failed_its_check(
     named, *_ = await ask(paths, "bandages round a head", engine)
     assert titles(named[1]) == titles(named[0])[::-1]
     assert [call.options for call in engine.calls if call.options] == [("1", "2")]
-    unreliable = CheckResult(Trust.FAILED, "guesses")
+    unreliable = CheckResult(answers=False, abstains=True, line="guesses")
     CheckResults(paths, installed_version()).save("fake-1", None, unreliable)
     engine = FakeEngine(chooses=lambda prompt, options: 1)
     named, *_ = await ask(paths, "bandages round a head", engine)

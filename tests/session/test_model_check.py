@@ -10,16 +10,17 @@ from typing import Any
 import pytest
 
 from gistread.engine.llama.library import installed_version
-from gistread.engine.protocol import EngineInfo, Placement, Trust
+from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult, CheckResults
+from gistread.readers.model_class import BASIC, LARGE, ModelClass
 from gistread.session import events, models
 from tests.memory.test_model_check import good
 from tests.session.told import session_on
 from tests.tui.books import long_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
 
-GOOD = CheckResult(Trust.PASSED, "good for reading")
+GOOD = CheckResult(answers=True, abstains=True, line="good for reading")
 LOCAL = EngineInfo(
     "local", "local-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, True)
 )
@@ -96,13 +97,13 @@ async def test_a_question_interrupts_the_check_which_restarts_afterwards(
     await session.close()
 
 
-@pytest.mark.parametrize("trust", [Trust.PASSED, Trust.FAILED])
+@pytest.mark.parametrize("model", [LARGE, BASIC])
 async def test_a_model_is_checked_briefly_before_its_first_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader, trust: Trust
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader, model: ModelClass
 ) -> None:
     Check(monkeypatch)
     engine = local_engine()
-    if trust is Trust.PASSED:
+    if model is LARGE:
         engine._says = good
     session, told = session_on(tmp_path, engine, long_book(40))
     await session.use_model("local")
@@ -115,7 +116,7 @@ async def test_a_model_is_checked_briefly_before_its_first_answer(
         session.questions.start(session.question("who"))
         await reader.asked.wait()
         assert (events.AskingState.CHECK in states) is is_first
-        assert reader.options.trust is trust
+        assert reader.options.model.name == model.name
         await session.cancel_question()
     assert results(tmp_path).get("local-1") is None, "the whole check is still due"
     await session.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.llama.library import installed_version
-from gistread.engine.protocol import NO_USAGE, Trust
+from gistread.engine.protocol import NO_USAGE
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.memory.model import DEFAULT_READING_MODE
@@ -191,7 +191,7 @@ async def test_the_stored_check_decides_whether_a_model_is_reliable(tmp_path: Pa
         assert isinstance(answered, Answered)
         assert answered.found is not believed
         told.clear()
-        guesses = CheckResult(Trust.FAILED, "it guesses")
+        guesses = CheckResult(answers=False, abstains=False, line="it guesses")
         results = CheckResults(paths_in(tmp_path), installed_version())
         results.save(engine.info.fingerprint, None, guesses)
     await session.close()

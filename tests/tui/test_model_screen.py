@@ -8,7 +8,6 @@ import pytest
 from gistread.config import Config
 from gistread.engine.llama.fit import ModelSizes
 from gistread.engine.model_search import ModelFile
-from gistread.engine.protocol import Trust
 from gistread.memory.check_results import CheckResult
 from gistread.tui.app import GistreadApp
 from gistread.tui.model_rows import Chooser, Entry, Fetch, ModelRow, Role
@@ -102,9 +101,9 @@ def test_the_list_is_short_and_reading_without_a_model_is_its_end() -> None:
 def test_a_model_that_failed_its_check_is_listed_as_unusable() -> None:
     tried = {
         MODELS[0].path: CheckResult(
-            Trust.FAILED, "cannot be used: it writes nothing", is_usable=False
+            answers=False, abstains=True, line="cannot be used: it writes nothing", is_usable=False
         ),
-        MODELS[-1].path: CheckResult(Trust.PASSED, "good for reading"),
+        MODELS[-1].path: CheckResult(answers=True, abstains=True, line="good for reading"),
     }
     shown = listed(tried=tried)
     assert names(shown)["On this machine"] == ["adder-3b"]

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.model_search import ModelFile
-from gistread.engine.protocol import Trust
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.tui.model_downloads import ModelDownloads
 from gistread.tui.screens.model import ModelScreen
@@ -21,7 +20,9 @@ async def test_the_check_result_and_placement_of_a_model_are_shown(
     tmp_path: Path, models: list[ModelFile], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poor = CheckResult(
-        Trust.FAILED, "many gists will be extractive; it misunderstands what it reads"
+        answers=False,
+        abstains=True,
+        line="many gists will be extractive; it misunderstands what it reads",
     )
 
     def known(path: Path) -> CheckResult | None:

@@ -137,7 +137,7 @@ def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> 
         "fits": fit.enough if fit else None,
         "fitting_context": fit.context_tokens if fit else None,
         "memory_needed": fit.needed_bytes if fit else None,
-        "trust": result.trust.value if result else None,
+        "trust": _trust(result) if result else None,
         "verdict": result.line if result else None,
     }
 
@@ -279,15 +279,20 @@ def result_document(result: CheckResult) -> Json:
             result,
             "asked",
             "right",
-            "questions",
             "ends_turns",
             "passages",
             "gists",
             "faults",
             "seconds",
         ),
-        "trust": result.trust.value,
+        "trust": _trust(result),
         "verdict": result.line,
         "usable": result.is_usable,
-        "answered_rightly": result.answered,
+        "questions": result.unanswerable,
+        "answered_rightly": result.refused,
+        "chooses": result.chooses,
     }
+
+
+def _trust(result: CheckResult) -> str:
+    return "passed" if result.answers else "failed"

@@ -140,17 +140,6 @@ CAREFUL_PREFILLED = 1.6
 DECODED = 0.2  # Tokens decoded per token of a book: gists and pause points
 
 
-class Trust(StrEnum):
-    """Whether a model answers by what it reads (`memory/model_check.py`).
-
-    Unknown is treated as passed.
-    """
-
-    PASSED = "passed"
-    FAILED = "failed"  # Its answers may be replaced by quotations.
-    UNKNOWN = "unknown"
-
-
 STREAM_TOKENS = (
     2304  # Most tokens of a request in a stream, prompt and answer: 1,000 words and their gist
 )
@@ -188,6 +177,7 @@ class EngineInfo:
         ""  # Quantization in use, for people: `Q4_K_M`, `Q8_0 copy of Q4_1`; empty if unknown
     )
     placement: Placement | None = None  # None for a model on a server
+    parameters: int = 0  # Number of weights; 0: unknown
     has_template: bool = True  # False for a base model, which gets prompts as plain text
     wording: str = (
         ""  # The wording of the prompts that it was trained on (`prompts/`); empty: the usual one

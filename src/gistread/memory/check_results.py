@@ -8,36 +8,31 @@ from pathlib import Path
 
 import orjson
 
-from gistread.engine.protocol import Trust
 from gistread.errors import StorageError
 from gistread.paths import Paths
 from gistread.store.database import Database
 from gistread.store.rows import Row, decoded, from_json, to_json
 
-FORMAT = 4
-_ABSTAINS = 0.75  # Least share of right answers where half may have none
+FORMAT = 5
 SHIPPED = Path(__file__).with_name("starter_check.json")
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    trust: Trust
-    line: str  # For people, such as `good for reading` or `cannot be used: it writes nothing`
+    answers: bool  # It answers questions by what it reads
+    abstains: bool  # It says so if the text does not answer
+    line: str  # For people, such as `answers questions; gists in its own words`
+    chooses: bool = True  # It can name one of several options by its letter
     is_usable: bool = True
     right: int = 0  # Questions about a text answered rightly, of `asked`
     asked: int = 0
-    answered: int = 0  # Questions answered if and only if the text has the answer, of `questions`
-    questions: int = 0
+    refused: int = 0  # Questions that the text does not answer, noticed of `unanswerable`
+    unanswerable: int = 0
     ends_turns: bool = True  # It ends its turns, without text of its chat template
     gists: int = 0  # Gists that passed the guard, of `passages`
     passages: int = 0
     faults: tuple[str, ...] = ()  # Distinct faults of the others
     seconds: float = 0.0  # Duration of the check
-
-    @property
-    def abstains_reliably(self) -> bool:
-        """Whether its "the book does not say" is reliable."""
-        return bool(self.questions) and self.answered >= _ABSTAINS * self.questions
 
 
 @cache

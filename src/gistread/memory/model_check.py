@@ -1,8 +1,9 @@
-"""Checks whether a model is good enough for reading: a bad model does not fail visibly.
+"""Checks what a model can do: a bad model does not fail visibly.
 
-It answers questions about a text, freely: some have to be inferred, and some have no answer. A
-reply counts by the words that it has, however it is put, and decides about `Trust`. The model also
-writes one sentence, and gists passages of the sample story under the usual guard.
+It answers questions about a text, some of which have to be inferred; it says of three that the text
+does not answer them; it chooses between options; it writes one sentence; and it gists one or two
+passages of the sample story under the usual guard. Readers ask for these abilities
+(`readers/model_class.py`).
 """
 
 import asyncio
@@ -11,11 +12,12 @@ import re
 import time
 import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from gistread import prompts
-from gistread.engine.protocol import Completion, Engine, Message, Priority, Prompt, Sampling, Trust
-from gistread.errors import EngineError
+from gistread.engine.protocol import Completion, Engine, Message, Priority, Prompt, Sampling
+from gistread.errors import EngineError, NoChoiceError
 from gistread.memory.check_results import CheckResult
 from gistread.memory.gisting import GistResult, careful_attempts, gist_page
 from gistread.memory.model import GistFocus, GistSource
@@ -25,27 +27,60 @@ from gistread.words import count_words
 TIME_LIMIT_S = 120.0  # A slower model is not checked
 BRIEF_LIMIT_S = 5.0  # For a check before an answer
 _BRIEF_QUESTIONS = 6
-_GISTING_S = 8.0  # Time for gisting; at least two passages are gisted
-_TURN_TOKENS = 160  # Enough for a model that is asked for a sentence and writes a paragraph
-_ANSWER_TOKENS = 48
+_GISTING_S = 5.0  # A second passage is gisted if the first took less
+_TURN_TOKENS = 80  # Enough for a model that is asked for a sentence and writes three
+_ANSWER_TOKENS = 24
 _PASSAGE_WORDS = 150
-_MAX_PASSAGES = 6
+_MAX_PASSAGES = 2
+_LEAST_RIGHT = 0.5  # Of the questions: a model that copies the nearest sentence answers a third
+_LEAST_REFUSED = 0.6  # Of the questions that the text does not answer
+_PARAGRAPH_WORDS = 20  # A shorter line is a heading, or speech without its context
 # Markers of chat templates.
 _MARKS = re.compile(
     r"<\|?[a-z_]{2,}\|?>|</s>|\[/?INST\]|<<SYS>>|^\s*(?:user|assistant|system)\s*:?\s*$",
     re.I | re.M,
 )
-
-_QUESTIONNAIRE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_TEXT: str = _QUESTIONNAIRE["text"]
-QUESTIONS: list[tuple[str, str, str]] = list(map(tuple, _QUESTIONNAIRE["questions"]))
-_ANSWERED: list[tuple[str, str]] = list(map(tuple, _QUESTIONNAIRE["answered"]))
-_UNANSWERED: list[str] = _QUESTIONNAIRE["unanswered"]
-_PASSES = 2 / 3  # Least share of right answers
 _DENIES = re.compile(
     r"\b(?:no|not|none|nothing|never|neither|nor|unknown|unclear|cannot|without|\w+n['’]t)\b",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about the text: expressions for a word of a right answer, and of wrong ones."""
+
+    text: str
+    right: str
+    wrong: str
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """A question with three options, and the letter of the right one."""
+
+    text: str
+    options: tuple[str, ...]
+    right: str
+
+
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TEXT: str = _TABLES["text"].strip()
+QUESTIONS = tuple(Question(*row) for row in _TABLES["questions"])
+UNANSWERED: tuple[str, ...] = tuple(_TABLES["unanswered"])
+OPTIONS = tuple(Options(text, tuple(options), right) for text, options, right in _TABLES["options"])
+_LETTERS = "ABC"
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the model did."""
+
+    right: tuple[bool, ...]  # Whether each of `QUESTIONS` was answered rightly
+    refused: tuple[bool, ...]  # Whether it said that the text does not answer, of `UNANSWERED`
+    chosen: tuple[bool, ...] = ()  # Whether it chose the right one of each of `OPTIONS`
+    turn: Completion | None = None  # One sentence of its own
+    gisted: tuple[GistResult, ...] = ()
 
 
 class TooSlowError(EngineError):
@@ -53,104 +88,87 @@ class TooSlowError(EngineError):
 
 
 async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) -> CheckResult:
-    """Check a loaded model, in a few seconds or up to `TIME_LIMIT_S`.
+    """Check a loaded model, in some twenty seconds or up to `TIME_LIMIT_S`.
 
     Raises TooSlowError, EngineError.
     """
     began = time.monotonic()
     try:
         async with asyncio.timeout(TIME_LIMIT_S):
-            right, answered = await _ask(engine, priority)
-            turn = await engine.complete(
-                _prompt("check_turn", engine.info.wording, text=_TEXT),
-                Sampling(_TURN_TOKENS),
-                priority,
-            )
-            gisted = await _shorten(engine, priority)
+            findings = await _find(engine, priority)
     except TimeoutError:
         raise TooSlowError(
             f"{engine.info.name} could not be checked within {TIME_LIMIT_S:.0f} s: it is slow, "
             "or the machine is busy.",
             "It is checked again at its next start, or with `gistread models check`.",
         ) from None
-    return assess(
-        right,
-        answered,
-        turn,
-        gisted,
-        time.monotonic() - began,
-        has_template=engine.info.has_template,
-    )
+    seconds = time.monotonic() - began
+    return assess(findings, seconds, has_template=engine.info.has_template)
 
 
 async def check_answering(engine: Engine) -> CheckResult | None:
     """Check answers only, within `BRIEF_LIMIT_S`; None if they take longer."""
     with contextlib.suppress(TimeoutError, EngineError):
         async with asyncio.timeout(BRIEF_LIMIT_S):
-            right, answered = await _ask(engine, Priority.INTERACTIVE, _BRIEF_QUESTIONS)
-            return CheckResult(
-                _trust(right),
-                "",
-                right=sum(right),
-                asked=len(right),
-                answered=sum(answered),
-                questions=len(answered),
-            )
+            findings = await _ask(engine, Priority.INTERACTIVE, _BRIEF_QUESTIONS)
+            return assess(findings)
     return None
 
 
-def assess(
-    right: Sequence[bool],
-    answered: Sequence[bool],
-    turn: Completion,
-    gisted: Sequence[GistResult],
-    seconds: float = 0.0,
-    *,
-    has_template: bool = True,
-) -> CheckResult:
-    """Build the result.
+async def _find(engine: Engine, priority: Priority) -> Findings:
+    asked = await _ask(engine, priority)
+    turn = await engine.complete(
+        _prompt("check_turn", engine, text=_TEXT), Sampling(_TURN_TOKENS), priority
+    )
+    chosen = [await _chooses(engine, question, priority) for question in OPTIONS]
+    gisted = await _shorten(engine, priority)
+    return Findings(asked.right, asked.refused, tuple(chosen), turn, tuple(gisted))
 
-    `right`: for each question about the text; `answered`: answered if the text has the answer.
-    """
-    ends_turns = turn.finish == "end" and not _MARKS.search(turn.text)
-    own = sum(one.gist.source is not GistSource.EXTRACTIVE for one in gisted)
-    faults = [
-        fault for one in gisted if one.gist.source is GistSource.EXTRACTIVE for fault in one.faults
+
+def assess(findings: Findings, seconds: float = 0.0, *, has_template: bool = True) -> CheckResult:
+    """Say what the model can do, by what it did."""
+    right, refused, turn = findings.right, findings.refused, findings.turn
+    gists = [result.gist.source for result in findings.gisted]
+    own = sum(source is not GistSource.EXTRACTIVE for source in gists)
+    answers = sum(right) >= _LEAST_RIGHT * len(right)
+    abstains = sum(refused) >= _LEAST_REFUSED * len(refused)
+    ends_turns = turn is None or (turn.finish == "end" and not _MARKS.search(turn.text))
+    is_usable = turn is None or bool(turn.text.strip() or own)
+    remarks = [
+        "answers questions" if answers else "often misreads: its answers come with the sentences",
+        _remark_on_gists(gists),
+        "" if abstains else "does not notice what a book does not tell",
+        "" if ends_turns else "its answers may run on",
+        "" if has_template else "a base model, without a chat template",
     ]
-    is_usable = bool(turn.text.strip() or own)
-    trust = _trust(right) if is_usable else Trust.FAILED
-    complaints = {
-        "it misunderstands what it reads": trust is Trust.FAILED,
-        "it cannot tell whether the text has an answer": sum(answered) < len(answered) * _PASSES,
-        "its answers do not end by themselves": not ends_turns,
-        "it is a base model, without a chat template": not has_template,
-    }
-    said = [complaint for complaint, is_due in complaints.items() if is_due]
-    if own < len(gisted):
-        many = "some gists" if 2 * own > len(gisted) else "many gists" if own else "gists"
-        said.insert(0, f"{many} will be extractive")
-    elif any(one.gist.source is GistSource.QUOTED for one in gisted):
-        said.insert(0, "its gists quote the book")
-    else:
-        said.insert(0, "its gists are good" if said else "good for reading")
+    line = "; ".join(filter(None, remarks))
+    faults = [fault for result in findings.gisted for fault in result.faults]
     return CheckResult(
-        trust,
-        "; ".join(said) if is_usable else "cannot be used: it writes nothing",
-        is_usable,
+        answers=answers and is_usable,
+        abstains=abstains,
+        chooses=all(findings.chosen),
+        line=line if is_usable else "cannot be used: it writes nothing",
+        is_usable=is_usable,
         right=sum(right),
         asked=len(right),
-        answered=sum(answered),
-        questions=len(answered),
+        refused=sum(refused),
+        unanswerable=len(refused),
         ends_turns=ends_turns,
         gists=own,
-        passages=len(gisted),
+        passages=len(gists),
         faults=tuple(dict.fromkeys(str(fault) for fault in faults)),
         seconds=round(seconds, 1),
     )
 
 
-def _trust(right: Sequence[bool]) -> Trust:
-    return Trust.PASSED if sum(right) >= _PASSES * len(right) else Trust.FAILED
+def _remark_on_gists(gists: Sequence[GistSource]) -> str:
+    """What the user will notice in the memory."""
+    if not gists:
+        return ""
+    quoted = sum(source in (GistSource.EXTRACTIVE, GistSource.QUOTED) for source in gists)
+    if quoted == 0:
+        return "gists in its own words"
+    return "gists are quotations" if quoted == len(gists) else "some gists are quotations"
 
 
 def is_right(reply: str, right: str, wrong: str) -> bool:
@@ -162,65 +180,66 @@ def is_right(reply: str, right: str, wrong: str) -> bool:
     return bool(named) and (named[0] or named[-1])
 
 
-async def _ask(
-    engine: Engine, priority: Priority, most: int = len(QUESTIONS)
-) -> tuple[list[bool], list[bool]]:
-    """Ask all questions at once.
-
-    Returns whether the model answered each question about the text rightly, and whether it answered
-    each of the others if, and only if, the text has the answer.
-    """
-    wording, asked = engine.info.wording, QUESTIONS[:most]
-    task = prompts.load("task_answer", wording).text
+async def _ask(engine: Engine, priority: Priority, most: int = len(QUESTIONS)) -> Findings:
+    """Ask all questions at once: they share the text."""
+    asked = QUESTIONS[:most]
 
     async def reply_to(question: str) -> str:
-        prompt = _prompt("answer_passages", wording, text=_TEXT, question=question, task=task)
+        prompt = _prompt("check_answer", engine, text=_TEXT, question=question)
         return (await engine.complete(prompt, Sampling(_ANSWER_TOKENS), priority)).text
 
-    questions = [*(one[0] for one in (*asked, *_ANSWERED)), *_UNANSWERED]
-    replies = iter(await asyncio.gather(*map(reply_to, questions)))
-    right = [is_right(next(replies), right, wrong) for _, right, wrong in asked]
-    answered = [word in next(replies).lower() for _, word in _ANSWERED]
-    return right, answered + [bool(_DENIES.search(reply)) for reply in replies]
+    async def reply_or_refusal(question: str) -> str:
+        prompt = _prompt("check_absence", engine, text=_TEXT, question=question)
+        return (await engine.complete(prompt, Sampling(_ANSWER_TOKENS), priority)).text
+
+    answered = asyncio.gather(*(reply_to(question.text) for question in asked))
+    unanswered = asyncio.gather(*(reply_or_refusal(question) for question in UNANSWERED))
+    pairs = zip(asked, await answered, strict=True)
+    right = tuple(is_right(reply, question.right, question.wrong) for question, reply in pairs)
+    refused = tuple(bool(_DENIES.search(reply)) for reply in await unanswered)
+    return Findings(right, refused)
+
+
+async def _chooses(engine: Engine, question: Options, priority: Priority) -> bool:
+    """Whether the model chooses the right option by its letter."""
+    pairs = zip(_LETTERS, question.options, strict=True)
+    listed = "\n".join(f"{letter}. {option}" for letter, option in pairs)
+    text = f"{question.text}\n{listed}"
+    prompt = _prompt("check_option", engine, text=_TEXT, question=text)
+    try:
+        choice = await engine.choose(prompt, list(_LETTERS), priority)
+    except NoChoiceError:
+        return False
+    return _LETTERS[choice.index] == question.right
 
 
 async def _shorten(engine: Engine, priority: Priority) -> list[GistResult]:
-    """Gist passages, two at a time, while time allows."""
+    """Gist one passage, and another one if time allows."""
     began = time.monotonic()
     gisted: list[GistResult] = []
-    found = passages()
-    for at in range(0, len(found), 2):
-        pair = found[at : at + 2]
-        attempts = [
-            await careful_attempts(text, engine, GistFocus(wording=engine.info.wording))
-            for text in pair
-        ]
-        tasks = [
-            gist_page(text, engine, tried, priority)
-            for text, tried in zip(pair, attempts, strict=True)
-        ]
-        gisted += await asyncio.gather(*tasks)
-        if time.monotonic() - began > _GISTING_S / 2:
+    for text in passages():
+        attempts = await careful_attempts(text, engine, GistFocus(wording=engine.info.wording))
+        gisted.append(await gist_page(text, engine, attempts, priority))
+        if time.monotonic() - began > _GISTING_S:
             break
     return gisted
 
 
 def passages() -> list[str]:
     """The first passages of the sample story, each of whole paragraphs."""
-    paragraphs = [
-        line
-        for line in story_path().read_text(encoding="utf-8").splitlines()
-        if count_words(line) > 20
-    ]
+    lines = story_path().read_text(encoding="utf-8").splitlines()
     found: list[str] = []
     current: list[str] = []
-    for paragraph in paragraphs:
-        current.append(paragraph)
+    for line in lines:
+        if count_words(line) <= _PARAGRAPH_WORDS:
+            continue
+        current.append(line)
         if sum(map(count_words, current)) >= _PASSAGE_WORDS:
             found.append("\n\n".join(current))
             current = []
     return found[:_MAX_PASSAGES]
 
 
-def _prompt(name: str, wording: str, **values: str) -> Prompt:
-    return (Message("user", prompts.load(name, wording).fill(**values)),)
+def _prompt(name: str, engine: Engine, **values: str) -> Prompt:
+    template = prompts.load(name, engine.info.wording)
+    return (Message("user", template.fill(**values)),)

@@ -61,12 +61,13 @@ def load(name: str, wording: str = "") -> PromptTemplate:
     Raises FileNotFoundError.
     """
     folder = resources.files(__name__)
-    usual = PromptTemplate(name, folder.joinpath(f"{name}.txt").read_text(encoding="utf-8").strip())
-    other = folder.joinpath(wording, f"{name}.txt")
-    if not (wording and other.is_file()):
-        return usual
-    template = PromptTemplate(name, other.read_text(encoding="utf-8").strip())
-    return replace(template, unused=usual.places - template.places)
+    usual, own = folder.joinpath(f"{name}.txt"), folder.joinpath(wording, f"{name}.txt")
+    if not (wording and own.is_file()):
+        return PromptTemplate(name, usual.read_text(encoding="utf-8").strip())
+    template = PromptTemplate(name, own.read_text(encoding="utf-8").strip())
+    if not usual.is_file():
+        return template
+    return replace(template, unused=load(name).places - template.places)
 
 
 def version(*names: str, given: Mapping[str, str] | None = None, wording: str = "") -> str:

@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,21 +21,23 @@ from gistread.engine.protocol import (
     Prompt,
     Sampling,
     TextDelta,
-    Trust,
     Usage,
 )
 from gistread.memory.guard import Draft, Fault, clean, find_fault, without_control_tokens
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.readers.events import AnswerDelta, Answered, ReaderEvents, Restarted
+from gistread.readers.kinds import form_of
+from gistread.readers.model_class import LARGE, ModelClass
 from gistread.readers.phrases import pattern
 from gistread.readers.steering import Steering
 from gistread.readers.thread import LETTERS, Thread, without_options
-from gistread.search.tokens import ARTICLES, folded
+from gistread.search.tokens import ARTICLES, folded, language_of
 from gistread.words import PART, WORD
 
 SHORT_TOKENS = 40  # Longest answer in a few words
 NOTE_TOKENS = 64
+_ANSWER_SHARE = 0.25  # Largest share of the window that is kept for the answer
 STOP = "STOP"  # The model's choice when it wants no more
 SAID_TOKENS = 64  # Longest choice with words: the JSON, the option and some forty tokens
 _OPTION_TOKENS = 8  # Longest option with its separator
@@ -62,7 +63,7 @@ class ReaderOptions:
     """Limits for one question, and what may be used for it."""
 
     max_pages: int = 5  # Most look-ups (ReadAgent: 1 to 5, and 1 to 6 for QuALITY)
-    answer_tokens: int = 256  # Longest answer
+    answer_tokens: int = 0  # Longest answer; 0: by the kind of question (`kinds.py`)
     budget_tokens: int = 0
     """Most tokens of passages in the prompt of the answer, for readers of the book's own text; 0.
 
@@ -73,15 +74,14 @@ class ReaderOptions:
     )
     # The options of a multiple-choice question, in the order shown; the answer is one of them.
     choices: tuple[str, ...] = ()
-    trust: Trust = Trust.UNKNOWN
-    # Whether "the book does not say" is reliable from a model that failed its check.
-    abstains_reliably: bool = False
+    model: ModelClass = LARGE  # How questions are put to the model
     # Earlier questions and answers; only those within the spoiler bound are used
     thread: Thread = ()
     selection: tuple[int, int] | None = (
         None  # Start and end of the selected text that the question is about
     )
     wording: str = ""  # Of the prompts; see `EngineInfo.wording`
+    opening: str = ""  # Prompt that introduces the text; empty: by how much of the book it is
 
 
 def user_prompt(name: str, wording: str = "", **values: object) -> Prompt:
@@ -107,18 +107,23 @@ class Asking:
         )
 
     @property
-    def is_asked_to_cite(self) -> bool:
-        """Whether the prompt numbers its passages and asks for those numbers.
+    def answer_tokens(self) -> int:
+        """Longest answer: as set, else by the kind of question and the window."""
+        if self.options.answer_tokens:
+            return self.options.answer_tokens
+        most = int(_ANSWER_SHARE * self.engine.info.context_tokens)
+        return min(most, form_of(self.question).tokens)
 
-        Not from weak or adapted models.
-        """
+    @property
+    def is_asked_to_cite(self) -> bool:
+        """Whether the prompt numbers its passages and asks for those numbers."""
         options = self.options
-        return options.trust is not Trust.FAILED and not options.wording and not options.choices
+        return options.model.cites and not options.wording and not options.choices
 
     @property
     def _writes_choice(self) -> bool:
         """Whether the model writes the option out, since it cannot choose reliably by letter."""
-        return bool(self.options.choices) and self.options.trust is Trust.FAILED
+        return bool(self.options.choices) and not self.options.model.chooses
 
     def compression_rate(self, words: int) -> float:
         """100·(1 − words of the prompt ÷ words of the book)."""
@@ -127,20 +132,45 @@ class Asking:
     def answer_prompt(
         self, name: str, *, cacheable_prefix: int = 0, must_answer: bool = False, **values: object
     ) -> Prompt:
-        """The prompt `name` with its task.
+        """The prompt `name` with the one instruction that fits the question.
 
         `cacheable_prefix`: see `Message`. `must_answer`: offers no "not found".
         """
+        options = self.options
         question = without_options(self.question) if self._writes_choice else self.question
-        by_letter = self.options.choices and not self._writes_choice
-        is_always = must_answer or self._writes_choice
-        task = "task_choice" if by_letter else "task_answer_always" if is_always else "task_answer"
-        load = partial(prompts.load, wording=self.options.wording)
-        asked = load(task).text
-        if name in _NUMBERED_UNITS and self.is_asked_to_cite:
-            asked += " " + load("task_cite").fill(unit=_NUMBERED_UNITS[name])
-        filled = load(name).fill(**{"question": question, **values}, task=asked)
+        may_abstain = options.model.abstains and not (must_answer or options.choices)
+        task = self._task(name, may_abstain=may_abstain)
+        way_out = ""
+        if may_abstain and not options.wording:
+            way_out = f" {prompts.load('way_out').text}"
+        template = prompts.load(name, options.wording)
+        filled = template.fill(**{"question": question, **values}, way_out=way_out, task=task)
         return (Message("user", filled, cacheable_prefix),)
+
+    def opening(self, *, is_whole: bool = False) -> str:
+        """How the text of the book is introduced, below it."""
+        if self.options.opening:
+            return prompts.load(self.options.opening).text
+        if self.memory.bound_share < 1:
+            begun = prompts.load("opening_begun" if is_whole else "opening_parts").text
+            return f"{begun} {prompts.load('reads_on').text}"
+        return prompts.load("opening_whole" if is_whole else "opening_parts").text
+
+    def _task(self, name: str, *, may_abstain: bool) -> str:
+        """The instruction at the end of the prompt `name`."""
+        options = self.options
+        if options.choices and not self._writes_choice:
+            return prompts.load("task_choice", options.wording).text
+        if options.wording:
+            trained = "task_answer" if may_abstain else "task_answer_always"
+            return prompts.load(trained, options.wording).text
+        task = prompts.load(form_of(self.question).task).text
+        asked = without_options(self.question)
+        if language_of(asked, "en") != "en" or not asked.isascii():
+            task += f" {prompts.load('task_language').text}"
+        if name in _NUMBERED_UNITS and self.is_asked_to_cite:
+            task += f" {prompts.load('task_cite').fill(unit=_NUMBERED_UNITS[name])}"
+        return task
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> str:
         return (await self.complete_scored(prompt, sampling)).text
@@ -242,12 +272,12 @@ class Asking:
     async def _write_answer(
         self, draft: Answered, prompt: Prompt, numbered: Mapping[int, Passage]
     ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
-        is_weak = self.options.trust is Trust.FAILED
+        is_weak = not self.options.model.is_believed
         text = ""
         finish = "end"
         usage = NO_USAGE
         sampling = Sampling(
-            self.options.answer_tokens, repeat_penalty=1.1, stop=_STOP_WEAK if is_weak else _STOP
+            self.answer_tokens, repeat_penalty=1.1, stop=_STOP_WEAK if is_weak else _STOP
         )
         references = References(numbered)
         async with aclosing(self.engine.stream(prompt, sampling)) as stream:

@@ -1,59 +1,121 @@
-"""Chooses how to answer.
+"""Chooses the method: by the class of the model, the kind of question, and the time that it takes.
 
-By the model, the question, the length of the text and the pace of this machine.
+`RULES` is the table, in one place. Its order and limits come from the measurements in
+`docs/methods.md`.
 """
 
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from gistread.engine.protocol import Trust
 from gistread.readers.answering import Asking
-from gistread.readers.cost import CAREFUL, answer_work
+from gistread.readers.cost import answer_work
 from gistread.readers.events import ReaderEvents, Started
-from gistread.readers.gistread import asks_for_story, passage_budget
-from gistread.readers.phrases import pattern
+from gistread.readers.gistread import text_budget
+from gistread.readers.kinds import Kind, asks_for_story, kind_of
+from gistread.readers.quoting import introductions_for, story_so_far
 from gistread.readers.registry import METHODS
-from gistread.readers.thread import without_options
 from gistread.units import format_duration
 
 _WHOLE_BOOK_S = 300.0  # Longest time for which the whole book is read without having been asked for
 _WHOLE_BOOK_TOKENS = 60_000  # The same limit before the model is measured, or on a server
+# From about 12,000 words on, most of the passages that share words with a question do not answer it
+_LONG_BOOK_WORDS = 12_000
 
 
 async def auto(asking: Asking) -> ReaderEvents:
     """Answer by the method that suits model and question."""
-    options = asking.options
-    asking = replace(asking, options=replace(options, first_word_s=CAREFUL * options.first_word_s))
     name, choice = await _choose_method(asking)
     async with aclosing(METHODS[name].plain_reader()(asking)) as events:
         async for event in events:
             yield replace(event, choice=choice) if isinstance(event, Started) else event
 
 
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A method, and when it is taken."""
+
+    method: str
+    why: str  # For people
+    applies: Callable[[Asking], Awaitable[bool]]
+
+
 async def _choose_method(asking: Asking) -> tuple[str, str]:
     """The name of the method, and why it was chosen, for people."""
-    question, memory, engine, options = (
-        without_options(asking.question),
-        asking.memory,
-        asking.engine,
-        asking.options,
-    )
-    if options.trust is Trust.FAILED:
-        return "gistread", "passages nearest to the question: this model failed its check"
-    if (await passage_budget(asking))[1]:
-        return "gistread", "the whole text: it fits the model's window"
-    if memory.entries and not options.choices and asks_for_story(question):
-        return "gistread", "the story so far, from the gists"
-    if not options.choices and pattern("asks_about_all").search(question):
-        work = answer_work("notes", memory, engine.info)
-        seconds = work.seconds(engine.info)
-        time = f", about {format_duration(seconds)}" if seconds is not None else ""
-        if (
-            seconds <= _WHOLE_BOOK_S
-            if seconds is not None
-            else work.prefilled <= _WHOLE_BOOK_TOKENS
-        ):
-            return "notes", f"the whole text, part by part: the question is about all of it{time}"
-    if memory.complete:
-        return "readagent-s", "the gists of the whole book, with look-ups"
-    return "gistread", "passages nearest to the question: the model has not read the whole book"
+    for rule in RULES:
+        if await rule.applies(asking):
+            return rule.method, rule.why.format(time=_time_of(rule.method, asking))
+    raise AssertionError("the last rule always applies")
+
+
+def _time_of(method: str, asking: Asking) -> str:
+    info = asking.engine.info
+    seconds = answer_work(method, asking.memory, info).seconds(info)
+    return "" if seconds is None else f", about {format_duration(seconds)}"
+
+
+async def _introduces_somebody(asking: Asking) -> bool:
+    return not asking.options.model.is_believed and await introductions_for(asking) is not None
+
+
+async def _tells_story_by_quotes(asking: Asking) -> bool:
+    return not asking.options.model.is_believed and bool(await story_so_far(asking))
+
+
+async def _fits(asking: Asking) -> bool:
+    return (await text_budget(asking)).is_whole
+
+
+async def _tells_story_by_gists(asking: Asking) -> bool:
+    is_story = not asking.options.choices and asks_for_story(asking.question)
+    return is_story and bool(asking.memory.entries)
+
+
+async def _needs_whole_book(asking: Asking) -> bool:
+    """Whether the answer is spread over the book, and all of it can be read in a few minutes."""
+    if asking.options.choices or kind_of(asking.question) is not Kind.LIST:
+        return False
+    if not asking.options.model.is_believed:
+        return False
+    work = answer_work("notes", asking.memory, asking.engine.info)
+    seconds = work.seconds(asking.engine.info)
+    if seconds is None:
+        return work.prefilled <= _WHOLE_BOOK_TOKENS
+    return seconds <= _WHOLE_BOOK_S
+
+
+async def _asks_for_a_fact_in_a_long_book(asking: Asking) -> bool:
+    options, steering, book = asking.options, asking.steering, asking.memory.book
+    is_steered = bool(steering.pinned) or steering.only
+    if options.model.cites or options.choices or options.budget_tokens or is_steered:
+        return False
+    return book.words >= _LONG_BOOK_WORDS and kind_of(asking.question) is Kind.FACT
+
+
+async def _looks_up(asking: Asking) -> bool:
+    return asking.options.model.is_believed and asking.memory.complete
+
+
+async def _always(asking: Asking) -> bool:
+    return True
+
+
+RULES = (
+    Rule("quoting", "the sentence that introduces the name", _introduces_somebody),
+    Rule("quoting", "the story so far, in the book's own sentences", _tells_story_by_quotes),
+    Rule("gistread", "the whole text: it fits the model's window", _fits),
+    Rule("gistread", "the story so far, from the gists", _tells_story_by_gists),
+    Rule(
+        "notes",
+        "the whole text, part by part: the question is about all of it{time}",
+        _needs_whole_book,
+    ),
+    Rule(
+        "one-by-one",
+        "passages nearest to the question, each by itself",
+        _asks_for_a_fact_in_a_long_book,
+    ),
+    Rule("readagent-s", "the gists of the whole book, with look-ups", _looks_up),
+    Rule("gistread", "passages nearest to the question", _always),
+)
+"""Of the rules that apply, the first is taken."""

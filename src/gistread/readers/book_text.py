@@ -30,7 +30,7 @@ class BookText(Asking):
 
         Raises PromptTooLongError, BudgetTooSmallError.
         """
-        engine, answer_tokens = self.engine, self.options.answer_tokens
+        engine, answer_tokens = self.engine, self.answer_tokens
         window = engine.info.context_tokens
         least = await engine.measure(self._prompt("")) + answer_tokens
         if least > window:
@@ -148,15 +148,19 @@ class BookText(Asking):
         )
         numbered = numbered_passages(seen, book) if self.is_asked_to_cite else ()
         text = self._text(shown)
-        prompt = self._prompt(text, must_answer=must_answer)
+        is_whole = self.share(shown) == 1.0
+        prompt = self._prompt(text, is_whole=is_whole, must_answer=must_answer)
         async for event in self.answer_from(draft, text, prompt, numbered):
             yield event
 
     def _text(self, shown: Sequence[Passage]) -> str:
         return render(shown, self.memory.book, numbered=self.is_asked_to_cite)
 
-    def _prompt(self, text: str, *, must_answer: bool = False) -> Prompt:
-        return self.answer_prompt("answer_passages", must_answer=must_answer, text=text)
+    def _prompt(self, text: str, *, is_whole: bool = False, must_answer: bool = False) -> Prompt:
+        opening = self.opening(is_whole=is_whole)
+        return self.answer_prompt(
+            "answer_passages", must_answer=must_answer, text=text, opening=opening
+        )
 
 
 async def fit_beginning(

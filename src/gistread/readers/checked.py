@@ -12,10 +12,9 @@ from difflib import get_close_matches
 from itertools import groupby
 
 from gistread.book.model import Book
-from gistread.engine.protocol import Trust
 from gistread.memory.guard import is_meta
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, join, sentences_of
+from gistread.memory.passages import Passage, join
 from gistread.people.mentions import supports_names, titles, word_set
 from gistread.readers import selection
 from gistread.readers.answer_marks import find_marks
@@ -26,14 +25,14 @@ from gistread.readers.answering import (
     says_not_found,
     says_only_not_found,
 )
-from gistread.readers.book_text import overlaps, places_of
-from gistread.readers.citations import citation_of, cite, with_sources
+from gistread.readers.book_text import places_of
+from gistread.readers.citations import cite, with_sources
+from gistread.readers.closest import closest_sentences
 from gistread.readers.events import Answered, ReaderEvents, Started, Stopped, StopReason
 from gistread.readers.support import Statement, check
 from gistread.readers.thread import with_options, with_thread, within_bound
 from gistread.readers.trace import bound_phrase
-from gistread.search.ranked import Relevance
-from gistread.store.model import AnswerMark, AnswerMarkKind, Citation
+from gistread.store.model import AnswerMark, AnswerMarkKind
 
 QUOTED = "The model gave no usable answer. The passages closest to the question:"
 NO_ANSWER = "The model gave no usable answer."
@@ -42,6 +41,7 @@ _NAME = r"[A-Z][^\W\d_]{2,}\b(?! of\b)"  # "Norway" alone of "the King of Norway
 _NAMED = re.compile(
     rf"(?<=[a-z,;] ){_NAME}(?:\.? {_NAME})*"
 )  # Not a first word, which is always capitalised
+_MOST_SOURCES = 3
 _LIKE = 0.7  # Least similarity (`difflib`) of two spellings of a name
 
 
@@ -57,7 +57,7 @@ def with_checks(by_method: Reader) -> Reader:
         options = replace(options, thread=within_bound(options.thread, bound), wording=info.wording)
         asked = with_options(asking.question, options.choices)
         asked = with_thread(
-            asked, options.thread, info.context_tokens, short=options.trust is Trust.FAILED
+            asked, options.thread, info.context_tokens, short=not options.model.remembers
         )
         # Questions about a passage have a reader of their own, whatever the method.
         reader = selection.about_selection if options.selection else by_method
@@ -88,7 +88,7 @@ async def _check_events(events: ReaderEvents, asking: Asking) -> ReaderEvents:
             )
             if draft and started and (started.pages_read or started.share_shown is not None):
                 checked = await asyncio.to_thread(check_answer, draft, asking, started)
-                is_kept = options.trust is not Trust.FAILED and checked.answer == draft.answer
+                is_kept = options.model.is_believed and checked.answer == draft.answer
                 if (
                     is_kept
                     and not draft.cited
@@ -111,7 +111,7 @@ def check_answer(answered: Answered, asking: Asking, started: Started) -> Answer
     question, memory, options = asking.question, asking.memory, asking.options
     if options.selection and selection.is_translation(question):
         return answered  # A translation cannot be compared with the text.
-    if options.trust is Trust.FAILED:
+    if not options.model.is_believed:
         return _check_weak(answered, asking, started)
     if says_only_not_found(answered.answer):
         return replace(answered, answer=not_found_text(answered, memory, started), found=False)
@@ -166,7 +166,8 @@ def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answere
         compared = tuple(dict.fromkeys(one.quote for one in statements if one.quote))
         if compared:
             told = (
-                cite(answered.answer, question, memory, places, answered.cited) or compared[:_MOST]
+                cite(answered.answer, question, memory, places, answered.cited)
+                or compared[:_MOST_SOURCES]
             )
         else:
             told = closest_sentences(question, memory, places, selected)
@@ -263,41 +264,6 @@ def _without_meta(
         text = f"{text[: one.start]}{text[one.end :].lstrip(' ')}"
     text = text.strip()
     return replace(answered, answer=text), check(text, question, memory, places, answered.gists)
-
-
-_MOST = 3
-_NEAR_THE_BEST = 0.6  # Least score of a further sentence, as a share of the best
-# Weight of the two neighbours' scores: an answer is often next to the words of the question
-_NEIGHBOUR_WEIGHT = 0.5
-
-
-def closest_sentences(
-    question: str, memory: GistMemory, places: Sequence[Passage], passage: Passage | None = None
-) -> tuple[Citation, ...]:
-    """Up to three sentences of these places that are closest to the question, in the order of the
-    book.
-
-    For a question about a passage, those closest to the passage, outside of it.
-    """
-    book = memory.book
-    spans = [span for start, end in places for span in sentences_of(book, start, end)]
-    if passage is not None:
-        question = book.text[slice(*passage)]
-        spans = [span for span in spans if not overlaps([passage], span)]
-    alone = (
-        Relevance([book.text[start:end] for start, end in spans], book.language)
-        .scores(question)
-        .alone
-    )
-    padded = [0.0, *alone, 0.0]
-    scores = [
-        own + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2]) for at, own in enumerate(alone)
-    ]
-    ranked = sorted(range(len(spans)), key=lambda at: -scores[at])[:_MOST]
-    near = sorted(
-        at for at in ranked if scores[at] > 0 and scores[at] >= _NEAR_THE_BEST * scores[ranked[0]]
-    )
-    return tuple(citation_of(spans[at], memory) for at in near)
 
 
 NOTHING_READ = "Nothing of the book has been read yet."

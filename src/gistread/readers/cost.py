@@ -1,18 +1,16 @@
 """How much text a question shows to its model, by window and pace; and what an answer costs."""
 
-from gistread.engine.protocol import Engine, EngineInfo, Trust
+from gistread.engine.protocol import Engine, EngineInfo
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import TOKENS_PER_WORD, RemainingWork
 from gistread.readers.answering import ReaderOptions
+from gistread.readers.model_class import LARGE, ModelClass
 
-PASSAGE_TOKENS = 4096  # Most tokens of ranked passages, unless the whole text fits
-# For an unreliable model: the starter finds the answer more often in less text (docs/methods.md).
-UNRELIABLE_TOKENS = 600
-QUICK_S = 20.0  # Time to the first word of an answer
-CAREFUL = 3  # Times as long for `auto`
+LEAST_TOKENS = 600  # Of passages, however slow the model is
+FIRST_WORD_S = 20.0  # Time to the first word of an answer
 _COMFORTABLE = 0.75  # Share of the window that the text may take
 _UNMEASURED_RATE = 60  # Tokens a second of a processor before the model is measured
-_UNMEASURED_TOKENS = 16_384  # The same limit for a server or a graphics card, in tokens
+_UNMEASURED_TOKENS = 16_384  # The same limit for a graphics card or a server, in tokens
 
 
 def readable_tokens(info: EngineInfo, first_word_s: float) -> int:
@@ -53,7 +51,7 @@ def answer_work(
     info: EngineInfo,
     upto: int | None = None,
     *,
-    trust: Trust = Trust.UNKNOWN,
+    model: ModelClass = LARGE,
 ) -> RemainingWork:
     """The tokens of one question over the book up to `upto`, without artifacts.
 
@@ -72,13 +70,13 @@ def answer_work(
         "memwalker": (_LEVELS * _LEVEL + pages, 0),
         "readagent-s": (gists + pages, _NOTE),
         "readagent-p": (gists + pages, 0),
-    }.get(reader, (_passages(reader, book, info, trust=trust), 0))
+    }.get(reader, (_passages(book, info, model), 0))
     return RemainingWork(0, 1, round(read), round(written + _ANSWER))
 
 
-def _passages(reader: str, book: float, info: EngineInfo, *, trust: Trust) -> float:
-    """Most tokens of text that `gistread` or `auto` shows, in two looks."""
-    if trust is Trust.FAILED:
-        return min(book, 2 * UNRELIABLE_TOKENS)
-    readable = readable_tokens(info, QUICK_S * (CAREFUL if reader == "auto" else 1))
-    return book if book <= readable else 2 * min(PASSAGE_TOKENS, max(UNRELIABLE_TOKENS, readable))
+def _passages(book: float, info: EngineInfo, model: ModelClass) -> float:
+    """Most tokens of text that `gistread` shows, in two looks."""
+    readable = readable_tokens(info, FIRST_WORD_S)
+    if book <= min(readable, model.most_tokens):
+        return book
+    return min(book, 2 * min(model.passage_tokens, max(LEAST_TOKENS, readable)))

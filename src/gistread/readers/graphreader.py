@@ -104,7 +104,7 @@ async def graphreader(asking: Asking) -> events.ReaderEvents:
         asking.engine,
         asking.steering,
     )
-    answer_tokens, window = asking.options.answer_tokens, engine.info.context_tokens
+    answer_tokens, window = asking.answer_tokens, engine.info.context_tokens
     needed = (
         await engine.measure(user_prompt("plan", question=search.question))
         + _PLAN_TOKENS
@@ -390,7 +390,7 @@ async def _answer(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvent
     while True:
         text, numbered = _notebooks(search, filled)
         prompt = search.answer_prompt("notebooks_answer", notes=text or _FOUND_NOTHING)
-        if not filled or await search.fits(prompt, search.options.answer_tokens):
+        if not filled or await search.fits(prompt, search.answer_tokens):
             break
         fullest = max(filled, key=lambda path: len(path.notes))
         del fullest.notes[0]

@@ -83,7 +83,7 @@ class _Team(answering.Asking):
 async def longagent(asking: answering.Asking) -> events.ReaderEvents:
     """Answer from the whole book, chunk by chunk."""
     team, memory, engine = _Team.of(asking), asking.memory, asking.engine
-    answer_tokens = max(_REPORT_TOKENS, team.options.answer_tokens)
+    answer_tokens = max(_REPORT_TOKENS, team.answer_tokens)
     window, question_tokens = engine.info.context_tokens, await engine.count(team.question)
     # Two chunks fit the window with a question.
     room = (window - answer_tokens - _TASK_TOKENS - max(_QUESTION_TOKENS, question_tokens)) // 2

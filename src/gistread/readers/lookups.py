@@ -124,7 +124,7 @@ class Search(Asking):
         """Tokens of the longest prompt and its answer, with this text as the memory."""
         lookup = await self.engine.measure(self._prompt("lookup_reason", text, opened))
         answer = await self.engine.measure(self._prompt("answer", text, opened))
-        return max(lookup + SAID_TOKENS, answer + self.options.answer_tokens)
+        return max(lookup + SAID_TOKENS, answer + self.answer_tokens)
 
     async def fits(self, *pages: int) -> bool:
         opened = {*self.opened, *pages}
@@ -134,7 +134,7 @@ class Search(Asking):
 
 async def start_search(asking: Asking, max_pages: int) -> Search:
     """Lay out the memory with room for `max_pages`. Raises PromptTooLongError."""
-    search, memory, answer_tokens = Search.of(asking), asking.memory, asking.options.answer_tokens
+    search, memory, answer_tokens = Search.of(asking), asking.memory, asking.answer_tokens
     search.segments, search.opened = await _lay_out(search, max_pages)
     if not search.segments and not search.opened:
         needed = await search.tokens_needed(render(memory, [one_line(current_tree(memory))]))
@@ -153,7 +153,7 @@ async def _lay_out(search: Search, max_pages: int) -> tuple[Sequence[Node], set[
     steering, window, last = search.steering, engine.info.context_tokens, len(memory.entries)
     room = window - await measure("")
     if room < 0:
-        answer_tokens = search.options.answer_tokens
+        answer_tokens = search.answer_tokens
         raise PromptTooLongError(window - room - answer_tokens, answer_tokens, window)
     mean_words = sum(entry.page.words for entry in memory.entries) / last
     typical = round(TOKENS_PER_WORD * mean_words) + _TAG_TOKENS

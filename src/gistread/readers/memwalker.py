@@ -94,7 +94,7 @@ class _Walk(Asking):
         Raises as `working_memory`.
         """
         place = page.start, page.end
-        answer_tokens = max(self.options.answer_tokens, SAID_TOKENS)
+        answer_tokens = max(self.answer_tokens, SAID_TOKENS)
 
         async def known_at(place: Span) -> str:
             return await self.working_memory(
@@ -264,7 +264,7 @@ async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> events.ReaderE
         text = _numbered(children)
         task = partial(walk.answer_prompt, "walk_answer", summaries=text)
         try:
-            known = await walk.working_memory(task, answer_tokens=walk.options.answer_tokens)
+            known = await walk.working_memory(task, answer_tokens=walk.answer_tokens)
             break
         except PromptTooLongError:
             if not children:

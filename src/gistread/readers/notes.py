@@ -55,7 +55,7 @@ async def notes(asking: Asking) -> ReaderEvents:
     """Answer from the whole book, read for this question."""
     memory, engine = asking.memory, asking.engine
     window = engine.info.context_tokens
-    answer_tokens = max(NOTE_TOKENS, asking.options.answer_tokens)
+    answer_tokens = max(NOTE_TOKENS, asking.answer_tokens)
     room = window - answer_tokens - _TASK_TOKENS - await engine.count(asking.question)
     if room < 2 * _TASK_TOKENS:
         raise PromptTooLongError(

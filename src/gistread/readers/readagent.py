@@ -9,7 +9,6 @@ search, at any time.
 
 from collections.abc import Sequence
 
-from gistread.engine.protocol import Trust
 from gistread.readers.answering import STOP, Asking
 from gistread.readers.events import (
     Expanded,
@@ -119,11 +118,11 @@ async def _propose(search: Search, *, may_stop: bool) -> Proposed | StopReason:
         if ended := _must_end(search, offered):
             return ended
         options, reason = [*(f"Page {page}" for page in offered), *[STOP] * may_stop], ""
-        if search.options.trust is Trust.FAILED:
-            index = await search.choose(search.prompt("lookup"), options, len(options) - 1)
-        else:
+        if search.options.model.chooses:
             prompts = search.prompt("lookup_reason"), search.prompt("lookup")
             index, reason = await search.choose_and_say(prompts[0], options, prompts[1])
+        else:
+            index = await search.choose(search.prompt("lookup"), options, len(options) - 1)
         if steering.stop:
             return StopReason.PERSON
         if index == len(offered):

@@ -9,16 +9,14 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from gistread.book.model import Book
-from gistread.engine.protocol import Trust
 from gistread.errors import PromptTooLongError
 from gistread.memory.passages import Passage, Span, sentence_at, split_into_passages
 from gistread.readers.answering import Asking, user_prompt
 from gistread.readers.book_text import BookText, overlaps
-from gistread.readers.cost import UNRELIABLE_TOKENS
 from gistread.readers.events import Answered, ReaderEvents, Shown, Stopped, StopReason
-from gistread.readers.gistread import quote_introductions
 from gistread.readers.introductions import introductions
 from gistread.readers.phrases import pattern
+from gistread.readers.quoting import quote_introductions
 from gistread.readers.thread import without_options
 
 NAME = "passage"
@@ -80,7 +78,7 @@ async def about_selection(asking: Asking) -> ReaderEvents:
     who = await asyncio.to_thread(introductions, f"Who is {words}?", memory) if is_who else None
     if is_translation(asked):
         told = _translation(asked, selection, text)
-    elif who and who.sentences and text.options.trust is Trust.FAILED:
+    elif who and who.sentences and not text.options.model.is_believed:
         told = quote_introductions(who, text)
     else:
         told = _answer(passages_around(selection, memory.book), who.sentences if who else (), text)
@@ -94,15 +92,12 @@ async def _answer(
 ) -> ReaderEvents:
     options = text.options
     further = [place for place in introduced if not overlaps(near[:1], place)]
-    tokens = options.budget_tokens or _TOKENS
-    if options.trust is Trust.FAILED:
-        tokens = min(tokens, UNRELIABLE_TOKENS)
+    tokens = min(options.budget_tokens or _TOKENS, options.model.passage_tokens)
     wanted = [*near[:1], *further, *(place for place in near[1:] if not overlaps(further, place))]
     shown = await text.fit(wanted, tokens)
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT)
-    must_answer = options.trust is Trust.FAILED and not options.abstains_reliably
-    async for event in text.answer(shown, must_answer=must_answer):
+    async for event in text.answer(shown):
         yield event
 
 
@@ -127,7 +122,7 @@ async def _translation(question: str, selection: Span, text: BookText) -> Reader
     engine = text.engine
     words = text.memory.book.text[slice(*selection)].strip()
     prompt = user_prompt("translate", text=words, question=question)
-    most = max(text.options.answer_tokens, 2 * await engine.count(words))
+    most = max(text.answer_tokens, 2 * await engine.count(words))
     needed, window = await engine.measure(prompt), engine.info.context_tokens
     if needed + most > window:
         raise PromptTooLongError(needed, most, window)

@@ -2,12 +2,12 @@
 
 import asyncio
 
-from gistread.engine.protocol import Trust
 from gistread.errors import GistreadError
 from gistread.memory.artifacts import ARTIFACTS
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import RemainingWork, seconds_to_read, unread_memory
 from gistread.readers.cost import BUILT_FIRST, LONG_S, QUICK, WHOLE_BOOK, answer_work
+from gistread.readers.model_class import class_of
 from gistread.readers.registry import METHODS
 from gistread.session.events import ReadingState
 from gistread.session.session import Session
@@ -47,7 +47,7 @@ async def seconds_to_answer(
     built = BUILT_FIRST.intersection(METHODS[reader].artifacts)
     left = (await artifacts_left(session, *built, upto=upto)).values() if built else ()
     check = await session.reading.checks.stored(info)
-    own = answer_work(reader, memory, info, upto, trust=check.trust if check else Trust.UNKNOWN)
+    own = answer_work(reader, memory, info, upto, model=class_of(info, check))
     return sum(work.seconds(info) or 0.0 for work in (*left, own))
 
 

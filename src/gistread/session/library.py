@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.config import Config
-from gistread.engine.protocol import Engine, Trust, choose_or
+from gistread.engine.protocol import Engine, choose_or
 from gistread.errors import GistreadError, StorageError, UsageError
 from gistread.library.index import Matches, places_in
 from gistread.library.shelf import LibraryHit, Shelf, ShelfBook, hit_in
@@ -22,9 +22,10 @@ from gistread.memory.passages import Span, join
 from gistread.memory.sizes import unread_memory
 from gistread.memory.store import MemoryStore
 from gistread.readers.answering import Asking, ReaderOptions, user_prompt
-from gistread.readers.cost import QUICK_S
+from gistread.readers.cost import FIRST_WORD_S
 from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.gistread import NAME as READER
+from gistread.readers.model_class import class_of
 from gistread.readers.phrases import pattern
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
@@ -110,25 +111,21 @@ class LibraryQuestion:
         yield BooksNamed(tuple(named[:MOST_BOOKS]))
         engine = await load()
         result = await checks.for_answer(engine, lambda: None)
-        trust = result.trust if result else Trust.UNKNOWN
-        if (
-            trust is not Trust.FAILED
-            and len(named) > 1
-            and (first := await self._preferred(named, engine))
-        ):
+        model = class_of(engine.info, result)
+        if model.chooses and len(named) > 1 and (first := await self._preferred(named, engine)):
             named.insert(0, named.pop(first))
             yield BooksNamed(tuple(named[:MOST_BOOKS]))
         # An unreliable model mixes books up.
-        sources = named[: 1 if trust is Trust.FAILED else MOST_BOOKS]
+        sources = named[: MOST_BOOKS if model.is_believed else 1]
         text = await asyncio.to_thread(self._passages, sources, matches)
-        if trust is Trust.FAILED and self._asks_which:
+        if not model.is_believed and self._asks_which:
             yield self._by_words(named[0])
             return
         options = ReaderOptions(
             max_pages=self._config.max_pages,
-            first_word_s=QUICK_S,
-            trust=trust,
-            abstains_reliably=bool(result and result.abstains_reliably),
+            first_word_s=FIRST_WORD_S,
+            model=model,
+            opening="opening_books",
         )
         asking = Asking(self.question, unread_memory(text), engine, Steering(), options)
         async with aclosing(METHODS[READER].reader()(asking)) as events:

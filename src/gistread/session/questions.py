@@ -17,8 +17,9 @@ from gistread.memory.sizes import unread_memory
 from gistread.readers import events as reader_events
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.bound import offset_of
-from gistread.readers.cost import QUICK_S
+from gistread.readers.cost import FIRST_WORD_S
 from gistread.readers.events import AnswerDelta, Answered, ReaderEvent, ReaderEvents, Started
+from gistread.readers.model_class import class_of
 from gistread.readers.registry import METHODS, find_method
 from gistread.readers.selection import extend_bound, question_about
 from gistread.readers.steering import Steering, Steps
@@ -196,7 +197,7 @@ def question_of(
     upto = extend_bound(passage, upto, book)
     reader_options = ReaderOptions(
         max_pages=config.max_pages,
-        first_word_s=QUICK_S,
+        first_word_s=FIRST_WORD_S,
         choices=options.get("choices", ()),
         thread=tuple(options.get("thread", ())),
         selection=passage,
@@ -346,11 +347,7 @@ class Questions:
         result = await self._reading.checks.for_answer(
             engine, lambda: self._set_state(question, AskingState.CHECK)
         )
-        options = question.options
-        if result is not None:
-            options = replace(
-                options, trust=result.trust, abstains_reliably=result.abstains_reliably
-            )
+        options = replace(question.options, model=class_of(engine.info, result))
         self._set_state(question, AskingState.PAGE)
         reader = METHODS[question.reader].reader()
         streamed = False  # Whether the answer has been told in parts

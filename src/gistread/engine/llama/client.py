@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from gistread import prompts
 from gistread.engine.concurrency import Observable, SingleFlight
 from gistread.engine.llama import messages
 from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
@@ -27,6 +28,7 @@ from gistread.engine.protocol import (
     Engine,
     EngineInfo,
     EngineState,
+    Message,
     Phase,
     Priority,
     Prompt,
@@ -47,6 +49,7 @@ from gistread.store.files import make_folder, replace_file
 _MAX_ATTEMPTS = 2
 _SEE_LOG = "Choose another model, or see the log (`gistread paths`)."
 _THINKING_TOKENS = 2048  # Room for a thought that was cut off
+_PACE_SAMPLING = Sampling(max_tokens=4)  # Enough to show how fast a model decodes
 
 
 @dataclass(eq=False, slots=True)
@@ -82,6 +85,7 @@ class LlamaEngine(Observable, Engine):
         self._worker: WorkerProcess | None = None
         self._lost = ""  # Why the last worker ended unexpectedly
         self._start = SingleFlight(self._start_worker, "engine-start")
+        self._pace = SingleFlight(self._measure_pace, "engine-pace")
         self._pending: dict[int, _Pending] = {}
         self._ids = itertools.count(1)
 
@@ -98,15 +102,25 @@ class LlamaEngine(Observable, Engine):
         return self._worker.pid if self._worker else None
 
     async def start(self) -> EngineInfo:
-        """Load the model. Idempotent. Raises EngineError."""
+        """Load the model, and measure its pace if that is unknown. Idempotent.
+
+        Raises EngineError.
+        """
+        await self._loaded()
+        if self.info.rates is None:
+            await self._pace.wait()
+        return self.info
+
+    async def _loaded(self) -> None:
+        """Raises EngineError."""
         if self._info is None or self._worker is None or self._start.under_way:
             await self._start.wait()
-        return self.info
 
     async def close(self) -> None:
         """End the process and fail running requests. Idempotent."""
         if not self._start.closed:
             await self._start.close()
+            await self._pace.close()
             await self._end_worker()
             self._fail(EngineError("The engine has been closed."))
             self.publish(EngineState(Phase.STOPPED))
@@ -169,6 +183,13 @@ class LlamaEngine(Observable, Engine):
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         request = messages.Generate(prompt, Sampling(max_tokens=1), priority, only_warms=True)
         return (await first_of(self._ask(request), Completion)).usage
+
+    async def _measure_pace(self) -> None:
+        """Run a short request: a question is answered by what this machine reads in time."""
+        prompt = (Message("user", prompts.load("pace").text),)
+        request = messages.Generate(prompt, _PACE_SAMPLING, Priority.BACKGROUND)
+        with contextlib.suppress(EngineError, PromptTooLongError):
+            await first_of(self._ask(request), Completion)
 
     def _measured_rates(self) -> Rates | None:
         """How fast the latest requests were worked on; None if there were none."""
@@ -286,7 +307,7 @@ class LlamaEngine(Observable, Engine):
         self, request: messages.Request
     ) -> AsyncGenerator[TextDelta | messages.Answer | StreamRestarted]:
         """Send a request and yield its replies. Raises PromptTooLongError, EngineError."""
-        await self.start()
+        await self._loaded()
         pending = _Pending(next(self._ids), request)
         self._pending[pending.id] = pending
         self._submit(pending)

@@ -1,10 +1,12 @@
 """The remote engine: a model on an OpenAI-compatible server."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 
+from gistread import prompts
 from gistread.engine.concurrency import SingleFlight
 from gistread.engine.protocol import (
     GREEDY,
@@ -34,10 +36,11 @@ from gistread.engine.remote.chat import Chat, ChatRequest, estimate, estimate_pr
 from gistread.engine.remote.choice import choose
 from gistread.engine.remote.connection import Connection
 from gistread.engine.remote.failures import RetryPolicy
+from gistread.engine.remote.pace import ServerPace
 from gistread.engine.remote.requester import Activity, Requester, RequestSlots
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
-_HELLO = (Message("user", "Say yes."),)  # Loads the model, and shows a wrong key
+_LOADING_S = 1.0  # A first reply that took longer may have waited for the model to be loaded
 
 
 @dataclass(eq=False)
@@ -64,7 +67,8 @@ class RemoteEngine(Activity, Engine):
         """`parallel` shrinks when the server reports overload."""
         if self._info is None or self._requester is None:
             raise EngineError("The model is not loaded yet.")
-        return replace(self._info, parallel=self._requester.slots.limit)
+        requester = self._requester
+        return replace(self._info, parallel=requester.slots.limit, rates=requester.pace.rates)
 
     async def start(self) -> EngineInfo:
         await self._started()
@@ -114,9 +118,7 @@ class RemoteEngine(Activity, Engine):
             dialect = found.dialect
             slots = RequestSlots(self.connections or found.slots or dialect.connections)
             requester = Requester(Chat(connection, found), slots, self, dialect.default_window)
-            await requester.ask(
-                ChatRequest(_HELLO, Sampling(1), only_warms=True), Priority.INTERACTIVE
-            )
+            await _greet(requester)
             reported = await discovery.loaded_window(connection, found) or found.context_tokens
         window = min(filter(None, (reported, self.context_tokens)), default=dialect.default_window)
         requester.window = window
@@ -183,3 +185,21 @@ class RemoteEngine(Activity, Engine):
         check_options(options)
         async with self._fitting(prompt, max(map(len, options))) as requester:
             return await choose(requester, prompt, options, priority)
+
+
+async def _greet(requester: Requester) -> None:
+    """Load the model, find out whether the key is right, and how fast the model is.
+
+    Raises as `Requester.ask`.
+    """
+    reply = await requester.ask(_greeting(), Priority.INTERACTIVE)
+    if reply.usage.seconds > _LOADING_S:
+        requester.pace = ServerPace()
+        await requester.ask(_greeting(), Priority.INTERACTIVE)
+
+
+def _greeting() -> ChatRequest:
+    """A short request that no cache of the server knows, by its first words."""
+    number = time.time_ns() % 1_000_000
+    text = f"{number}: {prompts.load('pace').text}"
+    return ChatRequest((Message("user", text),), Sampling(1), only_warms=True)

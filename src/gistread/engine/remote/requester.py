@@ -26,6 +26,7 @@ from gistread.engine.protocol import (
 )
 from gistread.engine.remote.chat import AnswerEnd, AnswerPiece, Chat, ChatRequest, estimate_prompt
 from gistread.engine.remote.failures import ServerLostError
+from gistread.engine.remote.pace import ServerPace
 from gistread.engine.text_filters import ReasoningFilter, StopStringFilter, seems_thought
 from gistread.errors import without_keys
 
@@ -147,6 +148,7 @@ class Requester:
     window: int  # Of the model, in tokens
     schema_misses: int = 0  # Replies outside a schema; many if the server takes none
     thinking_tokens: int = 0  # Added to each request once the model is known to reason
+    pace: ServerPace = field(default_factory=ServerPace)
     begins_thinking: bool = False  # Whether its replies begin within a thought, without a tag
 
     async def ask(self, request: ChatRequest, priority: Priority) -> Completion:
@@ -218,6 +220,7 @@ class Requester:
         began = time.monotonic()
         reasoning = ReasoningFilter(begun=self.begins_thinking)
         text, reasoned_apart, pieces = "", False, 0
+        first_piece_s = 0.0
         ended = AnswerEnd("end")
         with self.activity.working(slot.priority):
             async with aclosing(
@@ -228,6 +231,7 @@ class Requester:
                         ended = event
                         break
                     pieces += 1
+                    first_piece_s = first_piece_s or time.monotonic() - began
                     self.activity.piece()
                     reasoned_apart = reasoned_apart or event.reasoning
                     said, void = reasoning.feed(event.text)
@@ -256,6 +260,9 @@ class Requester:
             yield TextDelta(new, Usage(generated=pieces, seconds=time.monotonic() - began))
         is_cut = is_cut or (reasoned_apart and not text.strip())
         usage = replace(ended.usage, seconds=time.monotonic() - began)
+        if pieces:
+            self.pace.add_prompt(estimate_prompt(request.prompt), first_piece_s)
+            self.pace.add_answer(pieces - 1, usage.seconds - first_piece_s)
         reasoned = reasoned_apart or reasoning.reasoned
         yield _Reply("" if is_cut else without_keys(text), ended.finish, usage, reasoned, is_cut)
 

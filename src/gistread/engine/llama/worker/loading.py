@@ -184,6 +184,7 @@ class _Loader:
             parallel=_PARALLEL_ON_GPU if layout.gpu_layers else _PARALLEL,
             weights=f"{FAST} copy of {quantization}" if self.is_copy else quantization,
             placement=placement,
+            parameters=self.header.parameters,
             has_template=bool(self.header.chat_template),
         )
         return LoadedModel(weights, context, info, cache_files, streams)

@@ -176,13 +176,10 @@ class Scheduler:
         first = chosen[0]
         pool = self._pool_of(first)
         evaluated = pool.evaluated(first)
-        phase = Phase.PREFILL if evaluated < len(first.prompt) else Phase.DECODE
+        phase = Phase.DECODE if len(tokens) == len(chosen) else Phase.PREFILL
         before, seconds = self._spent.get(phase, (0.0, 0.0))
-        if (
-            phase is Phase.PREFILL or len(tokens) == len(chosen) or not before
-        ):  # Not for prompts among decoded tokens
-            before, seconds = _REMEMBERED * before + len(tokens), _REMEMBERED * seconds + elapsed
-            self._spent[phase] = before, seconds
+        before, seconds = _REMEMBERED * before + len(tokens), _REMEMBERED * seconds + elapsed
+        self._spent[phase] = before, seconds
         rate = before / seconds if seconds > 0 else 0.0
         if self._clock() - self._reported_s.get(phase, -1.0) >= _STATUS_INTERVAL_S:
             self._reported_s[phase] = self._clock()

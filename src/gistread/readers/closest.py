@@ -1,0 +1,40 @@
+"""Finds the sentences of the book that are closest to a question."""
+
+from collections.abc import Sequence
+
+from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage, sentences_of
+from gistread.readers.book_text import overlaps
+from gistread.readers.citations import citation_of
+from gistread.search.ranked import Relevance
+from gistread.store.model import Citation
+
+_MOST = 3
+_NEAR_THE_BEST = 0.6  # Least score of a further sentence, as a share of the best
+# Weight of the two neighbours' scores: an answer is often next to the words of the question
+_NEIGHBOUR_WEIGHT = 0.5
+
+
+def closest_sentences(
+    question: str, memory: GistMemory, places: Sequence[Passage], passage: Passage | None = None
+) -> tuple[Citation, ...]:
+    """Up to three sentences of these places, in the order of the book.
+
+    For a question about a passage, those closest to the passage, outside of it.
+    """
+    book = memory.book
+    spans = [span for start, end in places for span in sentences_of(book, start, end)]
+    if passage is not None:
+        question = book.text[slice(*passage)]
+        spans = [span for span in spans if not overlaps([passage], span)]
+    sentences = [book.text[start:end] for start, end in spans]
+    alone = Relevance(sentences, book.language).scores(question).alone
+    padded = [0.0, *alone, 0.0]
+    scores = [
+        own + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2]) for at, own in enumerate(alone)
+    ]
+    nearest = sorted(range(len(spans)), key=lambda at: -scores[at])[:_MOST]
+    chosen = sorted(
+        at for at in nearest if scores[at] > 0 and scores[at] >= _NEAR_THE_BEST * scores[nearest[0]]
+    )
+    return tuple(citation_of(spans[at], memory) for at in chosen)

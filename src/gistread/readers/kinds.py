@@ -1,0 +1,61 @@
+"""The kinds of questions: how one is put to a model, and how long its answer may be."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gistread.readers.phrases import pattern
+from gistread.readers.thread import without_options
+
+
+class Kind(StrEnum):
+    """What a question asks for."""
+
+    FACT = "fact"  # A name, a place, a number, a thing
+    REASON = "reason"  # Why, or how
+    STORY = "story"  # What happens, how it ends
+    LIST = "list"  # All of something, a count, a comparison
+    OTHER = "other"  # Anything else, and questions in languages that are not recognised
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """How a kind of question is answered."""
+
+    task: str  # Name of the prompt with the one instruction that fits
+    tokens: int  # Longest answer
+
+
+_FORMS = {
+    Kind.FACT: AnswerForm("task_fact", 128),
+    Kind.REASON: AnswerForm("task_reason", 384),
+    Kind.STORY: AnswerForm("task_story", 1024),
+    Kind.LIST: AnswerForm("task_list", 1024),
+    Kind.OTHER: AnswerForm("task_answer", 512),
+}
+
+
+def kind_of(question: str) -> Kind:
+    """The kind of a question; earlier questions and options before and after it do not count.
+
+    >>> kind_of("Who stole the gold?"), kind_of("Why did he leave?"), kind_of("List the wines.")
+    (<Kind.FACT: 'fact'>, <Kind.REASON: 'reason'>, <Kind.LIST: 'list'>)
+    """
+    asked = without_options(question)
+    if asks_for_story(asked) or pattern("asks_what_happens").match(asked):
+        return Kind.STORY
+    if pattern("asks_about_all").search(asked):
+        return Kind.LIST
+    if pattern("asks_for_a_reason").match(asked):
+        return Kind.REASON
+    if pattern("asks_for_a_fact").match(asked):
+        return Kind.FACT
+    return Kind.OTHER
+
+
+def form_of(question: str) -> AnswerForm:
+    return _FORMS[kind_of(question)]
+
+
+def asks_for_story(question: str) -> bool:
+    """Whether a question asks for the story so far, and for nothing in particular."""
+    return bool(pattern("asks_for_the_story").fullmatch(without_options(question)))

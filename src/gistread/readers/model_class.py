@@ -1,0 +1,48 @@
+"""How questions are put to a model: by its size, and by what its check showed.
+
+The result of the check is asked here alone. Readers look at the properties of a class.
+"""
+
+from dataclasses import dataclass, replace
+
+from gistread.engine.protocol import EngineInfo
+from gistread.memory.check_results import CheckResult
+
+_SMALL_PARAMETERS = 6_000_000_000  # Fewer: a model that people run on a laptop's processor
+
+
+@dataclass(frozen=True, slots=True)
+class ModelClass:
+    """What is asked of models of one size. The figures come from `docs/methods.md`."""
+
+    name: str
+    passage_tokens: int  # Usual tokens of passages in one prompt
+    most_tokens: int  # Most tokens of text in one prompt: more misleads a small model
+    cites: bool  # It is shown numbered passages, and asked for the numbers
+    chooses: bool  # It can name one of several options by its letter, and say why
+    remembers: bool  # It is shown the whole conversation before a question, not the last exchange
+    is_believed: bool  # Its answers stand as they are; else useless ones are replaced by quotations
+    abstains: bool = True  # It is offered "The book does not say."
+
+
+_ANY = 10**9
+LARGE = ModelClass("large", 4096, _ANY, cites=True, chooses=True, remembers=True, is_believed=True)
+SMALL = ModelClass(
+    "small", 1500, 4096, cites=False, chooses=True, remembers=False, is_believed=True
+)
+BASIC = ModelClass(
+    "basic", 600, 600, cites=False, chooses=False, remembers=False, is_believed=False
+)
+
+
+def class_of(info: EngineInfo, check: CheckResult | None) -> ModelClass:
+    """The class of a loaded model. `check`: None if nobody has checked it, as on a server.
+
+    >>> class_of(EngineInfo("qwen3-1.7b", "", 8192, "CPU", parameters=1_700_000_000), None).name
+    'small'
+    """
+    if check is not None and not check.answers:
+        return replace(BASIC, abstains=check.abstains)
+    if 0 < info.parameters < _SMALL_PARAMETERS:
+        return SMALL if check is None else replace(SMALL, abstains=check.abstains)
+    return LARGE

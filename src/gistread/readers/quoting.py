@@ -1,0 +1,123 @@
+"""Answers in the book's own sentences, for models whose own words cannot be trusted.
+
+For "Who is Mr. Bingley?" the sentence that introduces him, for "What has happened so far?" the
+sentences that tell the story. No model is asked.
+"""
+
+import asyncio
+from contextlib import aclosing
+
+from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage, sentence_at
+from gistread.readers import events
+from gistread.readers.answering import Asking
+from gistread.readers.book_text import BookText, overlaps, places_of
+from gistread.readers.citations import citation_of
+from gistread.readers.closest import closest_sentences
+from gistread.readers.events import ReaderEvents
+from gistread.readers.gistread import gistread
+from gistread.readers.introductions import Introductions, introductions
+from gistread.readers.kinds import asks_for_story
+from gistread.readers.ranking import rank
+from gistread.readers.recap import recap
+from gistread.readers.thread import without_options
+
+NAME = "quoting"
+_STORY = "The story so far, in the book's own sentences:"
+_CLOSEST = "The sentences closest to the question:"
+_NOTHING = "The book does not say."
+_PASSAGES = 5  # Nearest passages in which the closest sentences are looked for
+
+
+async def quoting(asking: Asking) -> ReaderEvents:
+    """Quote who somebody is or the story so far, else the sentences closest to the question.
+
+    Options to choose from are for `gistread`.
+    """
+    text = BookText.of(asking, NAME)
+    if asking.options.choices:
+        answer = gistread(asking)
+    elif introduced := await introductions_for(asking):
+        answer = quote_introductions(introduced, text)
+    elif story := await story_so_far(asking):
+        answer = _quote(_STORY, story, text)
+    else:
+        closest = await asyncio.to_thread(_closest_places, text)
+        answer = _quote(_CLOSEST if closest else _NOTHING, closest, text)
+    async with aclosing(answer) as stream:
+        async for event in stream:
+            yield event
+
+
+def _closest_places(text: BookText) -> tuple[Passage, ...]:
+    """The sentences closest to the question, outside of the sections that the user refused."""
+    memory = text.memory
+    question = without_options(text.question)
+    refused = places_of(memory, text.steering.refused)
+    ranked = rank(question, memory, text.options.choices, text.options.thread)
+    near = [place for place in ranked.passages if not overlaps(refused, place)][:_PASSAGES]
+    quotes = closest_sentences(question, memory, near) if ranked.has_matches else ()
+    return tuple((quote.start, quote.end) for quote in quotes)
+
+
+async def introductions_for(asking: Asking) -> Introductions | None:
+    """The sentences that introduce whom the question asks about, unless the user hides them."""
+    memory, steering = asking.memory, asking.steering
+    question = without_options(asking.question)
+    introduced = await asyncio.to_thread(introductions, question, memory)
+    hidden = places_of(memory, steering.pinned | steering.refused)
+    if introduced is None or asking.options.choices:
+        return None
+    is_hidden = any(overlaps(hidden, place) for place in introduced.sentences)
+    return None if is_hidden else introduced
+
+
+async def story_so_far(asking: Asking) -> tuple[Passage, ...]:
+    """The sentences of the book that tell the story, if the question asks for it; else empty."""
+    if asking.options.choices or not asks_for_story(asking.question):
+        return ()
+    return await asyncio.to_thread(_story_places, asking.memory)
+
+
+def _story_places(memory: GistMemory) -> tuple[Passage, ...]:
+    story = recap(memory)
+    sentences = (*story.before, *story.chapter)
+    return tuple(sorted({sentence_at(memory.book, sentence.start) for sentence in sentences}))
+
+
+def quote_introductions(introduced: Introductions, text: BookText) -> ReaderEvents:
+    """The sentence that tells who somebody is, as the answer.
+
+    Without one, not found, and nothing is streamed.
+    """
+    book = text.memory.book.text
+    quotes = (" ".join(book[start:end].split()) for start, end in introduced.sentences)
+    quoted = " ".join(quotes)
+    if not quoted:
+        answer = _NOTHING
+    elif introduced.tells:
+        answer = quoted
+    else:
+        name = introduced.name
+        answer = f"No sentence says plainly who or what {name} is. The nearest: {quoted}"
+    return _quote(answer, introduced.sentences, text)
+
+
+async def _quote(answer: str, places: tuple[Passage, ...], text: BookText) -> ReaderEvents:
+    """These places as the answer, in the book's own words."""
+    yield text.started(places)
+    quotes = tuple(citation_of(place, text.memory) for place in places)
+    pages = tuple(dict.fromkeys(quote.page for quote in quotes if quote.page))
+    for count, number in enumerate(pages, 1):
+        yield events.LookedUp(number, count, "")
+        yield events.Expanded(number, events.OpenedBy.AGENT)
+    yield events.Shown(places)
+    is_found = bool(places)
+    reason = events.StopReason.ENOUGH if is_found else events.StopReason.NOTHING_LEFT
+    yield events.Stopped(reason)
+    if is_found:
+        yield events.AnswerDelta(answer)
+    rate = 100.0 * (1 - text.share(places))
+    yield events.Answered(
+        answer, is_found, quotes, pages, pages, rate, seen=places, quoted=is_found
+    )

@@ -1,0 +1,96 @@
+"""Ranks the passages of a book for a question, and the pages of its memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gistread.book.model import Book
+from gistread.memory.front_matter import back_matter_start, front_matter_end
+from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage, split_into_passages
+from gistread.readers.book_text import overlaps, share_of
+from gistread.readers.introductions import Introductions, introductions
+from gistread.readers.phrases import pattern
+from gistread.readers.thread import Thread, retrieval_context
+from gistread.search.ranked import Relevance
+
+# Nearest passages that the last prompt must show to be used again
+# (`tests/benchmarks/follow_ups.py`)
+_NEAREST = 3
+_PART = 0.2  # Share of a book that its beginning or its end takes
+_PART_WEIGHT = 1.0  # Added to the weight of a passage at the very beginning or end
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The book's passages, ranked for a question."""
+
+    # Nearest first; all of them, but for unrelated front and back matter
+    passages: tuple[Passage, ...]
+    # Numbers of the pages that share something with the question, nearest first
+    pages: tuple[int, ...]
+    has_matches: bool  # Whether the book has any of the question's search terms
+    introductions: Introductions | None = None  # Of the name that the question asks about, if any
+
+
+def rank(
+    question: str, memory: GistMemory, choices: Sequence[str] = (), thread: Thread = ()
+) -> Ranked:
+    """Rank passages and pages by relevance to a question, its options and its thread.
+
+    A question about the end or the beginning prefers passages there. As slow as `Relevance`.
+    """
+    book = memory.book
+    passages = _passages_of(memory)
+    relevance = Relevance([book.text[start:end] for start, end in passages], book.language)
+    context = retrieval_context(thread)
+    weights = _part_weights(question, passages, book)
+    scores = relevance.scores(question, choices, context, weights)
+    # Of a title page or an imprint only what shares a word with the question.
+    story = range(front_matter_end(book), back_matter_start(book))
+    fitting = [
+        index for index in scores.order if scores.alone[index] or passages[index][0] in story
+    ]
+    ordered = [passages[index] for index in fitting or scores.order]
+    introduced = None if choices else introductions(question, memory)
+    if introduced:
+        ordered.sort(key=lambda place: not overlaps(introduced.sentences, place))
+    by_surroundings = sorted(range(len(passages)), key=lambda index: -scores.around[index])
+    near = [passages[index] for index in by_surroundings if scores.around[index] > 0]
+    pages = (memory.page_at(start) for start, _ in near)
+    numbers = tuple(dict.fromkeys(page.number for page in pages if page))
+    return Ranked(tuple(ordered), numbers, scores.has_matches, introduced)
+
+
+def reusable_passages(
+    ranked: Ranked, thread: Thread, refused: Sequence[Passage] = ()
+) -> list[Passage]:
+    """The passages of the last answer, if they contain those nearest to the follow-up.
+
+    Its prompt is reused.
+    """
+    seen = thread[-1].seen if thread else ()
+    nearest = ranked.passages[:_NEAREST]
+    stays = seen and all(
+        share_of(place, seen) == 1.0 and not overlaps(refused, place) for place in nearest
+    )
+    return list(seen) if stays else []
+
+
+def _passages_of(memory: GistMemory) -> list[Passage]:
+    """The passages of the book. None crosses the end of a page: a page ranks with its best."""
+    book = memory.book
+    pages = (entry.page for entry in memory.entries)
+    read = [place for page in pages for place in split_into_passages(book, page.start, page.end)]
+    return read + split_into_passages(book, memory.read_until)
+
+
+def _part_weights(question: str, passages: Sequence[Passage], book: Book) -> list[float]:
+    """A weight for each passage if a part of the book is asked about, else none."""
+    length = max(1, len(book.text)) * _PART
+    if pattern("asks_how_it_ends").search(question):
+        away = [len(book.text) - start for start, _ in passages]
+    elif pattern("asks_how_it_begins").search(question):
+        away = [start for start, _ in passages]
+    else:
+        return []
+    return [1 + _PART_WEIGHT * max(0.0, 1 - distance / length) for distance in away]

@@ -1,0 +1,75 @@
+"""A model whose words cannot be trusted is not asked: the book's own sentences answer."""
+
+from dataclasses import replace
+
+import pytest
+
+from gistread.readers.answering import Asking, ReaderOptions
+from gistread.readers.events import AnswerDelta, Answered, ReaderEvent
+from gistread.readers.model_class import BASIC
+from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
+from gistread.readers.thread import QuestionAnswer
+from tests.fake_engine import FakeEngine
+from tests.readers.memories import FACTS, make_memory
+
+OPTIONS = ReaderOptions(model=BASIC)
+
+
+async def ask(
+    question: str, engine: FakeEngine, options: ReaderOptions = OPTIONS, reader: str = "auto"
+) -> list[ReaderEvent]:
+    asking = Asking(question, make_memory(), engine, Steering(), options)
+    return [event async for event in METHODS[reader].reader()(asking)]
+
+
+def answered(events: list[ReaderEvent]) -> Answered:
+    assert isinstance(events[-1], Answered)
+    return events[-1]
+
+
+@pytest.mark.parametrize(
+    "question", ["What has happened so far?", "what is this story about", "Summarise the book."]
+)
+async def test_the_story_is_told_in_the_books_own_sentences(question: str) -> None:
+    engine = FakeEngine()
+    end = answered(await ask(question, engine))
+    assert engine.calls == []
+    assert (end.answer, end.quoted) == ("The story so far, in the book's own sentences:", True)
+    assert end.citations
+    assert all(make_memory().book.text[one.start : one.end] == one.quote for one in end.citations)
+
+
+async def test_who_somebody_is_is_told_by_the_sentence_that_introduces_them() -> None:
+    engine = FakeEngine()
+    said = await ask("Who is Ferrand?", engine)
+    end = answered(said)
+    assert engine.calls == []
+    assert (end.answer, end.found, end.quoted) == (FACTS[2], True, True)
+    assert [event.text for event in said if isinstance(event, AnswerDelta)] == [end.answer]
+    assert [citation.quote for citation in end.citations] == [FACTS[2]]
+    assert end.expanded == (3,)
+    thread = (QuestionAnswer("Who kept the lighthouse?", "Martha Quill."),)
+    options = replace(OPTIONS, thread=thread)
+    again = answered(await ask("And who is Ferrand?", engine, options))
+    assert again.answer == end.answer
+
+
+async def test_a_name_that_the_text_lacks_is_said_to_be_missing() -> None:
+    engine = FakeEngine()
+    said = await ask("Who is Napoleon?", engine)
+    end = answered(said)
+    assert engine.calls == []
+    assert not any(isinstance(event, AnswerDelta) for event in said), (
+        "the check replaces the answer"
+    )
+    assert (end.found, end.quoted, end.citations) == (False, False, ())
+    assert end.answer == "The book does not name Napoleon."
+
+
+async def test_other_questions_get_the_closest_sentences() -> None:
+    engine = FakeEngine()
+    end = answered(await ask("Who stole the brass key?", engine, reader="quoting"))
+    assert engine.calls == []
+    assert (end.found, end.quoted) == (True, True)
+    assert any("key" in citation.quote for citation in end.citations)
