@@ -135,3 +135,18 @@ def test_a_card_that_is_not_used_comes_with_advice(
     for maker, is_named in (("NVIDIA", True), ("", False)):
         monkeypatch.setattr("gistread.cli.doctor.gpu_maker", lambda maker=maker: maker)
         assert ("does not use the NVIDIA graphics card" in run("doctor").out) == is_named
+
+
+def test_a_build_without_instructions_of_the_processor_comes_with_the_command_for_another(
+    run: Run, no_model: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = frozenset({"avx2", "fma", "avx512f", "avx512_vnni", "amx_int8"})
+    monkeypatch.setattr("gistread.cli.doctor.processor_flags", lambda: flags)
+    for kernels, is_advised in ((("AVX2",), True), (("AVX2", "AVX512", "AVX512_VNNI"), False)):
+        monkeypatch.setattr(
+            "gistread.cli.doctor.ask_library",
+            lambda kernels=kernels: Library("0.3.36", kernels, ()),
+        )
+        out = run("doctor").out
+        assert ("-DGGML_AVX512=ON -DGGML_AVX512_VNNI=ON" in out) == is_advised
+        assert "AMX" not in out

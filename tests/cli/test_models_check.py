@@ -34,6 +34,9 @@ def _found(folder: Path) -> Any:
     return [ModelFile(path, path.stem) for path in sorted(folder.glob("*.gguf"))]
 
 
+LINE = "answers questions; gists in its own words"
+
+
 class GoodEngine(FakeEngine):
     """A model that passes every check."""
 
@@ -57,8 +60,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> GoodEngine:
 
 def test_a_real_model_is_checked_and_the_result_saved(run: Run, tiny: Path) -> None:
     ran = run("models", "check", tiny)
-    assert ran.out.startswith("tiny: gists will be extractive; ")
-    assert "checked: gists will be extractive" in run("models", "list").out
+    assert "gists are quotations" in ran.out
+    assert "checked: often misreads" in run("models", "list").out
     assert run("doctor", "--model", tiny, "--json").json["verdict"]["trust"] == "failed"
     again = run("models", "check", tiny)
     assert "--again checks it again" in again.err
@@ -67,7 +70,7 @@ def test_a_real_model_is_checked_and_the_result_saved(run: Run, tiny: Path) -> N
 def test_json_has_the_result_of_the_check(run: Run, tiny: Path, fake: GoodEngine) -> None:
     document = run("models", "check", tiny, "--json").json
     assert document["model"]["name"] == "good"
-    assert (document["trust"], document["verdict"]) == ("passed", "good for reading")
+    assert (document["trust"], document["verdict"]) == ("passed", LINE)
     assert (document["right"], document["asked"], document["gists"], document["passages"]) == (
         12,
         12,
@@ -75,7 +78,7 @@ def test_json_has_the_result_of_the_check(run: Run, tiny: Path, fake: GoodEngine
         2,
     )
     assert set(document) == {
-        *("model", "trust", "verdict", "usable", "asked", "right"),
+        *("model", "trust", "verdict", "usable", "asked", "right", "chooses"),
         *("ends_turns", "questions", "answered_rightly", "passages", "gists", "faults", "seconds"),
     }
 
@@ -103,8 +106,8 @@ def test_reading_a_book_checks_its_model_once(
     monkeypatch.setattr(GoodEngine, "stream", read_the_end_later)
     ran = run("index", book, "--model", tiny, "--max-words", 300, "--min-words", 100)
     assert ran.status == ExitStatus.DONE
-    assert ran.err.count("good: good for reading.") == 1
+    assert ran.err.count(f"good: {LINE}.") == 1
     calls = len(fake.calls)
     other = run("index", book, "--model", tiny, "--max-words", 200, "--min-words", 100)
-    assert "good for reading" not in other.err
+    assert LINE not in other.err
     assert not any("Ines" in call.text for call in fake.calls[calls:])

@@ -55,7 +55,7 @@ def test_the_catalogue_is_dated_and_complete() -> None:
         (16, 0, 16, "ministral-3-14b"),
         (24, 0, 4, "qwen3-30b-instruct"),
         (24, 0, 2, "qwen3-1.7b"),
-        (24, 0, 1, "qwen3-1.7b"),
+        (24, 0, 1, "qwen3-0.6b"),
         (4, 4, 4, "ministral-3-3b"),
         (8, 8, 4, "ministral-3-8b"),
         (8, 12, 4, "ministral-3-14b"),

@@ -27,10 +27,9 @@ from gistread.words import count_words
 TIME_LIMIT_S = 120.0  # A slower model is not checked
 BRIEF_LIMIT_S = 5.0  # For a check before an answer
 _BRIEF_QUESTIONS = 6
-_GISTING_S = 5.0  # A second passage is gisted if the first took less
 _TURN_TOKENS = 80  # Enough for a model that is asked for a sentence and writes three
 _ANSWER_TOKENS = 24
-_PASSAGE_WORDS = 150
+_PASSAGE_WORDS = 90
 _MAX_PASSAGES = 2
 _LEAST_RIGHT = 0.5  # Of the questions: a model that copies the nearest sentence answers a third
 _LEAST_REFUSED = 0.6  # Of the questions that the text does not answer
@@ -214,15 +213,13 @@ async def _chooses(engine: Engine, question: Options, priority: Priority) -> boo
 
 
 async def _shorten(engine: Engine, priority: Priority) -> list[GistResult]:
-    """Gist one passage, and another one if time allows."""
-    began = time.monotonic()
-    gisted: list[GistResult] = []
-    for text in passages():
+    """Gist the passages at once."""
+
+    async def gist_of(text: str) -> GistResult:
         attempts = await careful_attempts(text, engine, GistFocus(wording=engine.info.wording))
-        gisted.append(await gist_page(text, engine, attempts, priority))
-        if time.monotonic() - began > _GISTING_S:
-            break
-    return gisted
+        return await gist_page(text, engine, attempts, priority)
+
+    return await asyncio.gather(*map(gist_of, passages()))
 
 
 def passages() -> list[str]:

@@ -50,8 +50,9 @@ async def test_every_reader_begins_with_started_and_ends_with_answered(name: str
     assert isinstance(events[0], Started)
     assert events[0].reader == ("gistread" if name == "auto" else name)
     assert sum(isinstance(event, Stopped) for event in events) == 1
-    assert (answered(events).answer == ANSWER) is answered(events).found
-    assert answered(events).usage.prefilled > 0
+    if name != "quoting":  # It asks no model.
+        assert (answered(events).answer == ANSWER) is answered(events).found
+        assert answered(events).usage.prefilled > 0
 
 
 @pytest.mark.parametrize("name", [*OVER_TEXT, "bm25"])

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 _GROUP = Path("/sys/fs/cgroup")
+_PROCESSOR = Path("/proc/cpuinfo")
 
 NVIDIA, AMD, INTEL, APPLE = "NVIDIA", "AMD", "Intel", "Apple"
 
@@ -72,6 +73,16 @@ def physical_cores() -> int:
         quota, period = map(int, (_GROUP / "cpu.max").read_text().split())
         allowed = min(allowed, math.ceil(quota / period))
     return max(1, min(cores, allowed))
+
+
+def processor_flags() -> frozenset[str]:
+    """Instruction sets of the processor, by Linux's names; empty on other systems."""
+    with contextlib.suppress(OSError):
+        for line in _PROCESSOR.read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "flags":
+                return frozenset(value.split())
+    return frozenset()
 
 
 def gpu_maker() -> str:
