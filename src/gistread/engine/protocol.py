@@ -14,6 +14,12 @@ from gistread.errors import EngineError, NoChoiceError
 
 T = TypeVar("T")
 Role = Literal["system", "user", "assistant"]
+Finish = Literal["end", "length", "filter"]
+"""Why a text ends.
+
+The model ended its turn or reached a stop string; `max_tokens` or the window was reached; the
+filter of a server withheld the rest.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,8 @@ class Sampling:
     # GBNF grammar with a rule `root` that the text follows. The text may be cut off at
     # `max_tokens`.
     grammar: str = ""
+    # The same as a JSON schema, for servers: an object with required properties.
+    schema: str = ""
     scored: bool = False  # Whether `Completion.log_probability` is wanted
 
 
@@ -106,9 +114,7 @@ class Completion:
     """The whole answer, the last event of a stream."""
 
     text: str
-    # `end`: the model ended its turn or reached a stop string. `length`: `max_tokens` or the window
-    # was reached.
-    finish: Literal["end", "length"]
+    finish: Finish
     usage: Usage
     log_probability: float | None = (
         None  # Mean of its tokens', before penalties; None if not wanted, or of a server

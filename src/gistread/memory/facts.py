@@ -79,7 +79,7 @@ async def build(
                     " ".join(match[1].split()),
                     tuple(filter(None, (one.strip() for one in match[2].split(";")))),
                 )
-                for match in _LINE.finditer(said.text + ("" if said.finish == "length" else "\n"))
+                for match in _LINE.finditer(said.text + ("\n" if said.finish == "end" else ""))
             ]
             told = told_before(memory.book.text, entry.page.start, engine.info.wording)
             kept = _guard(lines, text, told) or _sentences_as_facts(text)

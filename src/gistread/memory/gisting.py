@@ -130,7 +130,7 @@ async def _write(
                 case protocol.StreamRestarted():
                     written, checked = "", 0
                 case protocol.Completion():
-                    gist, cut_off = clean(event.text, cut_off=event.finish == "length")
+                    gist, cut_off = clean(event.text, cut_off=event.finish != "end")
                     return gist, find_fault(replace(draft, text=gist, cut_off=cut_off)), event.usage
     return "", Fault.EMPTY, usage
 

@@ -26,6 +26,7 @@ from gistread.engine.protocol import (
 from gistread.memory.guard import Draft, Fault, clean, find_fault, without_control_tokens
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
+from gistread.readers import reply_forms
 from gistread.readers.events import AnswerDelta, Answered, ReaderEvents, Restarted
 from gistread.readers.kinds import form_of
 from gistread.readers.model_class import LARGE, ModelClass
@@ -41,8 +42,6 @@ _ANSWER_SHARE = 0.25  # Largest share of the window that is kept for the answer
 STOP = "STOP"  # The model's choice when it wants no more
 SAID_TOKENS = 64  # Longest choice with words: the JSON, the option and some forty tokens
 _OPTION_TOKENS = 8  # Longest option with its separator
-_CHOICE = re.compile(r'"choice"\s*:\s*"([^"]*)"')
-_SAID = re.compile(r'"(?!choice)\w+"\s*:\s*"((?:[^"\\]|\\.)*)("?)')
 # Stop a model that continues the prompt instead of ending; a weak one also repeats the rule above
 # the task.
 _STOP = ("\nQuestion:", "\n(Page ")
@@ -196,38 +195,27 @@ class Asking:
         As in `choose_several`, a constrained choice follows a reply without a legal one: a server
         may ignore the grammar.
         """
-        listed, line = " | ".join(f'"{option}"' for option in options), r'[^"\\\n]{1,160}'
-        grammar = (
-            f'root ::= "{{\\"choice\\": \\"" option "\\", \\"{key}\\": \\"" {line} '
-            f'"\\"}}"\noption ::= {listed}\n'
+        form = reply_forms.choice_with_words(options, key)
+        sampling = Sampling(
+            SAID_TOKENS, repeat_penalty=1.1, grammar=form.grammar, schema=form.schema
         )
-        said = await self.complete(
-            prompt, Sampling(SAID_TOKENS, repeat_penalty=1.1, grammar=grammar)
-        )
-        named = _CHOICE.search(said)
-        if named is None or named[1].strip() not in options:
+        said = await self.complete(prompt, sampling)
+        named = reply_forms.read_choice(said)
+        if named not in options:
             return await self.choose(otherwise, options, len(options) - 1), ""
-        found = _SAID.search(said)
-        words, is_whole = (found[1], bool(found[2])) if found else ("", True)
-        words = " ".join(
-            words.replace('\\"', "”").replace("\\n", " ").replace("\\", "").split()
-        ).strip(" .,;")
-        return options.index(named[1].strip()), words if is_whole or not words else f"{words}…"
+        return options.index(named), reply_forms.read_words(said)
 
     async def choose_several(self, prompt: Prompt, options: Sequence[str], most: int) -> list[int]:
         """The indices of up to `most` options, the best first.
 
         `prompt` asks for them in a list that ends with STOP.
         """
-        listed = " | ".join(f'"{option}"' for option in options)
-        grammar = f'root ::= (option ", "){{0,{most}}} "{STOP}"\noption ::= {listed}\n'
-        said = await self.complete(prompt, Sampling(_OPTION_TOKENS * (most + 1), grammar=grammar))
-        named = [piece.strip(" .\"'`*") for piece in re.split(r"[,;\n]", said)]
-        ended = named.index(STOP) if STOP in named else None
-        chosen = [options.index(one) for one in dict.fromkeys(named[:ended]) if one in options][
-            :most
-        ]
-        if chosen or ended is not None:
+        form = reply_forms.several_choices(options, most, STOP)
+        sampling = Sampling(_OPTION_TOKENS * (most + 2), grammar=form.grammar, schema=form.schema)
+        said = await self.complete(prompt, sampling)
+        named = reply_forms.read_several(said, STOP)
+        chosen = [options.index(name) for name in dict.fromkeys(named) if name in options][:most]
+        if chosen or STOP in named:
             return chosen
         index = await self.choose(prompt, [*options, STOP], len(options))
         return [index] if index < len(options) else []

@@ -16,10 +16,10 @@ from typing import Any, Literal, Self
 from tests.fake_engine import tokens_in
 
 Json = Any
-Failure = Literal["drop", "cut", "stall", "garbage", "no end", "page"]
+Failure = Literal["drop", "cut", "stall", "garbage", "no end", "page", "login"]
 """No answer at all; half of one; half of one and then nothing; no JSON.
 
-An end that nobody announced; HTML.
+An end that nobody announced; HTML; a page to log in, as if all were well.
 """
 
 
@@ -74,6 +74,13 @@ class Kind:
     thoughts: int = 0
     """So many of its first words it reports apart, as reasoning."""
     streams: bool = True
+    in_parts: bool = False
+    """Whether its contents are lists of parts."""
+    first_bytes: bytes = b""
+    """What its streams begin with."""
+    done: str = "[DONE]"
+    finish: str = "stop"
+    """Why its answers end."""
     lists: bool = True
     """Whether it can tell its models."""
 
@@ -210,6 +217,12 @@ class Server:
                 b"13\r\n\r\n<html></html>"
             )
             return True
+        if failure == "login":
+            writer.write(
+                b"HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\n"
+                b"content-length: 26\r\n\r\n<html>Please log in</html>"
+            )
+            return True
         if self.slots is not None and self.running >= self.slots:
             return _send(writer, Status(429, "too many requests"))
         self.running += 1
@@ -252,7 +265,7 @@ class Server:
         prompt = tokens_in(asked.text)
         pieces = re.findall(r"\s*\S+|\s+$", text)
         limit = asked.body.get("max_tokens") or asked.body.get("max_completion_tokens") or 10**9
-        finish = "length" if len(pieces) > limit else "stop"
+        finish = "length" if len(pieces) > limit else self.kind.finish
         pieces = pieces[:limit]
         usage = {"prompt_tokens": prompt, "completion_tokens": len(pieces)}
         usage["prompt_tokens_details"] = {"cached_tokens": 1}
@@ -265,13 +278,16 @@ class Server:
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: "
             b"chunked\r\n\r\n"
         )
+        if self.kind.first_bytes:
+            _chunk(writer, self.kind.first_bytes)
         _event(
             writer,
             {"choices": [{"delta": {"role": "assistant", "content": None}, "finish_reason": None}]},
         )
         for number, piece in enumerate(pieces):
             name = "reasoning_content" if number < self.kind.thoughts else "content"
-            choice: dict[str, Any] = {"delta": {name: piece}, "finish_reason": None}
+            content = [{"type": "text", "text": piece}] if self.kind.in_parts else piece
+            choice: dict[str, Any] = {"delta": {name: content}, "finish_reason": None}
             _event(writer, {"choices": [choice]})
             await writer.drain()
             if failure and number >= len(pieces) // 2:
@@ -293,7 +309,7 @@ class Server:
         _event(writer, {"choices": [{"delta": {}, "finish_reason": finish}]})
         if self.kind.says_usage:
             _event(writer, {"choices": [], "usage": usage})
-        _chunk(writer, b"data: [DONE]\n\n")
+        _chunk(writer, f"data: {self.kind.done}\n\n".encode())
         _chunk(writer, b"")
         await writer.drain()
         asked.ended = "whole"
@@ -308,8 +324,17 @@ def constrained(kind: Kind, body: Json) -> str:
     """
     match body.get("response_format"):
         case {"json_schema": {"schema": {"properties": properties}}} if kind.obeys:
-            return json.dumps({key: one["enum"][-1] for key, one in properties.items()})
+            return json.dumps({key: _legal_value(one) for key, one in properties.items()})
     return ""
+
+
+def _legal_value(schema: Json) -> Json:
+    match schema:
+        case {"enum": [*_, last]}:
+            return last
+        case {"type": "array", "items": items}:
+            return [_legal_value(items)]
+    return "in some words"
 
 
 async def _unless(closed: "asyncio.Future[bytes]", answer: Awaitable[bool]) -> bool:

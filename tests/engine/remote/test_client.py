@@ -15,8 +15,9 @@ from gistread.engine.protocol import (
     TextDelta,
 )
 from gistread.errors import EngineError, PromptTooLongError
+from gistread.readers.reply_forms import choice_with_words, read_choice, read_words
 from tests.engine.remote.conftest import Connect, until
-from tests.engine.remote.server import Kind, Server, Status
+from tests.engine.remote.server import Event, Kind, Server, Status
 
 
 def said(text: str) -> Prompt:
@@ -159,3 +160,62 @@ async def test_a_prompt_that_the_server_finds_too_long_is_an_error_that_says_wha
         )
         with pytest.raises(EngineError, match=r"too long[\s\S]*context_tokens"):
             await engine.complete(said("Go."))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [Kind(in_parts=True), Kind(first_bytes=b"\xef\xbb\xbf"), Kind(done="[DONE] ")],
+    ids=["content in parts", "a byte order mark", "a blank after the end"],
+)
+async def test_answers_in_unusual_forms_arrive_whole(connect: Connect, kind: Kind) -> None:
+    async with Server(kind, says=lambda _: "One two three.") as server:
+        completion = await connect(server.url).complete(said("Count."))
+    assert (completion.text, completion.finish) == ("One two three.", "end")
+
+
+async def test_parts_of_reasoning_are_not_part_of_the_text(connect: Connect) -> None:
+    part = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+    thought = {"choices": [{"delta": {"content": [part]}, "finish_reason": "stop"}]}
+    async with Server(says=lambda _: "One two") as server:
+        engine = connect(server.url)
+        await engine.start()
+        server.failures = [Event(thought)]
+        completion = await engine.complete(said("Count."))
+    assert completion.text == "One two"
+
+
+async def test_an_answer_that_a_filter_cut_off_is_told_from_a_whole_one(connect: Connect) -> None:
+    async with Server(Kind(finish="content_filter"), says=lambda _: "The") as server:
+        completion = await connect(server.url).complete(said("Go."))
+    assert (completion.text, completion.finish) == ("The", "filter")
+
+
+async def test_a_page_to_log_in_is_reported_at_once(connect: Connect) -> None:
+    async with Server() as server:
+        engine = connect(server.url)
+        await engine.start()
+        server.failing = "login"
+        asked = len(server.asked)
+        with pytest.raises(EngineError, match="sent a web page instead of an answer"):
+            await engine.complete(said("Go."))
+    assert len(server.asked) == asked + 1
+
+
+async def test_a_text_in_a_form_is_held_to_its_schema(connect: Connect) -> None:
+    sampling = Sampling(max_tokens=50, schema=choice_with_words(["yes", "no"], "why").schema)
+    async with Server(says=lambda _: "Well, yes.") as server:
+        completion = await connect(server.url).complete(said("Yes or no?"), sampling)
+    assert read_choice(completion.text) == "no"
+    assert read_words(completion.text) == "in some words"
+
+
+async def test_a_text_in_a_form_is_asked_in_words_of_a_server_without_schemas(
+    connect: Connect,
+) -> None:
+    sampling = Sampling(max_tokens=50, schema=choice_with_words(["yes", "no"], "why").schema)
+    async with Server(Kind(refuses=("response_format",)), says=lambda _: "Well, yes.") as server:
+        engine = connect(server.url)
+        texts = [(await engine.complete(said("Yes or no?"), sampling)).text for _ in range(2)]
+        sent = ["response_format" in one.body for one in server.asked[1:]]
+    assert texts == ["Well, yes."] * 2
+    assert sent == [True, False, False]

@@ -8,9 +8,9 @@ import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
-from gistread.engine.protocol import NO_USAGE, Prompt, Sampling, Usage
+from gistread.engine.protocol import NO_USAGE, Finish, Prompt, Sampling, Usage
 from gistread.engine.remote.connection import DONE, Connection, Json, member
 from gistread.engine.remote.discovery import DiscoveredModel, tokens_of
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
@@ -18,6 +18,8 @@ from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 _PIECE = re.compile(
     r"[A-Za-z]+|[0-9]|[^\sA-Za-z0-9\u0080-\U0010ffff]|[\u0080-\u02af]|[\u02b0-\U0010ffff]|\n+"
 )
+# Why servers end an answer before the model does; "error" comes with an event of its own.
+_FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "filter"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class AnswerPiece:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEnd:
-    finish: Literal["end", "length"]
+    finish: Finish
     usage: Usage = NO_USAGE  # If the server reports it
 
 
@@ -128,9 +130,9 @@ def _read(event: Json) -> tuple[AnswerPiece | None, str]:
     match event:
         case {"choices": [{**choice}, *_]}:
             said = choice.get("delta") or choice.get("message")
-            text = member(said, "content")
-            text = text if isinstance(text, str) else ""
-            reasoning = bool(member(said, "reasoning_content") or member(said, "reasoning"))
+            text, thinks = _parts(member(said, "content"))
+            separate = member(said, "reasoning_content") or member(said, "reasoning")
+            reasoning = thinks or bool(separate)
             finish = choice.get("finish_reason")
             piece = AnswerPiece(text, reasoning) if text or reasoning else None
             return piece, finish if isinstance(finish, str) else ""
@@ -139,12 +141,23 @@ def _read(event: Json) -> tuple[AnswerPiece | None, str]:
     raise ServerLostError("sent an answer of an unknown form")
 
 
+def _parts(content: Json) -> tuple[str, bool]:
+    """The text of a message, a string or a list of parts, and whether a part is reasoning."""
+    if isinstance(content, str):
+        return content, False
+    parts = content if isinstance(content, list) else []
+    texts = [part if isinstance(part, str) else member(part, "text") for part in parts]
+    kinds = [member(part, "type") for part in parts]
+    told = "".join(text for text in texts if isinstance(text, str))
+    return told, bool({"thinking", "reasoning"} & set(map(str, kinds)))
+
+
 def _end_of(finish: str, usage: Json, pieces: int) -> AnswerEnd:
     """The end of an answer. Without reported usage, a piece counts as a token."""
     reused = tokens_of(member(member(usage, "prompt_tokens_details"), "cached_tokens")) or 0
     prefilled = max(0, (tokens_of(member(usage, "prompt_tokens")) or 0) - reused)
     generated = tokens_of(member(usage, "completion_tokens")) or pieces
-    return AnswerEnd("length" if finish == "length" else "end", Usage(prefilled, reused, generated))
+    return AnswerEnd(_FINISHES.get(finish, "end"), Usage(prefilled, reused, generated))
 
 
 def _refused_field(refusal: RequestRefusedError, body: Mapping[str, Any], kept: set[str]) -> str:

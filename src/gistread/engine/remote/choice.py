@@ -1,15 +1,24 @@
-"""Lets a model on a server choose an option.
+"""Lets a model on a server choose an option, or answer in a given form.
 
-By a JSON schema with an enum, else by asking again in plain words.
+By a JSON schema, else by asking in plain words.
 """
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import Any
 
 from gistread import prompts
-from gistread.engine.protocol import NO_USAGE, Choice, Message, Priority, Prompt, Sampling
+from gistread.engine.protocol import (
+    NO_USAGE,
+    Choice,
+    Message,
+    Priority,
+    Prompt,
+    Sampling,
+    StreamEvent,
+)
 from gistread.engine.remote.chat import ChatRequest
 from gistread.engine.remote.failures import RequestRefusedError
 from gistread.engine.remote.requester import Requester
@@ -37,7 +46,7 @@ async def choose(
         try:
             reply = await requester.ask(ChatRequest(prompt, sampling, _schema(options)), priority)
         except RequestRefusedError as refusal:
-            if refusal.status not in (400, 404, 422, 501) or refusal.is_too_long:
+            if not _may_refuse_schema(refusal):
                 raise
             requester.schema_misses = _MOST_MISSES
         else:
@@ -65,6 +74,34 @@ async def choose(
         "Use a server that takes a JSON schema, or another model; `gistread docs models` names "
         "servers.",
     )
+
+
+async def stream_in_form(
+    requester: Requester, prompt: Prompt, sampling: Sampling, priority: Priority
+) -> AsyncGenerator[StreamEvent]:
+    """Stream an answer, held to the schema of `sampling` if the server takes one.
+
+    Raises as `Requester.stream`.
+    """
+    if sampling.schema and requester.schema_misses < _MOST_MISSES:
+        form = _response_format(json.loads(sampling.schema))
+        request = ChatRequest(prompt, sampling, form)
+        try:
+            async with aclosing(requester.stream(request, priority)) as events:
+                async for event in events:
+                    yield event
+            return
+        except RequestRefusedError as refusal:
+            if not _may_refuse_schema(refusal):
+                raise
+            requester.schema_misses = _MOST_MISSES
+    async with aclosing(requester.stream(ChatRequest(prompt, sampling), priority)) as events:
+        async for event in events:
+            yield event
+
+
+def _may_refuse_schema(refusal: RequestRefusedError) -> bool:
+    return refusal.status in (400, 404, 422, 501) and not refusal.is_too_long
 
 
 def match_option(reply: str, options: Sequence[str]) -> int | None:
@@ -111,6 +148,11 @@ def _schema(options: Sequence[str]) -> dict[str, Any]:
         "required": [_CHOICE],
         "additionalProperties": False,
     }
+    return _response_format(schema)
+
+
+def _response_format(schema: dict[str, Any]) -> dict[str, Any]:
+    """The field of a request's body that holds the answer to a schema."""
     return {
         "response_format": {
             "type": "json_schema",

@@ -33,7 +33,7 @@ from gistread.engine.remote.address import (
     short_name,
 )
 from gistread.engine.remote.chat import Chat, ChatRequest, estimate, estimate_prompt
-from gistread.engine.remote.choice import choose
+from gistread.engine.remote.choice import choose, stream_in_form
 from gistread.engine.remote.connection import Connection
 from gistread.engine.remote.failures import RetryPolicy
 from gistread.engine.remote.pace import ServerPace
@@ -174,7 +174,7 @@ class RemoteEngine(Activity, Engine):
     ) -> AsyncGenerator[StreamEvent]:
         async with (
             self._fitting(prompt, sampling.max_tokens) as requester,
-            aclosing(requester.stream(ChatRequest(prompt, sampling), priority)) as events,
+            aclosing(stream_in_form(requester, prompt, sampling, priority)) as events,
         ):
             async for event in events:
                 yield event

@@ -19,12 +19,15 @@ from gistread.engine.fetching.network import retry_after_s, system_error
 from gistread.engine.remote.address import ServerAddress
 from gistread.engine.remote.failures import (
     KEPT,
+    NO_JSON,
+    WEB_PAGE,
     RequestRefusedError,
     RetryPolicy,
     ServerLostError,
     SilentError,
     UnreachableError,
     UntrustedError,
+    WebPageError,
     lost_error,
     refused_error,
     retry_notice,
@@ -89,7 +92,10 @@ class Connection:
         async with self._limited(limit_s, then):
             response = await client.send(request, stream=True)
         try:
-            if response.status_code >= 300 or "json" in response.headers.get("content-type", ""):
+            content_type = response.headers.get("content-type", "").casefold()
+            if response.status_code < 300 and "html" in content_type:
+                raise WebPageError(response.status_code, WEB_PAGE)
+            if response.status_code >= 300 or "json" in content_type:
                 async with self._limited(limit_s, then):
                     content = await _content(response)
                 if response.status_code >= 300:
@@ -97,6 +103,7 @@ class Connection:
                 yield self._checked(_decode(content))
                 yield DONE
                 return
+            response.encoding = "utf-8-sig"  # Some servers send a byte order mark first.
             source = httpx2.EventSource(response, _MOST_BYTES)
             events = (event.data async for event in source if event.data)
             while True:
@@ -104,7 +111,7 @@ class Connection:
                     data = await anext(events, None)
                 if data is None:
                     return
-                if data == "[DONE]":
+                if data.strip() == "[DONE]":
                     yield DONE
                     return
                 yield self._checked(_decode(data))
@@ -276,7 +283,9 @@ def _decode(data: bytes | str) -> Json:
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
-        raise ServerLostError("sent an answer that is not JSON", answered=True) from None
+        text = data if isinstance(data, str) else data[:100].decode("utf-8", "replace")
+        what = WEB_PAGE if text.lstrip("\ufeff \r\n\t").startswith("<") else NO_JSON
+        raise ServerLostError(f"sent {what}", answered=True) from None
 
 
 def _ssl_context(*, encrypted: bool) -> ssl.SSLContext:

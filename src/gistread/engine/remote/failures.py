@@ -23,6 +23,8 @@ _CHECK_ADDRESS = (
     "Check that it runs and serves models, and its address (http or https). See `gistread docs "
     "models`."
 )
+WEB_PAGE = "a web page instead of an answer"
+NO_JSON = "an answer that is not JSON"
 KEPT = "Finished work is kept: run the same command again to continue, with this server or another."
 
 
@@ -38,6 +40,10 @@ class RequestRefusedError(Exception):
         """Whether prompt and answer exceed the window, going by the message."""
         said = self.said.casefold()
         return self.status in (400, 413, 422) and any(words in said for words in _TOO_LONG)
+
+
+class WebPageError(RequestRefusedError):
+    """The server sent a web page, as proxies and Wi-Fi networks do that want a login."""
 
 
 @dataclass(eq=False)
@@ -114,6 +120,11 @@ def refused_error(
         what = "rejects the key" if with_key else "requires a key"
         return EngineError(
             f"The server at {address.origin} {what} ({refusal.status}).", key_hint(address)
+        )
+    if isinstance(refusal, WebPageError):
+        return EngineError(
+            f"The server at {address.origin} sent {WEB_PAGE}, perhaps one to log in.",
+            "Open the address in a browser to see it. The address of a model ends in /v1.",
         )
     said = refusal.said.rstrip(".")
     if refusal.is_too_long:

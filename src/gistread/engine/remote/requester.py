@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from gistread.engine.concurrency import Observable
 from gistread.engine.protocol import (
     NO_USAGE,
     Completion,
     EngineState,
+    Finish,
     Phase,
     Priority,
     StreamEvent,
@@ -76,7 +76,7 @@ class _Reply:
     """What one request got."""
 
     text: str  # Without thoughts
-    finish: Literal["end", "length"]
+    finish: Finish
     usage: Usage
     reasoned: bool
     is_cut_thought: bool  # Whether it ended within a thought, so that there is no text

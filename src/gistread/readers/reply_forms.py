@@ -1,0 +1,81 @@
+"""Replies in a fixed form: a grammar for local models, the same as a JSON schema for servers.
+
+The functions that read a reply take any text: a server may ignore the form.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_CHOICE = re.compile(r'"choice"\s*:\s*"([^"]*)"')
+_WORDS = re.compile(r'"(?!choice)\w+"\s*:\s*"((?:[^"\\]|\\.)*)("?)')
+_STRING = re.compile(r'"([^"]*)"')
+_LINE = r'[^"\\\n]{1,160}'  # Of a grammar: text without quotation marks
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyForm:
+    grammar: str
+    schema: str
+
+
+def choice_with_words(options: Sequence[str], key: str) -> ReplyForm:
+    """An option, and words under `key`: `{"choice": "part", "told": "Ann hides the letter"}`."""
+    grammar = (
+        f'root ::= "{{\\"choice\\": \\"" option "\\", \\"{key}\\": \\"" {_LINE} "\\"}}"\n'
+        f"option ::= {_alternatives(options)}\n"
+    )
+    named = {"type": "string", "enum": list(options)}
+    return ReplyForm(grammar, _object({"choice": named, key: {"type": "string"}}))
+
+
+def read_choice(reply: str) -> str:
+    """The option that a reply names; empty if none."""
+    named = _CHOICE.search(reply)
+    return named[1].strip() if named else ""
+
+
+def read_words(reply: str) -> str:
+    """The words beside the option on one line; those cut off end in an ellipsis."""
+    found = _WORDS.search(reply)
+    if found is None:
+        return ""
+    plain = found[1].replace('\\"', "”").replace("\\n", " ").replace("\\", "")
+    words = " ".join(plain.split()).strip(" .,;")
+    is_whole = bool(found[2])
+    return words if is_whole or not words else f"{words}…"
+
+
+def several_choices(options: Sequence[str], most: int, stop: str) -> ReplyForm:
+    """Up to `most` options, then `stop`: `Page 4, Page 2, STOP`; an array in the schema."""
+    grammar = f'root ::= (option ", "){{0,{most}}} "{stop}"\noption ::= {_alternatives(options)}\n'
+    named = {"type": "string", "enum": [*options, stop]}
+    return ReplyForm(grammar, _object({"choices": {"type": "array", "items": named}}))
+
+
+def read_several(reply: str, stop: str) -> list[str]:
+    """The options that a reply names, up to `stop`, which is the last if it was reached."""
+    if reply.lstrip().startswith("{"):
+        _, *named = _STRING.findall(reply) or [""]
+        if reply.rstrip().endswith("}"):
+            named.append(stop)
+    else:
+        named = [piece.strip(" .\"'`*") for piece in re.split(r"[,;\n]", reply)]
+    return named[: named.index(stop) + 1] if stop in named else named
+
+
+def _alternatives(options: Sequence[str]) -> str:
+    return " | ".join(f'"{option}"' for option in options)
+
+
+def _object(properties: Mapping[str, Any]) -> str:
+    """The schema of an object with these properties; strict schemas want all required."""
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return json.dumps(schema)
