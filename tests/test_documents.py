@@ -308,7 +308,7 @@ def test_settings_exist_with_these_defaults(tmp_path: Path) -> None:
             load_config(tmp_path / f"{number}.toml")
 
 
-def test_fields_options_and_tools_are_those_of_the_program() -> None:
+def test_fields_and_options_are_those_of_the_program() -> None:
     answer = {
         name for cells in table("scripting", "field") for name in re.findall(r"`(\w+)`", cells[0])
     }
@@ -317,6 +317,9 @@ def test_fields_options_and_tools_are_those_of_the_program() -> None:
         name for cells in table("scripting", "option") for name in re.findall(r"`(\w+)`", cells[0])
     }
     assert options <= set(AskOptions.__annotations__)
+
+
+def test_tools_and_their_arguments_are_those_of_the_program() -> None:
     tree = ast.parse((ROOT / "src" / "gistread" / "cli" / "mcp.py").read_text())
     server = next(
         node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Library"
@@ -327,9 +330,9 @@ def test_fields_options_and_tools_are_those_of_the_program() -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     for tool, arguments, _ in table("scripting", "tool"):
-        assert re.findall(r"`(\w+)`", arguments) == [
-            one.arg for one in tools[tool.strip("`")].args if one.arg not in ("self", "context")
-        ], tool
+        names = [argument.arg for argument in tools[tool.strip("`")].args]
+        documented = re.findall(r"`(\w+)`", arguments)
+        assert documented == [name for name in names if name not in ("self", "context")], tool
 
 
 def test_folders_of_your_data(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,10 @@ No answer ends by itself, and each is text that can be read back exactly.
 """
 _SHARPNESS = 2.0
 """Of attention. A sharper one magnifies the differences of half precision from batch to batch."""
-_INNER, _STATE, _KERNEL, _STEP_RANK = 2 * EMBEDDING, 16, 4, 8
+_INNER = 2 * EMBEDDING
+_STATE = 16
+_KERNEL = 4
+_STEP_RANK = 8
 
 
 def write_attention(path: Path, seed: int = 1) -> Path:

@@ -12,7 +12,10 @@ from pathlib import Path
 
 from tests.tiny_gguf import Tensor, ones, random_matrix, write_gguf
 
-DIMENSION, LAYERS, HEADS, FEED_FORWARD = 32, 2, 4, 64
+DIMENSION = 32
+LAYERS = 2
+HEADS = 4
+FEED_FORWARD = 64
 MAX_TOKENS = 64
 """Of one text, the two around it included."""
 WORDS = ("the", "lamp", "sea", "key", "brother", "storm", "house", "and", "of", "was")

@@ -11,7 +11,10 @@ from array import array
 from collections.abc import Mapping
 from pathlib import Path
 
-EMBEDDING, FEED_FORWARD, LAYERS, HEADS = 64, 128, 2, 4
+EMBEDDING = 64
+FEED_FORWARD = 128
+LAYERS = 2
+HEADS = 4
 CONTEXT_LENGTH = 4096
 CONTROL_TOKENS = ("<|end|>", "<|system|>", "<|user|>", "<|assistant|>")
 

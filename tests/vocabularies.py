@@ -15,7 +15,9 @@ import llama_cpp as llama
 from tests.benchmarks.lowlevel import load
 from tests.tiny_gguf import byte_tokens, metadata, write_gguf
 
-NORMAL, CONTROL, USER_DEFINED = 1, 3, 4
+NORMAL = 1
+CONTROL = 3
+USER_DEFINED = 4
 PIECES = [
     *"abcdstremvlSTLDM019'’_!?.,<>-—“”",
     *(

@@ -81,7 +81,7 @@ async def _turned_while_indexed(paths: Paths, home: Path) -> tuple[Spread, Sprea
 
 def _rank(shelf: Shelf, name: str, question: str) -> int:
     asked = LibraryQuestion(question, shelf, Config(), unread=True)
-    titles = [one.book.path.stem for one in asked.candidates()[0]]
+    titles = [candidate.book.path.stem for candidate in asked.candidates()[0]]
     return titles.index(name) if name in titles else len(titles) + 3
 
 

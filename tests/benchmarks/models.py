@@ -87,14 +87,14 @@ def novels_of(name: str) -> Iterator[tuple[Book, list[PlainQuestion]]]:
     """The novels of `questions_NAME.tsv` with their questions."""
     with (HERE / f"questions_{name}.tsv").open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
-    for novel, asked in groupby(rows, key=lambda row: row["novel"]):
+    for novel, its_rows in groupby(rows, key=lambda row: row["novel"]):
         path = DATA / "novels" / f"{novel}.epub"
         if path.exists():
             yield (
                 open_book(path),
                 [
                     PlainQuestion(novel, row["kind"], row["question"], row["accepted"])
-                    for row in asked
+                    for row in its_rows
                 ],
             )
 
@@ -117,19 +117,18 @@ def tales() -> Iterator[tuple[Book, list[PlainQuestion]]]:
 def multihop() -> Iterator[tuple[Book, list[PlainQuestion]]]:
     hotpot = json.loads((DATA / "multihop/hotpotqa_dev_120.json").read_text("utf-8"))
     for row in hotpot[:_HOTPOT_QUESTIONS]:
-        context = row["context"]
-        pairs = (
-            zip(context["title"], context["sentences"], strict=True)
-            if isinstance(context, dict)
-            else context
-        )
+        pairs = row["context"]
+        if isinstance(pairs, dict):
+            pairs = zip(pairs["title"], pairs["sentences"], strict=True)
         paragraphs = [(title, "".join(sentences)) for title, sentences in pairs]
         answers = (row["answer"],)
         yield _article(paragraphs, row["question"]), [_needle("hotpotqa", row["question"], answers)]
     lines = (DATA / "multihop/musique_dev_60.jsonl").read_text("utf-8").splitlines()
     for line in lines[:_MUSIQUE_QUESTIONS]:
         row = json.loads(line)
-        paragraphs = [(one["title"], one["paragraph_text"]) for one in row["paragraphs"]]
+        paragraphs = [
+            (paragraph["title"], paragraph["paragraph_text"]) for paragraph in row["paragraphs"]
+        ]
         answers = (row["answer"], *row["answer_aliases"])
         yield _article(paragraphs, row["question"]), [_needle("musique", row["question"], answers)]
 
@@ -154,22 +153,28 @@ SETS: dict[str, Callable[[], Iterator[tuple[Book, list[PlainQuestion]]]]] = {
 
 
 def ask_all(
-    model: str, reader: str, wanted: Sequence[str], out: Path, paths: Paths, limit: int = 0
+    model: str, reader: str, set_names: Sequence[str], out: Path, paths: Paths, limit: int = 0
 ) -> None:
     """Ask what `out` does not have yet, and append each answer to it."""
-    known = {(one.set, one.group, one.question) for one in read_outcomes(out)}
+    known = {(outcome.set, outcome.group, outcome.question) for outcome in read_outcomes(out)}
     with out.open("a", encoding="utf-8") as lines:
-        for name in wanted:
+        for name in set_names:
             for book, questions in SETS[name]():
-                open_ones = [one for one in questions if (name, one.group, one.text) not in known]
-                for outcome in _asked(name, book, open_ones[: limit or None], model, reader, paths):
+                open_questions = [
+                    question
+                    for question in questions
+                    if (name, question.group, question.text) not in known
+                ]
+                for outcome in _answers_to(
+                    name, book, open_questions[: limit or None], model, reader, paths
+                ):
                     lines.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
                     lines.flush()
                     sign = "+" if outcome.score >= 0.5 else "-"
                     print(sign, outcome.question, "|", outcome.answer[:120], flush=True)
 
 
-def _asked(
+def _answers_to(
     name: str,
     book: Book,
     questions: Sequence[PlainQuestion],
@@ -183,38 +188,32 @@ def _asked(
         for question in questions:
             began = time.monotonic()
             first_word_s = 0.0
-            told: list[ReaderEvent] = []
+            steps: list[ReaderEvent] = []
             try:
                 for event in session.stream_answer(question.text, reader=reader):
                     if isinstance(event, AnswerDelta) and not first_word_s:
                         first_word_s = time.monotonic() - began
-                    told.append(event)
+                    steps.append(event)
             except GistreadError as error:
                 yield Asked(name, question.group, question.kind, question.text, f"({error})")
                 continue
             last_word_s = time.monotonic() - began
-            yield _outcome(name, question, book, told, first_word_s or last_word_s, last_word_s)
+            yield _outcome(name, question, book, steps, first_word_s or last_word_s, last_word_s)
 
 
 def _outcome(
     name: str,
     question: PlainQuestion,
     book: Book,
-    told: Sequence[ReaderEvent],
+    steps: Sequence[ReaderEvent],
     first_word_s: float,
     last_word_s: float,
 ) -> Asked:
-    answered = told[-1]
+    answered = steps[-1]
     assert isinstance(answered, Answered)
-    places = {place for step in told if isinstance(step, Shown) for place in step.places}
+    places = {place for step in steps if isinstance(step, Shown) for place in step.places}
     shown = " ".join(book.text[start:end] for start, end in sorted(places))
     quotes = tuple(citation.quote for citation in answered.citations)
-    if question.kind == UNANSWERABLE:
-        score = float(not answered.found)
-    elif question.references:
-        score = max(rouge(answered.answer, one)["rougeL"] for one in question.references)
-    else:
-        score = float(answered.found and is_right(answered.answer, question.accepted))
     accepted = question.accepted
     return Asked(
         name,
@@ -223,7 +222,7 @@ def _outcome(
         question.text,
         answered.answer,
         found=answered.found,
-        score=score,
+        score=_score(question, answered),
         in_sources=bool(accepted) and is_right(" ".join(quotes), accepted),
         in_text=bool(accepted) and is_right(shown, accepted),
         marked=bool(answered.marks),
@@ -231,9 +230,17 @@ def _outcome(
         last_word_s=round(last_word_s, 2),
         prefilled=answered.usage.prefilled,
         generated=answered.usage.generated,
-        method=next((step.reader for step in told if hasattr(step, "reader")), ""),
+        method=next((step.reader for step in steps if hasattr(step, "reader")), ""),
         sources=quotes,
     )
+
+
+def _score(question: PlainQuestion, answered: Answered) -> float:
+    if question.kind == UNANSWERABLE:
+        return float(not answered.found)
+    if question.references:
+        return max(rouge(answered.answer, text)["rougeL"] for text in question.references)
+    return float(answered.found and is_right(answered.answer, question.accepted))
 
 
 def read_outcomes(path: Path) -> list[Asked]:
@@ -262,16 +269,16 @@ COLUMNS = (
 def table_of(title: str, outcomes: Sequence[Asked]) -> Table:
     """A row for each kind of question, after one for all that have an answer."""
     kinds: dict[str, list[Asked]] = defaultdict(list)
-    for one in outcomes:
-        kinds[one.kind].append(one)
-    answerable = [one for one in outcomes if one.kind != UNANSWERABLE]
+    for outcome in outcomes:
+        kinds[outcome.kind].append(outcome)
+    answerable = [outcome for outcome in outcomes if outcome.kind != UNANSWERABLE]
     rows = [_row("all answerable", answerable)] if answerable else []
     rows += [_row(kind, kinds[kind]) for kind in sorted(kinds)]
     return Table(title, COLUMNS, tuple(rows))
 
 
 def _row(kind: str, outcomes: Sequence[Asked]) -> tuple[Value, ...]:
-    keyed = {(one.group, one.question): one.score for one in outcomes}
+    keyed = {(outcome.group, outcome.question): outcome.score for outcome in outcomes}
     known = estimate(keyed)
     assert known is not None
     interval = "" if known.low is None else f"{100 * known.low:.0f}–{100 * (known.high or 0):.0f}"
@@ -279,20 +286,20 @@ def _row(kind: str, outcomes: Sequence[Asked]) -> tuple[Value, ...]:
     def share(counted: Callable[[Asked], bool]) -> float:
         return 100 * sum(map(counted, outcomes)) / len(outcomes)
 
-    waits = sorted(one.last_word_s for one in outcomes)
+    waits = sorted(outcome.last_word_s for outcome in outcomes)
     return (
         kind,
         len(outcomes),
         100 * known.mean,
         interval,
-        share(lambda one: one.score >= 0.5 or one.in_sources),
-        share(lambda one: one.in_text),
-        share(lambda one: not one.found),
-        statistics.median(one.first_word_s for one in outcomes),
+        share(lambda outcome: outcome.score >= 0.5 or outcome.in_sources),
+        share(lambda outcome: outcome.in_text),
+        share(lambda outcome: not outcome.found),
+        statistics.median(outcome.first_word_s for outcome in outcomes),
         statistics.median(waits),
         waits[int(0.9 * (len(waits) - 1))],
-        statistics.mean(one.prefilled for one in outcomes),
-        statistics.mean(one.generated for one in outcomes),
+        statistics.mean(outcome.prefilled for outcome in outcomes),
+        statistics.mean(outcome.generated for outcome in outcomes),
     )
 
 
@@ -315,11 +322,11 @@ def main() -> int:
     if not options.show:
         names = ("config", "data", "cache", "state")
         paths = Paths(*(options.home / name for name in names)) if options.home else default_paths()
-        wanted = options.sets.split(",")
-        ask_all(options.model, options.reader, wanted, options.out, paths, options.limit)
+        set_names = options.sets.split(",")
+        ask_all(options.model, options.reader, set_names, options.out, paths, options.limit)
     for path in options.show or [options.out]:
         outcomes = read_outcomes(path)
-        for name, of_set in groupby(outcomes, key=lambda one: one.set):
+        for name, of_set in groupby(outcomes, key=lambda outcome: outcome.set):
             print(as_text(table_of(f"{path.stem}: {name}", list(of_set))))
     return 0
 

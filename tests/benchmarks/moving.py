@@ -23,7 +23,9 @@ from tests.benchmarks.figures import Finding, Spread, Table, Target
 from tests.benchmarks.setting import Setting
 from tests.benchmarks.texts import WAR_AND_PEACE
 
-EXACT_MS, RANKED_MS, JUMP_MS = 50.0, 150.0, 60.0
+EXACT_MS = 50.0
+RANKED_MS = 150.0
+JUMP_MS = 60.0
 _TYPED = ("Prince Andrew", "natasha", "the battle of borodino", "“well,", "said the count")
 _JUMPS = 60
 

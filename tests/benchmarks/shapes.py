@@ -41,7 +41,10 @@ SHAPES = {
     "3B": Shape(3072, 8192, 28, 24, 8, 128_256),
 }
 
-_F32, _Q8_0, _Q4_K, _Q6_K = 0, 8, 12, 14  # ggml's numbers of tensor types
+_F32 = 0
+_Q8_0 = 8
+_Q4_K = 12
+_Q6_K = 14
 _BLOCK = {_Q8_0: (32, 34), _Q4_K: (256, 144), _Q6_K: (256, 210)}  # Weights and bytes of a block
 _FILE_TYPES: dict[Quantization, int] = {"Q8_0": 7, "Q4_K_M": 15}
 _ROWS = 4096  # Rows of a matrix made at once

@@ -86,7 +86,9 @@ def test_json_has_the_result_of_the_check(run: Run, tiny: Path, fake: GoodEngine
 def test_reading_a_book_checks_its_model_once(
     run: Run, book: Path, tiny: Path, fake: GoodEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check, stream, checked = ModelChecks.check, GoodEngine.stream, asyncio.Event()
+    check = ModelChecks.check
+    stream = GoodEngine.stream
+    checked = asyncio.Event()
 
     async def check_and_tell(self: ModelChecks, model: ChosenModel) -> CheckResult | None:
         try:

@@ -63,10 +63,14 @@ def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @asynccontextmanager
 async def starting(folder: Path) -> AsyncIterator[StartEngine]:
-    """Starts engines, and closes them at the end."""
+    """Starts engines, and closes them at the end.
+
+    They do not measure their pace: the tests count what each request evaluates.
+    """
     engines: list[LlamaEngine] = []
 
     async def start_engine(path: Path, **options: Any) -> LlamaEngine:
+        options = {"measures_pace": False} | options
         engine = LlamaEngine(path, log=folder / "worker.log", **options)
         engines.append(engine)
         await engine.start()

@@ -305,6 +305,15 @@ async def test_a_system_library_that_llama_cpp_lacks_is_named(
     assert "libgomp1" in caught.value.hint
 
 
+async def test_a_short_request_measures_the_pace_at_the_first_start(
+    tiny: Path, start: StartEngine, tmp_path: Path
+) -> None:
+    engine = await start(tiny, cache=tmp_path, measures_pace=True)
+    rates = engine.info.rates
+    assert rates is not None
+    assert min(rates.prefill, rates.decode) > 0
+
+
 async def test_the_speed_seen_in_requests_is_known_at_the_next_start(
     tiny: Path, start: StartEngine, tmp_path: Path
 ) -> None:

@@ -102,7 +102,9 @@ async def test_answers_depend_on_the_whole_prompt(model: TinyModel) -> None:
 
 @on_attention_and_hybrid
 async def test_repeated_prompts_are_reused(model: TinyModel, start: StartEngine) -> None:
-    dice, engine, expected = random.Random(2), await start(model.path), Expected(model)
+    dice = random.Random(2)
+    engine = await start(model.path)
+    expected = Expected(model)
     question, other = (
         model.fresh.clear_question(dice, words=60),
         model.fresh.clear_question(dice, words=60),
@@ -115,7 +117,9 @@ async def test_repeated_prompts_are_reused(model: TinyModel, start: StartEngine)
 async def test_extended_prompts_reuse_what_they_extend(
     model: TinyModel, start: StartEngine
 ) -> None:
-    dice, engine, expected = random.Random(3), await start(model.path), Expected(model)
+    dice = random.Random(3)
+    engine = await start(model.path)
+    expected = Expected(model)
     text = ""
     for _ in range(4):
         question = model.fresh.clear_question(dice, begin=text)
@@ -126,7 +130,9 @@ async def test_extended_prompts_reuse_what_they_extend(
 async def test_continued_answers_reuse_the_whole_state(
     model: TinyModel, start: StartEngine
 ) -> None:
-    dice, engine, expected = random.Random(5), await start(model.path), Expected(model)
+    dice = random.Random(5)
+    engine = await start(model.path)
+    expected = Expected(model)
     for _ in range(2):
         first, second = continued(model.fresh, dice, passage(dice, 40))
         expected.check(first, await ask(engine, first))

@@ -48,7 +48,9 @@ async def test_everything_remains_then_nothing_and_a_second_build_does_nothing(
 
 @pytest.mark.parametrize("name", ["summaries", "facts"])
 async def test_a_stopped_build_counts_what_it_finished(name: str) -> None:
-    need, memory, at_hand = ARTIFACTS[name], make_memory(PAGES, PAGES), models()
+    need = ARTIFACTS[name]
+    memory = make_memory(PAGES, PAGES)
+    at_hand = models()
     growing = need.build(memory, at_hand)
     for _ in range(3):
         await anext(growing)

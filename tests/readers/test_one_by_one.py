@@ -84,7 +84,9 @@ def test_a_passage_is_asked_with_the_sentences_around_it() -> None:
         )
     book = builder.build(title="The Brig", source_format="text")
     start = book.text.index("This is sentence 50 ")
-    passage, beside, far = (start, start + 60), (start + 90, start + 150), (10, 60)
+    passage = (start, start + 60)
+    beside = (start + 90, start + 150)
+    far = (10, 60)
     (first, last), other = with_surroundings([passage, beside, far], book)
     assert start - 500 < first < start - 340
     assert book.text[first:].startswith(("This is sentence", "It is followed"))

@@ -94,7 +94,9 @@ def _choose(
 ) -> list[int]:
     """Choose one sentence after the other by its score, given the terms of those chosen before."""
     sizes = list(map(length, sentences))
-    chosen, said, words = set[int](), set[str](), 0
+    chosen = set[int]()
+    said = set[str]()
+    words = 0
     while fitting := [
         index
         for index, size in enumerate(sizes)

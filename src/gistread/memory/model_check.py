@@ -126,7 +126,9 @@ async def _find(engine: Engine, priority: Priority) -> Findings:
 
 def assess(findings: Findings, seconds: float = 0.0, *, has_template: bool = True) -> CheckResult:
     """Say what the model can do, by what it did."""
-    right, refused, turn = findings.right, findings.refused, findings.turn
+    right = findings.right
+    refused = findings.refused
+    turn = findings.turn
     gists = [result.gist.source for result in findings.gisted]
     own = sum(source is not GistSource.EXTRACTIVE for source in gists)
     answers = sum(right) >= _LEAST_RIGHT * len(right)

@@ -237,11 +237,9 @@ def chapter_end(book: Book, start: int) -> int:
 
 def _units(book: Book, start: int, end: int, max_words: int) -> Iterator[_Unit]:
     """The units without gaps: whole paragraphs of up to `max_words`, else sentences."""
-    text, first, most_characters = (
-        book.text,
-        book.paragraph_index(start),
-        max_words * CHARACTERS_PER_WORD,
-    )
+    text = book.text
+    first = book.paragraph_index(start)
+    most_characters = max_words * CHARACTERS_PER_WORD
     for index in range(first, len(book.paragraphs)):
         paragraph = book.paragraphs[index]
         if paragraph.start >= end:

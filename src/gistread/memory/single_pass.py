@@ -139,7 +139,9 @@ class SinglePass:
         return f"<{self._labels[offset]}>" if offset in self._labels else "the beginning"
 
     def _restart(self, start: int) -> None:
-        self._begin, self._labels, self._shown_until = start, {}, start
+        self._begin = start
+        self._labels = {}
+        self._shown_until = start
 
     def _finish_page(self, end: int) -> None:
         if self._has_streams and self._needed <= STREAM_TOKENS:

@@ -91,7 +91,9 @@ def not_saved_notice(error: StorageError) -> str:
 
 
 def page_record(entry: MemoryEntry) -> Record:
-    page, gist, usage = entry.page, entry.gist, entry.usage
+    page = entry.page
+    gist = entry.gist
+    usage = entry.usage
     return {
         "start": page.start,
         "end": page.end,

@@ -285,7 +285,9 @@ class Asking:
                         text, references = "", References(numbered)
                         yield Restarted(reason)
                     case Completion():
-                        text, finish, usage = event.text, event.finish, event.usage
+                        text = event.text
+                        finish = event.finish
+                        usage = event.usage
         if rest := references.rest():
             yield AnswerDelta(rest)
         answer = re.sub(r"\A\W{0,3}answer\W{0,2}:[\s*_]*", "", text.strip(), flags=re.IGNORECASE)

@@ -85,7 +85,9 @@ async def _needs_whole_book(asking: Asking) -> bool:
 
 
 async def _asks_for_a_fact_in_a_long_book(asking: Asking) -> bool:
-    options, steering, book = asking.options, asking.steering, asking.memory.book
+    options = asking.options
+    steering = asking.steering
+    book = asking.memory.book
     is_steered = bool(steering.pinned) or steering.only
     if options.model.cites or options.choices or options.budget_tokens or is_steered:
         return False

@@ -82,7 +82,10 @@ class BookText(Asking):
         instead, until the user objects. `named_budget`: the budget if the user named or pinned
         passages. Raises as `fit`.
         """
-        memory, steering, known, agreed = self.memory, self.steering, self.shown, False
+        memory = self.memory
+        steering = self.steering
+        known = self.shown
+        agreed = False
         while True:
             own = places_of(memory, steering.pinned - steering.refused)
             closed = [*places_of(memory, steering.refused), *own]

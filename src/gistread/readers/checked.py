@@ -52,7 +52,9 @@ def with_checks(by_method: Reader) -> Reader:
     """
 
     def ask(asking: Asking) -> ReaderEvents:
-        memory, options, info = asking.memory, asking.options, asking.engine.info
+        memory = asking.memory
+        options = asking.options
+        info = asking.engine.info
         bound = len(memory.book.text) if memory.bound_share < 1 else None
         options = replace(options, thread=within_bound(options.thread, bound), wording=info.wording)
         asked = with_options(asking.question, options.choices)
@@ -70,12 +72,10 @@ def with_checks(by_method: Reader) -> Reader:
 
 async def _check_events(events: ReaderEvents, asking: Asking) -> ReaderEvents:
     """The events of a reader, with its answer checked. The question is without options."""
-    question, memory, steering, options = (
-        asking.question,
-        asking.memory,
-        asking.steering,
-        asking.options,
-    )
+    question = asking.question
+    memory = asking.memory
+    steering = asking.steering
+    options = asking.options
     started: Started | None = None
     async with aclosing(events):
         async for event in events:
@@ -108,7 +108,9 @@ def check_answer(answered: Answered, asking: Asking, started: Started) -> Answer
 
     Only what a weak model invents, or says of its task, is replaced by quotations.
     """
-    question, memory, options = asking.question, asking.memory, asking.options
+    question = asking.question
+    memory = asking.memory
+    options = asking.options
     if options.selection and selection.is_translation(question):
         return answered  # A translation cannot be compared with the text.
     if not options.model.is_believed:
@@ -151,7 +153,9 @@ def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answere
     An answer tells nothing, too, if each of its statements has a name, a number or a quotation that
     the text lacks.
     """
-    question, memory, selected = asking.question, asking.memory, asking.options.selection
+    question = asking.question
+    memory = asking.memory
+    selected = asking.options.selection
     if not selected and (names := missing_names(question, memory.book)):
         text = f"{'text' if memory.bound_share < 1 else 'book'}{bound_phrase(started)}"
         return replace(

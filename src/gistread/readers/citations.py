@@ -263,7 +263,9 @@ async def with_sources(
 
     `places`: what was shown of the book. `closed`: places that may not be cited.
     """
-    question, memory, answer = asking.question, asking.memory, answered.answer
+    question = asking.question
+    memory = asking.memory
+    answer = answered.answer
     ranked = await asyncio.to_thread(nearest_sentences, answer, question, memory, places, closed)
     found, offered = leading(ranked), [one for one, _ in ranked[:MOST_OFFERED]]
     if len(found) < 2:

@@ -36,11 +36,9 @@ LONG_S = 60.0  # An answer that takes longer is announced
 QUICK = "gistread"  # The reader offered instead
 BUILT_FIRST = frozenset(("summaries", "facts"))  # Artifacts that a reader waits for
 WHOLE_BOOK = frozenset(("notes", "longagent"))  # Readers that evaluate all of the text
-_ANSWER, _CHUNK, _NOTE = (
-    128,
-    2_000,
-    64,
-)  # Tokens of an answer, of a chunk of the book, and of a note on it
+_ANSWER = 128
+_CHUNK = 2_000
+_NOTE = 64
 _LEVELS, _LEVEL = 3, 1_200  # Levels of `memwalker`'s tree, and tokens of the summaries at one
 _STEPS, _STEP = 50, 600  # Steps of `graphreader` on all paths, and tokens of one
 

@@ -41,7 +41,9 @@ _LOOKS = 2  # The first passages, then the next after "not found"
 
 async def gistread(asking: Asking) -> ReaderEvents:
     """Answer from the whole text if it fits, else from the passages nearest to the question."""
-    text, memory, options = BookText.of(asking, NAME), asking.memory, asking.options
+    text = BookText.of(asking, NAME)
+    memory = asking.memory
+    options = asking.options
     question = without_options(text.question)
     ranked = await asyncio.to_thread(rank, question, memory, options.choices, options.thread)
     budget = await text_budget(text)
@@ -65,7 +67,9 @@ class TextBudget:
 
 async def text_budget(asking: Asking) -> TextBudget:
     """By the model's class, pace and window, and the budget that was set."""
-    options, engine, model = asking.options, asking.engine, asking.options.model
+    options = asking.options
+    engine = asking.engine
+    model = asking.options.model
     readable = readable_tokens(engine.info, options.first_word_s)
     limit = options.budget_tokens
     most = min(readable, model.most_tokens, limit or readable)

@@ -46,7 +46,10 @@ _NOTES_KEPT = 8
 _NOTHING = "(empty)"
 _FOUND_NOTHING = "(They found nothing.)"
 
-_MORE, _PREVIOUS, _NEXT, _END = "search more", "previous page", "next page", "enough"
+_MORE = "search more"
+_PREVIOUS = "previous page"
+_NEXT = "next page"
+_END = "enough"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +101,10 @@ class _Path:
 
 async def graphreader(asking: Asking) -> events.ReaderEvents:
     """Answer from the graph of key elements."""
-    search, memory, engine, steering = (
-        _Search.of(asking),
-        asking.memory,
-        asking.engine,
-        asking.steering,
-    )
+    search = _Search.of(asking)
+    memory = asking.memory
+    engine = asking.engine
+    steering = asking.steering
     answer_tokens, window = asking.answer_tokens, engine.info.context_tokens
     needed = (
         await engine.measure(user_prompt("plan", question=search.question))

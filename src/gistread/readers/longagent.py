@@ -82,7 +82,9 @@ class _Team(answering.Asking):
 
 async def longagent(asking: answering.Asking) -> events.ReaderEvents:
     """Answer from the whole book, chunk by chunk."""
-    team, memory, engine = _Team.of(asking), asking.memory, asking.engine
+    team = _Team.of(asking)
+    memory = asking.memory
+    engine = asking.engine
     answer_tokens = max(_REPORT_TOKENS, team.answer_tokens)
     window, question_tokens = engine.info.context_tokens, await engine.count(team.question)
     # Two chunks fit the window with a question.

@@ -134,7 +134,9 @@ class Search(Asking):
 
 async def start_search(asking: Asking, max_pages: int) -> Search:
     """Lay out the memory with room for `max_pages`. Raises PromptTooLongError."""
-    search, memory, answer_tokens = Search.of(asking), asking.memory, asking.answer_tokens
+    search = Search.of(asking)
+    memory = asking.memory
+    answer_tokens = asking.answer_tokens
     search.segments, search.opened = await _lay_out(search, max_pages)
     if not search.segments and not search.opened:
         needed = await search.tokens_needed(render(memory, [one_line(current_tree(memory))]))
@@ -149,8 +151,12 @@ async def _lay_out(search: Search, max_pages: int) -> tuple[Sequence[Node], set[
 
     Raises PromptTooLongError.
     """
-    memory, engine, measure = search.memory, search.engine, search.tokens_needed
-    steering, window, last = search.steering, engine.info.context_tokens, len(memory.entries)
+    memory = search.memory
+    engine = search.engine
+    measure = search.tokens_needed
+    steering = search.steering
+    window = engine.info.context_tokens
+    last = len(memory.entries)
     room = window - await measure("")
     if room < 0:
         answer_tokens = search.answer_tokens
@@ -267,7 +273,9 @@ def answer(search: Search, *, must_answer: bool = False) -> events.ReaderEvents:
 
     `must_answer`: see `answer_prompt`.
     """
-    memory, shown, opened = search.memory, search.shown, search.opened
+    memory = search.memory
+    shown = search.shown
+    opened = search.opened
     read = sum(entry.page.words for entry in memory.entries)
     places = {
         number: (memory.entry(number).page.start, memory.entry(number).page.end) for number in shown

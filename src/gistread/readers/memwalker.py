@@ -122,7 +122,9 @@ class _Walk(Asking):
 
 async def memwalker(asking: Asking) -> events.ReaderEvents:
     """Answer by walking the tree of summaries."""
-    walk, memory, steering = _Walk.of(asking), asking.memory, asking.steering
+    walk = _Walk.of(asking)
+    memory = asking.memory
+    steering = asking.steering
     least = min(memory.entries, key=lambda entry: entry.page.words)
     await walk.at_page(least.page)  # raises before a tree is built if no page fits
     yield events.Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)

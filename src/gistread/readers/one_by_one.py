@@ -59,7 +59,9 @@ async def one_by_one(asking: Asking) -> ReaderEvents:
     """
     model = replace(asking.options.model, cites=False)
     asking = replace(asking, options=replace(asking.options, model=model))
-    text, memory, options = BookText.of(asking, NAME), asking.memory, asking.options
+    text = BookText.of(asking, NAME)
+    memory = asking.memory
+    options = asking.options
     question = without_options(text.question)
     ranked = await asyncio.to_thread(rank, question, memory, options.choices, options.thread)
     if options.choices or not ranked.has_matches:

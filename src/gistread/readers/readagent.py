@@ -112,7 +112,9 @@ async def _propose(search: Search, *, may_stop: bool) -> Proposed | StopReason:
 
     Or the reason why the search must end.
     """
-    steering, step, last = search.steering, len(search.lookups) + 1, len(search.memory.entries)
+    steering = search.steering
+    step = len(search.lookups) + 1
+    last = len(search.memory.entries)
     while True:
         offered = await openable_pages(search)
         if ended := _must_end(search, offered):

@@ -216,6 +216,6 @@ async def test_a_text_in_a_form_is_asked_in_words_of_a_server_without_schemas(
     async with Server(Kind(refuses=("response_format",)), says=lambda _: "Well, yes.") as server:
         engine = connect(server.url)
         texts = [(await engine.complete(said("Yes or no?"), sampling)).text for _ in range(2)]
-        sent = ["response_format" in one.body for one in server.asked[1:]]
+        sent = ["response_format" in request.body for request in server.asked[1:]]
     assert texts == ["Well, yes."] * 2
     assert sent == [True, False, False]

@@ -74,6 +74,7 @@ class LlamaEngine(Observable, Engine):
     log: Path | None = None  # File for llama.cpp's messages
     cache: Path | None = None  # Directory of rates and fast copies; None: there are none
     snapshots: Path | None = None  # Directory of prompt cache files; by default a folder in `cache`
+    measures_pace: bool = True  # Runs a short request if the pace of this machine is unknown
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -107,7 +108,7 @@ class LlamaEngine(Observable, Engine):
         Raises EngineError.
         """
         await self._loaded()
-        if self.info.rates is None:
+        if self.measures_pace and self.info.rates is None:
             await self._pace.wait()
         return self.info
 

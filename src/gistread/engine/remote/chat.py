@@ -148,8 +148,8 @@ def _parts(content: Json) -> tuple[str, bool]:
     parts = content if isinstance(content, list) else []
     texts = [part if isinstance(part, str) else member(part, "text") for part in parts]
     kinds = [member(part, "type") for part in parts]
-    told = "".join(text for text in texts if isinstance(text, str))
-    return told, bool({"thinking", "reasoning"} & set(map(str, kinds)))
+    joined = "".join(text for text in texts if isinstance(text, str))
+    return joined, bool({"thinking", "reasoning"} & set(map(str, kinds)))
 
 
 def _end_of(finish: str, usage: Json, pieces: int) -> AnswerEnd:

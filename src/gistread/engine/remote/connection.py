@@ -93,7 +93,7 @@ class Connection:
             response = await client.send(request, stream=True)
         try:
             content_type = response.headers.get("content-type", "").casefold()
-            if response.status_code < 300 and "html" in content_type:
+            if response.is_success and "html" in content_type:
                 raise WebPageError(response.status_code, WEB_PAGE)
             if response.status_code >= 300 or "json" in content_type:
                 async with self._limited(limit_s, then):
