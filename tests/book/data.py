@@ -11,10 +11,19 @@ needs_books = pytest.mark.skipif(
 needs_pdfs = pytest.mark.skipif(not (_DATA / "pdf").is_dir(), reason="needs ../shared/data/pdf")
 needs_epubs = pytest.mark.skipif(not (_DATA / "epub").is_dir(), reason="needs ../shared/data/epub")
 
+needs_novels = pytest.mark.skipif(
+    not (_DATA / "novels").is_dir(), reason="needs ../shared/data/novels"
+)
+
 
 def text_book(name: str) -> Path:
     """The plain-text book whose file name contains `name`."""
     return next(path for path in sorted((_DATA / "books").iterdir()) if name in path.name)
+
+
+def novel(name: str) -> Path:
+    """The novel whose file name contains `name`."""
+    return next(path for path in sorted((_DATA / "novels").iterdir()) if name in path.name)
 
 
 def pdf_book(name: str) -> Path:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gistread.memory.model import Gist, GistSource, MemoryEntry, Page
-from gistread.tui.memory_blocks import AHEAD, View, entry_blocks, half_of, rest_blocks, shown_count
+from gistread.tui.memory_blocks import AHEAD, UNFINISHED, View, entry_blocks, rest_blocks
 from tests.readers.memories import make_memory
 from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine, app_on, read_whole, text_of, until
@@ -14,15 +14,32 @@ WIDE = (150, 60)
 def test_sections_ahead_are_one_line() -> None:
     memory = make_memory()
     total = len(memory.entries)
-    view = View(bound=half_of(memory.entry(3).page))
-    assert shown_count(memory, view) == 3
+    third = memory.entry(3).page
+    view = View(bound=memory.last_word_end(third))
+    assert memory.count_within(view.bound) == 3
     (line,) = rest_blocks(memory, view, 3)
     assert line.text == f"4 – {total}  {AHEAD}"
-    view.bound = half_of(memory.entry(3).page) - 1
-    assert shown_count(memory, view) == 2
-    view.bound = None
-    assert shown_count(memory, view) == total
-    assert rest_blocks(memory, view, total) == []
+    assert memory.count_within(memory.last_word_end(third) - 1) == 2
+    assert memory.count_within(None) == total
+    assert rest_blocks(memory, View(), total) == []
+
+
+def test_the_section_that_the_user_is_in_has_its_number_and_no_gist() -> None:
+    memory = make_memory()
+    third = memory.entry(3).page
+    view = View(bound=memory.last_word_end(third) - 1, here=3)
+    unfinished, line = rest_blocks(memory, view, 2)
+    assert (unfinished.text, unfinished.hanging.strip()) == (UNFINISHED, "3")
+    assert line.text == f"4 – {len(memory.entries)}  {AHEAD}"
+
+
+def test_a_look_ahead_shows_the_number_there_and_no_gist() -> None:
+    memory = make_memory()
+    view = View(bound=memory.last_word_end(memory.entry(2).page), here=6)
+    before, looked_at, behind = rest_blocks(memory, view, 2)
+    assert before.text == f"3 – 5  {AHEAD}"
+    assert (looked_at.text, looked_at.hanging.strip()) == (UNFINISHED, "6")
+    assert behind.text == f"7 – 8  {AHEAD}"
 
 
 def test_sections_of_the_front_matter_have_no_gist_and_the_current_one_is_railed() -> None:
@@ -57,17 +74,19 @@ async def test_what_lies_ahead_is_shown_as_the_user_reads_and_without_a_bound(
         screen = await read_whole(pilot)
         pane = screen.memory_pane
         await until(pilot, lambda: AHEAD in text_of(app))
-        shown = shown_count(pane.memory, pane.view)
+        shown = pane.memory.count_within(pane.view.bound)
         assert 0 < shown < len(pane.memory.entries)
         await pilot.press("space")
-        await until(pilot, lambda: shown_count(pane.memory, pane.view) > shown)
+        await until(pilot, lambda: pane.memory.count_within(pane.view.bound) > shown)
         await pilot.press("ctrl+t", "enter")
-        await until(pilot, lambda: shown_count(pane.memory, pane.view) == len(pane.memory.entries))
+        await until(
+            pilot, lambda: pane.memory.count_within(pane.view.bound) == len(pane.memory.entries)
+        )
         await pilot.press("ctrl+t", "enter")
         await until(
             pilot,
             lambda: (
-                shown_count(pane.memory, pane.view) < len(pane.memory.entries)
+                pane.memory.count_within(pane.view.bound) < len(pane.memory.entries)
                 and AHEAD in text_of(app)
             ),
         )

@@ -82,18 +82,55 @@ def test_looks_move_neither_the_place_nor_the_bound_until_a_screen_is_turned() -
     assert (position.place, position.furthest, position.looking) == (0, 1000, True)
 
 
-def test_settling_reads_on_and_going_back_undoes_it() -> None:
+def test_settling_reads_on_and_going_back_is_a_look() -> None:
     position = ReadingPosition(ReadingPlace(), LENGTH)
     position.moved(0, 1000)
-    before = position.snapshot
     position.jump()
     position.moved(8000, 9000)
     position.settle()
     assert (position.place, position.furthest, position.looking) == (8000, 9000, False)
-    position.moved(9000, LENGTH)
-    position.restore(before)
+    position.jump()
     position.moved(0, 1000)
-    assert (position.place, position.furthest, position.read) == (0, 1000, ())
+    assert (position.place, position.furthest, position.looking) == (8000, 9000, True)
+
+
+def test_reading_on_at_an_earlier_place_does_not_lower_what_was_read() -> None:
+    position = ReadingPosition(ReadingPlace(), LENGTH)
+    position.moved(7000, 8000)
+    position.jump()
+    position.moved(0, 1000)
+    position.settle()
+    assert (position.place, position.furthest) == (0, 8000)
+
+
+def test_the_end_of_the_screen_at_the_place_is_restored() -> None:
+    position = ReadingPosition(ReadingPlace(1000, end=1900), LENGTH)
+    position.moved(1000, 1400)  # a smaller screen
+    assert position.furthest == ReadingPlace(1000, end=1900).furthest == 1900
+
+
+async def test_going_back_after_reading_on_keeps_what_was_read(tmp_path: Path) -> None:
+    book = long_book()
+    app = app_on(book, tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press(*":30%", "enter")
+        await until(pilot, lambda: screen.controllers.context.position.looking)
+        for _ in range(6):
+            before = screen.book_pane.place
+            await pilot.press("space")
+            await until(pilot, lambda before=before: screen.book_pane.place > before)
+        place, bound = screen.book_pane.place, screen.controllers.line.bound
+        await pilot.press("backspace")
+        await until(pilot, lambda: screen.book_pane.place < place)
+        assert screen.controllers.context.position.looking
+        assert screen.controllers.line.bound == bound
+        await pilot.press("q")
+    again = app_on(book, tmp_path)
+    async with again.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.book_pane.place == place)
+        assert screen.controllers.line.bound == bound
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (160, 50)])

@@ -15,6 +15,7 @@ from gistread.exporting.documents import as_json, render_export, write_export
 from gistread.exporting.model import Export, ExportFormat, format_for
 from gistread.library.moving import migrate_user_data
 from gistread.memory.model import GistMemory
+from gistread.memory.spoilers import usual_bound
 from gistread.paths import default_paths
 from gistread.readers.introductions import names_to_learn
 from gistread.store.user_data import MarkStore, UserData
@@ -73,7 +74,13 @@ def _user_data(book: Book, name: str) -> Export:
 def _memory(book: Book, name: str) -> GistMemory | None:
     try:
         headers = [header for header in saved_memories(book, name) if header.pages]
-        return memory_store().load(book, headers[0]) if headers else None
+        if not headers:
+            return None
+        memory = memory_store().load(book, headers[0])
+        user_data = UserData(default_paths())
+        place = user_data.reading_place(book.sha256)
+        bound = usual_bound(book, place.furthest, user_data.bound_choice(book.sha256))
+        return memory if bound is None else memory.upto(bound)
     except GistreadError as error:
         say(f"Note: the gists are left out: {error.message}")
         return None

@@ -170,6 +170,20 @@ class GistMemory:
             return None
         return self.entries[index].page
 
+    def last_word_end(self, page: Page) -> int:
+        """Offset after the last word of a page: nobody has to see the blank lines behind it."""
+        return page.start + len(self.book.text[page.start : page.end].rstrip())
+
+    def is_within(self, page: Page, bound: int | None) -> bool:
+        """Whether a page lies in front of the bound with its last word. None: there is no bound."""
+        return bound is None or self.last_word_end(page) <= bound
+
+    def count_within(self, bound: int | None) -> int:
+        """Number of pages, from the first, that lie in front of the bound."""
+        if bound is None:
+            return len(self.entries)
+        return bisect_right(self.entries, bound, key=lambda entry: self.last_word_end(entry.page))
+
     def text_of(self, page: Page) -> str:
         return self.book.text[page.start : page.end].strip()
 
@@ -192,7 +206,7 @@ class GistMemory:
         for entry in self.entries[
             : bisect_left(self.entries, bound, key=lambda one: one.page.start)
         ]:
-            if entry.page.end > bound or book.is_volume_heading(entry.page.start):
+            if not self.is_within(entry.page, bound) or book.is_volume_heading(entry.page.start):
                 page = replace(entry.page, end=min(bound, entry.page.end))
                 text = book.text[page.start : page.end].strip()
                 gist = extract(text, _OWN_WORDS, self.focus.task)

@@ -51,11 +51,12 @@ class ReadingPlace:
     offset: int = 0
     read: tuple[tuple[int, int], ...] = ()  # (start, end) of each part that was read, sorted
     behind: tuple[int, ...] = ()  # Positions before the last jumps, to go back to
+    end: int = 0  # End of what was on screen at the position; 0: unknown
 
     @property
     def furthest(self) -> int:
-        """End of the last part that was read, the position included."""
-        return max([self.offset, *(end for _, end in self.read)])
+        """End of the last part that was read, the screen at the position included."""
+        return max([self.offset, self.end, *(end for _, end in self.read)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,9 +91,10 @@ class UserData(Database):
         *,
         read: Iterable[tuple[int, int]] = (),
         behind: Iterable[int] = (),
+        end: int = 0,
     ) -> None:
         """Record a `ReadingPlace`; `words` quotes the text there, to find it in another version."""
-        place = {"words": words, "read": list(read), "behind": list(behind)}
+        place = {"words": words, "read": list(read), "behind": list(behind), "end": end}
         encoded = to_json({name: value for name, value in place.items() if value})
         row = self._text(sha256)
         if (offset, encoded) != (row["position"], row["place"]):

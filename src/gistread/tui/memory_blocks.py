@@ -1,6 +1,5 @@
 """A gist memory as blocks of long text, for the memory pane."""
 
-from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 
 from gistread.book.model import Book
@@ -24,6 +23,7 @@ Range = tuple[int, int]
 _HERE = "▌"  # Rail of the page that the user is reading
 BEGUN = "begun"  # Kind in the key of the page under way; its start follows
 AHEAD = "ahead of you"
+UNFINISHED = "its gist comes with its last line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,10 @@ class View:
     reading: bool = False  # Whether the model is reading the book
     bound: int | None = None  # Gists of text beyond this offset are not shown; None: all are
 
-    def shows(self, page: Page) -> bool:
-        """Whether the gist of this page is shown: once half of the page has been seen."""
-        return self.bound is None or half_of(page) <= self.bound
 
-
-def half_of(page: Page) -> int:
-    """The offset in the middle of a page."""
-    return (page.start + page.end) // 2
+def is_front_matter(page: Page, begins: int) -> bool:
+    """Whether most of a page belongs to the front matter, which ends at `begins`."""
+    return (page.start + page.end) // 2 < begins
 
 
 def excerpt_of(book: Book, page: Page, view: View) -> list[Range]:
@@ -95,16 +91,6 @@ def stays_gist(book: Book, page: Page, view: View) -> bool:
     return view.beside and unasked and not excerpt_of(book, page, view)
 
 
-def shown_count(memory: GistMemory, view: View) -> int:
-    """Number of pages, from the first, whose gists are shown."""
-    entries = memory.entries
-    return (
-        len(entries)
-        if view.bound is None
-        else bisect_right(entries, view.bound, key=lambda one: half_of(one.page))
-    )
-
-
 def entry_blocks(
     memory: GistMemory, entry: MemoryEntry, view: View, begins: int = 0
 ) -> list[Block]:
@@ -113,7 +99,7 @@ def entry_blocks(
     A page of the front matter, which ends at `begins`, has none.
     """
     page, number, opening = entry.page, entry.page.number, view.opened.get(entry.page.number)
-    if half_of(page) < begins and opening is None:
+    if is_front_matter(page, begins) and opening is None:
         return []
     here = number == view.here
     blocks: list[Block] = []
@@ -220,8 +206,7 @@ def rest_blocks(memory: GistMemory, view: View, shown: int) -> list[Block]:
     opened = [memory.entry(number) for number in sorted(view.opened) if shown < number <= read]
     elsewhere = [block for entry in opened for block in entry_blocks(memory, entry, view)]
     if shown < read:
-        looks = view.here is not None and view.here > shown
-        return [_to_come(shown + 1, memory, AHEAD, "← you" if looks else ""), *elsewhere]
+        return [*_hidden_blocks(memory, view, shown), *elsewhere]
     if memory.complete:
         return []
     blocks = [] if memory.entries or view.ahead or view.begun else guide_blocks(view)
@@ -249,9 +234,38 @@ def rest_blocks(memory: GistMemory, view: View, shown: int) -> list[Block]:
     return blocks
 
 
-def _to_come(first: int, memory: GistMemory, said: str, tail: str = "") -> Block:
-    last = memory.estimated_pages
-    numbers = f"{first}" if first >= last else f"{first} – {'' if memory.complete else '~'}{last}"
+def _hidden_blocks(memory: GistMemory, view: View, shown: int) -> list[Block]:
+    """Blocks of the sections whose gists would tell what the user has not seen.
+
+    The section that they are in has a line of its own, without its gist.
+    """
+    is_at_page = view.here is not None and view.here > shown
+    begun = memory.entry(view.here if view.here is not None and is_at_page else shown + 1)
+    is_begun = is_at_page or (view.bound is not None and begun.page.start < view.bound)
+    if not is_begun or begun.page.number in view.opened:
+        return [_to_come(shown + 1, memory, AHEAD)]
+    number = begun.page.number
+    blocks: list[Block] = []
+    if number > shown + 1:
+        blocks.append(_to_come(shown + 1, memory, AHEAD, last=number - 1))
+    blocks.append(_unfinished_block(memory, begun, view))
+    if number < memory.estimated_pages:
+        blocks.append(_to_come(number + 1, memory, AHEAD))
+    return blocks
+
+
+def _unfinished_block(memory: GistMemory, entry: MemoryEntry, view: View) -> Block:
+    """The section that the user is in, whose gist would tell its end."""
+    number = entry.page.number
+    block = _page_block(memory, number, UNFINISHED, "muted", _tail(entry, view))
+    return _railed(block) if number == view.here else block
+
+
+def _to_come(first: int, memory: GistMemory, said: str, tail: str = "", last: int = 0) -> Block:
+    """A line for the sections from `first` to `last`; 0: to the end of the book."""
+    about = "" if last or memory.complete else "~"
+    last = last or memory.estimated_pages
+    numbers = f"{first}" if first >= last else f"{first} – {about}{last}"
     return Block(f"{numbers}  {said}", key=("rest", first), style="muted", indent=1, tail=tail)
 
 
@@ -260,7 +274,7 @@ def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
     book = memory.book
     blocks: list[Block] = []
     chapter = ""
-    shown = [entry for entry in view.ahead if view.shows(entry.page)]
+    shown = [entry for entry in view.ahead if memory.is_within(entry.page, view.bound)]
     for entry in shown:
         if (title := book.chapter_title(entry.page.start)) != chapter:
             chapter = title
@@ -293,7 +307,8 @@ def begun_block(memory: GistMemory, view: View) -> Block:
     begun = view.begun
     number = begun.number or "·" if begun else len(memory.entries) + 1
     gutter = _gutter(memory)
-    whole_words = view.draft.rpartition(" ")[0] if begun is None or view.shows(begun) else ""
+    is_seen = begun is None or memory.is_within(begun, view.bound)
+    whole_words = view.draft.rpartition(" ")[0] if is_seen else ""
     text = (
         f"{whole_words} …"
         if whole_words

@@ -336,4 +336,7 @@ class MarkController:
             names = names_to_learn(self._book, user_data) if form is ExportFormat.ANKI else []
         except StorageError:
             questions, names = [], []
-        return Export(self._book, marks, questions, self._context.memory_pane.memory, names)
+        memory, bound = self._context.memory_pane.memory, self._context.memory_pane.view.bound
+        if memory is not None and bound is not None:
+            memory = memory.upto(bound)
+        return Export(self._book, marks, questions, memory, names)

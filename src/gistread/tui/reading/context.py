@@ -16,7 +16,7 @@ from gistread.tui.reading.destination import HINT, Destination, destinations_of,
 from gistread.tui.reading.jumps import JumpList
 from gistread.tui.reading.layers import MarkLayers
 from gistread.tui.reading.pane_switcher import BookScreen, Pane
-from gistread.tui.reading.position import ModelPlace, ReadingPosition, Snapshot
+from gistread.tui.reading.position import ModelPlace, ReadingPosition
 from gistread.tui.reading.user_data_writer import UserDataWriter
 from gistread.tui.screens.contents import ContentsScreen
 from gistread.tui.widgets.input_line import InputLineClient
@@ -102,9 +102,6 @@ class Navigation(InputLineClient):
         self._return_to: Pane | None = None
         self._destinations: tuple[Destination, ...] = ()
         self.jumps = JumpList()
-        self._before: dict[
-            int, Snapshot
-        ] = {}  # The reading place before the last jump from each offset
 
     @property
     def saved_place(self) -> ReadingPlace:
@@ -112,7 +109,7 @@ class Navigation(InputLineClient):
         position, behind = self._context.position, tuple(self.jumps.behind)
         if position.looking and position.place in behind:  # The jumps of a look end with it.
             behind = behind[: -1 - behind[::-1].index(position.place)]
-        return ReadingPlace(position.place, position.read, behind[-_REMEMBERED:])
+        return ReadingPlace(position.place, position.read, behind[-_REMEMBERED:], position.end)
 
     def jump(
         self, offset: int, top: float = 0.0, *, series: str = "", return_to: Pane | None = None
@@ -123,16 +120,11 @@ class Navigation(InputLineClient):
         The reading place stays until the user reads on there, and returns with `back`.
         """
         pane = self._context.book_pane
-        self.leave(pane.place, offset, series)
+        self.jumps.leave(pane.place, offset, series)
         self.show(offset, top)
         if series:
             pane.call_after_refresh(lambda: self.jumps.arrived(pane.place))
         self._return_to = return_to or self._return_to
-
-    def leave(self, here: int, there: int, series: str = "") -> None:
-        """Record a jump, and the reading place before it, for `back`."""
-        if self.jumps.leave(here, there, series):
-            self._before[here] = self._context.position.snapshot
 
     def show(self, offset: int, top: float = 0.0) -> None:
         """Show a place without adding to the history."""
@@ -148,7 +140,10 @@ class Navigation(InputLineClient):
             self._context.position.jump()
 
     def back(self) -> None:
-        """Go to where the last jump began; after the earliest jump, to the reading place."""
+        """Look at where the last jump began; after the earliest jump, at the reading place.
+
+        Neither the reading place nor what was read changes.
+        """
         position = self._context.position
         if position.looking and not self.jumps.behind:
             self.jumps.leave(position.place, self._context.place)
@@ -171,8 +166,6 @@ class Navigation(InputLineClient):
                 else "No later place: you have not gone back."
             )
             return
-        if (before := self._before.pop(place, None)) is not None and back:
-            self._context.position.restore(before)
         self.show(place)
 
     def step_chapter(self, step: int) -> None:

@@ -3,7 +3,7 @@
 from bisect import bisect_left
 
 from gistread.tui.commands import BY_ID
-from gistread.tui.memory_blocks import half_of
+from gistread.tui.memory_blocks import is_front_matter
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
 from gistread.tui.reading.pane_switcher import Pane
@@ -62,7 +62,7 @@ class MemoryPages:
                 "sign" if page.number == pane.view.here else "muted",
             )
             for page in (entry.page for entry in entries[first:last])
-            if half_of(page) >= pane.begins
+            if not is_front_matter(page, pane.begins)
         )
         self._context.layers.set(Layer.SECTIONS, marks)
 
@@ -74,7 +74,7 @@ class MemoryPages:
             return
         if not self.walking:
             self.walking = True
-            self._context.navigation.leave(self._context.place, event.page.start)
+            self._context.navigation.jumps.leave(self._context.place, event.page.start)
         self._context.navigation.show(event.page.start)
 
     def clicked(self, event: Clicked) -> None:

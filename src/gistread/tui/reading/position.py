@@ -9,9 +9,8 @@ from gistread.book.model import Book
 from gistread.store.model import ReadingPlace
 
 Range = tuple[int, int]
-Snapshot = tuple[
-    int, int, tuple[Range, ...]
-]  # A reading place with its end, and what was read until then
+# A reading place with its end, and what was read until then
+Snapshot = tuple[int, int, tuple[Range, ...]]
 _KEPT = 5  # A turned screen may still show a fifth of the one before
 STAYED_S = 20.0  # Time in another chapter after which the model reads there next
 
@@ -31,12 +30,14 @@ class ReadingPosition:
     """Follows the view of the book. Reading moves the reading place; a jump only looks, until the
     user reads on there.
 
-    Reading on is turning a whole screen, or `settle`.
+    Reading on is turning a whole screen, or `settle`. What was read stays read; going back only
+    looks.
     """
 
     def __init__(self, saved: ReadingPlace, length: int) -> None:
         self.place = saved.offset
-        self.end = saved.offset  # End of what was in view there and while scrolling back from there
+        # End of what was in view there and while scrolling back from there
+        self.end = max(saved.offset, saved.end)
         self.read: tuple[Range, ...] = saved.read
         self._length = length
         self._view: Range | None = None
@@ -59,11 +60,6 @@ class ReadingPosition:
     def snapshot(self) -> Snapshot:
         return self.place, self.end, self.read
 
-    def restore(self, before: Snapshot) -> None:
-        """Forget all reading since then; the next move of the view goes back there."""
-        self.place, self.end, self.read = before
-        self._jumped = True
-
     def jump(self) -> None:
         """The next move of the view is a jump."""
         self._jumped = True
@@ -72,6 +68,7 @@ class ReadingPosition:
         """Read on from where the view is."""
         if self._looking_from is not None and self._view is not None:
             self._looking_from = None
+            self.read = merged((*self.read, (self.place, self.end)))
             self.place, self.end = self._view
 
     def moved(self, start: int, end: int, *, turned: bool = False) -> None:

@@ -156,7 +156,7 @@ class SearchController(InputLineClient):
         self._context.screen.call_after_refresh(lambda: self._arrived(place))
 
     def _arrived(self, before: int) -> None:
-        self._context.navigation.leave(before, self._context.place, _GROUP)
+        self._context.navigation.jumps.leave(before, self._context.place, _GROUP)
 
     def _bring_into_view(self, index: int) -> None:
         start, end = self.hits.marked(index)[0]

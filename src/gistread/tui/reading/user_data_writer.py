@@ -76,12 +76,13 @@ class UserDataWriter:
     def _write_place(self) -> None:
         place, self._timer = self._place, None
         words = quote_at(self._book.text, place.offset)
-        read, behind = place.read, place.behind
-        self.save(
-            lambda data, sha256: data.set_position(
-                sha256, place.offset, words, read=read, behind=behind
+
+        def write(data: UserData, sha256: str) -> None:
+            data.set_position(
+                sha256, place.offset, words, read=place.read, behind=place.behind, end=place.end
             )
-        )
+
+        self.save(write)
 
     def _write(self, write: Callable[[], object]) -> None:
         task = asyncio.create_task(self._in_thread(write))

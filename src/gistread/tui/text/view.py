@@ -118,6 +118,11 @@ class TextView(ScrollView, inherit_bindings=False):
         )
         self.splice(at + head, len(old) - head - tail, new[head : len(new) - tail])
 
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """All blocks, also those outside the view."""
+        return tuple(self._index.block(number) for number in range(len(self._index)))
+
     def block(self, index: int) -> Block:
         """Raises IndexError."""
         return self._index.block(index)

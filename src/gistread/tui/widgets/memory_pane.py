@@ -123,11 +123,7 @@ class MemoryPane(LongText):
             self.scroll_to_key(("ahead", ahead))
         self._ahead_here = ahead
         if scroll and page is not None and self.memory is not None:
-            shown = memory_blocks.shown_count(self.memory, view)
-            if page.number <= shown:
-                self.scroll_to_key(("page", page.number), row=level, past_end=view.beside)
-            else:
-                self.scroll_to_key(("rest", shown + 1))
+            self.scroll_to_key(("page", page.number), row=level, past_end=view.beside)
 
     def _ahead_at(self, offset: int | None) -> int | None:
         """Start of the page read ahead that contains this offset."""
@@ -219,7 +215,7 @@ class MemoryPane(LongText):
         memory, view = self.memory, self.view
         if memory is None:
             return memory_blocks.guide_blocks(view)
-        digits, shown = len(str(memory.estimated_pages)), memory_blocks.shown_count(memory, view)
+        digits, shown = len(str(memory.estimated_pages)), memory.count_within(view.bound)
         blocks = [
             block
             for one in memory.entries[:shown]
