@@ -141,9 +141,9 @@ class FakeEngine:
             self.restarts -= 1
             yield TextDelta(words[0])
             yield StreamRestarted("the fake was told to fail")
-        for word in words:
+        for number, word in enumerate(words, start=1):
             await asyncio.sleep(0)
-            yield TextDelta(word)
+            yield TextDelta(word, Usage(generated=number))
         usage = Usage(usage.prefilled, usage.reused, self._count(text), 0.01)
         yield Completion(text, "end" if isinstance(said, str) else said.finish, usage)
 

@@ -8,6 +8,7 @@ import pytest
 
 from gistread.book.open import open_book
 from gistread.cli.models import check_results
+from gistread.engine.protocol import NO_USAGE, Completion
 from gistread.errors import ExitStatus, UsageError
 from gistread.library.indexing import update_index
 from gistread.memory.check_results import CheckResult
@@ -60,7 +61,7 @@ def test_json_is_one_document_with_the_shape_of_the_design(run: Run, indexed: Pa
             "memory",
             "usage",
         ),
-        *("compression_rate", "context_tokens", "seen", "quoted", "marks", "upto"),
+        *("compression_rate", "context_tokens", "seen", "quoted", "finish", "marks", "upto"),
     }
     assert "stairs" in document["answer"]
     assert document["reader"] == "readagent-s"
@@ -248,3 +249,23 @@ def test_a_question_longer_than_the_window_is_called_so(run: Run, indexed: Path)
     ran = run("ask", indexed, "and " * 20_000 + "why?")
     assert ran.status == ExitStatus.ENGINE
     assert "Ask a shorter question" in ran.err
+
+
+def test_a_cut_answer_says_so_and_continue_goes_on_with_it(
+    run: Run, indexed: Path, engine: FakeEngine
+) -> None:
+    begun = "She found it missing. Then she"
+    engine._says = lambda _: Completion(begun, "length", NO_USAGE)
+    first = run("ask", indexed, QUESTION, "--reader", "gistread")
+    assert first.out.startswith("She found it missing.")
+    assert "Then she" not in first.out
+    assert "--continue` goes on" in first.err
+    engine._says = lambda _: "She asked Ferrand."
+    engine.calls.clear()
+    further = run("ask", indexed, "--continue", "--reader", "gistread")
+    assert further.out.startswith("She asked Ferrand")
+    assert "goes on" not in further.err
+    asked = next(call for call in engine.calls if call.kind == "complete")
+    assert [message.role for message in asked.prompt] == ["user", "assistant", "user"]
+    assert QUESTION in asked.prompt[0].content
+    assert asked.prompt[1].content == "She found it missing."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.engine.protocol import Message
+from gistread.engine.protocol import NO_USAGE, Completion, Message
 from gistread.readers.answering import (
     Asking,
     ReaderOptions,
@@ -12,6 +12,7 @@ from gistread.readers.answering import (
 )
 from gistread.readers.events import Answered
 from gistread.readers.steering import Steering
+from gistread.readers.thread import QuestionAnswer, begun_answer
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory
 
@@ -88,3 +89,56 @@ async def test_an_answer_is_cleaned_of_its_label_and_of_repetition_and_nothing_e
     ]
     assert isinstance(events[-1], Answered)
     assert events[-1].answer == kept
+
+
+async def _answered(said: str | Completion, most: int) -> Answered:
+    fake = FakeEngine(says=[said])
+    options = ReaderOptions(answer_tokens=most)
+    asking = Asking("Who came?", make_memory(), fake, Steering(), options)
+    events = asking.answer_from(Answered(), "", (Message("user", "Who came?"),))
+    *_, last = [event async for event in events]
+    assert isinstance(last, Answered)
+    return last
+
+
+SENTENCES = [f"The guest number {number} came by night." for number in range(9)]
+
+
+async def test_an_answer_within_its_limit_stands_whole() -> None:
+    answered = await _answered(" ".join(SENTENCES), 90)
+    assert (answered.answer, answered.finish) == (" ".join(SENTENCES), "end")
+
+
+async def test_an_answer_near_its_limit_ends_with_a_sentence() -> None:
+    answered = await _answered(" ".join(SENTENCES), 40)
+    assert answered.finish == "length"
+    assert answered.answer == " ".join(SENTENCES[:5])
+
+
+async def test_a_list_near_its_limit_ends_with_an_item() -> None:
+    answered = await _answered("\n".join(f"- guest number {number}" for number in range(20)), 40)
+    assert answered.finish == "length"
+    assert answered.answer.splitlines()[-1] in [f"- guest number {number}" for number in range(20)]
+
+
+async def test_an_answer_that_the_limit_cuts_is_cut_back_to_a_sentence() -> None:
+    cut = Completion("He came. She went to the", "length", NO_USAGE)
+    answered = await _answered(cut, 90)
+    assert (answered.answer, answered.finish) == ("He came. She went to the …", "length")
+    cut = Completion("He came by night [1]. She went to", "filter", NO_USAGE)
+    answered = await _answered(cut, 90)
+    assert (answered.answer, answered.finish) == ("He came by night [1].", "filter")
+
+
+def test_the_last_answer_is_gone_on_with() -> None:
+    thread = (
+        QuestionAnswer("Who?", "Ann."),
+        QuestionAnswer("List the wines.", "Port [1]."),
+        QuestionAnswer("Go on", "Sherry [1]."),
+    )
+    begun = begun_answer("Please continue.", thread)
+    assert begun is not None
+    assert (begun.question, begun.text) == ("List the wines.", "Port.\nSherry.")
+    assert begun.before == thread[:1]
+    assert begun_answer("Did they go on?", thread) is None
+    assert begun_answer("Go on.", ()) is None

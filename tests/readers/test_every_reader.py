@@ -41,7 +41,7 @@ WITHOUT_MODEL = {"quoting"}
 PASSAGE_BY_PASSAGE = {"one-by-one"}
 FROM_NOTES = {"longagent", "notes", "graphreader"}
 """Readers whose last prompt has notes in it and none of the book's own words."""
-ANSWER_TOKENS = {"memwalker": 64, "longagent": 96, "notes": 64}
+ANSWER_TOKENS = {"memwalker": 64, "longagent": 96, "notes": 87}
 """Room for what the first prompt asks for, where that is not the answer."""
 LEAST_WINDOW = {
     **dict.fromkeys(("closed-book", "gistread", "bm25", "dos", "full", *WITHOUT_MODEL), 150),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gistread.engine.protocol import NO_USAGE, Completion
 from gistread.memory.model import GistMemory
 from gistread.readers import notes
 from gistread.readers.answering import Asking, ReaderOptions
@@ -88,3 +89,40 @@ async def test_stop_ends_the_reading_with_an_answer() -> None:
     events = await ask(fake, steering=Steering(stop=True))
     assert Stopped(StopReason.PERSON) in events
     assert len(fake.calls) == 1
+
+
+async def test_every_item_of_a_list_is_noted_once_on_a_line_of_its_own() -> None:
+    memory = make_memory()
+    replies = iter(
+        [
+            Completion("- Port\n- Sherry\n- Ma", "length", NO_USAGE),
+            Completion("1. Madeira\n2. Sherry", "end", NO_USAGE),
+        ]
+    )
+
+    def say(text: str) -> str | Completion:
+        if "Notes so far" not in text:
+            return "Port, sherry and Madeira."
+        return next(replies, "Nothing new.")
+
+    fake = FakeEngine(says=say)
+    events = await ask(fake, memory)
+    assert [event.text for event in events if isinstance(event, Noted)] == [
+        "Port",
+        "Sherry",
+        "Madeira",
+    ]
+    assert "[1] Port\n[2] Sherry\n[3] Madeira" in fake.calls[-1].text
+
+
+async def test_a_note_that_stays_cut_is_told() -> None:
+    numbers = iter(range(1000))
+
+    def say(text: str) -> str | Completion:
+        if "Notes so far" not in text:
+            return ANSWER
+        return Completion(f"Guest {next(numbers)} came\nGues", "length", NO_USAGE)
+
+    events = await ask(FakeEngine(says=say), make_memory(3, 3))
+    noted = [event.text for event in events if isinstance(event, Noted)]
+    assert noted[:4] == [*(f"Guest {number} came" for number in range(3)), notes.CUT]

@@ -4,6 +4,7 @@ The chip beside it, Backspace, and the thread after a restart.
 """
 
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -222,3 +223,24 @@ async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
         await until(
             pilot, lambda: [len(one.questions) for one in data.threads(book.sha256)] == [1, 2]
         )
+
+
+async def test_a_cut_answer_is_gone_on_with_by_a_key_and_by_its_row(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await ask(pilot, "list the lamps")
+        await reader.asked.wait()
+        reader.say(STARTED, replace(answered("One lamp."), finish="length"))
+        await until(pilot, lambda: "cut off" in text_of(app))
+        await until(pilot, lambda: not screen.session.answering)
+        await pilot.press("v", "O")
+        await until(pilot, lambda: len(reader.questions) == 2)
+        assert reader.questions[1] == "Go on."
+        assert reader.options.thread[-1].answer == "One lamp."
+        reader.say(STARTED, answered("Two lamps."))
+        await until(pilot, lambda: "Two lamps." in text_of(app))
+        await until(pilot, lambda: not screen.session.answering)
+        assert [one.record.cut for one in screen.answers_pane.exchanges] == ["length", ""]

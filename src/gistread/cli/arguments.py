@@ -46,7 +46,11 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
         help="an answer to choose from; give at least two",
     )
     _add_upto(parser)
-    option("--continue", action="store_true", help="go on from the last question about this book")
+    option(
+        "--continue",
+        action="store_true",
+        help="go on from the last question about this book; no QUESTION: with its cut answer",
+    )
     option(
         "--thread",
         type=count(1),

@@ -30,8 +30,8 @@ from gistread.paths import Paths, default_paths
 from gistread.readers import events as reader_events
 from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.steering import Steps
-from gistread.readers.thread import with_options
-from gistread.readers.trace import Places, describe_scope, progress_of, step_of
+from gistread.readers.thread import GO_ON, with_options
+from gistread.readers.trace import CUT, Places, describe_scope, progress_of, step_of
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
 from gistread.session.events import ActivityChanged, SessionEvent
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
@@ -44,6 +44,8 @@ from gistread.units import counted, fields, format_duration, in_quotes
 
 
 def run(arguments: argparse.Namespace) -> None:
+    if getattr(arguments, "continue") and not arguments.all and not arguments.question.strip():
+        arguments.question = GO_ON
     if not ((arguments.book if arguments.all else arguments.question) or "").strip():
         raise UsageError("The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"')
     if arguments.all:
@@ -382,4 +384,6 @@ async def _print_answer(
     for number, citation in enumerate(answered.citations, start=1):
         tells = f" · or {in_quotes(citation.tells)}" if citation.tells else ""
         write(f"[{number}] {place(citation)}{tells}: {in_quotes(' '.join(citation.quote.split()))}")
+    if why := CUT.get(answered.finish):
+        say(f"{why} `gistread ask BOOK --continue` goes on.")
     return answered

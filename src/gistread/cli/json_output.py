@@ -50,7 +50,9 @@ def ask_document(
     """What `ask --json` prints. `model`: the one that answered. `steps`: from `step_document`."""
     return {
         **fields(
-            answered, "answer", "choice", "found", "quoted", "lookups", "context_tokens", "seen"
+            answered,
+            *("answer", "choice", "found", "finish", "quoted", "lookups"),
+            *("context_tokens", "seen"),
         ),
         "marks": [asdict(mark) for mark in answered.marks],
         "citations": [asdict(citation) for citation in answered.citations],

@@ -398,7 +398,7 @@ async def _answer(
     assert answered is not None, "a reader ends with Answered"
     assert models.answering.info is not None
     return {
-        **fields(answered, "answer", "found", "quoted"),
+        **fields(answered, "answer", "found", "finish", "quoted"),
         "marks": [asdict(mark) for mark in answered.marks],
         "citations": [{**cite(one), **fields(one, "tells")} for one in answered.citations],
         "steps": steps,

@@ -17,6 +17,7 @@ from gistread.engine.protocol import (
     NO_USAGE,
     Completion,
     Engine,
+    Finish,
     Message,
     Prompt,
     Sampling,
@@ -80,6 +81,7 @@ class ReaderOptions:
         None  # Start and end of the selected text that the question is about
     )
     wording: str = ""  # Of the prompts; see `EngineInfo.wording`
+    begun: str = ""  # The beginning of the answer, which was cut off and is to be gone on with
     opening: str = ""  # Prompt that introduces the text; empty: by how much of the book it is
 
 
@@ -144,7 +146,14 @@ class Asking:
             way_out = f" {prompts.load('way_out').text}"
         template = prompts.load(name, options.wording)
         filled = template.fill(**{"question": question, **values}, way_out=way_out, task=task)
-        return (Message("user", filled, cacheable_prefix),)
+        if not options.begun:
+            return (Message("user", filled, cacheable_prefix),)
+        further = prompts.load("task_go_on").text
+        return (
+            Message("user", filled),
+            Message("assistant", options.begun),
+            Message("user", further),
+        )
 
     def opening(self, *, is_whole: bool = False) -> str:
         """How the text of the book is introduced, below it."""
@@ -260,25 +269,24 @@ class Asking:
     async def _write_answer(
         self, draft: Answered, prompt: Prompt, numbered: Mapping[int, Passage]
     ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
-        is_weak = not self.options.model.is_believed
+        stop = _STOP if self.options.model.is_believed else _STOP_WEAK
+        sampling = Sampling(self.answer_tokens, repeat_penalty=1.1, stop=stop)
         text = ""
-        finish = "end"
+        finish: Finish = "end"
         usage = NO_USAGE
-        sampling = Sampling(
-            self.answer_tokens, repeat_penalty=1.1, stop=_STOP_WEAK if is_weak else _STOP
-        )
         references = References(numbered)
         async with aclosing(self.engine.stream(prompt, sampling)) as stream:
             async for event in stream:
                 match event:
-                    case TextDelta(piece, usage):
+                    case TextDelta(piece, now):
+                        if self._is_ending(now) and ends_before(text, piece):
+                            finish = "length"
+                            break
                         text += piece
+                        usage = now
                         if ready := references.add(piece):
                             yield AnswerDelta(ready)
-                        repeats = (
-                            is_weak and _ENDS.search(piece) and without_repetition(text) != text
-                        )
-                        if is_looping(text) or repeats:
+                        if self._repeats_itself(text, piece):
                             finish = "length"
                             break
                     case protocol.StreamRestarted(reason):
@@ -290,25 +298,41 @@ class Asking:
                         usage = event.usage
         if rest := references.rest():
             yield AnswerDelta(rest)
-        answer = re.sub(r"\A\W{0,3}answer\W{0,2}:[\s*_]*", "", text.strip(), flags=re.IGNORECASE)
-        if is_weak:
-            answer, _ = clean(without_repetition(answer), cut_off=finish == "length")
-        else:
-            answer = without_control_tokens(answer).strip()
-            answer = (
-                without_repetition(answer) if is_looping(text) or is_looping(answer) else answer
-            )
-            if (
-                answer
-                and finish == "length"
-                and not re.search(r"[.!?…。！？][\"'”’»)\]*]*\Z", answer)
-            ):
-                answer += " …"
+        answer, finish = self._tidied(text, finish)
         references = References(numbered)
         answer = (references.add(answer) + references.rest()).strip()
         found = draft.found and bool(answer) and not says_not_found(answer)
         self.usage += usage
-        yield replace(draft, answer=answer, found=found, usage=self.usage, cited=references.cited)
+        cited = references.cited
+        yield replace(
+            draft, answer=answer, found=found, usage=self.usage, cited=cited, finish=finish
+        )
+
+    def _is_ending(self, usage: Usage) -> bool:
+        """Whether an answer is so long that it should end with its sentence."""
+        most = self.answer_tokens
+        ending = most - min(_ENDING_TOKENS, most // 4)
+        return self.options.model.is_believed and usage.generated > ending
+
+    def _repeats_itself(self, text: str, piece: str) -> bool:
+        if is_looping(text):
+            return True
+        is_weak = not self.options.model.is_believed
+        return is_weak and bool(_ENDS.search(piece)) and without_repetition(text) != text
+
+    def _tidied(self, text: str, finish: Finish) -> tuple[str, Finish]:
+        """The answer without a label, control tokens and repetitions; a cut one in whole
+        sentences. Also why it ends.
+        """
+        answer = re.sub(r"\A\W{0,3}answer\W{0,2}:[\s*_]*", "", text.strip(), flags=re.IGNORECASE)
+        if not self.options.model.is_believed:
+            return clean(without_repetition(answer), cut_off=finish != "end")[0], "end"
+        answer = without_control_tokens(answer).strip()
+        if is_looping(text) or is_looping(answer):  # There is nothing to go on with.
+            return until_sentence_end(without_repetition(answer)), "end"
+        if answer and finish != "end":
+            answer = until_sentence_end(answer)
+        return answer, finish
 
 
 # A method of answering questions: it yields events, the last `Answered`.
@@ -358,6 +382,23 @@ class References:
         return f" {marks}" if marks and found[0][0].isspace() else marks
 
 
+def ends_before(text: str, piece: str) -> bool:
+    """Whether a sentence, a list item or a paragraph ends where `piece` follows."""
+    if not piece.strip() or piece.lstrip().startswith("["):  # A reference may follow a full stop.
+        return False
+    return bool(_SENTENCE_END.search(text)) or piece.startswith("\n")
+
+
+def until_sentence_end(answer: str) -> str:
+    """A cut answer up to its last whole sentence or line, or marked by an ellipsis."""
+    if _SENTENCE_END.search(answer):
+        return answer
+    ends = [found.end() for found in _SENTENCE_ENDS.finditer(answer)]
+    if ends and ends[-1] >= _LEAST_KEPT * len(answer):
+        return answer[: ends[-1]].rstrip()
+    return f"{answer} …"
+
+
 def is_looping(text: str) -> bool:
     """Whether a text ends in a piece repeated at least three times, over at least thirty
     characters.
@@ -387,6 +428,10 @@ def without_repetition(text: str) -> str:
 
 
 _ENDS = re.compile(r"[.!?。！？\n]")
+_SENTENCE_END = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*]*(?:\s*\[[\d, ]+\])*|\n)\s*\Z")
+_SENTENCE_ENDS = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*]*(?:\s*\[[\d, ]+\])*(?=\s)|\n)")
+_ENDING_TOKENS = 48  # Before the limit of an answer, in which it may end with a sentence
+_LEAST_KEPT = 0.5  # Share of a cut answer that stays when it is cut back to a sentence
 _LONGEST_RUN = 40  # Words of a run that may be repeated; longer ones are sentences
 _LONGEST_RANGE = 4  # Numbers after the first of "[2-6]"
 # "The book does not say", in the languages of books

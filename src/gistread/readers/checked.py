@@ -30,7 +30,7 @@ from gistread.readers.citations import cite, with_sources
 from gistread.readers.closest import closest_sentences
 from gistread.readers.events import Answered, ReaderEvents, Started, Stopped, StopReason
 from gistread.readers.support import Statement, check
-from gistread.readers.thread import with_options, with_thread, within_bound
+from gistread.readers.thread import begun_answer, with_options, with_thread, within_bound
 from gistread.readers.trace import bound_phrase
 from gistread.store.model import AnswerMark, AnswerMarkKind
 
@@ -57,14 +57,19 @@ def with_checks(by_method: Reader) -> Reader:
         info = asking.engine.info
         bound = len(memory.book.text) if memory.bound_share < 1 else None
         options = replace(options, thread=within_bound(options.thread, bound), wording=info.wording)
-        asked = with_options(asking.question, options.choices)
+        question = asking.question
+        begun = begun_answer(question, options.thread) if options.model.is_believed else None
+        if begun:
+            question = begun.question
+            options = replace(options, thread=begun.before, begun=begun.text)
+        asked = with_options(question, options.choices)
         asked = with_thread(
             asked, options.thread, info.context_tokens, short=not options.model.remembers
         )
         # Questions about a passage have a reader of their own, whatever the method.
         reader = selection.about_selection if options.selection else by_method
         memory = replace(memory, entries=list(memory.entries))  # Reading may go on meanwhile.
-        asking = replace(asking, memory=memory, options=options)
+        asking = replace(asking, question=question, memory=memory, options=options)
         return _check_events(reader(replace(asking, question=asked)), asking)
 
     return ask

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from gistread.engine.protocol import NO_USAGE, Usage
+from gistread.engine.protocol import NO_USAGE, Finish, Usage
 from gistread.store.model import AnswerMark, Citation
 
 
@@ -278,4 +278,5 @@ class Answered(ReaderEvent):
     cited: tuple[
         tuple[int, int], ...
     ] = ()  # Passages or pages that the model cites as [1], [2] … in the answer
+    finish: Finish = "end"  # Why the answer ends; else it is cut off, and can be gone on with
     quoted: bool = False  # The citations are the answer, in the book's own words

@@ -3,12 +3,14 @@
 GraphReader's "Chunk Read with Notes" (appendix D).
 """
 
+import re
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from gistread.engine.protocol import Engine
+from gistread.engine.protocol import Engine, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory.passages import Span, join, split_into_chunks
-from gistread.readers.answering import NOTE_TOKENS, Asking, user_prompt, words_of
+from gistread.readers.answering import Asking, adds_nothing, user_prompt, words_of
 from gistread.readers.book_text import setting
 from gistread.readers.events import (
     Answered,
@@ -19,6 +21,7 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
+from gistread.readers.kinds import Kind, kind_of
 from gistread.words import count_words
 
 NAME = "notes"
@@ -26,6 +29,11 @@ NAME = "notes"
 CHUNK_TOKENS = 2000  # As in GraphReader (section 4.1)
 _TASK_TOKENS = 200  # Upper bound for the longest prompt and the chat template
 _NONE = "none"
+_CHUNK_NOTE_TOKENS = 192  # Longest note on a chunk; a longer one is gone on with
+_LEAST_ROOMS = 8  # Times the room of a note that the window has
+_MOST_NOTES = 3  # Notes on one chunk
+_ITEM_MARK = re.compile(r"\A(?:[-*•]|\d{1,2}[.)])\s+")
+CUT = "The notes on this part were cut off."
 
 
 @dataclass(slots=True)
@@ -40,9 +48,9 @@ class _Notebook:
             f"{mark} {note}" for mark, (note, _) in zip(marks, self.notes, strict=True)
         )
 
-    def has(self, note: str) -> bool:
-        """Whether all words of a note are in an earlier one."""
-        return any(words_of(note) <= words_of(other) for other, _ in self.notes)
+    def has(self, item: str) -> bool:
+        """Whether all words of an item are in an earlier one."""
+        return any(words_of(item) <= words_of(other) for other, _ in self.notes)
 
     async def add(self, note: str, place: Span, engine: Engine) -> None:
         self.notes.append((note, place))
@@ -55,7 +63,8 @@ async def notes(asking: Asking) -> ReaderEvents:
     """Answer from the whole book, read for this question."""
     memory, engine = asking.memory, asking.engine
     window = engine.info.context_tokens
-    answer_tokens = max(NOTE_TOKENS, asking.answer_tokens)
+    note_tokens = min(_CHUNK_NOTE_TOKENS, window // _LEAST_ROOMS)
+    answer_tokens = max(note_tokens, asking.answer_tokens)
     room = window - answer_tokens - _TASK_TOKENS - await engine.count(asking.question)
     if room < 2 * _TASK_TOKENS:
         raise PromptTooLongError(
@@ -64,7 +73,7 @@ async def notes(asking: Asking) -> ReaderEvents:
     book = memory.book
     chunk_tokens = min(CHUNK_TOKENS, room // 2)
     parts = await split_into_chunks(book, chunk_tokens, engine.count)
-    notebook = _Notebook(min(room - chunk_tokens, CHUNK_TOKENS))
+    notebook = _Notebook(min(room - chunk_tokens, _notebook_tokens(asking.question)))
     yield Started(
         NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0
     )
@@ -74,17 +83,9 @@ async def notes(asking: Asking) -> ReaderEvents:
         if asking.steering.stop:
             reason = StopReason.PERSON
             break
-        prompt = user_prompt(
-            "note_chunk",
-            text=book.text[start:end].strip(),
-            where=setting(memory, start),
-            question=asking.question,
-            notes=notebook.text() or _NONE,
-        )
-        note = await asking.take_note(prompt)
-        if note and not notebook.has(note):
-            await notebook.add(note, (start, end), engine)
-            yield Noted(note, start, end)
+        async with aclosing(_read_chunk(asking, notebook, (start, end), note_tokens)) as noted:
+            async for event in noted:
+                yield event
         yield PartRead(number, len(parts), start, end)
     text = notebook.text(numbered=asking.is_asked_to_cite)
     if notebook.dropped:
@@ -103,3 +104,43 @@ async def notes(asking: Asking) -> ReaderEvents:
     numbered = tuple(enumerate(places, start=1)) if asking.is_asked_to_cite else ()
     async for event in asking.answer_from(draft, text, prompt, numbered):
         yield event
+
+
+def _notebook_tokens(question: str) -> int:
+    """Room for the notes: a list of the whole book needs more."""
+    return 2 * CHUNK_TOKENS if kind_of(question) is Kind.LIST else CHUNK_TOKENS
+
+
+async def _read_chunk(
+    asking: Asking, notebook: _Notebook, place: Span, note_tokens: int
+) -> ReaderEvents:
+    """Note what a chunk adds, an item a line. A note that was cut off is gone on with."""
+    start, end = place
+    memory = asking.memory
+    sampling = Sampling(note_tokens, repeat_penalty=1.1, stop=("\n\n", "\n---"))
+    for _ in range(_MOST_NOTES):
+        prompt = user_prompt(
+            "note_chunk",
+            text=memory.book.text[start:end].strip(),
+            where=setting(memory, start),
+            question=asking.question,
+            notes=notebook.text() or _NONE,
+        )
+        note = await asking.complete_scored(prompt, sampling)
+        items = _items_of(note.text)
+        is_cut = note.finish == "length"
+        if is_cut and len(items) > 1:
+            items.pop()  # It is noted whole next time.
+        new = [item for item in items if not notebook.has(item)]
+        for item in new:
+            await notebook.add(item, place, asking.engine)
+            yield Noted(item, start, end)
+        if not is_cut or not new:
+            return
+    yield Noted(CUT, start, end)
+
+
+def _items_of(note: str) -> list[str]:
+    """The lines of a note that add something, without bullets."""
+    lines = (_ITEM_MARK.sub("", " ".join(line.split())) for line in note.splitlines())
+    return [line for line in lines if line and not adds_nothing(line)]

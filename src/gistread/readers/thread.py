@@ -60,6 +60,8 @@ class QuestionAnswer:
 
 Thread = tuple[QuestionAnswer, ...]  # The oldest first
 
+GO_ON = "Go on."
+
 
 def is_follow_up(question: str) -> bool:
     """Whether a question seems to continue the last one.
@@ -72,6 +74,31 @@ def is_follow_up(question: str) -> bool:
     there_is = pattern("there_is").match(question)
     pronoun = pattern("pronoun").search(question, there_is.end() if there_is else 0)
     return pronoun is not None and not pattern("antecedent").search(question[: pronoun.start()])
+
+
+@dataclass(frozen=True, slots=True)
+class BegunAnswer:
+    """An answer to go on with."""
+
+    question: str
+    text: str  # Without references
+    before: Thread  # The exchanges before its question
+
+
+def begun_answer(question: str, thread: Sequence[QuestionAnswer]) -> BegunAnswer | None:
+    """The last answer of a thread, if the question asks to go on with it.
+
+    >>> begun_answer("Go on.", [QuestionAnswer("List the wines.", "Port [1]\\nSherry")]).text
+    'Port\\nSherry'
+    """
+    if not pattern("asks_to_go_on").fullmatch(question):
+        return None
+    pieces: list[str] = []
+    for at, exchange in reversed(list(enumerate(thread))):
+        pieces.insert(0, re.sub(r" ?\[\d+\]", "", exchange.answer))
+        if not pattern("asks_to_go_on").fullmatch(exchange.question):
+            return BegunAnswer(exchange.question, "\n".join(pieces), tuple(thread[:at]))
+    return None
 
 
 def within_bound(thread: Sequence[QuestionAnswer], upto: int | None) -> Thread:

@@ -11,6 +11,11 @@ from gistread.readers.events import ReaderEvent, StopReason
 from gistread.units import counted, format_share, ranges, ranges_words, short
 
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
+# Why an answer is cut off
+CUT = {
+    "length": "The answer was cut off at its greatest length.",
+    "filter": "The server's content filter withheld the rest of the answer.",
+}
 _LISTED = 10  # Most pages or places named in one step
 
 _STOPPED = {

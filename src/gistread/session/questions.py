@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from gistread.book.model import Book
 from gistread.config import Config
-from gistread.engine.protocol import EngineInfo, Usage
+from gistread.engine.protocol import EngineInfo, Finish, Usage
 from gistread.errors import GistreadError, NotReadyError, UsageError
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
@@ -62,6 +62,7 @@ class Answer:
     # Doubts about `text[start:end]`, each with `kind` and `message`: what the book lacks.
     marks: tuple[AnswerMark, ...]
     quoted: bool  # The citations are the answer, in the book's own words
+    finish: Finish  # `length` or `filter` if the answer is cut off; ask "Go on." in its thread
     # The earlier questions and answers, then this one; pass it as `thread` of a follow-up
     thread: Thread
     lookups: tuple[int, ...]  # Pages that the reader opened, in that order
@@ -86,6 +87,7 @@ def with_answer(
         citations=answered.citations,
         lookups=answered.lookups,
         marks=answered.marks,
+        cut="" if answered.finish == "end" else answered.finish,
         model=model,
         memory=memory,
     )
@@ -138,6 +140,7 @@ class Question:
             steps=tuple(event for event in told if not isinstance(event, AnswerDelta | Answered)),
             marks=answered.marks,
             quoted=answered.quoted,
+            finish=answered.finish,
             thread=(*self.options.thread, exchange),
             lookups=answered.lookups,
             choice=answered.choice,

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from gistread.book.model import Book
 from gistread.memory.front_matter import front_matter_end
 from gistread.readers import events
-from gistread.readers.thread import REFERENCE
+from gistread.readers.thread import GO_ON, REFERENCE
 from gistread.readers.trace import (
+    CUT,
     Places,
     Step,
     Target,
@@ -52,7 +53,12 @@ class AskAgain:
     """Asks an interrupted question again."""
 
 
-AnswerTarget = Target | ToSource | Unfold | KeepNote | AskAgain
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """Asks for the rest of an answer that was cut off."""
+
+
+AnswerTarget = Target | ToSource | Unfold | KeepNote | AskAgain | GoOn
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +171,8 @@ def exchange_blocks(
             ),
             AskAgain(),
         )
+    if record.cut and not exchange.running:
+        drawn.add(_cut_off(record.cut, number), GoOn())
     for index, citation in enumerate(record.citations[:_SOURCES]):
         place = _place(citation, places) + (
             f"  or {in_quotes(citation.tells)}:" if citation.tells else ""
@@ -205,6 +213,13 @@ def exchange_blocks(
     elif about:
         drawn.add(_said(" · ".join(about), None, "provenance", above=1))
     return drawn
+
+
+def _cut_off(why: str, number: int) -> Block:
+    """A row that says why an answer ends early, and goes on with it."""
+    text = f"{CUT[why]} {GO_ON}" if why in CUT else GO_ON
+    link = Span(len(text) - len(GO_ON), len(text), "link", GoOn())
+    return _said(text, ("go on", number), "muted", spans=(link,))
 
 
 def _add_steps(

@@ -6,7 +6,7 @@ from textual.message import Message
 
 from gistread.readers.trace import Places
 from gistread.session import events
-from gistread.tui.answer_blocks import AskAgain, KeepNote
+from gistread.tui.answer_blocks import AskAgain, GoOn, KeepNote
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.answers import AnswerController, ThreadController
 from gistread.tui.reading.context import ReadingContext
@@ -144,6 +144,8 @@ class Controllers:
                 self.answers.keep(number)
             case AnswersPane.Followed(exchange=number, target=AskAgain()):
                 self.context.screen.run_worker(self.questions.ask_again(number))
+            case AnswersPane.Followed(exchange=number, target=GoOn()):
+                self.context.screen.run_worker(self.questions.go_on(number))
             case AnswersPane.Followed():
                 self.answers.followed(event)
             case QuestionInput.Asked(question=question):

@@ -11,7 +11,7 @@ from gistread.readers.cost import QUICK
 from gistread.readers.registry import METHODS
 from gistread.readers.selection import extend_bound, question_alone
 from gistread.readers.steering import Steps
-from gistread.readers.thread import QuestionAnswer, within_bound
+from gistread.readers.thread import GO_ON, QuestionAnswer, within_bound
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
 from gistread.session.events import Obstacle, QuestionStarted
 from gistread.session.questions import AskOptions
@@ -137,9 +137,9 @@ class QuestionController:
             self.asked(self._waiting)
 
     async def ask_again(self, number: int | None = None) -> None:
-        """Ask an interrupted question again.
+        """Ask an interrupted question again, or go on with a cut answer.
 
-        This one, or the chosen one, or the last interrupted one.
+        This one, or the chosen one, or the last interrupted or cut one.
         """
         context, session, exchanges = (
             self._context,
@@ -147,6 +147,9 @@ class QuestionController:
             self._context.answers_pane.exchanges,
         )
         interrupted = [at for at, one in enumerate(exchanges) if not one.record.answer]
+        if number is None and exchanges and exchanges[-1].record.cut:
+            await self.go_on(len(exchanges) - 1)
+            return
         if number is None and interrupted:
             number = (
                 context.chosen_exchange
@@ -165,17 +168,37 @@ class QuestionController:
         ):
             context.warn_of(obstacle)
         else:
-            threads = await asyncio.to_thread(
-                context.services.user_data.threads, context.book.sha256
-            )
-            asked = [
-                thread for thread in threads if thread.id == (record.thread or record.asked_at)
-            ]
-            self._line.thread = OpenThread.of(asked[0]) if asked else OpenThread()
+            thread = await self._thread_of(record)
+            self._line.thread = OpenThread.of(thread) if thread.questions else OpenThread()
             self._line.thread.follows = bool(self._line.thread.exchanges)
             del exchanges[number]
             question = question_alone(record.passage, record.question, context.book)
             self._start(session, question, reader, again=record)
+
+    async def go_on(self, number: int) -> None:
+        """Ask for the rest of the answer of this exchange, which was cut off."""
+        context, session = self._context, self._context.session
+        record = context.answers_pane.exchanges[number].record
+        if session is None or session.answering:
+            context.warn(self._busy)
+            return
+        thread = await self._thread_of(record)
+        until = [at for at, one in enumerate(thread.questions) if one.asked_at == record.asked_at]
+        if not until:
+            context.warn("The question is no longer saved.")
+            return
+        questions = thread.questions[: until[0] + 1]
+        self._line.thread = OpenThread.of(replace(thread, questions=questions))
+        self._line.thread.follows = True
+        self._start(session, GO_ON, record.reader if record.reader in METHODS else "")
+
+    async def _thread_of(self, record: SavedQuestion) -> SavedThread:
+        """The saved thread of a question."""
+        data, sha256 = self._context.services.user_data, self._context.book.sha256
+        threads = await asyncio.to_thread(data.threads, sha256)
+        wanted = record.thread or record.asked_at
+        empty = SavedThread(wanted, (), record.question)
+        return next((thread for thread in threads if thread.id == wanted), empty)
 
     def _start(
         self, session: Session, question: str, reader: str = "", again: SavedQuestion | None = None
