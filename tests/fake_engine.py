@@ -9,7 +9,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from gistread.engine.protocol import (
@@ -23,6 +23,7 @@ from gistread.engine.protocol import (
     Phase,
     Priority,
     Prompt,
+    Rates,
     Sampling,
     StreamEvent,
     StreamRestarted,
@@ -83,6 +84,8 @@ class FakeEngine:
         self._count = count
         self._seen: list[str] = []
         self.calls: list[Call] = []
+        self.prepared: list[str] = []
+        """The beginnings of prompts that were evaluated in advance."""
         self.source = 0
         """The sentence that it names as the source of an answer."""
         self.restarts = 0
@@ -93,6 +96,10 @@ class FakeEngine:
     @property
     def info(self) -> EngineInfo:
         return self._info
+
+    def pace(self, rates: Rates) -> None:
+        """From now on it is known to be this fast."""
+        self._info = replace(self._info, rates=rates)
 
     @property
     def state(self) -> EngineState:
@@ -148,7 +155,9 @@ class FakeEngine:
         yield Completion(text, "end" if isinstance(said, str) else said.finish, usage)
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
-        self._seen.append(prompt[-1].content[: prompt[-1].cacheable_prefix])
+        beginning = prompt[-1].content[: prompt[-1].cacheable_prefix]
+        self._seen.append(beginning)
+        self.prepared.append(beginning)
         return NO_USAGE
 
     async def complete(

@@ -38,7 +38,15 @@ TEXTS = (
     "notes",
 )
 WITHOUT_TEXT = {"aim", "answer_closed", "pace", "plan"}
-PIECES = ("single_pass", "task_", "server_", "opening_", "reads_on", "way_out")  # Of prompts
+PIECES = (
+    "single_pass",
+    "task_",
+    "server_",
+    "opening_",
+    "reads_on",
+    "way_out",
+    "not_told",
+)  # Of prompts
 WITH_TEXT = sorted(name for name in set(names()) - WITHOUT_TEXT if not name.startswith(PIECES))
 
 

@@ -5,18 +5,15 @@ fits counts.
 import pytest
 
 from gistread.book.builder import BookBuilder
+from gistread.engine.protocol import Rates
+from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.readers.answering import Asking, ReaderOptions
-from gistread.readers.events import Answered
-from gistread.readers.one_by_one import (
-    MOST_PASSAGES,
-    Vote,
-    agree,
-    choose,
-    one_by_one,
-    with_surroundings,
-)
+from gistread.readers.events import Answered, ReaderEvent, Shown
+from gistread.readers.model_class import SMALL
+from gistread.readers.one_by_one import MOST_PASSAGES, one_by_one, with_surroundings
 from gistread.readers.steering import Steering
+from gistread.readers.voting import Vote, agree, choose
 from tests.fake_engine import FakeEngine
 
 
@@ -94,40 +91,79 @@ def test_a_passage_is_asked_with_the_sentences_around_it() -> None:
     assert other[0] == 0, "what lies in an earlier one is left out"
 
 
-async def test_a_long_book_is_asked_passage_by_passage() -> None:
+WIND = "The wind was in the east and the rain came down upon the deck. "
+
+
+def long_memory() -> GistMemory:
+    """A long book that tells twice who commanded the brig."""
     noise = [
         f"The brig lay at anchor for {number} days, and nobody commanded her."
         for number in range(400)
     ]
-    told = [
-        "Hoseason commanded the brig.",
-        "The brig was commanded by Captain Hoseason, of Dysart.",
-    ]
     builder = BookBuilder()
-    for text in (*noise[:200], told[0], *noise[200:], told[1]):
-        builder.add(
-            f"{text} {'The wind was in the east and the rain came down upon the deck. ' * 6}"
-        )
-    memory = unread_memory(builder.build(title="The Brig", source_format="text"))
+    for text in (
+        *noise[:200],
+        "Hoseason commanded the brig.",
+        *noise[200:],
+        "The brig was commanded by Captain Hoseason, of Dysart.",
+    ):
+        builder.add(f"{text} {WIND * 6}")
+    return unread_memory(builder.build(title="The Brig", source_format="text"))
 
-    def says(prompt: str) -> str:
-        return "Hoseason." if "Hoseason" in prompt else "The wind was in the east."
 
-    engine = FakeEngine(says=says)
-    events = [
-        event
-        async for event in one_by_one(
-            Asking("Who commanded the brig?", memory, engine, Steering(), ReaderOptions())
-        )
-    ]
-    answered = events[-1]
+async def ask(engine: FakeEngine, question: str) -> list[ReaderEvent]:
+    asking = Asking(question, long_memory(), engine, Steering(), ReaderOptions(model=SMALL))
+    return [event async for event in one_by_one(asking)]
+
+
+def says_hoseason(prompt: str) -> str:
+    return "Hoseason." if "Hoseason" in prompt else "The wind was in the east."
+
+
+async def test_a_long_book_is_asked_passage_by_passage() -> None:
+    engine = FakeEngine(says=says_hoseason)
+    answered = (await ask(engine, "Who commanded the brig?"))[-1]
     assert isinstance(answered, Answered)
     assert answered.answer == "Hoseason."
     own, *others = answered.citations
     assert "Hoseason" in own.quote
     assert not own.tells
-    told = {one.tells for one in others if "Hoseason" not in one.quote}
-    assert told == {"The wind was in the east."}, (
+    rivals = {source.tells for source in others if "Hoseason" not in source.quote}
+    assert rivals == {"The wind was in the east."}, (
         "what other passages answer stands below, with their sources"
     )
-    assert len(engine.calls) == MOST_PASSAGES
+
+
+async def test_a_fact_is_asked_for_in_few_words_and_without_a_way_out() -> None:
+    engine = FakeEngine(says=says_hoseason)
+    await ask(engine, "Who commanded the brig?")
+    asked = [call for call in engine.calls if call.kind == "complete"]
+    assert len(asked) == MOST_PASSAGES
+    assert all("in as few words as possible" in call.text for call in asked)
+    assert not any("does not say" in call.text for call in asked), "a way out is taken"
+
+
+async def test_an_answer_that_its_passage_does_not_tell_makes_it_read_on() -> None:
+    engine = FakeEngine(says=lambda _: "The wind.", chooses=lambda _, __: 1)
+    events = await ask(engine, "Who washed the deck in the rain?")
+    answered = events[-1]
+    assert isinstance(answered, Answered)
+    assert not answered.found
+    assert not answered.citations
+    looks = [event.places for event in events if isinstance(event, Shown)]
+    assert len(looks) == 2
+    assert set(looks[0]) < set(looks[1]), "the next passages, not the same again"
+    texts = [call.text for call in engine.calls if call.kind == "complete"]
+    assert len(texts) == len(set(texts)) == 2 * MOST_PASSAGES
+
+
+async def test_the_pace_decides_how_many_passages_are_asked() -> None:
+    engine = FakeEngine(says=says_hoseason)
+    engine.pace(Rates(prefill=40, decode=10))
+    memory = long_memory()
+    options = ReaderOptions(model=SMALL, first_word_s=20)
+    asking = Asking("Who commanded the brig?", memory, engine, Steering(), options)
+    async for _ in one_by_one(asking):
+        pass
+    asked = [call for call in engine.calls if call.kind == "complete"]
+    assert 1 < len(asked) < MOST_PASSAGES

@@ -1,12 +1,13 @@
 """The session without a screen: what it does in the background, and what it tells."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gistread.engine.llama.library import installed_version
-from gistread.engine.protocol import NO_USAGE
+from gistread.engine.protocol import NO_USAGE, Priority, Prompt, Usage
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.memory.model import DEFAULT_READING_MODE
@@ -15,6 +16,7 @@ from gistread.session import events, models
 from gistread.session.estimate import seconds_to_answer
 from gistread.session.events import ReadingState
 from gistread.store.pace import ModelPaces
+from tests.fake_engine import FakeEngine
 from tests.session.told import CONFIG, session_on, settle
 from tests.tui.books import small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
@@ -208,4 +210,45 @@ async def test_the_chapter_at_hand_is_read_first_and_then_the_others(tmp_path: P
     assert told.of(events.PageAhead)[0].entry.page.start == third.start
     await told.until(lambda: told.of(events.MemoryComplete))
     assert not session.reading.pages_ahead
+    await session.close()
+
+
+class PreparingEngine(FakeEngine):
+    """A fake that tells when something was evaluated in advance."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_prepared = asyncio.Event()
+
+    async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
+        usage = await super().prepare(prompt, priority)
+        self.has_prepared.set()
+        return usage
+
+
+async def test_the_text_is_evaluated_while_a_question_is_typed(tmp_path: Path) -> None:
+    engine = PreparingEngine()
+    session, _ = session_on(tmp_path, engine)
+    await session.use_model("fake", read=False)
+    session.anticipate(session.question("Who fixed the"))
+    async with asyncio.timeout(30):
+        await engine.has_prepared.wait()
+    answer = await session.ask("Who fixed the date?")
+    assert answer.reader == "gistread"
+    (begun,) = engine.prepared
+    assert engine.calls[-1].text.startswith(begun)
+    await session.close()
+
+
+async def test_asking_ends_what_was_evaluated_for_a_draft(tmp_path: Path) -> None:
+    engine = PreparingEngine()
+    session, _ = session_on(tmp_path, engine)
+    await session.use_model("fake", read=False)
+    session.anticipate(session.question("Who fixed the"))
+    await session.ask("Who fixed the date?")
+    session.anticipate(session.question("Who fixed the"))
+    session.anticipate(None)
+    await settle(session)
+    assert session.questions.draft is None
+    assert not engine.prepared, "typing had not paused"
     await session.close()

@@ -131,21 +131,30 @@ class Asking:
         return 100.0 * (1.0 - words / max(1, self.memory.book.words))
 
     def answer_prompt(
-        self, name: str, *, cacheable_prefix: int = 0, must_answer: bool = False, **values: object
+        self,
+        name: str,
+        *,
+        cacheable_prefix: int = 0,
+        must_answer: bool = False,
+        task: str = "",
+        **values: object,
     ) -> Prompt:
         """The prompt `name` with the one instruction that fits the question.
 
-        `cacheable_prefix`: see `Message`. `must_answer`: offers no "not found".
+        `cacheable_prefix`: see `Message`. `must_answer`: offers no "not found". `task`: the prompt
+        with the instruction; empty: by the kind of question.
         """
         options = self.options
         question = without_options(self.question) if self._writes_choice else self.question
         may_abstain = options.model.abstains and not (must_answer or options.choices)
-        task = self._task(name, may_abstain=may_abstain)
+        instruction = self._task(name, task, may_abstain=may_abstain)
         way_out = ""
         if may_abstain and not options.wording:
             way_out = f" {prompts.load('way_out').text}"
         template = prompts.load(name, options.wording)
-        filled = template.fill(**{"question": question, **values}, way_out=way_out, task=task)
+        filled = template.fill(
+            **{"question": question, **values}, way_out=way_out, task=instruction
+        )
         if not options.begun:
             return (Message("user", filled, cacheable_prefix),)
         further = prompts.load("task_go_on").text
@@ -164,7 +173,7 @@ class Asking:
             return f"{begun} {prompts.load('reads_on').text}"
         return prompts.load("opening_whole" if is_whole else "opening_parts").text
 
-    def _task(self, name: str, *, may_abstain: bool) -> str:
+    def _task(self, name: str, task_name: str, *, may_abstain: bool) -> str:
         """The instruction at the end of the prompt `name`."""
         options = self.options
         if options.choices and not self._writes_choice:
@@ -172,7 +181,7 @@ class Asking:
         if options.wording:
             trained = "task_answer" if may_abstain else "task_answer_always"
             return prompts.load(trained, options.wording).text
-        task = prompts.load(form_of(self.question).task).text
+        task = prompts.load(task_name or form_of(self.question).task).text
         asked = without_options(self.question)
         if language_of(asked, "en") != "en" or not asked.isascii():
             task += f" {prompts.load('task_language').text}"

@@ -17,6 +17,7 @@ from gistread.readers.quoting import introductions_for, story_so_far
 from gistread.readers.registry import METHODS
 from gistread.units import format_duration
 
+NAME = "auto"
 _WHOLE_BOOK_S = 300.0  # Longest time for which the whole book is read without having been asked for
 _WHOLE_BOOK_TOKENS = 60_000  # The same limit before the model is measured, or on a server
 # From about 12,000 words on, most of the passages that share words with a question do not answer it
@@ -25,7 +26,7 @@ _LONG_BOOK_WORDS = 12_000
 
 async def auto(asking: Asking) -> ReaderEvents:
     """Answer by the method that suits model and question."""
-    name, choice = await _choose_method(asking)
+    name, choice = await choose_method(asking)
     async with aclosing(METHODS[name].plain_reader()(asking)) as events:
         async for event in events:
             yield replace(event, choice=choice) if isinstance(event, Started) else event
@@ -40,7 +41,7 @@ class Rule:
     applies: Callable[[Asking], Awaitable[bool]]
 
 
-async def _choose_method(asking: Asking) -> tuple[str, str]:
+async def choose_method(asking: Asking) -> tuple[str, str]:
     """The name of the method, and why it was chosen, for people."""
     for rule in RULES:
         if await rule.applies(asking):

@@ -44,7 +44,7 @@ class BookText(Asking):
             )
 
         async def fits(place: Passage) -> bool:
-            return await measure(self._text([place])) <= room
+            return await measure(self.rendered([place])) <= room
 
         book = self.memory.book
         shown: list[Passage] = []
@@ -55,13 +55,13 @@ class BookText(Asking):
                 break
             shown.append((start, end))
         # The token counts of pieces add up only approximately, so the whole text is measured.
-        while shown and await measure(self._text(join(shown, book))) > room:
+        while shown and await measure(self.rendered(join(shown, book))) > room:
             del shown[-max(1, len(shown) // 20) :]
         if shown or not wanted:
             return join(shown, book)
         if (beginning := await fit_beginning(wanted[0], book, fits)) is not None:
             return [beginning]
-        needed = await measure(self._text(wanted[:1]))
+        needed = await measure(self.rendered(wanted[:1]))
         if least + needed > window:
             raise PromptTooLongError(least + needed - answer_tokens, answer_tokens, window)
         raise BudgetTooSmallError(needed, budget)
@@ -150,13 +150,13 @@ class BookText(Asking):
             expanded=tuple(sorted(opened)),
         )
         numbered = numbered_passages(seen, book) if self.is_asked_to_cite else ()
-        text = self._text(shown)
+        text = self.rendered(shown)
         is_whole = self.share(shown) == 1.0
         prompt = self._prompt(text, is_whole=is_whole, must_answer=must_answer)
         async for event in self.answer_from(draft, text, prompt, numbered):
             yield event
 
-    def _text(self, shown: Sequence[Passage]) -> str:
+    def rendered(self, shown: Sequence[Passage]) -> str:
         return render(shown, self.memory.book, numbered=self.is_asked_to_cite)
 
     def _prompt(self, text: str, *, is_whole: bool = False, must_answer: bool = False) -> Prompt:

@@ -2,54 +2,44 @@
 
 A small model that is shown the passages together often answers from the wrong one. Asked over each
 of them, the right answer is among its answers more often (`docs/methods.md`). The answers of other
-passages are kept as rivals.
+passages are kept as rivals. A model that can abstain is asked once more over the passage of the
+chosen answer whether that is told there; if not, the next passages are read.
 """
 
 import asyncio
-import re
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from gistread import prompts
 from gistread.book.model import Book
-from gistread.engine.protocol import Sampling
+from gistread.engine.protocol import Prompt, Sampling
+from gistread.errors import NoChoiceError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, sentence_at
 from gistread.readers import events
-from gistread.readers.answering import Asking, says_not_found
+from gistread.readers.answering import SHORT_TOKENS, Asking, says_not_found
 from gistread.readers.book_text import BookText, overlaps, share_of
 from gistread.readers.citations import cite
+from gistread.readers.cost import readable_tokens
 from gistread.readers.events import ReaderEvents
 from gistread.readers.gistread import gistread, pages_in, without_invention
-from gistread.readers.phrases import pattern
-from gistread.readers.ranking import rank
+from gistread.readers.kinds import Kind, kind_of
+from gistread.readers.ranking import Ranked, rank
 from gistread.readers.thread import without_options
-from gistread.search.tokens import stop_words
+from gistread.readers.voting import Vote, agree, choose
 from gistread.store.model import Citation
-from gistread.words import WORD
 
 NAME = "one-by-one"
 MOST_PASSAGES = 5
-LEAST_TOKENS = 1_800  # Enough for so many passages of about 220 words
-_ANSWER_TOKENS = 40
+MOST_TOKENS = 1_800  # Enough for so many passages of about 220 words
+_LEAST_TOKENS = 700  # Of about two passages, however slow the model is
+_LOOKS = 2  # The nearest passages, then the next if these do not tell
 _AROUND = 350  # Characters before and after a passage: they tell who "he" is
-_RANK_WEIGHT = 0.1  # Of each place further down the list of passages
-_SHARE_WEIGHT = 0.1  # Of words that another answer shares
-_LONG_ANSWER_WORDS = 12
-_NAME = re.compile(r"\b[A-Z][a-zà-ÿ’']+")
+_DOUBTED = 0.25  # Probability of an answer, against "The book does not say.", that is too low
 # Sources of an answer from one passage: its own, then those of what other passages answer
 _MOST_SOURCES = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Vote:
-    """What the model answers from one passage."""
-
-    passage: Passage
-    answer: str
-    log_probability: float = 0.0  # Mean of the answer's tokens
 
 
 async def one_by_one(asking: Asking) -> ReaderEvents:
@@ -59,57 +49,130 @@ async def one_by_one(asking: Asking) -> ReaderEvents:
     """
     model = replace(asking.options.model, cites=False)
     asking = replace(asking, options=replace(asking.options, model=model))
-    text = BookText.of(asking, NAME)
     memory = asking.memory
     options = asking.options
-    question = without_options(text.question)
+    question = without_options(asking.question)
     ranked = await asyncio.to_thread(rank, question, memory, options.choices, options.thread)
     if options.choices or not ranked.has_matches:
-        async with aclosing(gistread(asking)) as stream:
-            async for event in stream:
-                yield event
-        return
-    wide = with_surroundings(ranked.passages, memory.book)
-    async for proposed in text.select(wide, LEAST_TOKENS, most=MOST_PASSAGES):
-        yield proposed
-    shown = tuple(text.shown)
-    pages = tuple(pages_in(shown, ranked, memory, set())[: options.max_pages])
-    yield text.started(shown)
-    for step, number in enumerate(pages, 1):
-        yield events.LookedUp(number, step, "")
-        yield events.Expanded(number, events.OpenedBy.AGENT)
-    yield events.Shown(shown)
-    near = [place for place in wide if share_of(place, shown) == 1.0]
-    pinned = [place for place in ranked.passages if overlaps(shown, place)]
-    near += [place for place in pinned if not overlaps(near, place)]
-    votes = await ask_each(text, near)
-    yield events.Stopped(events.StopReason.WINDOW)
-    if votes:
-        answered = _answer(votes, shown, pages, text)
+        answered = gistread(asking)
     else:
-        together = await text.fit(near, options.model.passage_tokens)
-        answered = text.answer(together, pages, pages)
+        text = BookText.of(asking, NAME)
+        answered = _Search(text, ranked, with_surroundings(ranked.passages, memory.book)).answer()
     async with aclosing(answered) as stream:
         async for event in stream:
             yield event
 
 
-async def _answer(
-    votes: Sequence[Vote], shown: tuple[Passage, ...], pages: tuple[int, ...], text: BookText
-) -> ReaderEvents:
-    """The answer of the first vote, with the others as rivals."""
-    question = without_options(text.question)
-    yield events.AnswerDelta(votes[0].answer)
-    answered = events.Answered(
-        answer=votes[0].answer,
-        citations=_sources_of(votes, question, text.memory),
-        lookups=pages,
-        expanded=tuple(sorted(pages)),
-        compression_rate=100.0 * (1 - text.share(shown)),
-        usage=text.usage,
-        seen=shown,
-    )
-    yield await asyncio.to_thread(without_invention, answered, text)
+@dataclass(slots=True)
+class _Search:
+    """The passages asked for one question, in one or two looks, and their votes."""
+
+    text: BookText
+    ranked: Ranked
+    wide: Sequence[Passage]  # The nearest passages with their surroundings
+    seen: list[Passage] = field(default_factory=list)
+    near: list[Passage] = field(default_factory=list)  # Those asked in the last look
+    pages: list[int] = field(default_factory=list)  # Pages reported as open
+    votes: tuple[Vote, ...] = ()  # Best first
+
+    async def answer(self) -> ReaderEvents:
+        is_told = False
+        looks = _LOOKS if self._may_abstain else 1
+        for look in range(looks):
+            async with aclosing(self._look(is_first=look == 0)) as stream:
+                async for event in stream:
+                    yield event
+            is_told = await self._is_told()
+            if is_told or self.text.steering.stop or not self.near:
+                break
+        yield events.Stopped(events.StopReason.WINDOW)
+        async with aclosing(self._answered(is_told=is_told)) as stream:
+            async for event in stream:
+                yield event
+
+    @property
+    def _may_abstain(self) -> bool:
+        """Whether a doubt about an answer is worth something: it is about names and things."""
+        model = self.text.options.model
+        is_fact = kind_of(self.text.question) is Kind.FACT
+        return is_fact and model.abstains and model.is_believed
+
+    async def _look(self, *, is_first: bool) -> ReaderEvents:
+        """Show the nearest passages that were not seen, and ask over each."""
+        text = self.text
+        unseen = [place for place in self.wide if not overlaps(self.seen, place)]
+        async for proposed in text.select(unseen, budget_of(text), most=MOST_PASSAGES):
+            yield proposed
+        shown = [place for place in text.shown if not overlaps(self.seen, place)]
+        self.seen += shown
+        if is_first:
+            yield text.started(shown)
+        for number in self._new_pages():
+            self.pages.append(number)
+            yield events.LookedUp(number, len(self.pages), "")
+            yield events.Expanded(number, events.OpenedBy.AGENT)
+        yield events.Shown(tuple(sorted(self.seen)))
+        self.near = self._asked_in(shown)
+        votes = await ask_each(text, self.near)
+        self.votes = choose(without_options(text.question), [*self.votes, *votes])
+
+    def _new_pages(self) -> list[int]:
+        new = pages_in(self.text.shown, self.ranked, self.text.memory, set(self.pages))
+        return new[: self.text.options.max_pages - len(self.pages)]
+
+    def _asked_in(self, shown: Sequence[Passage]) -> list[Passage]:
+        """The places to ask over: wide passages, and those that the person pinned."""
+        near = [place for place in self.wide if share_of(place, shown) == 1.0]
+        pinned = [place for place in self.ranked.passages if overlaps(shown, place)]
+        return near + [place for place in pinned if not overlaps(near, place)]
+
+    async def _is_told(self) -> bool:
+        """Whether the model, free to abstain, still gives the chosen answer over its passage."""
+        if not self.votes:
+            return False
+        if not self._may_abstain:
+            return True
+        vote = self.votes[0]
+        not_told = prompts.load("not_told").text
+        prompt = _prompt(self.text, vote.passage, must_answer=False)
+        try:
+            choice = await self.text.engine.choose(prompt, [vote.answer, not_told])
+        except NoChoiceError:
+            return True
+        self.text.usage += choice.usage
+        if choice.probability is None:
+            return choice.index == 0
+        probability = choice.probability if choice.index == 0 else 1 - choice.probability
+        return probability >= _DOUBTED
+
+    async def _answered(self, *, is_told: bool) -> ReaderEvents:
+        text = self.text
+        if not self.votes:
+            together = await text.fit(self.near, text.options.model.passage_tokens)
+            answered = text.answer(together, tuple(self.pages), self.pages)
+        else:
+            answered = self._from_votes(is_told=is_told)
+        async with aclosing(answered) as stream:
+            async for event in stream:
+                yield event
+
+    async def _from_votes(self, *, is_told: bool) -> ReaderEvents:
+        """The answer of the first vote, with the others as rivals; "not found" if not told."""
+        text = self.text
+        question = without_options(text.question)
+        answer = self.votes[0].answer if is_told else prompts.load("not_told").text
+        yield events.AnswerDelta(answer)
+        answered = events.Answered(
+            answer=answer,
+            found=is_told,
+            citations=_sources_of(self.votes, question, text.memory) if is_told else (),
+            lookups=tuple(self.pages),
+            expanded=tuple(sorted(self.pages)),
+            compression_rate=100.0 * (1 - text.share(self.seen)),
+            usage=text.usage,
+            seen=tuple(sorted(self.seen)),
+        )
+        yield await asyncio.to_thread(without_invention, answered, text)
 
 
 def _sources_of(votes: Sequence[Vote], question: str, memory: GistMemory) -> tuple[Citation, ...]:
@@ -123,11 +186,25 @@ def _sources_of(votes: Sequence[Vote], question: str, memory: GistMemory) -> tup
     return tuple(islice(sources.values(), _MOST_SOURCES))
 
 
+def budget_of(asking: Asking) -> int:
+    """Tokens of one look: what is evaluated within the time to the first word."""
+    options = asking.options
+    readable = readable_tokens(asking.engine.info, options.first_word_s)
+    return options.budget_tokens or min(MOST_TOKENS, max(_LEAST_TOKENS, readable))
+
+
+async def nearest_that_fit(asking: Asking, wide: Sequence[Passage]) -> list[Passage]:
+    """The passages of the first look if the user names none, nearest first."""
+    text = BookText.of(asking, NAME)
+    shown = await text.fit(wide[:MOST_PASSAGES], budget_of(asking))
+    return [place for place in wide if share_of(place, shown) == 1.0]
+
+
 def with_surroundings(passages: Sequence[Passage], book: Book) -> list[Passage]:
     """The first passages with the sentences around them; none lies in an earlier one."""
     wide: list[Passage] = []
     for start, end in passages:
-        if len(wide) == 2 * MOST_PASSAGES:  # Some may be refused.
+        if len(wide) == _LOOKS * 2 * MOST_PASSAGES:  # Some may be refused.
             break
         if not any(since <= start and end <= until for since, until in wide):
             last = min(len(book.text) - 1, end + _AROUND)
@@ -135,18 +212,17 @@ def with_surroundings(passages: Sequence[Passage], book: Book) -> list[Passage]:
     return wide
 
 
-async def ask_each(asking: Asking, passages: Sequence[Passage]) -> tuple[Vote, ...]:
-    """Ask over each of the passages, nearest first: the votes of `choose`. Raises EngineError."""
+async def ask_each(asking: Asking, passages: Sequence[Passage]) -> list[Vote]:
+    """Ask over each of the passages, nearest first. Raises EngineError."""
     votes = await asyncio.gather(*(_ask(asking, passage) for passage in passages))
-    return choose(without_options(asking.question), [vote for vote in votes if vote is not None])
+    return [vote for vote in votes if vote is not None]
 
 
 async def _ask(asking: Asking, passage: Passage) -> Vote | None:
     """The answer from one passage; None if it tells none."""
-    text = asking.memory.book.text[slice(*passage)].strip()
-    opening = prompts.load("opening_part").text
-    prompt = asking.answer_prompt("answer_passages", text=text, opening=opening)
-    sampling = Sampling(_ANSWER_TOKENS, repeat_penalty=1.1, stop=("\n",), scored=True)
+    sampling = Sampling(SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",), scored=True)
+    must_answer = asking.options.model.is_believed
+    prompt = _prompt(asking, passage, must_answer=must_answer)
     completion = await asking.complete_scored(prompt, sampling)
     answer = " ".join(completion.text.split())
     if not answer or says_not_found(answer):
@@ -154,52 +230,18 @@ async def _ask(asking: Asking, passage: Passage) -> Vote | None:
     return Vote(passage, answer, completion.log_probability or 0.0)
 
 
-def choose(question: str, votes: Sequence[Vote]) -> tuple[Vote, ...]:
-    """The votes, best first; those that share words with the best come before the others.
-
-    An answer gains by being of the kind asked for, by its probability, by the rank of its passage,
-    and by words that other answers share.
-    """
-    asked = _words(question)
-    told = [_words(vote.answer) - asked for vote in votes]
-
-    def score(at: int) -> float:
-        own = told[at]
-        shared = sum(
-            len(own & other) / max(1, len(own)) for index, other in enumerate(told) if index != at
-        )
-        fit = _fitness(question, votes[at].answer, own) + votes[at].log_probability
-        return fit + _SHARE_WEIGHT * shared - _RANK_WEIGHT * at
-
-    ranked = sorted(range(len(votes)), key=score, reverse=True)
-    return tuple(
-        votes[at]
-        for at in sorted(ranked, key=lambda at: not (at == ranked[0] or told[at] & told[ranked[0]]))
-    )
+def text_of(asking: Asking, passage: Passage) -> str:
+    start, end = passage
+    return asking.memory.book.text[start:end].strip()
 
 
-def agree(question: str, answer: str, other: str) -> bool:
-    """Whether one answer only says more than the other: `Captain Hoseason` and `Hoseason`."""
-    known = _words(question) | stop_words()["en"]
-    own, others = _words(answer) - known, _words(other) - known
-    return bool(own) == bool(others) and (own <= others or others <= own)
-
-
-def _fitness(question: str, answer: str, told: frozenset[str]) -> float:
-    """How well an answer is of the kind that the question asks for."""
-    usual = stop_words()["en"]
-    fit = 0.0 if told - usual else -2.0
-    if pattern("asks_for_a_name").match(question):
-        names = {name.casefold() for name in _NAME.findall(answer)} - usual
-        fit += 1.0 if any(name not in question.casefold() for name in names) else -1.0
-    elif pattern("asks_for_a_number").match(question):
-        fit += 1.0 if pattern("a_number").search(answer) else -1.0
-    return fit - 0.3 * (len(answer.split()) > _LONG_ANSWER_WORDS)
-
-
-def _words(text: str) -> frozenset[str]:
-    """Words of three letters or more and numbers, without the ending of a genitive."""
-    words = (word[0].casefold() for word in WORD.finditer(text))
-    return frozenset(
-        re.sub("['’]s$", "", word) for word in words if len(word) > 2 or word.isdigit()
+def _prompt(asking: Asking, passage: Passage, *, must_answer: bool) -> Prompt:
+    """Over one passage; a fact is asked for in few words, so that answers can be compared."""
+    is_fact = kind_of(asking.question) is Kind.FACT
+    return asking.answer_prompt(
+        "answer_passages",
+        must_answer=must_answer,
+        task="task_brief" if is_fact else "",
+        text=text_of(asking, passage),
+        opening=prompts.load("opening_part").text,
     )

@@ -62,6 +62,7 @@ class Job(StrEnum):
     PREPARE = "prepare"  # Evaluate the common beginning of all questions
     CHECK = "check"  # Check the model
     BUILD = "build"  # Build the queued artifacts
+    ANTICIPATE = "anticipate"  # Evaluate the text for a question that is being typed
     ANSWER = "answer"
 
 

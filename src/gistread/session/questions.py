@@ -5,17 +5,21 @@ What is asked, when it can be answered, and its events.
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
 from gistread.book.model import Book
 from gistread.config import Config
-from gistread.engine.protocol import EngineInfo, Finish, Usage
+from gistread.engine.protocol import Engine, EngineInfo, Finish, Usage
+from gistread.engine.remote.address import is_address
 from gistread.errors import GistreadError, NotReadyError, UsageError
+from gistread.memory.check_results import CheckResult
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.readers import events as reader_events
 from gistread.readers.answering import Asking, ReaderOptions
+from gistread.readers.anticipating import anticipate
 from gistread.readers.bound import offset_of
 from gistread.readers.cost import FIRST_WORD_S
 from gistread.readers.events import AnswerDelta, Answered, ReaderEvent, ReaderEvents, Started
@@ -32,6 +36,8 @@ from gistread.store.model import AnswerMark, Citation, SavedQuestion
 from gistread.store.user_data import UserData
 from gistread.system import free_unused_memory
 from gistread.units import counted
+
+_TYPING_PAUSE_S = 0.4  # Without a key: then the words typed so far are worth ranking
 
 
 class AskOptions(TypedDict, total=False):
@@ -230,6 +236,7 @@ class Questions:
     _queue: list[Question] = field(
         default_factory=list
     )  # The first is being answered, or waits for model or memory
+    draft: Question | None = None  # The question being typed
     # Of the running or last question: pin or refuse pages, stop, decide look-ups
     steering: Steering = field(default_factory=Steering)
 
@@ -237,6 +244,11 @@ class Questions:
     def current(self) -> Question | None:
         """The question that is being answered, or waits for its model or memory."""
         return self._queue[0] if self._queue else None
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether a question is being typed while none is answered."""
+        return self.draft is not None and not self._queue
 
     @property
     def state(self) -> AskingState:
@@ -338,25 +350,19 @@ class Questions:
 
     async def answer(self) -> None:
         """The job: answer the first question. Raises GistreadError."""
-        question, memory = self._queue[0], self._reading.memory or unread_memory(self._book)
-        if question.upto is not None:
-            memory = memory.upto(question.upto)
+        question = self._queue[0]
         engine = await self._reading.models.load_asking()
         question.model = engine.info
-        self._tell(
-            question,
-            events.QuestionStarted(engine.info.name, memory.model_name if memory.entries else ""),
-        )
+        memory = self._memory_for(question)
+        read_by = memory.model_name if memory.entries else ""
+        self._tell(question, events.QuestionStarted(engine.info.name, read_by))
         result = await self._reading.checks.for_answer(
             engine, lambda: self._set_state(question, AskingState.CHECK)
         )
-        options = replace(question.options, model=class_of(engine.info, result))
         self._set_state(question, AskingState.PAGE)
         reader = METHODS[question.reader].reader()
         streamed = False  # Whether the answer has been told in parts
-        async for event in reader(
-            Asking(question.text, memory, engine, question.steering, options)
-        ):
+        async for event in reader(self._asking(question, engine, result)):
             match event:
                 case AnswerDelta():
                     streamed = True
@@ -368,7 +374,36 @@ class Questions:
             self._set_state(question, _WAITS_FOR.get(type(event), usual))
             self._tell(question, events.QuestionProgress(event))
 
+    async def anticipate(self) -> None:
+        """The job: evaluate the text for the question being typed, once typing pauses.
+
+        Not on a server: it would work, perhaps for money, on a question that is not asked.
+        """
+        try:
+            if self.draft is not None and not is_address(self._reading.models.answering.spec):
+                await asyncio.sleep(_TYPING_PAUSE_S)
+                await self._anticipate(self.draft)
+        finally:
+            self.draft = None
+
+    async def _anticipate(self, draft: Question) -> None:
+        with suppress(GistreadError):  # Without it the answer only takes longer.
+            engine = await self._reading.models.load_asking()
+            result = await self._reading.checks.stored(engine.info)
+            await anticipate(self._asking(draft, engine, result), draft.reader)
+
+    def _asking(self, question: Question, engine: Engine, result: CheckResult | None) -> Asking:
+        memory = self._memory_for(question)
+        options = replace(question.options, model=class_of(engine.info, result))
+        return Asking(question.text, memory, engine, question.steering, options)
+
+    def _memory_for(self, question: Question) -> GistMemory:
+        """The part of the memory, perhaps without pages, that the question may use."""
+        memory = self._reading.memory or unread_memory(self._book)
+        return memory if question.upto is None else memory.upto(question.upto)
+
     def _begin(self) -> None:
+        self.draft = None
         self.steering = self._queue[0].steering
         self._tell(self._queue[0], events.QuestionAsked(self._queue[0].shown(self._book)))
         self._emit(events.ActivityChanged())

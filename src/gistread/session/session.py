@@ -90,6 +90,7 @@ class Session:
             Job.PREPARE: self.reading.prepare,
             Job.CHECK: self.reading.check,
             Job.BUILD: self.artifacts.run,
+            Job.ANTICIPATE: lambda: self.questions.anticipate(),
             Job.ANSWER: lambda: self.questions.answer(),
         }
         self._actor = Actor(jobs, self._decide, self._ended, self._crashed)
@@ -138,6 +139,18 @@ class Session:
         """A question for `questions.start`. Raises UsageError for what cannot be asked."""
         memory, user_data = self.memory or unread_memory(self.book), UserData(self._paths)
         return question_of(text, options, memory, self.reader, user_data, self.config)
+
+    def anticipate(self, draft: Question | None) -> None:
+        """Evaluate the text for this question in advance, while it is being typed.
+
+        Each call replaces the one before; None: nothing is being typed. Asking ends it.
+        """
+
+        async def begin() -> None:
+            await self._actor.stop(Job.ANTICIPATE)
+            self.questions.draft = draft
+
+        self._actor.post(begin)
 
     @command
     async def cancel_question(self) -> None:
@@ -330,6 +343,7 @@ class Session:
             Job.LOAD: state is ReadingState.LOADING,
             Job.READ: state is ReadingState.RUNNING,
             Job.ANSWER: question is not None and question.admitted,
+            Job.ANTICIPATE: self.questions.is_typed,
             Job.PREPARE: preparing,
             Job.CHECK: not question
             and reading.check_due

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gistread.errors import StorageError
 from gistread.readers import events
+from gistread.readers.anticipating import LEAST_WORDS
 from gistread.readers.cost import QUICK
 from gistread.readers.registry import METHODS
 from gistread.readers.selection import extend_bound, question_alone
@@ -23,6 +24,7 @@ from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import OpenThread, QuestionLine
 from gistread.tui.screens.choosing import cost_panel, cost_words
+from gistread.words import count_words
 
 _WANTED = "wanted: {open-page}\u00a0yes, {refuse}\u00a0no, {other-page}\u00a0another"
 _NO_MODEL = (Obstacle.NO_MODEL, Obstacle.NO_READING_MODEL)
@@ -88,6 +90,20 @@ class QuestionController:
             context.screen.run_worker(
                 self._start_or_offer(session, question), group="cost", exclusive=True
             )
+
+    def typed(self) -> None:
+        """Let the model evaluate what an answer needs while the question is still being typed."""
+        session = self._context.session
+        if session is None or self._context.opening or session.answering:
+            return
+        text = self._context.question.value
+        if self._line.selection or count_words(text) < LEAST_WORDS:
+            session.anticipate(None)
+            return
+        options: AskOptions = {"upto": self._line.bound}
+        if self._line.follows:
+            options["thread"] = self._line.thread.exchanges
+        session.anticipate(session.question(text, **options))
 
     async def _start_or_offer(self, session: Session, question: str) -> None:
         """Start the question; if it takes long and another reader is quicker, offer that first."""

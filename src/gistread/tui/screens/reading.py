@@ -371,6 +371,8 @@ class ReadingScreen(BookScreen):
     @on(Input.Changed, "#question")
     def _question_typed(self) -> None:
         self.lines.show_question()
+        if self.controllers is not None:
+            self.controllers.questions.typed()
 
     @on(events.Click, "#memory-header, #memory-origin")
     async def _header_clicked(self) -> None:

@@ -1,0 +1,75 @@
+"""Which of several short answers to one question counts."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gistread.memory.passages import Passage
+from gistread.readers.phrases import pattern
+from gistread.search.tokens import stop_words
+from gistread.words import WORD
+
+_RANK_WEIGHT = 0.1  # Of each place further down the list of passages
+_SHARE_WEIGHT = 0.1  # Of words that another answer shares
+_LONG_ANSWER_WORDS = 12
+_NAME = re.compile(r"\b[A-Z][a-zà-ÿ’']+")
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What the model answers from one passage."""
+
+    passage: Passage
+    answer: str
+    log_probability: float = 0.0  # Mean of the answer's tokens
+
+
+def choose(question: str, votes: Sequence[Vote]) -> tuple[Vote, ...]:
+    """The votes, best first; those that share words with the best come before the others.
+
+    An answer gains by being of the kind asked for, by its probability, by the rank of its passage,
+    and by words that other answers share.
+    """
+    asked = _words(question)
+    told = [_words(vote.answer) - asked for vote in votes]
+
+    def score(at: int) -> float:
+        own = told[at]
+        shared = sum(
+            len(own & other) / max(1, len(own)) for index, other in enumerate(told) if index != at
+        )
+        fit = _fitness(question, votes[at].answer, own) + votes[at].log_probability
+        return fit + _SHARE_WEIGHT * shared - _RANK_WEIGHT * at
+
+    ranked = sorted(range(len(votes)), key=score, reverse=True)
+    return tuple(
+        votes[at]
+        for at in sorted(ranked, key=lambda at: not (at == ranked[0] or told[at] & told[ranked[0]]))
+    )
+
+
+def agree(question: str, answer: str, other: str) -> bool:
+    """Whether one answer only says more than the other: `Captain Hoseason` and `Hoseason`."""
+    known = _words(question) | stop_words()["en"]
+    own, others = _words(answer) - known, _words(other) - known
+    return bool(own) == bool(others) and (own <= others or others <= own)
+
+
+def _fitness(question: str, answer: str, told: frozenset[str]) -> float:
+    """How well an answer is of the kind that the question asks for."""
+    usual = stop_words()["en"]
+    fit = 0.0 if told - usual else -2.0
+    if pattern("asks_for_a_name").match(question):
+        names = {name.casefold() for name in _NAME.findall(answer)} - usual
+        fit += 1.0 if any(name not in question.casefold() for name in names) else -1.0
+    elif pattern("asks_for_a_number").match(question):
+        fit += 1.0 if pattern("a_number").search(answer) else -1.0
+    return fit - 0.3 * (len(answer.split()) > _LONG_ANSWER_WORDS)
+
+
+def _words(text: str) -> frozenset[str]:
+    """Words of three letters or more and numbers, without the ending of a genitive."""
+    words = (word[0].casefold() for word in WORD.finditer(text))
+    return frozenset(
+        re.sub("['’]s$", "", word) for word in words if len(word) > 2 or word.isdigit()
+    )
