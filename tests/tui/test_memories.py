@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from gistread.config import Config
 from gistread.engine.models import ModelSource
 from gistread.memory.model import DEFAULT_FOCUS, GistFocus
 from gistread.memory.store import MemoryHeader, MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
 from gistread.session.events import ReadingState
-from gistread.tui.opening import model_that_read
+from gistread.tui.opening import BookModel, model_of, model_that_read
 from gistread.tui.screens.listing import ListScreen
 from gistread.tui.screens.reading import ReadingScreen
 from tests.readers.memories import make_memory
@@ -183,6 +184,43 @@ def test_the_model_that_has_read_a_book_is_offered(
     monkeypatch.setattr("gistread.engine.models.fingerprint_of", lambda source: here)
     assert model_that_read(read.book, tmp_path) == offered
     assert model_that_read(small_book(), tmp_path) == ""
+
+
+@pytest.mark.parametrize("usual", ["", "small"])
+def test_a_model_that_has_begun_a_book_goes_on_until_the_user_pauses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usual: str
+) -> None:
+    book = make_memory(3).book
+    services = app_on(book, tmp_path, config=Config(model=usual)).services
+    monkeypatch.setattr(
+        "gistread.engine.models.find_source", lambda name: ModelSource(name, Path(name))
+    )
+    monkeypatch.setattr("gistread.engine.models.fingerprint_of", lambda source: "small-1")
+    assert not model_of(book, services).along
+    store, read = MemoryStore(services.paths.memories), make_memory(8)
+    with store.open(book, MemoryRequest("small", "small-1", read.size)) as memory:
+        memory.add(read.entries[0])
+        assert model_of(book, services) == BookModel("small", along=True)
+        services.user_data.set_reading_along(book.sha256, "small", along=False)
+        assert model_of(book, services) == BookModel("small", along=False, paused=True)
+        services.user_data.set_reading_along(book.sha256, "small", along=True)
+        assert model_of(book, services) == BookModel("small", along=True)
+
+
+def test_a_book_that_is_read_to_its_end_loads_no_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = make_memory(8)
+    services = app_on(read.book, tmp_path).services
+    monkeypatch.setattr(
+        "gistread.engine.models.find_source", lambda name: ModelSource(name, Path(name))
+    )
+    monkeypatch.setattr("gistread.engine.models.fingerprint_of", lambda source: "small-1")
+    request = MemoryRequest("small", "small-1", read.size)
+    with MemoryStore(services.paths.memories).open(read.book, request) as memory:
+        for entry in read.entries:
+            memory.add(entry)
+    assert model_of(read.book, services) == BookModel("small", along=False)
 
 
 async def test_the_choice_for_a_book_is_remembered(tmp_path: Path) -> None:

@@ -18,9 +18,7 @@ def test_the_model_reads_where_the_person_has_stayed_for_a_while() -> None:
     place = ModelPlace(position, book, lambda: now)
     second = book.chapters[1].start + 5
     position.moved(0, 1000)
-    position.jump()
-    position.moved(second, second + 1000)
-    position.settle()
+    position.moved(second, second + 1000, turned=True)
     place.moved()
     now = STAYED_S - 1
     assert place.offset == 0
@@ -28,6 +26,20 @@ def test_the_model_reads_where_the_person_has_stayed_for_a_while() -> None:
     assert place.offset == second
     place.set(7)
     assert place.offset == 7
+
+
+def test_the_model_follows_at_once_where_the_user_reads_on_after_a_jump() -> None:
+    book = long_book(20)
+    position = ReadingPosition(ReadingPlace(), len(book.text))
+    place = ModelPlace(position, book, lambda: 0.0)
+    fifth = book.chapters[4].start
+    position.moved(0, 1000)
+    position.jump()
+    position.moved(fifth, fifth + 1000)
+    place.moved()
+    assert place.offset == 0
+    position.settle()
+    assert place.offset == fifth
 
 
 def test_adjacent_ranges_are_joined() -> None:

@@ -70,6 +70,10 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
         (activity(Phase.DECODE, asking=AskingState.ANSWER, speed=30), "Answering"),
         (activity(), "Not reading along · r: SmolLM2 reads along"),
         (
+            activity(Phase.STOPPED, paused_by_user=True),
+            "Reading along paused by you · r: SmolLM2 reads along",
+        ),
+        (
             activity(Phase.STOPPED, pages_read=3, pages_total=9),
             "Not reading along · 3 of ~9 sections read · r: SmolLM2 reads along",
         ),

@@ -83,6 +83,7 @@ class Activity:
     asking: AskingState = AskingState.IDLE
     artifact: ArtifactBuilding | None = None
     problem: str = ""  # Why the model or the reading stopped; one line
+    paused_by_user: bool = False  # Now, or when the book was last open
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,6 +148,7 @@ class Reading:
     seconds_left: float | None = None  # For the rest of the book
     prompt_due: bool = False
     check_due: bool = False
+    paused_by_user: bool = False  # Now, or when the book was last open
     _checked: bool = False
     _expected: Pace = UNKNOWN_PACE
     _end_reported: bool = True
@@ -188,12 +189,13 @@ class Reading:
             self._emit(events.ActivityChanged())
 
     def model_chosen(self, *, read: bool = True) -> None:
+        self.paused_by_user = False
         self.signal(Signal.MODEL_CHOSEN)
         if read and self._background:
             self.signal(Signal.READ)
 
     def resume(self) -> None:
-        self._end_reported = False
+        self._end_reported = self.paused_by_user = False
         if self.state is ReadingState.OFFERED and self.writer is not None:
             self.choice.want(self.writer.memory.focus)
         elif self.state is ReadingState.IDLE:

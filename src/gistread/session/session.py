@@ -225,6 +225,7 @@ class Session:
     @command
     async def pause(self) -> None:
         """Stop loading, reading and building artifacts until `resume`."""
+        self.reading.paused_by_user = True
         self.reading.signal(Signal.PAUSE)
         self.artifacts.pause()
 
@@ -325,6 +326,7 @@ class Session:
             asking=self.questions.state,
             artifact=self.artifacts.progress,
             problem=reading.failure.message if reading.failure else "",
+            paused_by_user=reading.paused_by_user,
         )
 
     # The session's loop

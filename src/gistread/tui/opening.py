@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.book.cache import file_digest, open_cached
@@ -49,28 +50,59 @@ def _migrate(book: Book, wanted: Book | Path, services: AppServices) -> str:
     )
 
 
-def model_of(book: Book, services: AppServices) -> tuple[str, bool]:
-    """The model for this book, and whether it reads along at once: only if the user chose that.
+@dataclass(frozen=True, slots=True)
+class BookModel:
+    """The model for a book, and whether it reads along at once."""
 
-    Without any choice the installed starter reads along, as with `gistread sample`.
+    name: str = ""  # Empty: none
+    along: bool = False
+    paused: bool = False  # Whether the user turned reading along off for this book
+
+
+def model_of(book: Book, services: AppServices) -> BookModel:
+    """The model for this book.
+
+    A model that has begun the book goes on until the user turns it off. Without any choice the
+    installed starter reads along, as with `gistread sample`.
     """
     chosen = None
     with suppress(StorageError):
         chosen = services.user_data.reading_along(book.sha256)
-    if services.named_model:
-        paused = chosen is not None and chosen.model == services.named_model and not chosen.along
-        return services.named_model, not paused
-    if chosen is None:
-        if model := services.config.model or model_that_read(book, services.paths.memories):
-            return model, services.config.read_along
-        return (models.STARTER, True) if model_search.starter_path() is not None else ("", False)
-    return chosen.model, chosen.along
+    is_paused = chosen is not None and bool(chosen.model) and not chosen.along
+    if named := services.named_model:
+        is_paused = is_paused and chosen is not None and chosen.model == named
+        return BookModel(named, along=not is_paused, paused=is_paused)
+    if chosen is not None:
+        return BookModel(chosen.model, chosen.along, is_paused)
+    memories = services.paths.memories
+    if usual := services.config.model:
+        along = services.config.read_along or has_begun(usual, book, memories)
+        return BookModel(usual, along)
+    if begun := model_that_read(book, memories):
+        return BookModel(begun, services.config.read_along or has_begun(begun, book, memories))
+    if model_search.starter_path() is not None:
+        return BookModel(models.STARTER, along=True)
+    return BookModel()
 
 
 def model_that_read(book: Book, memories: Path) -> str:
     """The model on this machine that has read furthest in the book; empty if there is none."""
-    for header in MemoryStore(memories).find(book)[:1]:
-        with suppress(EngineError):  # it is not here
-            if models.fingerprint_of(models.find_source(header.model_name)) == header.fingerprint:
-                return header.model_name
+    for header in MemoryStore(memories).find(book):
+        if _fingerprint(header.model_name) == header.fingerprint:
+            return header.model_name
     return ""
+
+
+def has_begun(model: str, book: Book, memories: Path) -> bool:
+    """Whether this model, which is on this machine, has read a part of the book."""
+    fingerprint = _fingerprint(model)
+    headers = MemoryStore(memories).find(book)
+    own = [header for header in headers if header.fingerprint == fingerprint and header.pages]
+    return bool(own) and not any(header.complete for header in own)
+
+
+def _fingerprint(model: str) -> str | None:
+    """None if the model is not on this machine."""
+    with suppress(EngineError):
+        return models.fingerprint_of(models.find_source(model)) or None
+    return None

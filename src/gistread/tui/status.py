@@ -125,7 +125,8 @@ def _not_reading(activity: Activity, resume_key: str) -> tuple[str, ...]:
         if activity.pages_read
         else ()
     )
-    return "Not reading along", *read, f"{resume_key}: {activity.model} reads along"
+    state = "Reading along paused by you" if activity.paused_by_user else "Not reading along"
+    return state, *read, f"{resume_key}: {activity.model} reads along"
 
 
 def _making(making: ArtifactBuilding, resume_key: str) -> tuple[str, ...]:

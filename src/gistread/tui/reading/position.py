@@ -39,6 +39,7 @@ class ReadingPosition:
         # End of what was in view there and while scrolling back from there
         self.end = max(saved.offset, saved.end)
         self.read: tuple[Range, ...] = saved.read
+        self.places_begun = 0  # How often the user read on after a jump
         self._length = length
         self._view: Range | None = None
         self._jumped = False  # Whether the next move of the view is a jump
@@ -70,6 +71,7 @@ class ReadingPosition:
             self._looking_from = None
             self.read = merged((*self.read, (self.place, self.end)))
             self.place, self.end = self._view
+            self.places_begun += 1
 
     def moved(self, start: int, end: int, *, turned: bool = False) -> None:
         """`[start, end)` of the book is in view. `turned`: by turning screens, however many."""
@@ -106,7 +108,8 @@ class ReadingPosition:
 class ModelPlace:
     """The place where the model should read.
 
-    The reading place, once the user has stayed in its chapter.
+    The reading place: at once when the user reads on after a jump, else once they have stayed in
+    its chapter.
     """
 
     def __init__(
@@ -118,6 +121,7 @@ class ModelPlace:
         self._place = position.place
         self._chapter = book.chapter_index(position.place)
         self._came_s: float | None = None  # When the user came to another chapter
+        self._places_begun = position.places_begun
 
     def moved(self) -> None:
         """The user may have moved."""
@@ -131,6 +135,9 @@ class ModelPlace:
 
     @property
     def offset(self) -> int:
+        if self._places_begun != self._position.places_begun:
+            self._places_begun = self._position.places_begun
+            self.set(self._position.place)
         if self._came_s is not None and self._now() - self._came_s >= STAYED_S:
             self.set(self._position.place)
         return self._place

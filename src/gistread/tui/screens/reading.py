@@ -230,9 +230,10 @@ class ReadingScreen(BookScreen):
         await session.show_saved_memory()
         if services.config.asking_model:
             await session.use_asking_model(services.config.asking_model)
-        model, along = await asyncio.to_thread(model_of, book, services)
-        if model:
-            await session.use_model(model, read=along)
+        model = await asyncio.to_thread(model_of, book, services)
+        if model.name:
+            await session.use_model(model.name, read=model.along)
+            session.reading.paused_by_user = model.paused
         context.opening = False
         controllers.questions.opened()
         self.redraw_lines()
