@@ -29,7 +29,7 @@
             markdown-it-py
             mdit-py-plugins
             pyyaml
-            charset-normalizer
+            chardet
             pypdfium2
             numpy
             rank-bm25

@@ -238,13 +238,13 @@ def test_one_paragraph_of_three_megabytes_is_read(text: str) -> None:
     assert len(book.paragraphs) == 1
 
 
-def test_opening_text_imports_neither_lxml_nor_charset_normalizer(tmp_path: Path) -> None:
+def test_opening_text_imports_neither_lxml_nor_chardet(tmp_path: Path) -> None:
     path = tmp_path / "story.txt"
     path.write_text("Once upon a time.")
     program = (
         "import sys, pathlib\nfrom gistread.book.open import open_book\n"
         f"open_book(pathlib.Path({str(path)!r}))\n"
-        "print([name for name in ('lxml', 'charset_normalizer', 'numpy', 'orjson') if name in "
+        "print([name for name in ('lxml', 'chardet', 'numpy', 'orjson') if name in "
         "sys.modules])"
     )
     done = subprocess.run(

@@ -121,15 +121,21 @@ def guess_language(text: str) -> str:
     for language, script in _languages()["scripts"].items():
         if letter_count and len(re.findall(script, sample)) > 0.2 * letter_count:
             return language
-    words = Counter(_WORD.findall(sample.lower()))
-    total = words.total()
-    if total < _LEAST_WORDS:
+    shares = language_shares(sample)
+    if not shares:
         return ""
-    frequent = _languages()["frequent"].items()
-    shares = {
-        language: sum(words[word] for word in word_set(known)) / total
-        for language, known in frequent
-    }
     best, second = sorted(shares, key=lambda name: -shares[name])[:2]
     clear = shares[best] >= _LEAST_SHARE and shares[best] >= 1.3 * shares[second]
     return best if clear and best != "en" else ""
+
+
+def language_shares(text: str) -> dict[str, float]:
+    """The share of words that are frequent in a language, by its code; empty for short texts."""
+    words = Counter(_WORD.findall(text[:_SAMPLE_CHARACTERS].lower()))
+    total = words.total()
+    if total < _LEAST_WORDS:
+        return {}
+    return {
+        language: sum(words[word] for word in word_set(known)) / total
+        for language, known in _languages()["frequent"].items()
+    }
