@@ -28,7 +28,7 @@ from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.paths import default_paths
 from gistread.session.questions import Answer, AskOptions
 from gistread.store.catalogue import Catalogue
-from gistread.tui.commands import COMMANDS
+from gistread.tui.all_commands import COMMANDS
 from tests.book.make_epub import epub, page
 from tests.models import starter_path
 from tests.tiny_gguf import write_tiny_gguf

@@ -1,7 +1,7 @@
 """`gistread keys`, with the configured keys."""
 
 from gistread.paths import default_paths
-from gistread.tui.commands import COMMANDS
+from gistread.tui.all_commands import COMMANDS
 from tests.cli.conftest import Run
 
 

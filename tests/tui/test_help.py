@@ -7,7 +7,8 @@ import pytest
 from textual.widgets._toast import Toast
 
 from gistread.config import Config
-from gistread.tui.commands import COMMANDS, Scope, key_names
+from gistread.tui.all_commands import COMMANDS
+from gistread.tui.commands import CommandKeys, Scope
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.help import HelpLine, HelpScreen, nearest_scopes, sorted_help
 from gistread.tui.status import Status
@@ -23,6 +24,7 @@ from tests.tui.scripted import (
 )
 
 SIZE = (110, 40)
+DEFAULT_KEYS = CommandKeys(COMMANDS, {})
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,7 @@ SIZE = (110, 40)
 def test_help_lists_the_keys_of_the_current_pane_first(
     first: tuple[Scope, ...], heading: Scope
 ) -> None:
-    shown = sorted_help({}, first)
+    shown = sorted_help(DEFAULT_KEYS, first)
     assert shown[0].heading == heading
     assert {line.title for line in shown} == {
         command.title for command in COMMANDS if command.title
@@ -46,7 +48,10 @@ def test_help_lists_the_keys_of_the_current_pane_first(
 
 
 def test_help_lists_the_keys_of_a_panel_first() -> None:
-    assert sorted_help({}, (), [HelpLine("On this panel", "d", "Delete")])[0].title == "Delete"
+    assert (
+        sorted_help(DEFAULT_KEYS, (), [HelpLine("On this panel", "d", "Delete")])[0].title
+        == "Delete"
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +68,7 @@ def test_a_search_finds_by_words_of_the_command_of_its_place_and_by_its_key(
 ) -> None:
     assert any(
         line.matches(search.split()) and line.title.startswith(found)
-        for line in sorted_help({}, ())
+        for line in sorted_help(DEFAULT_KEYS, ())
     )
 
 
@@ -156,14 +161,14 @@ async def test_every_command_is_run_by_its_key_and_by_a_click_in_the_help(tmp_pa
         bound = set()
         for pane in (screen.book_pane, screen.memory_pane):
             screen.set_focus(pane)
-            bound |= {(key, one.binding.action) for key, one in screen.active_bindings.items()}
+            bound |= {(key, one.binding.id) for key, one in screen.active_bindings.items()}
         wanted = [
             c for c in COMMANDS if c.title and c.scope not in (Scope.SELECTING, Scope.LIBRARY)
         ]
         assert [
             command.id
             for command in wanted
-            if (key_names(command, {})[0], command.action) not in bound
+            if (DEFAULT_KEYS.pressed(command)[0], command.id) not in bound
         ] == []
         screen.set_focus(screen.book_pane)
         await pilot.click("#header", offset=(lines(app)[0].index("≡"), 0))

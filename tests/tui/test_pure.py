@@ -8,6 +8,7 @@ from gistread.readers.events import Answered, LookedUp, Noted, OpenedBy, Started
 from gistread.readers.trace import Places, ToPage, ToPlace
 from gistread.session.events import Activity, AskingState, ReadingState
 from gistread.store.model import AnswerMark, AnswerMarkKind, Citation, SavedQuestion
+from gistread.tui.all_commands import COMMANDS
 from gistread.tui.answer_blocks import (
     Exchange,
     ToSource,
@@ -18,7 +19,7 @@ from gistread.tui.answer_blocks import (
     strip_lines,
     with_event,
 )
-from gistread.tui.commands import COMMANDS, check_keys, help_lines
+from gistread.tui.commands import CommandKeys
 from gistread.tui.memory_blocks import Opening, View, entry_blocks, excerpt_of, rest_blocks
 from gistread.tui.status import status_of
 from tests.tui.books import small_book
@@ -104,19 +105,22 @@ def test_the_status_line_matches_the_state(now: Activity, said: str) -> None:
 
 
 def test_no_two_commands_have_one_key() -> None:
-    usable, problems = check_keys({})
-    assert (usable, problems) == ({}, [])
+    keys = CommandKeys(COMMANDS, {})
+    assert keys.changed == {}
+    assert keys.problems == []
 
 
 def test_every_command_is_in_the_help() -> None:
-    shown = [command.title for command, *_ in help_lines({})]
+    shown = [entry.command.title for entry in CommandKeys(COMMANDS, {}).help_entries()]
     assert len(shown) == len(set(shown))
     assert set(shown) == {command.title for command in COMMANDS if command.title}
 
 
 def test_invalid_keys_are_reported_and_valid_ones_used() -> None:
-    usable, problems = check_keys({"ask": "0", "nothing": "y", "pin": "no+such+key", "marks": "x"})
-    assert usable == {"ask": "0", "marks": "x"}
+    wanted = {"ask": "0", "nothing": "y", "pin": "no+such+key", "marks": "x"}
+    keys = CommandKeys(COMMANDS, wanted)
+    problems = keys.problems
+    assert keys.changed == {"ask": "0", "marks": "x"}
     assert len(problems) == 3
     assert "nothing" in problems[0]
     assert "no+such+key" in problems[1]

@@ -7,26 +7,24 @@ from gistread.cli.output import report, say
 from gistread.config import load_config
 from gistread.paths import default_paths
 
+_HOW_TO_CHANGE = 'To change one: [keys] in config.toml, then its name as in `ask = "a"`.'
+
 
 def run(arguments: argparse.Namespace) -> None:
-    from gistread.tui.commands import (
-        COMMANDS,
-        check_keys,
-        keys_of,
-        with_keys,
-    )  # Imports Textual: slow.
+    from gistread.tui.all_commands import COMMANDS  # Imports Textual: slow.
+    from gistread.tui.commands import CommandKeys
 
-    keymap, problems = check_keys(load_config(default_paths().config_file).keys)
-    for problem in problems:
+    keys = CommandKeys(COMMANDS, load_config(default_paths().config_file).keys)
+    for problem in keys.problems:
         say(problem)
     documents = [
         {
             "command": command.id,
-            "keys": [key.strip() for key in keymap.get(command.id, command.keys).split(",")],
+            "keys": keys.raw(command),
             "default": [key.strip() for key in command.keys.split(",")],
             "place": command.scope,
             "title": command.title,
-            "help": with_keys(command.help, keymap),
+            "help": keys.fill(command.help),
         }
         for command in COMMANDS
     ]
@@ -34,9 +32,10 @@ def run(arguments: argparse.Namespace) -> None:
     widest = max(len(command.id) for command in shown)
     lines = []
     for scope, group in groupby(shown, key=lambda command: command.scope):
-        rows = (
-            f"  {' '.join(keys_of(one, keymap)):18} {one.id:{widest}}  {one.title}" for one in group
-        )
-        lines += [f"{scope}", *rows, ""]
-    lines.append('To change one: [keys] in config.toml, then its name as in `ask = "a"`.')
+        lines.append(str(scope))
+        for command in group:
+            own_keys = " ".join(keys.shown(command))
+            lines.append(f"  {own_keys:18} {command.id:{widest}}  {command.title}")
+        lines.append("")
+    lines.append(_HOW_TO_CHANGE)
     report(arguments, {"keys": documents}, lines)

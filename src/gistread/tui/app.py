@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import App
-from textual.dom import DOMNode
 from textual.filter import LineFilter, Monochrome, NoColor
 from textual.notifications import SeverityLevel
 from textual.widgets import Input
@@ -32,9 +31,11 @@ from gistread.session.models import engine_maker
 from gistread.session.session import Session
 from gistread.store.user_data import UserData
 from gistread.system import return_freed_memory
-from gistread.tui import commands, themes
+from gistread.tui import themes
+from gistread.tui.all_commands import COMMANDS
+from gistread.tui.app_commands import ANYWHERE, HELP, SUSPEND
 from gistread.tui.appearance import FOLLOW, Appearance, FollowingDriver, ask
-from gistread.tui.commands import Scope
+from gistread.tui.commands import AnyCommand, CommandKeys, CommandTarget, Scope, bindings
 from gistread.tui.defects import DefectError, log, log_to
 from gistread.tui.drawing import KITTY_TERMS, Drawer, choose_mode
 from gistread.tui.model_rows import ModelKey, Role
@@ -58,12 +59,13 @@ Opened = Path | Book
 QUIT_S = 2.0
 
 
-class GistreadApp(App[None]):
+class GistreadApp(CommandTarget, App[None]):
     """Opens a book, or the library if `book` is None. `model` as typed, or empty."""
 
     TITLE = "gistread"
     CSS_PATH = "gistread.tcss"
-    BINDINGS = commands.bindings(Scope.ANYWHERE)
+    OWN_COMMANDS = ANYWHERE
+    BINDINGS = bindings(ANYWHERE)
     ENABLE_COMMAND_PALETTE = False  # the help lists and runs all commands
 
     def __init__(
@@ -86,8 +88,9 @@ class GistreadApp(App[None]):
         )
         self._first = book
         self._tour = tour  # whether the first book is shown with the tour
-        keymap, key_problems = commands.check_keys(config.keys)
-        self._problems = self._read_themes() + key_problems
+        keys = CommandKeys(COMMANDS, config.keys)
+        self._keys = keys
+        self._problems = self._read_themes() + keys.problems
         self._light = light  # whether the terminal said that its background is light
         self._set_first_theme()
         colors = None if self.no_color else self.console.color_system or "standard"
@@ -99,7 +102,8 @@ class GistreadApp(App[None]):
             signals=TerminalSignals(
                 lambda: self.settings.config, os.environ, self._to_terminal, lambda: self.app_focus
             ),
-            keymap=keymap,
+            keys=keys,
+            run_command=self._run_where_it_works,
             make_engine=make_engine
             or (lambda name: engine_maker(self.settings.config, paths)(name)),
             named_model=model,
@@ -124,7 +128,7 @@ class GistreadApp(App[None]):
         self._end_by_signal()
         self._follow_terminal()
         self.app_resume_signal.subscribe(self, self._follow_terminal)
-        self.set_keymap(self.services.keymap)
+        self.set_keymap(self._keys.changed)
         if self._first is None:
             self.action_library()
         else:
@@ -172,20 +176,24 @@ class GistreadApp(App[None]):
     def _warn(self, text: str) -> None:
         self.notify(text, severity="warning")
 
-    def target_of(self, command: commands.Command) -> DOMNode | None:
+    def target_of(self, command: AnyCommand) -> CommandTarget | None:
         """Where this command runs now; None if it works elsewhere."""
         screen = self.screen
-        if command.action.startswith("app."):
-            return self
         if command.scope is Scope.SELECTING and not (
             isinstance(screen, ReadingScreen) and screen.book_pane.selecting
         ):
             return None
-        name = command.action.partition("(")[0]
-        nodes = (screen, screen.focused, *screen.query("#book, #memory"))
-        return next(
-            (node for node in nodes if node is not None and hasattr(node, f"action_{name}")), None
-        )
+        for node in (self, screen, screen.focused, *screen.query("#book, #memory")):
+            if isinstance(node, CommandTarget) and command in node.OWN_COMMANDS:
+                return node
+        return None
+
+    def _run_where_it_works(self, command: AnyCommand) -> None:
+        target = self.target_of(command)
+        if target is None:
+            self._warn(f"{command.title}: {command.scope.lower()}.")
+        else:
+            self.call_later(target.run_command, command)
 
     def action_choose_theme(self) -> None:
         """Read the themes again first, so that one can be edited while it is shown."""
@@ -267,7 +275,7 @@ class GistreadApp(App[None]):
         )  # Textual would make other themes grey.
         name = self._theme_for(wanted)
         if wanted not in ("", name):
-            key = commands.key_hint("theme", {})
+            key = self._keys.hint("theme")
             self._problems.append(
                 f"There is no theme {wanted!r}; {name} is shown. {key} chooses another."
             )
@@ -293,17 +301,13 @@ class GistreadApp(App[None]):
             selecting=reading is not None and reading.book_pane.selecting,
             library=isinstance(screen, LibraryScreen),
         )
-        panel = [] if first else lines_of_panel(screen.active_bindings.values())
+        panel = [] if first else lines_of_panel(screen.active_bindings.values(), self._keys)
 
         def run(line: HelpLine | None) -> None:
-            if line is None or line.command is None:
-                return
-            if (target := self.target_of(line.command)) is None:
-                self._warn(f"{line.title}: {line.heading.lower()}.")
-            else:
-                self.call_later(self.run_action, line.command.action, target)
+            if line is not None and line.command is not None:
+                self._run_where_it_works(line.command)
 
-        self.push_screen(HelpScreen(sorted_help(self.services.keymap, first, panel)), run)
+        self.push_screen(HelpScreen(sorted_help(self._keys, first, panel)), run)
 
     def on_key(self, event: events.Key) -> None:
         """Open the help and suspend from a panel too, where Textual ignores the app's keys."""
@@ -313,10 +317,10 @@ class GistreadApp(App[None]):
             event.prevent_default().stop()
             self.focused.insert_text_at_cursor(event.character)
             return
-        for command in ("help", "suspend") if self.screen.is_modal else ():
-            if event.key in commands.key_names(commands.BY_ID[command], self.services.keymap):
+        for command in (HELP, SUSPEND) if self.screen.is_modal else ():
+            if event.key in self._keys.pressed(command):
                 event.stop()
-                self.call_later(self.run_action, commands.BY_ID[command].action, self)
+                self.call_later(self.run_command, command)
 
     def action_library(self, back_to: Opening | None = None) -> None:
         from gistread.tui.library_work import Books

@@ -1,22 +1,24 @@
-"""The commands (commands.toml) for bindings, help and key line.
+"""What a command is, and which keys run it. The tables of commands stand beside what they act on.
 
-The settings can change their keys.
+`all_commands.py` lists those tables. The settings can change the keys of every command.
 """
 
+import inspect
 import re
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
 
 from textual.binding import Binding, BindingType
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key
 
-THREAD_KEY = (
-    "backspace"  # In the empty question line: ask on its own, or continue the last question
-)
+# In the empty question line: ask on its own, or continue the last question
+THREAD_KEY = "backspace"
 BOUND_KEY = "ctrl+t"  # Set where answers stop
+_PLACEHOLDER = re.compile(r"\{([a-z0-9-]+)\}")
+
+Target = TypeVar("Target")
 
 
 class Scope(StrEnum):
@@ -35,31 +37,6 @@ class Scope(StrEnum):
     ANYWHERE = "Anywhere"
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    scope: Scope
-    id: str
-    keys: str  # Textual's key names, separated by commas
-    action: str  # Textual action of the widget or screen with this scope; see `run`
-    title: str  # A verb phrase for the help; empty if another command of its family stands for it
-    help: str = ""  # `{command-id}` stands for that command's key
-    short: str = ""  # One word for the key line; empty: not shown there
-    panes: str = "book memory answers"  # Panes in which the key line shows it
-
-
-def run(path: str, *arguments: object) -> str:
-    """The action of the reading screen that calls a method of one of its controllers.
-
-    `run("search.step", 1)`.
-    """
-    return f"run({', '.join(map(repr, (path, *arguments)))})"
-
-
-_TABLES = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
-COMMANDS = tuple(
-    Command(scope, id_, *row) for scope in Scope for id_, row in _TABLES[scope.name.lower()].items()
-)
-BY_ID: Mapping[str, Command] = {command.id: command for command in COMMANDS}
 READING = (
     Scope.ASKING,
     Scope.REMEMBERING,
@@ -68,18 +45,63 @@ READING = (
     Scope.MARKING,
     Scope.VIEWING,
 )  # of the reading screen, in any pane
-_OWN_KEYS = (
-    Scope.SELECTING,
-    Scope.LIBRARY,
-)  # scopes whose keys come before all others while active
+_OWN_KEYS = (Scope.SELECTING, Scope.LIBRARY)  # Their keys come before all others while active
 
 
-def bindings(*scopes: Scope) -> list[BindingType]:
-    return [
-        Binding(one.keys, one.action, one.title, show=False, id=one.id)
-        for one in COMMANDS
-        if one.scope in scopes
-    ]
+@dataclass(frozen=True, slots=True)
+class Command(Generic[Target]):
+    """Something that a key does.
+
+    >>> Command(Scope.GOING, "contents", "t", "Contents", lambda on: on.navigation.contents())
+    """
+
+    scope: Scope
+    id: str  # Its name in the settings
+    keys: str  # Textual's key names, separated by commas
+    title: str  # A verb phrase for the help; empty if another command of its family stands for it
+    method: Callable[[Target], object]  # Awaited if it returns an awaitable
+    help: str = ""  # `{command-id}` stands for that command's key
+    short: str = ""  # One word for the key line; empty: not shown there
+    panes: tuple[str, ...] = ("book", "memory", "answers")  # Where the key line shows it
+    family_keys: str = ""  # In the help, the keys of all the commands that it stands for
+
+    async def run(self, target: Target) -> None:
+        result = self.method(target)
+        if inspect.isawaitable(result):
+            await result
+
+    @property
+    def binding(self) -> Binding:
+        return Binding(self.keys, f"command({self.id!r})", self.title, show=False, id=self.id)
+
+
+AnyCommand = Command[Any]
+
+
+class CommandTarget:
+    """A screen, widget or app whose keys run its `OWN_COMMANDS`."""
+
+    OWN_COMMANDS: ClassVar[tuple[AnyCommand, ...]] = ()
+
+    @property
+    def command_target(self) -> object | None:
+        """What the methods of its commands get; None while none can run."""
+        return self
+
+    async def run_command(self, command: AnyCommand) -> None:
+        target = self.command_target
+        if target is not None:
+            await command.run(target)
+
+    async def action_command(self, identifier: str) -> None:
+        """Textual calls this for the bindings of its commands."""
+        for command in self.OWN_COMMANDS:
+            if command.id == identifier:
+                await self.run_command(command)
+
+
+def bindings(commands: Iterable[AnyCommand]) -> list[BindingType]:
+    return [command.binding for command in commands]
 
 
 def own_keys(*rows: tuple[str, ...], priority: bool = False) -> list[BindingType]:
@@ -90,83 +112,111 @@ def own_keys(*rows: tuple[str, ...], priority: bool = False) -> list[BindingType
     ]
 
 
-def check_keys(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The valid configured keys, and a line about each invalid or colliding one.
+@dataclass(frozen=True, slots=True)
+class HelpEntry:
+    """A command as the help shows it."""
 
-    Configured keys win over defaults.
-    """
-    usable: dict[str, str] = {}
-    problems: list[str] = []
-    for identifier, wanted in keys.items():
-        if identifier not in BY_ID:
-            problems.append(f"[keys] Unknown command {identifier!r}; `gistread keys` lists them.")
-        elif bad := [key for key in wanted.split(",") if not _is_key(key.strip())]:
-            problems.append(f"[keys] {identifier}: {bad[0]!r} is not the name of a key.")
+    command: AnyCommand
+    keys: str
+    about: str
+
+
+class CommandKeys:
+    """All commands with their keys, as the settings change them."""
+
+    def __init__(self, commands: Iterable[AnyCommand], wanted: Mapping[str, str]) -> None:
+        """`wanted`: keys by command id. Those that are invalid are in `problems`, in words."""
+        self.commands = tuple(commands)
+        self._by_id = {command.id: command for command in self.commands}
+        self.changed: dict[str, str] = {}
+        self.problems: list[str] = []
+        for identifier, keys in wanted.items():
+            self._change(identifier, keys)
+        self._report_collisions()
+
+    def _change(self, identifier: str, keys: str) -> None:
+        bad = [key for key in keys.split(",") if not _is_key(key.strip())]
+        if identifier not in self._by_id:
+            unknown = f"[keys] Unknown command {identifier!r}; `gistread keys` lists them."
+            self.problems.append(unknown)
+        elif bad:
+            self.problems.append(f"[keys] {identifier}: {bad[0]!r} is not the name of a key.")
         else:
-            usable[identifier] = wanted
-    owners: dict[tuple[str, str], str] = {}
-    for command in COMMANDS:
-        for key in usable.get(command.id, command.keys).split(","):
-            other = owners.setdefault(
-                (command.scope if command.scope in _OWN_KEYS else "", key.strip()), command.id
-            )
-            if other != command.id:
-                problems.append(
-                    f"[keys] {key.strip()!r} is bound to both {other} and {command.id}."
-                )
-    return usable, problems
+            self.changed[identifier] = keys
 
+    def _report_collisions(self) -> None:
+        owners: dict[tuple[str, str], str] = {}
+        for command in self.commands:
+            scope = command.scope if command.scope in _OWN_KEYS else ""
+            for key in self.raw(command):
+                owner = owners.setdefault((scope, key), command.id)
+                if owner != command.id:
+                    both = f"[keys] {key!r} is bound to both {owner} and {command.id}."
+                    self.problems.append(both)
 
-def key_hint(command: str, keymap: Mapping[str, str]) -> str:
-    """The first key of a command in words: `Space`, `Ctrl+D`, `a`."""
-    return keys_of(BY_ID[command], keymap)[0]
+    def __getitem__(self, identifier: str) -> AnyCommand:
+        return self._by_id[identifier]
 
+    def raw(self, command: AnyCommand) -> list[str]:
+        """The keys of a command, as the settings name them."""
+        keys = self.changed.get(command.id, command.keys)
+        return [key.strip() for key in keys.split(",")]
 
-def with_keys(text: str, keymap: Mapping[str, str]) -> str:
-    """The text with each `{command-id}` replaced by that command's key."""
-    return re.sub(r"\{([a-z0-9-]+)\}", lambda match: key_hint(match[1], keymap), text)
+    def pressed(self, command: AnyCommand) -> list[str]:
+        """The keys of a command, as Textual reports them when they are pressed."""
+        return [_character_to_key(key) if len(key) == 1 else key for key in self.raw(command)]
 
+    def shown(self, command: AnyCommand) -> list[str]:
+        """The keys of a command in words: `Space`, `Ctrl+D`, `a`."""
+        return [display_key(key) for key in self.raw(command)]
 
-def keys_of(command: Command, keymap: Mapping[str, str]) -> list[str]:
-    return [display_key(key.strip()) for key in keymap.get(command.id, command.keys).split(",")]
+    def hint(self, identifier: str) -> str:
+        """The first key of a command in words."""
+        return self.shown(self[identifier])[0]
 
+    def fill(self, text: str) -> str:
+        """The text with each `{command-id}` replaced by that command's key."""
+        return _PLACEHOLDER.sub(lambda match: self.hint(match[1]), text)
 
-def key_names(command: Command, keymap: Mapping[str, str]) -> list[str]:
-    """The keys of a command as Textual reports them when they are pressed."""
-    keys = (key.strip() for key in keymap.get(command.id, command.keys).split(","))
-    return [_character_to_key(key) if len(key) == 1 else key for key in keys]
+    def help_entries(self) -> Iterator[HelpEntry]:
+        """Every command that has a title, in the order of the help screen."""
+        for command in self.commands:
+            if command.title:
+                keys = command.family_keys or " ".join(self.shown(command))
+                yield HelpEntry(command, keys, self.fill(command.help))
 
 
 _KEY_LABELS = {
-    **{"pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc"},
-    **{"up": "↑", "down": "↓", "left": "←", "right": "→"},
-    **{"full_stop": ".", "comma": ",", "question_mark": "?"},
+    "pagedown": "PgDn",
+    "pageup": "PgUp",
+    "escape": "Esc",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "full_stop": ".",
+    "comma": ",",
+    "question_mark": "?",
 }
 
 
 def display_key(key: str) -> str:
     if len(key) == 1:
         return key
-    parts = key.split("+")
-    return "+".join(
-        _KEY_LABELS.get(part, part.capitalize() if len(part) > 1 else part.upper())
-        for part in parts
-    )
+    return "+".join(map(_display_part, key.split("+")))
 
 
-def help_lines(keymap: Mapping[str, str]) -> Iterable[tuple[Command, str, str]]:
-    """(command, keys, help) of every command that has a title, in the order of the help screen."""
-    for command in COMMANDS:
-        if command.title:
-            keys = "1 … 9" if command.id == "citation-1" else " ".join(keys_of(command, keymap))
-            yield command, keys, with_keys(command.help, keymap)
+def _display_part(part: str) -> str:
+    usual = part.capitalize() if len(part) > 1 else part.upper()
+    return _KEY_LABELS.get(part, usual)
+
+
+_MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
 
 
 def _is_key(key: str) -> bool:
     *modifiers, name = key.split("+") if key != "+" else [key]
-    if any(
-        modifier not in {"ctrl", "shift", "alt", "super", "meta", "hyper"} for modifier in modifiers
-    ):
+    if not _MODIFIERS.issuperset(modifiers):
         return False
     return (
         len(name) == 1

@@ -13,7 +13,7 @@ from gistread.engine.protocol import Engine
 from gistread.errors import GistreadError
 from gistread.paths import Paths
 from gistread.store.user_data import UserData
-from gistread.tui.commands import key_hint, with_keys
+from gistread.tui.commands import AnyCommand, CommandKeys
 from gistread.tui.drawing import Drawer
 from gistread.tui.text import clean
 
@@ -114,7 +114,8 @@ class AppServices:
     user_data: UserData
     drawer: Drawer
     signals: TerminalSignals
-    keymap: Mapping[str, str]  # Keys the user has changed, by command id
+    keys: CommandKeys
+    run_command: Callable[[AnyCommand], None]  # Where it works now; else a notice says where
     # Called in a thread: finding a model by its name reads headers. Raises EngineError.
     make_engine: Callable[[str], Engine]
     named_model: str  # The model named on the command line, which reads along; empty for none
@@ -129,7 +130,7 @@ class AppServices:
         return self.settings.config
 
     def key_hint(self, command: str) -> str:
-        return key_hint(command, self.keymap)
+        return self.keys.hint(command)
 
     def with_keys(self, text: str) -> str:
-        return with_keys(text, self.keymap)
+        return self.keys.fill(text)

@@ -4,11 +4,9 @@ A caret moves by words, lines, sentences and paragraphs, then extends the select
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partialmethod
-from types import MappingProxyType
 
 from textual import events
 from textual.message import Message
@@ -16,7 +14,7 @@ from textual.selection import Selection
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.memory.passages import sentence_at
-from gistread.tui.commands import COMMANDS, Command, Scope, key_names
+from gistread.tui.commands import Command, CommandKeys, CommandTarget, Scope
 from gistread.tui.text import LongText, selecting
 from gistread.words import HYPHENATED
 
@@ -109,7 +107,7 @@ class Caret:
 _NO_PROSE = (ParagraphKind.HEADING, ParagraphKind.BREAK, ParagraphKind.IMAGE)
 
 
-class SelectableText(LongText):
+class SelectableText(CommandTarget, LongText):
     """A book with a caret for selecting by keyboard.
 
     Keys of `Scope.SELECTING` come before the pane's others.
@@ -121,9 +119,7 @@ class SelectableText(LongText):
     book: Book | None = None
     caret: Caret | None = None
     clicked: int | None = None  # Offset of the last click or caret
-    keymap: Mapping[str, str] = MappingProxyType(
-        {}
-    )  # Keys of commands, if they are not the default ones
+    command_keys: CommandKeys | None = None  # None: no key selects
 
     _something_selected = False
 
@@ -185,21 +181,23 @@ class SelectableText(LongText):
         if command is not None:
             event.stop()
             event.prevent_default()
-            await self.app.run_action(command.action, self)
+            await self.run_command(command)
 
-    def _command_of(self, key: str) -> Command | None:
-        if self.book is None:
+    def _command_of(self, key: str) -> "Command[SelectableText] | None":
+        """The command for selecting that this key runs now."""
+        if self.book is None or self.command_keys is None:
             return None
-        for command in COMMANDS:
-            if command.scope is Scope.SELECTING and key in key_names(command, self.keymap):
-                selected = command.id == "drop-selection" and self.selected_range is not None
-                if self.selecting or selected or command.action.startswith("extend"):
-                    return command
+        for command in SELECTING:
+            if key in self.command_keys.pressed(command) and self._can_run(command):
+                return command
         return None
 
-    action_drop_selection = drop_selection
+    def _can_run(self, command: "Command[SelectableText]") -> bool:
+        if command is DROP_SELECTION:
+            return self.selected_range is not None
+        return self.selecting or command in EXTENDING
 
-    def action_anchor(self) -> None:
+    def toggle_anchor(self) -> None:
         """Begin the selection at the caret; again: cancel it."""
         caret = self.caret
         if caret is not None:
@@ -208,8 +206,13 @@ class SelectableText(LongText):
             )
             self._show_caret()
 
-    def _step(self, unit_name: str, direction: str, *, extend: bool) -> None:
-        unit, forward = Unit(unit_name), direction == "next"
+    def move_caret(self, unit: Unit, *, forward: bool) -> None:
+        self._step(unit, forward=forward, extend=False)
+
+    def extend_selection(self, unit: Unit, *, forward: bool) -> None:
+        self._step(unit, forward=forward, extend=True)
+
+    def _step(self, unit: Unit, *, forward: bool, extend: bool) -> None:
         if not self.selecting:
             self.begin_selecting()
             if self.caret is not None and not self.caret.extending:
@@ -234,9 +237,6 @@ class SelectableText(LongText):
         self.caret = Caret(caret.anchor, head, True) if extend else Caret(head, head)
         self._show_caret()
 
-    action_caret = partialmethod(_step, extend=False)
-    action_extend = partialmethod(_step, extend=True)
-
     def _show_caret(self, selected: Range | None = None) -> None:
         if self.caret is None:
             return
@@ -244,3 +244,113 @@ class SelectableText(LongText):
         self.bring_into_view(self.caret.head[0])
         self.bring_into_view(max(self.caret.head[0], self.caret.head[1] - 1))
         self.post_message(self.CaretMoved())
+
+
+_MOVING_CARET: tuple[Command[SelectableText], ...] = (
+    Command(
+        Scope.SELECTING,
+        "caret-next-word",
+        "right",
+        "Caret to the next word",
+        lambda text: text.move_caret(Unit.WORD, forward=True),
+    ),
+    Command(
+        Scope.SELECTING,
+        "caret-previous-word",
+        "left",
+        "Caret to the previous word",
+        lambda text: text.move_caret(Unit.WORD, forward=False),
+    ),
+    Command(
+        Scope.SELECTING,
+        "caret-next-row",
+        "down,j",
+        "Caret to the next line",
+        lambda text: text.move_caret(Unit.ROW, forward=True),
+    ),
+    Command(
+        Scope.SELECTING,
+        "caret-previous-row",
+        "up,k",
+        "Caret to the previous line",
+        lambda text: text.move_caret(Unit.ROW, forward=False),
+    ),
+    Command(
+        Scope.SELECTING,
+        "caret-next-sentence",
+        ")",
+        "Caret to the next sentence",
+        lambda text: text.move_caret(Unit.SENTENCE, forward=True),
+    ),
+    Command(
+        Scope.SELECTING,
+        "caret-previous-sentence",
+        "(",
+        "Caret to the previous sentence",
+        lambda text: text.move_caret(Unit.SENTENCE, forward=False),
+    ),
+    Command(
+        Scope.SELECTING,
+        "caret-next-paragraph",
+        "}",
+        "Caret to the next paragraph",
+        lambda text: text.move_caret(Unit.PARAGRAPH, forward=True),
+    ),
+    Command(
+        Scope.SELECTING,
+        "caret-previous-paragraph",
+        "{",
+        "Caret to the previous paragraph",
+        lambda text: text.move_caret(Unit.PARAGRAPH, forward=False),
+    ),
+)
+EXTENDING: tuple[Command[SelectableText], ...] = (
+    Command(
+        Scope.SELECTING,
+        "extend-next-word",
+        "shift+right",
+        "Extend by a word; starts a selection",
+        lambda text: text.extend_selection(Unit.WORD, forward=True),
+    ),
+    Command(
+        Scope.SELECTING,
+        "extend-previous-word",
+        "shift+left",
+        "Extend back by a word",
+        lambda text: text.extend_selection(Unit.WORD, forward=False),
+    ),
+    Command(
+        Scope.SELECTING,
+        "extend-next-row",
+        "shift+down",
+        "Extend by a line",
+        lambda text: text.extend_selection(Unit.ROW, forward=True),
+    ),
+    Command(
+        Scope.SELECTING,
+        "extend-previous-row",
+        "shift+up",
+        "Extend back by a line",
+        lambda text: text.extend_selection(Unit.ROW, forward=False),
+    ),
+)
+DROP_SELECTION: Command[SelectableText] = Command(
+    Scope.SELECTING,
+    "drop-selection",
+    "escape",
+    "Clear the selection",
+    lambda text: text.drop_selection(),
+)
+SELECTING: tuple[Command[SelectableText], ...] = (
+    *_MOVING_CARET,
+    *EXTENDING,
+    Command(
+        Scope.SELECTING,
+        "caret-anchor",
+        "V,v",
+        "Begin the selection here",
+        lambda text: text.toggle_anchor(),
+        help="Arrows extend it.",
+    ),
+    DROP_SELECTION,
+)

@@ -1,5 +1,6 @@
 """Marks in the book: select, copy, highlight, note, bookmark, look up, list, export."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from textual.actions import SkipAction
@@ -8,9 +9,7 @@ from gistread.errors import GistreadError, StorageError
 from gistread.exporting.model import Export, ExportFormat
 from gistread.marking import Color, Mark, MarkKind, new_mark, quote_at, with_changes
 from gistread.readers.introductions import names_to_learn
-from gistread.readers.selection import DEFINE
 from gistread.store.user_data import MarkStore
-from gistread.tui.commands import run
 from gistread.tui.marking.caret import Unit, whole_words
 from gistread.tui.marking.describe import (
     COLOR_SIGNS,
@@ -34,8 +33,12 @@ _MUCH = (
 
 
 class MarkController:
-    def __init__(self, context: ReadingContext) -> None:
-        """Show the saved marks, and follow what other processes write."""
+    def __init__(self, context: ReadingContext, define: Callable[[], None]) -> None:
+        """Show the saved marks, and follow what other processes write.
+
+        `define`: asks the model what the selection means.
+        """
+        self._define = define
         self._context = context
         self._book = context.book
         self._pane = context.book_pane
@@ -315,11 +318,7 @@ class MarkController:
         except GistreadError as error:
             self._context.warn(str(error))
             return
-        app, define = self._context.screen.app, run("questions.ask_about_selected", DEFINE)
-        self._context.push(
-            LookupScreen(lookup),
-            lambda _: app.call_later(app.run_action, define, self._context.screen),
-        )
+        self._context.push(LookupScreen(lookup), lambda _: self._define())
 
     def export(self) -> None:
         from gistread.tui.marking.screens import ExportScreen

@@ -17,12 +17,13 @@ from gistread.exporting.documents import write_export
 from gistread.exporting.model import Export, ExportFormat, export_file_name, format_for
 from gistread.marking import Mark, MarkKind
 from gistread.store.files import ExistsError
-from gistread.tui.commands import Scope, bindings, own_keys
+from gistread.tui.commands import CommandTarget, bindings, own_keys
 from gistread.tui.marking.describe import title_of
 from gistread.tui.marking.sync import MarkSync
 from gistread.tui.screens.listing import ListScreen, Panel, Row
 from gistread.tui.text import Block, LongText, clean
 from gistread.tui.widgets.lines import Actions
+from gistread.tui.widgets.moving import MOVING
 from gistread.tui.widgets.row_list import RowList
 from gistread.units import counted, short
 
@@ -197,8 +198,9 @@ class NoteScreen(Panel[str | None]):
         self.query_one(Actions).show_actions(*actions)
 
 
-class LookupText(LongText):
-    BINDINGS = bindings(Scope.MOVING)
+class LookupText(CommandTarget, LongText):
+    OWN_COMMANDS = MOVING
+    BINDINGS = bindings(MOVING)
 
 
 class LookupScreen(Panel[bool | None]):

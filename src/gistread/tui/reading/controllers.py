@@ -4,6 +4,7 @@ import asyncio
 
 from textual.message import Message
 
+from gistread.readers.selection import DEFINE
 from gistread.readers.trace import Places
 from gistread.session import events
 from gistread.tui.answer_blocks import AskAgain, GoOn, KeepNote
@@ -38,10 +39,7 @@ def _raise(error: Exception) -> None:
 
 
 class Controllers:
-    """One controller for each thing that a book on the screen can do.
-
-    `run(…)` in `commands.py` names their methods.
-    """
+    """One controller for each thing that a book on the screen can do."""
 
     def __init__(self, context: ReadingContext) -> None:
         self.context = context
@@ -50,7 +48,7 @@ class Controllers:
         self.search = SearchController(context)
         self.links = LinkController(context)
         self.pictures = Pictures(context)
-        self.marks = MarkController(context)
+        self.marks = MarkController(context, lambda: self.questions.ask_about_selected(DEFINE))
         self.speech = ReadAloud(context)
         self.typography = Typography(context)
         self.pages = MemoryPages(context)
@@ -150,6 +148,8 @@ class Controllers:
                 self.answers.followed(event)
             case QuestionInput.Asked(question=question):
                 self.questions.asked(question)
+            case QuestionInput.Emptied():
+                self.line.drop_or_switch()
 
     def clicked(self, event: Clicked) -> None:
         """Pass a click to the first controller that handles it."""

@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 
-from gistread.tui.commands import BY_ID
 from gistread.tui.memory_blocks import is_front_matter
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
@@ -78,15 +77,15 @@ class MemoryPages:
         self._context.navigation.show(event.page.start)
 
     def clicked(self, event: Clicked) -> None:
-        pane, app = self._context.memory_pane, self._context.screen.app
-        if isinstance(event.link, str) and (command := BY_ID.get(event.link)):
-            app.call_later(app.run_action, command.action, self._context.screen)
+        pane, services = self._context.memory_pane, self._context.services
+        if isinstance(event.link, str):  # The id of a command
+            services.run_command(services.keys[event.link])
             return
         match event.block_key:
             case ("page", int(number)):
                 pane.toggle_page(number)
             case ("ahead" | "begun", int()):
-                pane.action_go_to_page()
+                pane.go_to_page()
 
     @property
     def chosen(self) -> int | None:
@@ -101,7 +100,7 @@ class MemoryPages:
         pane = self._context.memory_pane
         ahead = isinstance(pane.cursor_key, tuple) and pane.cursor_key[0] == "ahead"
         if self._context.panes.current is Pane.MEMORY and ahead:
-            pane.action_go_to_page()
+            pane.go_to_page()
         elif (number := self._read_page()) is not None:
             if self._context.panes.narrow:
                 self._context.panes.show(Pane.MEMORY)

@@ -4,14 +4,15 @@ And that screen for controllers.
 """
 
 from enum import StrEnum
+from functools import partial
 
 from textual.screen import Screen
 
-from gistread.tui.commands import run
 from gistread.tui.services import AppServices
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.input_line import InputLine, QuestionInput
+from gistread.tui.widgets.lines import Action
 from gistread.tui.widgets.memory_pane import MemoryPane
 
 ROOMY_COLUMNS = 140  # from this width the conversation stands below the memory, beside the book
@@ -55,6 +56,17 @@ class BookScreen(Screen[None]):
         """Redraw the lines around the panes."""
         raise NotImplementedError
 
+    async def cancel(self) -> None:
+        """Cancel what is in front."""
+        raise NotImplementedError
+
+    def open_page(self) -> None:
+        """Open what is proposed or chosen."""
+        raise NotImplementedError
+
+    def start_tour(self) -> None:
+        raise NotImplementedError
+
     def warn(self, text: str) -> None:
         raise NotImplementedError
 
@@ -79,10 +91,10 @@ class PaneSwitcher:
         return self._screen.size.width < WIDE_COLUMNS
 
     @property
-    def tabs(self) -> tuple[tuple[str, bool, str], ...]:
+    def tabs(self) -> tuple[tuple[str, bool, Action], ...]:
         """(title, whether shown, action) of each pane, if only one fits; otherwise empty."""
         names = {pane: "→ " * (pane is self.pointed_at) + title for pane, title in _TITLES.items()}
-        tabs = ((names[pane], pane is self.current, run("panes.show", pane.value)) for pane in Pane)
+        tabs = ((names[pane], pane is self.current, partial(self.show, pane)) for pane in Pane)
         return tuple(tabs) if self.narrow else ()
 
     @property

@@ -6,6 +6,7 @@ The selection, how much of the book it may use, the thread it continues.
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from gistread.errors import StorageError, UsageError
 from gistread.memory.model import GistMemory
@@ -18,11 +19,11 @@ from gistread.readers.selection import CHOICES, extend_bound
 from gistread.readers.thread import QuestionAnswer, Thread, is_follow_up, within_bound
 from gistread.session.questions import thread_of
 from gistread.store.model import BoundChoice, SavedThread
-from gistread.tui.commands import THREAD_KEY, display_key, run
+from gistread.tui.commands import THREAD_KEY, display_key
 from gistread.tui.marking.caret import whole_words
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.destination import destinations_of
-from gistread.tui.widgets.input_line import InputLineClient
+from gistread.tui.widgets.input_line import InputLineClient, QuestionInput
 from gistread.tui.widgets.lines import Actions
 from gistread.units import in_quotes, short
 
@@ -103,9 +104,15 @@ class QuestionLine(InputLineClient):
         line = self._context.screen.query_one("#suggestions", Actions)
         numbered = enumerate(questions, start=1)
         line.show_actions(
-            *((str(n), label, run("questions.asked", asked)) for n, (label, asked) in numbered)
+            *(
+                (str(n), label, partial(self._ask_suggested, asked))
+                for n, (label, asked) in numbered
+            )
         )
         line.set_class(bool(questions), "-some")
+
+    def _ask_suggested(self, question: str) -> None:
+        self._context.question.post_message(QuestionInput.Asked(question))
 
     def _suggestions(self) -> tuple[str, ...]:
         known, view = self.known(), self._context.book_pane.visible_range
@@ -146,7 +153,7 @@ class QuestionLine(InputLineClient):
         line = self._context.screen.query_one("#passage", Actions)
         if place is not None:
             quote = in_quotes(short(self._context.book.text[slice(*place)], _QUOTED))
-            drop = run("line.drop_selection")
+            drop = self.drop_selection
             line.show_actions(("¶", quote, drop), (display_key(THREAD_KEY), "drop", drop))
         line.set_class(place is not None, "-some")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from textual.content import Content
 from textual.widgets import Input, Static
@@ -14,7 +14,8 @@ from gistread.readers.registry import DEFAULT_READER
 from gistread.session.events import Activity, AskingState, ReadingState
 from gistread.session.session import Session
 from gistread.tui.answer_blocks import strip_lines
-from gistread.tui.commands import BOUND_KEY, THREAD_KEY, display_key, run
+from gistread.tui.commands import BOUND_KEY, THREAD_KEY, display_key
+from gistread.tui.key_hints import key_hints
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.controllers import Controllers
 from gistread.tui.reading.pane_switcher import STRIP_ROWS, BookScreen, Pane
@@ -22,7 +23,7 @@ from gistread.tui.screens.choosing import title_of
 from gistread.tui.status import Status, status_of
 from gistread.tui.text import clean
 from gistread.tui.text.cells import cell_len, crop
-from gistread.tui.widgets.lines import Actions, HeaderLine, KeyLine, Line, StatusLine
+from gistread.tui.widgets.lines import Action, Actions, HeaderLine, KeyLine, Line, StatusLine
 from gistread.units import counted
 
 _FOUND = (
@@ -32,11 +33,8 @@ _FOUND = (
     ("cancel", "clear"),
 )
 _READING = (
-    ("page-down", "on"),
     ("ask", "ask"),
     ("contents", "contents"),
-    ("people", "people"),
-    ("recap", "story"),
     ("find", "search"),
 )
 _MOST_BESIDE = 0.7  # share of the question line for what stands beside the placeholder
@@ -45,18 +43,14 @@ _ABOUT_MEMORY = (
     "A model reads along and writes here what each section of the book says. {open-page} opens "
     "its text."
 )
-_HEADER_ACTIONS = (
-    run("navigation.contents"),
-    run("navigation.ask"),
-)  # of the chapter and the progress
 TRYING_OUT = "Small model, for trying out"
 _LOOK = [("back", "back"), ("open-page", "read on")]
 _CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
 _SELECTED = (
     ("ask", "ask"),
-    ("copy", "copy"),
     ("highlight", "highlight"),
     ("note", "note"),
+    ("copy", "copy"),
     ("look-up", "look up"),
     ("drop-selection", "clear"),
 )
@@ -102,7 +96,8 @@ class StatusLines:
         chapter = (
             "" if words.title.startswith(words.chapter) else words.chapter
         )  # a paper's first is its title
-        header.show_place(words.title, chapter, words.progress, self._panes.tabs, _HEADER_ACTIONS)
+        clicks = (context.navigation.contents, context.navigation.ask)
+        header.show_place(words.title, chapter, words.progress, self._panes.tabs, clicks)
         context.memory_pane.change_view(bound=controllers.line.bound)
         self.show_question()
 
@@ -113,9 +108,9 @@ class StatusLines:
         if (controllers := self._controllers()) is None:
             return
         asking = controllers.line
-        bound = (display_key(BOUND_KEY), asking.bound_words, run("line.ask_bound"))
-        thread = (display_key(THREAD_KEY), "following on", run("line.drop_or_switch"))
-        submit = (display_key("enter"), "ask", run("context.question.action_submit"))
+        bound = (display_key(BOUND_KEY), asking.bound_words, asking.ask_bound)
+        thread = (display_key(THREAD_KEY), "following on", asking.drop_or_switch)
+        submit = (display_key("enter"), "ask", controllers.context.question.action_submit)
         chips = self._screen.query_one("#question-chips", Actions)
         context = controllers.context
         typed, asked = bool(context.question.value.strip()), len(context.answers_pane.exchanges)
@@ -123,14 +118,18 @@ class StatusLines:
         shows = f" · {self._services.key_hint('answers')}: {asked} earlier" if hidden else ""
         answering = context.session.activity.asking_model if context.session else ""
         answers = f" · {clean(answering)} answers" if answering else ""
-        by_key = (
+        by_key: tuple[str, str, Action] = (
             self._services.key_hint("switch-steps"),
             controllers.steps.chip,
-            run("steps.switch"),
+            controllers.steps.switch,
         )
         reader = context.session.reader if context.session else DEFAULT_READER
-        method = self._services.key_hint("choose-reader"), title_of(reader), "app.choose_reader"
-        chosen = [
+        method: tuple[str, str, Action] = (
+            self._services.key_hint("choose-reader"),
+            title_of(reader),
+            partial(self._services.run_command, self._services.keys["choose-reader"]),
+        )
+        chosen: list[tuple[str, str, Action]] = [
             *([by_key] if controllers.steps.chip else []),
             *([method] if reader != DEFAULT_READER else []),
         ]
@@ -156,7 +155,8 @@ class StatusLines:
     def show_status(self) -> None:
         """Show what the model is doing, and the keys that matter now."""
         key = self._services.key_hint
-        status, note, action = Status(("",), " "), self._services.download_note(), ""
+        status, note = Status(("",), " "), self._services.download_note()
+        action: Action = ""
         if (controllers := self._controllers()) is not None:
             context = controllers.context
             status = Status(("Opening the memory …",), " ")
@@ -181,9 +181,9 @@ class StatusLines:
                 keys = f" · {key('back')}: back · {key('open-page')}: read on"
                 # or the key line has them
                 note = f"Looking{keys if self._screen.has_class('-short') else ''}"
-                action = run("navigation.back")
+                action = context.navigation.back
             elif not note and (note := controllers.recap.offer):
-                action = run("recap.show")
+                action = controllers.recap.show
         self._screen.query_one("#status", StatusLine).show_status(status, note, action)
         self.show_keys()
 
@@ -192,7 +192,7 @@ class StatusLines:
         controllers, typing = self._controllers(), isinstance(self._screen.focused, Input)
         leading = _leading(controllers, typing=typing) if controllers is not None else []
         keys = self._screen.query_one("#keys", KeyLine)
-        keys.show_keys(self._panes.current.value, self._services.keymap, leading, typing=typing)
+        keys.show_keys(key_hints(self._services, self._panes.current, leading, typing=typing))
         # On a narrow screen, what can be done with selected text takes the room of the status.
         selected = bool(leading) and leading[-1] == _SELECTED[-1]
         status = self._screen.query_one("#status", StatusLine)

@@ -6,11 +6,10 @@ Shows the reader's proposal, and handles the commands that answer it.
 from gistread.readers.events import Proposed
 from gistread.readers.steering import Decision, Steering, Steps, parse_decision
 from gistread.readers.trace import describe_proposed
-from gistread.tui.commands import run
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.questions import QuestionController
 from gistread.tui.widgets.input_line import InputLineClient
-from gistread.tui.widgets.lines import Actions
+from gistread.tui.widgets.lines import Action, Actions
 
 _WORDS = {  # What the chip says, and what it means
     Steps.ALONE: ("sections: automatic", "The model opens sections without asking."),
@@ -48,13 +47,13 @@ class StepController(InputLineClient):
         if proposal is None:
             return
         hint, opens = self._context.key_hint, bool(proposal.pages)
-        actions = [
-            (hint("open-page"), "open" if opens else "answer", run("steps.accept")),
-            (hint("refuse"), "no", run("steps.refuse")),
-            (hint("other-page"), "another", run("steps.other")),
+        actions: list[tuple[str, str, Action]] = [
+            (hint("open-page"), "open" if opens else "answer", self.accept),
+            (hint("refuse"), "no", self.refuse),
+            (hint("other-page"), "another", self.other),
         ]
         if opens:
-            actions.append((hint("stop-lookups"), "answer now", run("questions.answer_now")))
+            actions.append((hint("stop-lookups"), "answer now", self._questions.answer_now))
         line.show_actions((describe_proposed(proposal), "", ""), *actions)
 
     def accept(self) -> bool:

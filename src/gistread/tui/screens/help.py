@@ -1,12 +1,19 @@
 """The help: all commands with their keys, those of the current pane first. Enter runs one."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from textual.binding import ActiveBinding
 from textual.screen import Screen
 
-from gistread.tui.commands import BY_ID, READING, Command, Scope, display_key, help_lines, own_keys
+from gistread.tui.commands import (
+    READING,
+    AnyCommand,
+    CommandKeys,
+    Scope,
+    display_key,
+    own_keys,
+)
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Span
@@ -24,7 +31,7 @@ class HelpLine(NamedTuple):
     keys: str
     title: str
     about: str = ""
-    command: Command | None = None
+    command: AnyCommand | None = None
 
     def matches(self, words: Iterable[str]) -> bool:
         """Whether every word occurs in the line; a word of one letter is a key."""
@@ -54,20 +61,22 @@ def nearest_scopes(
     return of_panes[pane] if pane is not None else ()
 
 
-def lines_of_panel(active: Iterable[ActiveBinding]) -> list[HelpLine]:
+def lines_of_panel(active: Iterable[ActiveBinding], all_keys: CommandKeys) -> list[HelpLine]:
+    of_commands = {command.id for command in all_keys.commands}
     keys: dict[str, list[str]] = {}
-    for one in active:
-        binding = one.binding
-        if isinstance(one.node, Screen) and binding.description and binding.id not in BY_ID:
+    for node, binding, *_ in active:
+        own = isinstance(node, Screen) and binding.id not in of_commands
+        if own and binding.description:
             keys.setdefault(binding.description.capitalize(), []).append(display_key(binding.key))
     return [HelpLine("On this panel", " ".join(those), what) for what, those in keys.items()]
 
 
 def sorted_help(
-    keymap: Mapping[str, str], first: Sequence[Scope], panel: Sequence[HelpLine] = ()
+    keys: CommandKeys, first: Sequence[Scope], panel: Sequence[HelpLine] = ()
 ) -> list[HelpLine]:
     table = [
-        HelpLine(one.scope, keys, one.title, about, one) for one, keys, about in help_lines(keymap)
+        HelpLine(entry.command.scope, entry.keys, entry.command.title, entry.about, entry.command)
+        for entry in keys.help_entries()
     ]
     rank = {place: number for number, place in enumerate(first)}
     table.sort(

@@ -16,8 +16,10 @@ from gistread.library import adding
 from gistread.library.entries import LibraryEntry, Order, absolute, is_file, is_folder, sort_entries
 from gistread.library.figures import count_books, describe_added
 from gistread.session.session import Session
-from gistread.tui.commands import Scope, bindings
+from gistread.tui.commands import CommandTarget, bindings
+from gistread.tui.key_hints import key_hints
 from gistread.tui.library_work import Books, LibraryAsker
+from gistread.tui.screens.library_commands import LIBRARY
 from gistread.tui.screens.listing import ListScreen, Panel, Row
 from gistread.tui.services import AppServices, Opening
 from gistread.tui.text import Clicked, clean
@@ -59,10 +61,11 @@ class PathScreen(Panel[Path | None]):
                 self.dismiss(path)
 
 
-class LibraryScreen(Screen[Opening | None]):
+class LibraryScreen(CommandTarget, Screen[Opening | None]):
     """Dismissed with what to open, or with None."""
 
-    BINDINGS = bindings(Scope.LIBRARY)
+    OWN_COMMANDS = LIBRARY
+    BINDINGS = bindings(LIBRARY)
     AUTO_FOCUS = "#books"
 
     def __init__(
@@ -72,7 +75,7 @@ class LibraryScreen(Screen[Opening | None]):
         session: Session | None = None,
         back_to: Opening | None = None,
     ) -> None:
-        """`session`: that of the book open behind it. `back_to`: see `action_library_all`."""
+        """`session`: that of the book open behind it. `back_to`: see `_search_or_ask`."""
         super().__init__()
         self._session = session
         self._back_to = back_to
@@ -101,7 +104,7 @@ class LibraryScreen(Screen[Opening | None]):
     def on_mount(self) -> None:
         self.reload()
         if self._back_to is not None:
-            self.action_library_all(False, self._back_to)
+            self._search_or_ask(asking=False, at=self._back_to)
 
     def on_resize(self, event: events.Resize) -> None:
         self.update_classes(
@@ -152,7 +155,7 @@ class LibraryScreen(Screen[Opening | None]):
         leading = [("library-close", "stop")] if self._adding else []
         leading += [] if self._session is not None else [("quit", "quit")]
         leading += [("library-undo", "undo")] if self._removed else []
-        self.query_one("#keys", KeyLine).show_keys("library", self._services.keymap, leading)
+        self.query_one("#keys", KeyLine).show_keys(key_hints(self._services, "library", leading))
 
     @on(BookList.Moved)
     def _show_about(self) -> None:
@@ -168,20 +171,20 @@ class LibraryScreen(Screen[Opening | None]):
     def _clicked(self, event: Clicked) -> None:
         """The first click selects a book, the second opens it."""
         if event.again:
-            self.action_library_open()
+            self.open_chosen()
 
-    def action_library_open(self) -> None:
+    def open_chosen(self) -> None:
         entry = self._list.current
         if entry is None:
             return
         if entry.path is None:
             self._warn("This book came from standard input: pipe it in again, or open its file.")
         elif entry.missing:
-            self.action_library_find()
+            self.find_chosen()
         else:
             self.dismiss(Opening(entry.path))
 
-    async def action_library_close(self) -> None:
+    async def leave(self) -> None:
         """Stop adding, or go back to the book."""
         if self._adding:
             self._stops_adding = True
@@ -190,8 +193,14 @@ class LibraryScreen(Screen[Opening | None]):
         else:
             self.notify(f"{self._services.key_hint('quit')} quits.")
 
+    def search_all(self) -> None:
+        self._search_or_ask(asking=False)
+
+    def ask_all(self) -> None:
+        self._search_or_ask(asking=True)
+
     @work
-    async def action_library_all(self, asking: bool, at: Opening | None = None) -> None:
+    async def _search_or_ask(self, *, asking: bool, at: Opening | None = None) -> None:
         """Search or ask all books. `at`: the hit or source to go back to in the list."""
         from gistread.tui.screens.all_books import AllBooksScreen
 
@@ -201,13 +210,13 @@ class LibraryScreen(Screen[Opening | None]):
         if opening is not None:
             self.dismiss(opening)
 
-    def action_library_sort(self) -> None:
+    def change_order(self) -> None:
         orders = list(Order)
         self._order = orders[(orders.index(self._order) + 1) % len(orders)]
         self._show(self._list.current)
 
     @work
-    async def action_library_path(self) -> None:
+    async def open_path(self) -> None:
         def problem(path: Path) -> str:
             if is_folder(path):
                 return (
@@ -221,7 +230,7 @@ class LibraryScreen(Screen[Opening | None]):
             self.dismiss(Opening(path))
 
     @work
-    async def action_library_add(self) -> None:
+    async def add_books(self) -> None:
         if self._adding:
             self._warn(
                 f"Books are being added; {self._services.key_hint('library-close')} stops that."
@@ -264,7 +273,7 @@ class LibraryScreen(Screen[Opening | None]):
         self._stops_adding = True
         await self._asker.close()
 
-    async def action_library_remove(self) -> None:
+    async def remove_chosen(self) -> None:
         entry = self._list.current
         if entry is None:
             return
@@ -281,7 +290,7 @@ class LibraryScreen(Screen[Opening | None]):
             f"{entry.title} is removed from the list; {key} restores it. Its file is untouched."
         )
 
-    async def action_library_undo(self) -> None:
+    async def restore_removed(self) -> None:
         if not self._removed:
             self._warn("No book has been removed.")
             return
@@ -300,7 +309,7 @@ class LibraryScreen(Screen[Opening | None]):
         return True
 
     @work
-    async def action_library_find(self) -> None:
+    async def find_chosen(self) -> None:
         """Say where the file of the current book is, or ask where it is now."""
         entry = self._list.current
         if entry is None or entry.path is None:

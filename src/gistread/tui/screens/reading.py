@@ -2,10 +2,8 @@
 
 import asyncio
 import contextlib
-import inspect
 import threading
 from dataclasses import replace
-from operator import attrgetter
 from pathlib import Path
 
 from textual import events, on
@@ -21,9 +19,10 @@ from gistread.library.indexing import index_new_books
 from gistread.memory.front_matter import front_matter_end
 from gistread.readers.trace import Places
 from gistread.session.session import Session
-from gistread.tui.commands import BOUND_KEY, READING, bindings, own_keys, run
+from gistread.tui.commands import BOUND_KEY, CommandTarget, bindings, own_keys
 from gistread.tui.marking.caret import SelectableText
 from gistread.tui.opening import model_of, read_book
+from gistread.tui.reading.commands import READING_COMMANDS
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.controllers import Controllers
 from gistread.tui.reading.pane_switcher import (
@@ -47,12 +46,13 @@ from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.tour import Tour
 
 
-class ReadingScreen(BookScreen):
+class ReadingScreen(CommandTarget, BookScreen):
     """The screen for one book: an open one, or the path of one to open."""
 
+    OWN_COMMANDS = READING_COMMANDS
     BINDINGS = [  # noqa: RUF012 - Textual declares no class variable
-        *bindings(*READING),
-        *own_keys((BOUND_KEY, run("line.ask_bound"), "Set where answers stop")),
+        *bindings(READING_COMMANDS),
+        *own_keys((BOUND_KEY, "ask_bound", "Set where answers stop")),
     ]
     AUTO_FOCUS = "#book"
 
@@ -120,7 +120,7 @@ class ReadingScreen(BookScreen):
 
     def on_mount(self) -> None:
         self.book_pane = self.query_one("#book", BookPane)
-        self.book_pane.keymap = self.services.keymap
+        self.book_pane.command_keys = self.services.keys
         self.memory_pane = self.query_one("#memory", MemoryPane)
         self.answers_pane = self.query_one("#answers", AnswersPane)
         self.question = self.query_one("#question", QuestionInput)
@@ -193,7 +193,7 @@ class ReadingScreen(BookScreen):
         controllers.typography.apply_text_order()
         self.redraw_lines()
         if self._tour:
-            self.action_start_tour()
+            self.start_tour()
         if notices := "\n".join(filter(None, (*book.notices, notice))):
             self.notify(notices, timeout=8)
         self.call_after_refresh(lambda: self.run_worker(self._start_session(controllers)))
@@ -266,22 +266,21 @@ class ReadingScreen(BookScreen):
     def warn(self, text: str) -> None:
         self.notify(text, severity="warning", timeout=6)
 
-    async def action_run(self, path: str, *arguments: object) -> None:
-        """Call a method of a controller, such as `search.step`.
+    @property
+    def command_target(self) -> Controllers | None:
+        """The controllers: no command runs before the book is open."""
+        return self.controllers
 
-        Commands do nothing until the book is open.
-        """
+    def action_ask_bound(self) -> None:
         if self.controllers is not None:
-            result = attrgetter(path)(self.controllers)(*arguments)
-            if inspect.isawaitable(result):
-                await result
+            self.controllers.line.ask_bound()
 
     def on_key(self, event: events.Key) -> None:
         for tour in self.query_children(Tour) if self.focused is self.book_pane else ():
             tour.key(event)
         self.lines.show_keys()
 
-    async def action_cancel(self) -> None:
+    async def cancel(self) -> None:
         """Cancel the innermost thing: a typed question, speech, an answer, a search.
 
         Reading along goes on.
@@ -310,7 +309,7 @@ class ReadingScreen(BookScreen):
             panes.unseen_answer = False
         self.redraw_lines()
 
-    def action_start_tour(self) -> None:
+    def start_tour(self) -> None:
         self.query_children(Tour).remove()
         self.mount(Tour(self.services), after="#panes")
 
@@ -329,7 +328,7 @@ class ReadingScreen(BookScreen):
         for tour in self.query_children(Tour):
             tour.step(bool(on))
 
-    def action_open_page(self) -> None:
+    def open_page(self) -> None:
         """Accept a proposed page, or open what is chosen in the pane.
 
         A link, a line of an answer, a page.
@@ -365,6 +364,7 @@ class ReadingScreen(BookScreen):
     @on(MemoryPane.PageChosen)
     @on(AnswersPane.Followed)
     @on(QuestionInput.Asked)
+    @on(QuestionInput.Emptied)
     def _pass_on(self, event: Message) -> None:
         if self.controllers is not None:
             self.controllers.on_message(event)

@@ -20,17 +20,19 @@ from gistread.tui.answer_blocks import (
     line_key,
     with_event,
 )
-from gistread.tui.commands import Scope, bindings
+from gistread.tui.commands import CommandTarget, bindings
 from gistread.tui.text import Block, Clicked, LongText
+from gistread.tui.widgets.moving import MOVING
 
 _WIDTH = 80  # most cells of an answer, with its bars
 _EMPTY = (Block("No questions yet. Type one below; the answer names its sources.", style="muted"),)
 
 
-class AnswersPane(LongText):
+class AnswersPane(CommandTarget, LongText):
     """The blocks of the last exchange begin at `_last_start`."""
 
-    BINDINGS = bindings(Scope.MOVING)
+    OWN_COMMANDS = MOVING
+    BINDINGS = bindings(MOVING)
     CURSOR_NEEDS_FOCUS = True
 
     @dataclass

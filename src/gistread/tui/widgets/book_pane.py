@@ -9,10 +9,11 @@ from textual.message import Message
 from gistread.book.model import Book
 from gistread.config import Config
 from gistread.tui.book_blocks import BookBlocks, PageStyle, is_story
-from gistread.tui.commands import Scope, bindings
-from gistread.tui.marking.caret import SelectableText
+from gistread.tui.commands import bindings
+from gistread.tui.marking.caret import SELECTING, SelectableText
 from gistread.tui.text.bidi import reorders
 from gistread.tui.text.figure import Figure
+from gistread.tui.widgets.moving import MOVING
 
 _NUMBERS = 2  # cells beside the margin for the numbers of sections
 
@@ -20,7 +21,8 @@ _NUMBERS = 2  # cells beside the margin for the numbers of sections
 class BookPane(SelectableText):
     """The book's text. Nothing moves unless the user moves it."""
 
-    BINDINGS = bindings(Scope.MOVING)
+    OWN_COMMANDS = (*MOVING, *SELECTING)
+    BINDINGS = bindings(MOVING)
 
     @dataclass
     class Wanted(Message):

@@ -17,7 +17,7 @@ from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from gistread.tui.commands import THREAD_KEY, own_keys, run
+from gistread.tui.commands import THREAD_KEY, own_keys
 from gistread.tui.text import Block, Clicked, clean
 from gistread.tui.widgets.row_list import RowList
 
@@ -80,6 +80,9 @@ class QuestionInput(HistoryInput):
     class Asked(Message):
         question: str
 
+    class Emptied(Message):
+        """Backspace was pressed in the empty line."""
+
     suggested: tuple[str, ...] = ()  # Questions that the keys 1, 2 … ask while the line is empty
 
     def on_key(self, event: events.Key) -> None:
@@ -89,11 +92,11 @@ class QuestionInput(HistoryInput):
             event.prevent_default()
             self.post_message(self.Asked(self.suggested[number - 1]))
 
-    async def action_delete_or_switch(self) -> None:
+    def action_delete_or_switch(self) -> None:
         if self.value:
             self.action_delete_left()
         else:
-            await self.run_action(f"screen.{run('line.drop_or_switch')}")
+            self.post_message(self.Emptied())
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:

@@ -1,6 +1,9 @@
 """The one-line widgets around the panes: header, status, keys."""
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import partial
 
 from textual import events
@@ -9,7 +12,6 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
-from gistread.tui.commands import BY_ID, COMMANDS, Command, keys_of
 from gistread.tui.progress import fitting
 from gistread.tui.status import Status
 from gistread.tui.text import clean
@@ -20,8 +22,7 @@ _GAP = 2  # minimum columns between the parts of the header
 _LEAST_NAME = 20  # Cells of the title that make room for progress
 _BARE_NUMBER = 5  # Cells of a chapter's title that needs the book's beside it, such as "XVII"
 
-_LAST = ("help", "quit", "library-close")  # Commands that keep their room in the key line
-_FIRST = ("back", "read on")  # Words of the commands that come before those
+Action = str | Callable[[], object]  # What a click does: an action of Textual, or a function
 _WHOLE_KEY = 9  # Columns of a key that is never shortened
 _LEAST_REASON = 24  # Minimum columns of an error
 _LEAST_KEYS = 84  # Columns that more than the first words of the status leave for the keys
@@ -57,16 +58,36 @@ class Line(Static):
 
 
 class Clickable(Line):
+    """A line with parts that can be clicked."""
+
     ALLOW_SELECT = False
 
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._clicks: list[Action] = []  # What a click on each part does
+
+    def clickable(self, content: Content, action: Action) -> Content:
+        if not action or not content.plain:
+            return content
+        self._clicks.append(action)
+        return content.stylize(Style.from_meta({_ACTION: len(self._clicks) - 1}))
+
+    def key(self, key: str, word: str, action: Action) -> Content:
+        return self.clickable(
+            Content.assemble((key, "bold $gr-accent"), (word, "$gr-faint")), action
+        )
+
     async def on_click(self, event: events.Click) -> None:
-        if action := event.style.meta.get(_ACTION):
-            on_screen = hasattr(
-                self.screen, f"action_{action.partition('(')[0].removeprefix('app.')}"
-            )
-            await self.app.run_action(
-                action, self.screen if on_screen else self.screen.focused or self.screen
-            )
+        number = event.style.meta.get(_ACTION)
+        if number is None or number >= len(self._clicks):
+            return
+        action = self._clicks[number]
+        if isinstance(action, str):
+            await self.app.run_action(action, self.screen)
+        else:
+            result = action()
+            if inspect.isawaitable(result):
+                await result
 
 
 class HeaderLine(Clickable):
@@ -77,21 +98,22 @@ class HeaderLine(Clickable):
         title: str,
         chapter: str,
         progress: Sequence[str],
-        panes: Sequence[tuple[str, bool, str]] = (),
-        actions: tuple[str, str] = ("", ""),
+        panes: Sequence[tuple[str, bool, Action]] = (),
+        actions: tuple[Action, Action] = ("", ""),
     ) -> None:
         """`panes`: (title, whether shown, action) of each pane, if only one fits.
 
         `actions`: what a click on the chapter and on the progress does.
         """
         self._fit = partial(self.show_place, title, chapter, progress, panes, actions)
+        self._clicks = []
         room = self.room
         title, chapter = clean(title), clean(chapter)
         # Padding makes a title of one letter easy to click.
         middle = Content.styled(f"   {crop(chapter, room // 3)}   " if chapter else "", "$gr-muted")
         if panes:
             middle = Content.assemble(
-                *(_clickable(_tab(name, active), action) for name, active, action in panes)
+                *(self.clickable(_tab(name, active), action) for name, active, action in panes)
             )
         beside = max(0, room - middle.cell_length)
         most = max(beside // 2, beside - _LEAST_NAME) if panes else beside // 2
@@ -105,14 +127,12 @@ class HeaderLine(Clickable):
             title = title.rpartition(" · ")[0] or title  # Rather no author than half of one
         named = chapter if panes and chapter and not bare else crop(title, most_title) + bare
         name = Content.styled(crop(named, left_room - 2), "bold")
-        menu = _clickable(Content.styled("≡ ", "$gr-accent"), "app.help")
-        left = Content.assemble(menu, _clickable(name, actions[0] if panes else ""))
+        menu = self.clickable(Content.styled("≡ ", "$gr-accent"), "app.help")
+        left = Content.assemble(menu, self.clickable(name, actions[0] if panes else ""))
         to_middle = before - left.cell_length if middle.plain else 0
         to_right = room - left.cell_length - to_middle - middle.cell_length - right.cell_length
-        middle, right = (
-            _clickable(middle, "" if panes else actions[0]),
-            _clickable(right, actions[1]),
-        )
+        middle = self.clickable(middle, "" if panes else actions[0])
+        right = self.clickable(right, actions[1])
         self.show(Content.assemble(left, " " * to_middle, middle, " " * max(0, to_right), right))
 
 
@@ -122,12 +142,13 @@ class StatusLine(Clickable):
     An error, or what takes more room, on a line of its own.
     """
 
-    def show_status(self, status: Status, note: str = "", action: str = "") -> None:
+    def show_status(self, status: Status, note: str = "", action: Action = "") -> None:
         """`note`: shown after the status, or without room in place of it; `action`.
 
         What a click on it does.
         """
         self._fit = partial(self.show_status, status, note, action)
+        self._clicks = []
         line = self.parent
         assert isinstance(line, Widget)
         whole, noted = line.size.width, cell_len(note) + _STATUS_GAP if note else 0
@@ -153,7 +174,7 @@ class StatusLine(Clickable):
         said = _cut(said, room - 2)
         line.set_class(parted, "-parted")
         tone = f"$gr-{status.tone}"
-        right = _key("", note, action) if action else Content.styled(note, "$gr-faint")
+        right = self.key("", note, action) if action else Content.styled(note, "$gr-faint")
         left = Content.assemble((f"{status.sign} ", tone), (said, tone))
         used = left.cell_length + noted
         # In steps, so that a growing number does not move the keys.
@@ -171,17 +192,18 @@ class Actions(Clickable):
         "Actions { height: 1; padding: 0; margin-top: 1; text-wrap: wrap; text-overflow: fold; }"
     )
 
-    def __init__(self, *actions: tuple[str, str, str], id: str | None = None) -> None:
+    def __init__(self, *actions: tuple[str, str, Action], id: str | None = None) -> None:
         """(key as it is displayed, word, action of the screen) of each."""
         super().__init__(id=id)
         self.show_actions(*actions)
 
-    def show_actions(self, *actions: tuple[str, str, str]) -> None:
+    def show_actions(self, *actions: tuple[str, str, Action]) -> None:
         self._actions = actions
         self.on_resize()
 
     def on_resize(self) -> None:
         """Break rows between actions."""
+        self._clicks = []
         rows: list[list[Content]] = []
         left = 0
         width = (
@@ -193,7 +215,7 @@ class Actions(Clickable):
             if width:
                 key = crop(key, max(_WHOLE_KEY, width - 2 - cell_len(word)))
                 word = crop(word, width - cell_len(key))
-            part = _key(key, word, action)
+            part = self.key(key, word, action)
             if not rows or (part.cell_length > left and width):
                 rows.append([])
                 left = width
@@ -205,51 +227,50 @@ class Actions(Clickable):
         self.show(Content("\n").join(Content("   ").join(row) for row in rows))
 
 
+class Room(IntEnum):
+    """Which hints give way where there is no room for all."""
+
+    FIRST = 0  # Never
+    LAST = 1  # Only to the first ones
+    USUAL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A key and what it does, in a word."""
+
+    key: str
+    word: str
+    run: Callable[[], object] = field(compare=False)
+    room: Room = Room.USUAL
+
+    @property
+    def width(self) -> int:
+        return cell_len(self.key) + cell_len(self.word) + 3
+
+
 class KeyLine(Clickable):
     """The keys that matter now, as many as fit; each can be clicked."""
 
-    _state: tuple[object, ...] = ()  # What is shown
-
-    def show_keys(
-        self,
-        pane: str,
-        keymap: Mapping[str, str],
-        leading: Sequence[tuple[str, str]] = (),
-        *,
-        typing: bool = False,
-    ) -> None:
-        """`leading`: (command id, word) of what matters most now.
-
-        `typing`: whether letters go into an input; then only `leading` and the help are shown.
-        """
-        self._fit = partial(self.show_keys, pane, keymap, leading, typing=typing)
-        state = (pane, tuple(leading), tuple(keymap.items()), self.size, typing)
-        if state == self._state:  # unchanged after most keys
-            return
-        self._state = state
-        wanted = [(BY_ID[identifier], word) for identifier, word in leading]
-        taken = {command.id for command, _ in wanted}
-        taken |= (
-            {"select"} if "caret-next-word" in taken else set()
-        )  # Its key does something else there.
-        offered = (c for c in COMMANDS if c.short and pane in c.panes.split() and c.id not in taken)
-        wanted += [(c, c.short) for c in offered if not typing or c.id == "help"]
+    def show_keys(self, hints: Sequence[Hint]) -> None:
+        self._fit = partial(self.show_keys, hints)
+        self._clicks = []
         rows: list[list[Content]] = [[]]
         used = 0
-        # The keys of the help and of leaving are shown, unless those of a look leave no room.
-        last = sum(_width(command, word, keymap) for command, word in wanted if command.id in _LAST)
-        for command, word in wanted:
-            width = _width(command, word, keymap)
-            if is_last := command.id in _LAST:
-                last -= width
-            if used + width > self.room + 2 and len(rows) < self.size.height:
+        # The last hints are shown, unless the first ones leave no room.
+        reserved = sum(hint.width for hint in hints if hint.room is Room.LAST)
+        for hint in hints:
+            if hint.room is Room.LAST:
+                reserved -= hint.width
+            if used + hint.width > self.room + 2 and len(rows) < self.size.height:
                 rows.append([])
                 used = 0
-            after = 0 if is_last or word in _FIRST or len(rows) < self.size.height else last
-            if used + width + after > self.room + 2:
+            on_last_row = len(rows) >= self.size.height
+            after = reserved if hint.room is Room.USUAL and on_last_row else 0
+            if used + hint.width + after > self.room + 2:
                 continue
-            used += width
-            rows[-1].append(_key(keys_of(command, keymap)[0], f" {word}", command.action))
+            used += hint.width
+            rows[-1].append(self.key(hint.key, f" {hint.word}", hint.run))
         self.show(Content("\n").join(Content("  ").join(row) for row in rows))
 
 
@@ -257,20 +278,6 @@ def _cut(text: str, cells: int) -> str:
     """The words that fit."""
     cropped = crop(text, cells)
     return text if cropped == text else f"{cropped.rpartition(' ')[0]} …".lstrip()
-
-
-def _key(key: str, word: str, action: str) -> Content:
-    return _clickable(Content.assemble((key, "bold $gr-accent"), (word, "$gr-faint")), action)
-
-
-def _clickable(content: Content, action: str) -> Content:
-    return (
-        content.stylize(Style.from_meta({_ACTION: action})) if action and content.plain else content
-    )
-
-
-def _width(command: Command, word: str, keymap: Mapping[str, str]) -> int:
-    return cell_len(keys_of(command, keymap)[0]) + cell_len(word) + 3
 
 
 class Rule(Widget):

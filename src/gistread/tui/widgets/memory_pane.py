@@ -12,13 +12,27 @@ from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory, MemoryEntry, Page
 from gistread.readers.events import OpenedBy
 from gistread.tui import memory_blocks
-from gistread.tui.commands import Scope, bindings
+from gistread.tui.commands import Command, CommandTarget, Scope, bindings
 from gistread.tui.text import Block, LongText
 from gistread.tui.text.layout import lay_out
+from gistread.tui.widgets.moving import MOVING
+
+MEMORY: tuple[Command["MemoryPane"], ...] = (
+    Command(
+        Scope.MEMORY,
+        "go-to-page",
+        "o",
+        "Go to the section in the book",
+        lambda pane: pane.go_to_page(),
+        short="go to",
+        panes=("memory",),
+    ),
+)
 
 
-class MemoryPane(LongText):
-    BINDINGS = bindings(Scope.MOVING, Scope.MEMORY)
+class MemoryPane(CommandTarget, LongText):
+    OWN_COMMANDS = (*MOVING, *MEMORY)
+    BINDINGS = bindings(OWN_COMMANDS)
     CURSOR_NEEDS_FOCUS = True
 
     @dataclass
@@ -241,7 +255,7 @@ class MemoryPane(LongText):
             )
         return known[1]
 
-    def action_go_to_page(self) -> None:
+    def go_to_page(self) -> None:
         if (page := self._chosen_page()) is not None:
             self.post_message(self.PageChosen(page, go=True))
 

@@ -4,14 +4,16 @@ from collections.abc import Hashable
 
 from textual.message import Message
 
-from gistread.tui.commands import Scope, bindings
+from gistread.tui.commands import CommandTarget, bindings
 from gistread.tui.text import LongText
+from gistread.tui.widgets.moving import MOVING
 
 
-class RowList(LongText):
+class RowList(CommandTarget, LongText):
     """Rows with a cursor, which letters move as they move the book."""
 
-    BINDINGS = bindings(Scope.MOVING)
+    OWN_COMMANDS = MOVING
+    BINDINGS = bindings(MOVING)
     ALLOW_SELECT = False
     CURSOR_GROUND = "current"
 
