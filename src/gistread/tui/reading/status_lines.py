@@ -177,6 +177,7 @@ class StatusLines:
                     )
             if controllers.search.note and not context.input_line.is_open:
                 note = controllers.search.note
+                action = controllers.search.list_hits
             elif not note and context.position.looking:
                 keys = f" · {key('back')}: back · {key('open-page')}: read on"
                 # or the key line has them
@@ -315,7 +316,7 @@ def _of_session(activity: Activity, opened_pages: bool) -> list[tuple[str, str]]
     if activity.reading is ReadingState.OFFERED:
         return [("resume", "read again")]
     if not activity.model:
-        return [("choose-model", "choose a model")]
+        return []  # The status names the key that chooses one.
     making = activity.artifact
     if activity.reading is ReadingState.IDLE:
         is_read = 0 < activity.pages_total <= activity.pages_read
