@@ -117,8 +117,8 @@ def test_every_command_is_in_the_help() -> None:
 
 
 def test_invalid_keys_are_reported_and_valid_ones_used() -> None:
-    wanted = {"ask": "0", "nothing": "y", "pin": "no+such+key", "marks": "x"}
-    keys = CommandKeys(COMMANDS, wanted)
+    configured = {"ask": "0", "nothing": "y", "pin": "no+such+key", "marks": "x"}
+    keys = CommandKeys(COMMANDS, configured)
     problems = keys.problems
     assert keys.changed == {"ask": "0", "marks": "x"}
     assert len(problems) == 3
