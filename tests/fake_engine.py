@@ -176,7 +176,7 @@ class FakeEngine:
         assert options, "nothing to choose from"
         assert len(set(options)) == len(options), "options are not distinct"
         if _SOURCE in _text(prompt):  # Asked after any answer without sources; no test scripts it
-            return Choice(self.source, None, NO_USAGE)
+            return Choice(range(len(options))[self.source], None, NO_USAGE)
         longest = max(map(self._count, options))
         usage = await self._take(
             kind, prompt, tuple(options), Sampling(max_tokens=longest), priority

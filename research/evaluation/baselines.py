@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from gistread.engine.protocol import Message
 from gistread.errors import UsageError
-from gistread.memory.passages import Passage, split_into_passages
+from gistread.memory.passages import Passage, overlaps, split_into_passages
 from gistread.prompts import load
 from gistread.readers.answering import Asking, ReaderOptions
-from gistread.readers.book_text import BookText, opening_event, overlaps, share_of
+from gistread.readers.book_text import BookText, opening_event, share_of
 from gistread.readers.events import (
     Answered,
     LookedUp,

@@ -6,8 +6,10 @@ Those of the passages that the model names, or the nearest ones.
 import pytest
 
 from gistread.memory.model import GistMemory, PageSize
-from gistread.readers.answering import References
-from gistread.readers.citations import cite, nearest_sentences
+from gistread.memory.sizes import unread_memory
+from gistread.readers.citations import cite, nearest_sentences, told_part
+from gistread.readers.evidence import TellingSentences
+from gistread.readers.references import References
 from tests.memory.books import make_book
 from tests.readers.memories import FACTS, make_memory
 
@@ -142,3 +144,45 @@ def test_references_are_renumbered_as_they_are_written(
 
 def test_without_numbers_in_the_prompt_brackets_stay() -> None:
     assert References({}).add("So it was [3].") == "So it was [3]."
+
+
+def test_two_statements_that_cite_one_passage_get_a_number_for_each_sentence() -> None:
+    place = (0, len(TEXT))
+    references = References({4: place}, TellingSentences("What happened?", MEMORY))
+    answer = "He confessed the theft [4]. Earlier he gambled away a watch [4]. He confessed. [4]"
+    told = references.add(answer) + references.rest()
+    assert (
+        told == "He confessed the theft [1]. Earlier he gambled away a watch [2]. He confessed. [1]"
+    )
+    found = cite(told, "What happened?", MEMORY, [], references.cited)
+    assert [one.quote for one in found] == [FACTS[7], FACTS[3]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("He came by sea.", "He came by sea."),
+        ("The book does not say who he was.", ""),
+        (
+            "The book does not say what it was; the narrator only says so.",
+            "the narrator only says so.",
+        ),
+        ("Das Buch nennt keinen Namen. Er hat einen Hund.", "Er hat einen Hund."),
+    ],
+)
+def test_only_what_an_answer_tells_has_a_source(answer: str, told: str) -> None:
+    assert told_part(answer) == told
+
+
+def test_a_stub_of_dialogue_is_no_better_a_source_than_the_sentence_that_tells() -> None:
+    book = make_book(
+        [
+            "“A sign,” he said.",
+            "“It is this,” I answered, producing a trowel from beneath my cloak as a sign.",
+        ]
+    )
+    memory = unread_memory(book)
+    found = cite(
+        "As a sign he produces a trowel.", "What sign does he give?", memory, [(0, len(book.text))]
+    )
+    assert "trowel" in found[0].quote

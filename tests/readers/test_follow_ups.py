@@ -161,9 +161,9 @@ async def tiny(tmp_path: Path) -> AsyncIterator[LlamaEngine]:
 async def test_a_follow_up_on_the_same_pages_evaluates_little_that_is_new(
     name: str, tiny: LlamaEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "gistread.readers.citations._MOST", 1
-    )  # It would be asked for the source as well.
+    # It would be asked for the source as well.
+    monkeypatch.setattr("gistread.readers.citations._MOST", 1)
+    monkeypatch.setattr("gistread.readers.citations._LEAST_SHARED", 0.0)
     memory = make_memory(24, 24)
     options = ReaderOptions(max_pages=2, answer_tokens=8, budget_tokens=3800)
     first = (await events_of(name, tiny, FIRST.question, options, memory))[-1]

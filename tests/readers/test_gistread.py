@@ -8,10 +8,9 @@ import pytest
 from gistread.book.builder import BookBuilder
 from gistread.book.model import ParagraphKind
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import join
+from gistread.memory.passages import join, overlaps
 from gistread.memory.sizes import unread_memory
 from gistread.readers.answering import Asking, ReaderOptions
-from gistread.readers.book_text import overlaps
 from gistread.readers.events import (
     AnswerDelta,
     Answered,

@@ -51,3 +51,14 @@ async def test_the_model_is_not_asked_where_one_sentence_is_much_nearer() -> Non
     engine = FakeEngine()
     engine.source = 1
     assert await sources(engine, OPEN) == [FACTS[7]]
+
+
+async def test_an_answer_that_no_sentence_tells_has_no_source() -> None:
+    engine = FakeEngine()
+    engine.source = -1
+    assert await sources(engine) == []
+
+
+async def test_what_the_book_does_not_say_has_no_source() -> None:
+    engine = FakeEngine()
+    assert await sources(engine, "The name of his wife is not given in the text.") == []

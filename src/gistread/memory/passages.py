@@ -73,6 +73,11 @@ def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
     return joined
 
 
+def overlaps(places: Iterable[Passage], place: Passage) -> bool:
+    """Whether a place shares a character with any of the others."""
+    return any(start < place[1] and place[0] < end for start, end in places)
+
+
 def render(passages: Sequence[Passage], book: Book, *, numbered: bool = False) -> str:
     """The text of joined passages, with a mark for every gap.
 

@@ -18,9 +18,9 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
 from gistread.memory.guard import capitals_mark_names
+from gistread.memory.passages import overlaps
 from gistread.people.joining import first_names
 from gistread.people.mentions import titles, word_set
-from gistread.readers.book_text import overlaps
 from gistread.readers.phrases import pattern
 from gistread.readers.thread import REFERENCE
 from gistread.search.tokens import Terms, code_of, folded, language_of, stop_words

@@ -29,9 +29,11 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.readers import reply_forms
 from gistread.readers.events import AnswerDelta, Answered, ReaderEvents, Restarted
+from gistread.readers.evidence import TellingSentences
 from gistread.readers.kinds import form_of
 from gistread.readers.model_class import LARGE, ModelClass
 from gistread.readers.phrases import pattern
+from gistread.readers.references import References
 from gistread.readers.steering import Steering
 from gistread.readers.thread import LETTERS, Thread, without_options
 from gistread.search.tokens import ARTICLES, folded, language_of
@@ -283,7 +285,8 @@ class Asking:
         text = ""
         finish: Finish = "end"
         usage = NO_USAGE
-        references = References(numbered)
+        telling = TellingSentences(without_options(self.question), self.memory)
+        references = References(numbered, telling)
         async with aclosing(self.engine.stream(prompt, sampling)) as stream:
             async for event in stream:
                 match event:
@@ -299,7 +302,7 @@ class Asking:
                             finish = "length"
                             break
                     case protocol.StreamRestarted(reason):
-                        text, references = "", References(numbered)
+                        text, references = "", References(numbered, telling)
                         yield Restarted(reason)
                     case Completion():
                         text = event.text
@@ -308,7 +311,7 @@ class Asking:
         if rest := references.rest():
             yield AnswerDelta(rest)
         answer, finish = self._tidied(text, finish)
-        references = References(numbered)
+        references = References(numbered, telling)
         answer = (references.add(answer) + references.rest()).strip()
         found = draft.found and bool(answer) and not says_not_found(answer)
         self.usage += usage
@@ -347,48 +350,6 @@ class Asking:
 # A method of answering questions: it yields events, the last `Answered`.
 # Raises EngineError, PromptTooLongError, BudgetTooSmallError.
 Reader = Callable[[Asking], ReaderEvents]
-
-
-@dataclass(slots=True)
-class References:
-    """Renumbers the references of an answer as it is written: the first passage cited becomes [1].
-
-    False ones go.
-    """
-
-    _numbered: Mapping[
-        int, Passage
-    ]  # The places that the prompt numbers; empty: the answer stays as it is
-    _order: list[int] = field(default_factory=list)
-    _held: str = ""
-
-    @property
-    def cited(self) -> tuple[Passage, ...]:
-        """The place of each reference, [1] first."""
-        return tuple(self._numbered[number] for number in self._order)
-
-    def add(self, piece: str) -> str:
-        """The text that became final with this piece."""
-        if not self._numbered:
-            return piece
-        self._held += piece
-        begun = pattern("reference_begun").search(self._held)
-        until = begun.start() if begun else len(self._held)
-        final, self._held = self._held[:until], self._held[until:]
-        return pattern("reference").sub(self._renumbered, final)
-
-    def rest(self) -> str:
-        held, self._held = self._held, ""
-        return held
-
-    def _renumbered(self, found: re.Match[str]) -> str:
-        wanted: list[int] = []
-        for first, last in re.findall(r"(\d+)(?:\s*[-–]\s*(\d+))?", found[1]):
-            wanted += range(int(first), min(int(last or first), int(first) + _LONGEST_RANGE) + 1)
-        known = [number for number in dict.fromkeys(wanted) if number in self._numbered]
-        self._order += [number for number in known if number not in self._order]
-        marks = "".join(f"[{self._order.index(number) + 1}]" for number in known)
-        return f" {marks}" if marks and found[0][0].isspace() else marks
 
 
 def ends_before(text: str, piece: str) -> bool:
@@ -442,7 +403,6 @@ _SENTENCE_ENDS = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*]*(?:\s*\[[\d,
 _ENDING_TOKENS = 48  # Before the limit of an answer, in which it may end with a sentence
 _LEAST_KEPT = 0.5  # Share of a cut answer that stays when it is cut back to a sentence
 _LONGEST_RUN = 40  # Words of a run that may be repeated; longer ones are sentences
-_LONGEST_RANGE = 4  # Numbers after the first of "[2-6]"
 # "The book does not say", in the languages of books
 _AGREED_PHRASES = Path(__file__).with_name("not_found.txt").read_text("utf-8").splitlines()
 

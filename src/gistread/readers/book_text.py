@@ -8,7 +8,7 @@ from gistread.book.sentences import sentence_spans
 from gistread.engine.protocol import Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, join, numbered_passages, render
+from gistread.memory.passages import Passage, join, numbered_passages, overlaps, render
 from gistread.readers import events
 from gistread.readers.answering import Asking
 from gistread.words import count_words
@@ -219,11 +219,6 @@ def places_of(memory: GistMemory, numbers: set[int]) -> list[Passage]:
         if 1 <= number <= len(memory.entries)
     )
     return [(page.start, page.end) for page in pages]
-
-
-def overlaps(places: Sequence[Passage], place: Passage) -> bool:
-    """Whether a place shares a character with any of the others."""
-    return any(start < place[1] and place[0] < end for start, end in places)
 
 
 def share_of(place: Passage, shown: Sequence[Passage]) -> float:

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, sentences_of
-from gistread.readers.book_text import overlaps
-from gistread.readers.citations import citation_of
+from gistread.memory.passages import Passage, overlaps, sentences_of
+from gistread.readers.evidence import citation_of
 from gistread.search.ranked import Relevance
 from gistread.store.model import Citation
 

@@ -19,10 +19,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, join
+from gistread.memory.passages import Passage, join, overlaps
 from gistread.readers import events
 from gistread.readers.answering import Asking, says_not_found
-from gistread.readers.book_text import BookText, opening_event, overlaps, places_of
+from gistread.readers.book_text import BookText, opening_event, places_of
 from gistread.readers.cost import LEAST_TOKENS, readable_tokens, whole_text_tokens
 from gistread.readers.events import ReaderEvent, ReaderEvents
 from gistread.readers.kinds import asks_for_story

@@ -8,13 +8,13 @@ import asyncio
 from contextlib import aclosing
 
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, sentence_at
+from gistread.memory.passages import Passage, overlaps, sentence_at
 from gistread.readers import events
 from gistread.readers.answering import Asking
-from gistread.readers.book_text import BookText, overlaps, places_of
-from gistread.readers.citations import citation_of
+from gistread.readers.book_text import BookText, places_of
 from gistread.readers.closest import closest_sentences
 from gistread.readers.events import ReaderEvents
+from gistread.readers.evidence import citation_of
 from gistread.readers.gistread import gistread
 from gistread.readers.introductions import Introductions, introductions
 from gistread.readers.kinds import asks_for_story

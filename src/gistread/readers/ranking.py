@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from gistread.book.model import Book
 from gistread.memory.front_matter import back_matter_start, front_matter_end
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, split_into_passages
-from gistread.readers.book_text import overlaps, share_of
+from gistread.memory.passages import Passage, overlaps, split_into_passages
+from gistread.readers.book_text import share_of
 from gistread.readers.introductions import Introductions, introductions
 from gistread.readers.phrases import pattern
 from gistread.readers.thread import Thread, retrieval_context

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from gistread.book.model import Book
 from gistread.errors import PromptTooLongError
-from gistread.memory.passages import Passage, Span, sentence_at, split_into_passages
+from gistread.memory.passages import Passage, Span, overlaps, sentence_at, split_into_passages
 from gistread.readers.answering import Asking, user_prompt
-from gistread.readers.book_text import BookText, overlaps
+from gistread.readers.book_text import BookText
 from gistread.readers.events import Answered, ReaderEvents, Shown, Stopped, StopReason
 from gistread.readers.introductions import introductions
 from gistread.readers.phrases import pattern

@@ -18,7 +18,7 @@ from gistread.memory.guard import capitals_mark_names
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import sentences_of
 from gistread.readers.answer_marks import find_marks
-from gistread.readers.citations import Sentence, citation_of, statement_spans
+from gistread.readers.evidence import Sentence, citation_of, statement_spans
 from gistread.readers.phrases import pattern, phrases
 from gistread.search.tokens import ARTICLES, Terms
 from gistread.store.model import Citation

@@ -1,0 +1,181 @@
+"""Compares the sentences of a book with what an answer says."""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from gistread.book.model import Book, ParagraphKind
+from gistread.book.numbers import numbers_in
+from gistread.book.sentences import sentence_spans
+from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage, overlaps, sentences_of
+from gistread.readers.thread import REFERENCE
+from gistread.search.tokens import Terms, code_of, language_of, stop_words
+from gistread.store.model import Citation
+
+_QUESTION_WEIGHT = 0.5  # Of the question's words, relative to those of the answer
+_NEIGHBOUR_WEIGHT = 0.5  # Of the words in the sentences before and after
+_ASKING_WEIGHT = 0.7  # Of a sentence that asks: it seldom tells
+_STUB_TERMS = 4  # Fewer content words: a stub of dialogue, such as `"A sign," he said`
+_STUB_WEIGHT = 0.7
+_STEM_LETTERS = 6  # "Greedier" counts as "greedy"
+_DATE_DIGITS = 3  # Of numbers that tell something alone
+_LENGTH_WORDS = 120.0  # A sentence with as many content words needs twice the score
+_LABEL = re.compile(r"^[ \t]*\d{1,2}[.)](?=\s)", re.MULTILINE)  # Of an item of a list
+_ANSWER_WEIGHT = (
+    0.5  # Of the words of the whole answer, relative to those of the statement that cites a passage
+)
+
+
+def statement_spans(answer: str) -> list[tuple[int, int]]:
+    """(start, end) of every sentence or line with letters, or of an answer that is a number."""
+    found = [
+        (line.start() + start, line.start() + end)
+        for line in re.finditer(r"[^\n]+", answer)
+        for start, end in sentence_spans(line[0])
+        if re.search(r"[^\W\d_]", line[0][start:end])
+    ]
+    number = answer.strip()
+    return found or (
+        [(answer.index(number), len(answer.rstrip()))] if re.search(r"\d", number) else []
+    )
+
+
+def citation_of(place: Passage, memory: GistMemory) -> Citation:
+    page = memory.page_at(place[0])
+    return Citation(page.number if page else 0, *place, memory.book.text[slice(*place)])
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    place: Passage
+    terms: frozenset[str]  # Stems of its content words, and numbers
+    is_gist: bool = False  # Whether it is one of a gist; the place is that of the page
+
+
+class Evidence:
+    """The sentences of some places of a book, compared with statements by the rarity of the words
+    they share.
+    """
+
+    def __init__(self, question: str, memory: GistMemory, places: Iterable[Passage]) -> None:
+        self._memory = memory
+        terms = Terms(memory.book.language)
+        self._words_of = terms.words
+        self._language = code_of(memory.book.language)
+        self._stem = cache(terms.stem)
+        self._is_number = cache(lambda word: any(numbers_in(word)))
+        self._stop_words = terms.stop_words or stop_words()["en"]
+        self._asked = self._content(question)
+        book = memory.book
+        spans = [
+            span for place in places for span in sentences_of(book, *place) if _can_tell(book, span)
+        ]
+        self._sentences = [Sentence(span, self._content(book.text[slice(*span)])) for span in spans]
+        self._spread = Counter(term for one in self._sentences for term in one.terms)
+
+    def best(self, answer: str, statement: str, place: Passage) -> Citation:
+        """The sentence of the place nearest to this statement of the answer.
+
+        The longest if none shares a word.
+        """
+        scores: dict[Citation, float] = defaultdict(float, self.ranked(statement, [place]))
+        for citation, score in self.ranked(answer, [place]):
+            scores[citation] += _ANSWER_WEIGHT * score
+        if scores:
+            return max(scores, key=scores.__getitem__)
+        spans = list(sentences_of(self._memory.book, *place)) or [place]
+        return citation_of(max(spans, key=lambda span: span[1] - span[0]), self._memory)
+
+    def share(self, statement: str) -> float:
+        """Share of a statement's content words and numbers that these sentences have."""
+        own = self._content(statement)
+        told = frozenset[str]().union(*(sentence.terms for sentence in self._sentences))
+        return len(own & told) / len(own) if own else 0.0
+
+    def ranked(
+        self, statement: str, places: Sequence[Passage] = ()
+    ) -> list[tuple[Citation, float]]:
+        """The sentences that share a word with the statement or the question, the nearest first."""
+        # An answer in another language shares only names and numbers.
+        language = language_of(statement, self._language)
+        is_foreign = language != self._language
+        small = self._content(" ".join(stop_words()[language])) if is_foreign else frozenset[str]()
+        own, asked = self._content(statement) - small, self._asked - small
+        weights = {
+            term: self._rarity(term) * (1.0 if term in own else _QUESTION_WEIGHT)
+            for term in own | asked
+        }
+        counts = {term for term in weights if term.isdecimal() and len(term) < _DATE_DIGITS}
+        shared = [weights.keys() & one.terms for one in self._sentences]
+        if (
+            own - counts
+        ):  # Another sentence may count as many of something else: "nine people", "nine o'clock"
+            shared = [terms if terms - counts else set() for terms in shared]
+        alone = [sum(weights[term] for term in terms) for terms in shared]
+        padded = [0.0, *alone, 0.0]
+        scored: list[tuple[Citation, float]] = []
+        for at, one in enumerate(self._sentences):
+            if not alone[at] or (places and not overlaps(places, one.place)):
+                continue
+            score = alone[at] + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2]) / 2
+            citation = citation_of(one.place, self._memory)
+            score *= _weight_of(citation.quote, one.terms, own)
+            scored.append((citation, score))
+        return sorted(scored, key=lambda pair: -pair[1])
+
+    def _rarity(self, term: str) -> float:
+        count = self._spread[term]
+        return math.log(1 + (len(self._sentences) - count + 0.5) / (count + 0.5)) if count else 0.0
+
+    def _content(self, text: str) -> frozenset[str]:
+        """Stems of the content words, and numbers as digits."""
+        text = _LABEL.sub(" ", REFERENCE.sub(" ", text))
+        words = [
+            word
+            for word in self._words_of(text)
+            if word not in self._stop_words and not self._is_number(word)
+        ]
+        stems = [
+            self._stem(word.removesuffix("'s"))[:_STEM_LETTERS]
+            for word in words
+            if len(word) > 1 or not word.isascii()
+        ]
+        return frozenset(stems) | {str(value) for value, _ in numbers_in(text)}
+
+
+def _can_tell(book: Book, span: Passage) -> bool:
+    """Whether there is text that is no heading: "The Lime Kiln" tells nothing."""
+    kind = book.paragraphs[book.paragraph_index(span[0])].kind
+    return kind is not ParagraphKind.HEADING and bool(book.text[slice(*span)].strip())
+
+
+def _weight_of(quote: str, terms: frozenset[str], own: frozenset[str]) -> float:
+    """How much a sentence counts by its form, against a statement with these words."""
+    weight = 1 / (1 + len(terms) / _LENGTH_WORDS)
+    if "?" in quote:
+        weight *= _ASKING_WEIGHT
+    if len(terms) < min(_STUB_TERMS, len(own)):
+        weight *= _STUB_WEIGHT
+    return weight
+
+
+class TellingSentences:
+    """Finds the sentence of a passage that tells a statement, while the answer is written.
+
+    Call it with the statement and the passage.
+    """
+
+    def __init__(self, question: str, memory: GistMemory) -> None:
+        self._question = question
+        self._memory = memory
+        self._evidence: dict[Passage, Evidence] = {}
+
+    def __call__(self, statement: str, place: Passage) -> Passage:
+        if place not in self._evidence:
+            self._evidence[place] = Evidence(self._question, self._memory, [place])
+        citation = self._evidence[place].best(statement, statement, place)
+        return citation.start, citation.end

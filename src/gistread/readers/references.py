@@ -1,0 +1,71 @@
+"""The numbers by which an answer refers to its sources."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from gistread.memory.passages import Passage
+from gistread.readers.evidence import statement_spans
+from gistread.readers.phrases import pattern
+
+_LONGEST_RANGE = 4  # Numbers after the first of "[2-6]"
+_STATEMENT_CHARACTERS = 600  # Before a reference, in which its statement is looked for
+
+
+@dataclass(slots=True)
+class References:
+    """Renumbers the references of an answer as it is written: the first source becomes [1].
+
+    Two statements that cite one passage get two numbers if different sentences tell them. False
+    numbers go.
+    """
+
+    # The places that the prompt numbers; empty: the answer stays as it is
+    _numbered: Mapping[int, Passage]
+    # Finds the sentence of a place that tells a statement; by default the place counts as one
+    _telling: Callable[[str, Passage], Passage] = lambda _, place: place
+    _sources: dict[Passage, Passage] = field(default_factory=dict)  # Sentences, with their places
+    _held: str = ""
+    _told: str = ""  # The end of the answer before what is held
+
+    @property
+    def cited(self) -> tuple[Passage, ...]:
+        """The place of each reference, [1] first."""
+        return tuple(self._sources.values())
+
+    def add(self, piece: str) -> str:
+        """The text that became final with this piece."""
+        if not self._numbered:
+            return piece
+        self._held += piece
+        begun = pattern("reference_begun").search(self._held)
+        until = begun.start() if begun else len(self._held)
+        final, self._held = self._held[:until], self._held[until:]
+        renumbered = pattern("reference").sub(self._renumbered, final)
+        self._told = (self._told + final)[-_STATEMENT_CHARACTERS:]
+        return renumbered
+
+    def rest(self) -> str:
+        held, self._held = self._held, ""
+        return held
+
+    def _renumbered(self, found: re.Match[str]) -> str:
+        wanted: list[int] = []
+        for first, last in re.findall(r"(\d+)(?:\s*[-–]\s*(\d+))?", found[1]):
+            wanted += range(int(first), min(int(last or first), int(first) + _LONGEST_RANGE) + 1)
+        known = [number for number in dict.fromkeys(wanted) if number in self._numbered]
+        statement = _last_statement(self._told + found.string[: found.start()])
+        marks = "".join(f"[{self._number_of(statement, number)}]" for number in known)
+        return f" {marks}" if marks and found[0][0].isspace() else marks
+
+    def _number_of(self, statement: str, number: int) -> int:
+        """The number of the sentence that tells the statement, in the order of the answer."""
+        place = self._numbered[number]
+        self._sources.setdefault(self._telling(statement, place), place)
+        return list(self._sources).index(self._telling(statement, place)) + 1
+
+
+def _last_statement(text: str) -> str:
+    plain = pattern("reference").sub("", text)
+    spans = statement_spans(plain)
+    return plain[slice(*spans[-1])] if spans else plain
