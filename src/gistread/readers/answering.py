@@ -24,7 +24,7 @@ from gistread.engine.protocol import (
     TextDelta,
     Usage,
 )
-from gistread.memory.guard import Draft, Fault, clean, find_fault, without_control_tokens
+from gistread.memory.guard import clean, without_control_tokens
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.readers import reply_forms
@@ -378,11 +378,6 @@ def is_looping(text: str) -> bool:
         if text.endswith(text[-length:] * times) and text[-length:].strip():
             return True
     return False
-
-
-def repeats_prompt(statement: str) -> bool:
-    task = prompts.load("task_answer").text
-    return find_fault(Draft(statement, "", task), (Fault.PROMPT,)) is not None
 
 
 def without_repetition(text: str) -> str:

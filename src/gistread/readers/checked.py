@@ -21,7 +21,6 @@ from gistread.readers.answer_marks import find_marks
 from gistread.readers.answering import (
     Asking,
     Reader,
-    repeats_prompt,
     says_not_found,
     says_only_not_found,
 )
@@ -29,10 +28,11 @@ from gistread.readers.book_text import places_of
 from gistread.readers.citations import cite, with_sources
 from gistread.readers.closest import closest_sentences
 from gistread.readers.events import Answered, ReaderEvents, Started, Stopped, StopReason
+from gistread.readers.leaks import without_leaks
 from gistread.readers.support import Statement, check
 from gistread.readers.thread import begun_answer, with_options, with_thread, within_bound
 from gistread.readers.trace import bound_phrase
-from gistread.store.model import AnswerMark, AnswerMarkKind
+from gistread.store.model import AnswerMark, AnswerMarkKind, Citation
 
 QUOTED = "The model gave no usable answer. The passages closest to the question:"
 NO_ANSWER = "The model gave no usable answer."
@@ -86,17 +86,15 @@ async def _check_events(events: ReaderEvents, asking: Asking) -> ReaderEvents:
         async for event in events:
             if isinstance(event, Started):
                 event = started = replace(event, bound_share=memory.bound_share)
-            draft = (
-                event
-                if isinstance(event, Answered) and event.choice is None and not event.quoted
-                else None
-            )
+            draft: Answered | None = None
+            if isinstance(event, Answered) and event.choice is None and not event.quoted:
+                draft = replace(event, answer=without_leaks(event.answer, options.wording))
             if draft and started and (started.pages_read or started.share_shown is not None):
                 checked = await asyncio.to_thread(check_answer, draft, asking, started)
                 is_kept = options.model.is_believed and checked.answer == draft.answer
                 if (
                     is_kept
-                    and not draft.cited
+                    and not (draft.cited or draft.citations)
                     and not (options.selection and selection.is_translation(question))
                 ):
                     everything = [(0, len(memory.book.text))]
@@ -118,6 +116,10 @@ def check_answer(answered: Answered, asking: Asking, started: Started) -> Answer
     options = asking.options
     if options.selection and selection.is_translation(question):
         return answered  # A translation cannot be compared with the text.
+    if not (options.selection or options.model.sees_absence):
+        names = missing_names(question, memory.book)
+        if names:
+            return _does_not_name(names, answered, memory, started)
     if not options.model.is_believed:
         return _check_weak(answered, asking, started)
     if says_only_not_found(answered.answer):
@@ -131,11 +133,12 @@ def check_answer(answered: Answered, asking: Asking, started: Started) -> Answer
         for start, end in (*answered.seen, *answered.noted, *answered.cited)
     ]
     places = _places(answered, asking)
+    cited: tuple[Citation, ...] = ()
+    if answered.cited:
+        cited = cite(answered.answer, question, memory, places, answered.cited)
     return replace(
         answered,
-        citations=cite(answered.answer, question, memory, places, answered.cited)
-        if answered.cited
-        else (),
+        citations=cited or answered.citations,
         marks=find_marks(
             answered.answer, question, "\n".join([*texts, *gists, *conversation]), memory.book
         ),
@@ -161,11 +164,6 @@ def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answere
     question = asking.question
     memory = asking.memory
     selected = asking.options.selection
-    if not selected and (names := missing_names(question, memory.book)):
-        text = f"{'text' if memory.bound_share < 1 else 'book'}{bound_phrase(started)}"
-        return replace(
-            answered, answer=f"The {text} does not name {' or '.join(names)}.", found=False
-        )
     if says_not_found(answered.answer):
         return replace(answered, answer=not_found_text(answered, memory, started), found=False)
     answered, statements = _without_meta(answered, question, memory)
@@ -185,6 +183,14 @@ def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answere
         return replace(answered, answer=QUOTED, found=False, quoted=True, citations=quotes)
     text = not_found_text(answered, memory, started) if answered.answer else NO_ANSWER
     return replace(answered, answer=text, found=False)
+
+
+def _does_not_name(
+    names: Sequence[str], answered: Answered, memory: GistMemory, started: Started
+) -> Answered:
+    text = f"{'text' if memory.bound_share < 1 else 'book'}{bound_phrase(started)}"
+    answer = f"The {text} does not name {' or '.join(names)}."
+    return replace(answered, answer=answer, found=False, citations=())
 
 
 def _marks_of(statements: Sequence[Statement]) -> tuple[AnswerMark, ...]:
@@ -262,11 +268,7 @@ def _without_meta(
     places, text = (*answered.seen, *answered.noted), answered.answer
     statements = check(text, question, memory, places, answered.gists)
     said = [(one, text[one.start : one.end]) for one in statements]
-    meta = [
-        one
-        for one, words in said
-        if repeats_prompt(words) or (not one.supported and is_meta(words))
-    ]
+    meta = [one for one, words in said if not one.supported and is_meta(words)]
     if not meta:
         return answered, statements
     for one in reversed(meta):

@@ -143,8 +143,9 @@ _LONGEST_CHARACTERS = 200  # Of a sentence offered
 async def with_sources(
     answered: Answered, asking: Asking, places: Sequence[Passage], closed: Sequence[Passage]
 ) -> Answered:
-    """The answer with up to three citations. The model is asked for the first if that is in doubt.
+    """The answer with up to three citations.
 
+    If the first is in doubt, a model that can name numbers is asked for it.
     `places`: what was shown of the book. `closed`: places that may not be cited.
     """
     question, memory = asking.question, asking.memory
@@ -154,7 +155,7 @@ async def with_sources(
     ranked = await asyncio.to_thread(nearest_sentences, answer, question, memory, places, closed)
     found = leading(ranked)
     is_clear = len(found) == 1 and _shares_words(answer, question, memory, found[0])
-    if not found or is_clear:
+    if not found or is_clear or not asking.options.model.cites:
         return replace(answered, citations=found)
     offered = [citation for citation, _ in ranked[:MOST_OFFERED]]
     with contextlib.suppress(EngineError):  # The answer is kept if the model fails after it.
@@ -174,9 +175,7 @@ async def _named_source(
         for number, citation in enumerate(offered, start=1)
     ]
     prompt = user_prompt("source", text="\n".join(listed), question=asking.question, answer=answer)
-    options = [str(number) for number in range(1, len(offered) + 1)]
-    if asking.options.model.cites:
-        options.append(_NO_SOURCE)
+    options = [*(str(number) for number in range(1, len(offered) + 1)), _NO_SOURCE]
     choice = await choose_or(asking.engine, prompt, options, 0)
     named = options[choice.index]
     return (None if named == _NO_SOURCE else offered[choice.index]), choice.usage

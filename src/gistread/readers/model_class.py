@@ -23,10 +23,20 @@ class ModelClass:
     remembers: bool  # It is shown the whole conversation before a question, not the last exchange
     is_believed: bool  # Its answers stand as they are; else useless ones are replaced by quotations
     abstains: bool = True  # It is offered "The book does not say."
+    sees_absence: bool = False  # It notices when a question is about somebody whom the book lacks
 
 
 _ANY = 10**9
-LARGE = ModelClass("large", 4096, _ANY, cites=True, chooses=True, remembers=True, is_believed=True)
+LARGE = ModelClass(
+    "large",
+    4096,
+    _ANY,
+    cites=True,
+    chooses=True,
+    remembers=True,
+    is_believed=True,
+    sees_absence=True,
+)
 SMALL = ModelClass(
     "small", 1500, 4096, cites=False, chooses=True, remembers=False, is_believed=True
 )
