@@ -77,33 +77,36 @@ def with_checks(by_method: Reader) -> Reader:
 
 async def _check_events(events: ReaderEvents, asking: Asking) -> ReaderEvents:
     """The events of a reader, with its answer checked. The question is without options."""
-    question = asking.question
-    memory = asking.memory
-    steering = asking.steering
-    options = asking.options
     started: Started | None = None
     async with aclosing(events):
         async for event in events:
             if isinstance(event, Started):
-                event = started = replace(event, bound_share=memory.bound_share)
-            draft: Answered | None = None
-            if isinstance(event, Answered) and event.choice is None and not event.quoted:
-                draft = replace(event, answer=without_leaks(event.answer, options.wording))
-            if draft and started and (started.pages_read or started.share_shown is not None):
-                checked = await asyncio.to_thread(check_answer, draft, asking, started)
-                is_kept = options.model.is_believed and checked.answer == draft.answer
-                if (
-                    is_kept
-                    and not (draft.cited or draft.citations)
-                    and not (options.selection and selection.is_translation(question))
-                ):
-                    everything = [(0, len(memory.book.text))]
-                    closed = everything if steering.only else places_of(memory, steering.refused)
-                    places = _places(draft, asking)
-                    checked = await with_sources(checked, asking, places, closed)
-                yield checked
+                event = started = replace(event, bound_share=asking.memory.bound_share)
+            if started and isinstance(event, Answered) and _can_be_checked(event, started):
+                yield await _checked(event, asking, started)
             else:
                 yield event
+
+
+def _can_be_checked(answered: Answered, started: Started) -> bool:
+    is_written = answered.choice is None and not answered.quoted
+    return is_written and (started.pages_read > 0 or started.share_shown is not None)
+
+
+async def _checked(answered: Answered, asking: Asking, started: Started) -> Answered:
+    """The answer, checked, with sources if it has none."""
+    options = asking.options
+    draft = replace(answered, answer=without_leaks(answered.answer, options.wording))
+    checked = await asyncio.to_thread(check_answer, draft, asking, started)
+    is_kept = options.model.is_believed and checked.answer == draft.answer
+    has_sources = bool(draft.cited or draft.citations)
+    is_translated = options.selection and selection.is_translation(asking.question)
+    if has_sources or is_translated or not is_kept:
+        return checked
+    closed = places_of(asking.memory, asking.steering.refused)
+    if asking.steering.only:
+        closed = [(0, len(asking.memory.book.text))]
+    return await with_sources(checked, asking, _places(draft, asking), closed)
 
 
 def check_answer(answered: Answered, asking: Asking, started: Started) -> Answered:
@@ -111,13 +114,12 @@ def check_answer(answered: Answered, asking: Asking, started: Started) -> Answer
 
     Only what a weak model invents, or says of its task, is replaced by quotations.
     """
-    question = asking.question
     memory = asking.memory
     options = asking.options
-    if options.selection and selection.is_translation(question):
+    if options.selection and selection.is_translation(asking.question):
         return answered  # A translation cannot be compared with the text.
     if not (options.selection or options.model.sees_absence):
-        names = missing_names(question, memory.book)
+        names = missing_names(asking.question, memory.book)
         if names:
             return _does_not_name(names, answered, memory, started)
     if not options.model.is_believed:
@@ -126,23 +128,22 @@ def check_answer(answered: Answered, asking: Asking, started: Started) -> Answer
         return replace(answered, answer=not_found_text(answered, memory, started), found=False)
     if not answered.answer.strip(" .\n"):
         return replace(answered, answer=NO_ANSWER, found=False)
-    conversation = [f"{one.question} {one.answer}" for one in options.thread]
-    gists = [memory.entry(number).gist.text for number in answered.gists]
-    texts = [
-        memory.book.text[start:end]
-        for start, end in (*answered.seen, *answered.noted, *answered.cited)
-    ]
-    places = _places(answered, asking)
+    return _with_marks(answered, asking)
+
+
+def _with_marks(answered: Answered, asking: Asking) -> Answered:
+    """The answer with what it cites, and with marks for what none of the model's text tells."""
+    memory = asking.memory
+    places = (*answered.seen, *answered.noted, *answered.cited)
+    texts = [memory.book.text[start:end] for start, end in places]
+    texts += [memory.entry(number).gist.text for number in answered.gists]
+    texts += [f"{earlier.question} {earlier.answer}" for earlier in asking.options.thread]
+    marks = find_marks(answered.answer, asking.question, "\n".join(texts), memory.book)
     cited: tuple[Citation, ...] = ()
     if answered.cited:
-        cited = cite(answered.answer, question, memory, places, answered.cited)
-    return replace(
-        answered,
-        citations=cited or answered.citations,
-        marks=find_marks(
-            answered.answer, question, "\n".join([*texts, *gists, *conversation]), memory.book
-        ),
-    )
+        shown = _places(answered, asking)
+        cited = cite(answered.answer, asking.question, memory, shown, answered.cited)
+    return replace(answered, citations=cited or answered.citations, marks=marks)
 
 
 def _places(answered: Answered, asking: Asking) -> list[Passage]:
