@@ -9,6 +9,7 @@ import pytest
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Engine
 from gistread.memory.model import GistMemory
+from gistread.memory.sizes import unread_memory
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import AnswerDelta, Answered
 from gistread.readers.model_class import BASIC
@@ -43,7 +44,8 @@ async def test_the_model_sees_the_passage_with_the_text_around_it() -> None:
     engine = FakeEngine(says=["It hung on a nail behind the stove."])
     said = await ask(engine, "nobody was allowed")
     (call,) = engine.calls
-    assert FACTS[1] in call.text
+    assert FACTS[1].replace("nobody was allowed", "«nobody was allowed»") in call.text
+    assert "language of the question" not in call.text
     assert f"Question: About “nobody was allowed”: {EXPLAIN}" in call.text
     assert said.found
     assert FACTS[1] in said.citations[0].quote
@@ -56,7 +58,7 @@ async def test_a_name_is_explained_by_what_introduces_it() -> None:
     assert said.quoted
     assert FACTS[2] in said.citations[0].quote
     await ask(engine, "Ferrand", WHO)
-    assert FACTS[2] in engine.calls[0].text
+    assert FACTS[2].replace("Ferrand", "«Ferrand»") in engine.calls[0].text
     said = await ask(FakeEngine(), "Ferrand", "Who met Ferrand?", model=BASIC)
     assert not said.quoted, "it asks for somebody else"
 
@@ -135,3 +137,25 @@ async def test_a_real_model_explains_words_of_a_book_without_a_memory(tmp_path: 
     assert any(isinstance(event, AnswerDelta) for event in said)
     assert isinstance(said[-1], Answered)
     assert 0 < said[-1].context_tokens <= 60
+
+
+async def test_the_selection_is_marked_in_the_passage() -> None:
+    engine = FakeEngine(says=["Permitted."])
+    await ask(engine, "allowed", "What does this word mean here?")
+    (call,) = engine.calls
+    marked = FACTS[1].replace("allowed", "«allowed»")
+    assert marked in call.text
+    assert "stand between « and »" in call.text
+    assert "what you know of its language" in call.text
+    assert "The book does not say" not in call.text
+
+
+async def test_a_selection_among_guillemets_gets_other_signs() -> None:
+    book = make_book(["« Il vint », dit-elle. Il partit."])
+    engine = FakeEngine(says=["Un homme."])
+    start = book.text.index("Il partit")
+    options = ReaderOptions(selection=(start, start + 2))
+    asking = Asking("Who is this?", unread_memory(book), engine, Steering(), options)
+    _ = [event async for event in METHODS["gistread"].reader()(asking)]
+    assert "⟦Il⟧ partit" in engine.calls[0].text
+    assert "The book does not say" in engine.calls[0].text

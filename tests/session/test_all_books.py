@@ -21,6 +21,7 @@ from gistread.memory.model import Gist, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.paths import Paths
 from gistread.readers.events import Answered
+from gistread.readers.model_class import SMALL
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
 from gistread.session.models import ModelChecks
 from tests.fake_engine import FakeEngine
@@ -100,9 +101,27 @@ async def test_the_answer_is_from_the_likeliest_books_and_its_sources_name_them(
     )
 
 
-async def test_which_book_it_is_is_answered_by_the_words_if_the_model_finds_nothing(
+async def test_that_no_book_is_meant_stands_if_a_capable_model_says_so(
     paths: Paths, add: Add
 ) -> None:
+    add("The Inn", f"It was cold. {INN}\n\nNobody came. " * 3)
+    add("The Farm", FARM * 3)
+    update_index(paths)
+    said = "None of these books mentions a submarine."
+    engine = FakeEngine(says=lambda prompt: said, chooses=lambda prompt, options: "0")
+    question = "Which book has a man with bandages in a submarine?"
+    named, answered, _ = await ask(paths, question, engine)
+    assert len(named) == 1
+    assert engine.calls[0].options[-1] == "0"
+    assert answered.answer == said
+    assert not answered.found
+    assert not answered.citations
+
+
+async def test_which_book_it_is_is_answered_by_the_words_if_a_small_model_finds_nothing(
+    paths: Paths, add: Add, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.session.library.class_of", lambda *_: SMALL)
     add("The Inn", f"It was cold. {INN}\n\nNobody came. " * 3)
     add("The Farm", FARM * 3)
     update_index(paths)
@@ -164,7 +183,7 @@ async def test_the_model_chooses_among_the_likeliest_unless_it_failed_its_check(
     engine = FakeEngine(chooses=lambda prompt, options: 1)
     named, *_ = await ask(paths, "bandages round a head", engine)
     assert titles(named[1]) == titles(named[0])[::-1]
-    assert [call.options for call in engine.calls if call.options] == [("1", "2")]
+    assert [call.options for call in engine.calls if call.options] == [("1", "2", "0")]
     unreliable = CheckResult(answers=False, abstains=True, line="guesses")
     CheckResults(paths, installed_version()).save("fake-1", None, unreliable)
     engine = FakeEngine(chooses=lambda prompt, options: 1)

@@ -5,6 +5,7 @@ Independent of pages.
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.sentences import sentence_spans
@@ -78,7 +79,27 @@ def overlaps(places: Iterable[Passage], place: Passage) -> bool:
     return any(start < place[1] and place[0] < end for start, end in places)
 
 
-def render(passages: Sequence[Passage], book: Book, *, numbered: bool = False) -> str:
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A span that is shown between two signs."""
+
+    span: Span
+    begin: str = "«"
+    end: str = "»"
+
+    @classmethod
+    def in_text(cls, span: Span, text: str) -> "Marked":
+        """With signs that the text does not have."""
+        return cls(span, "⟦", "⟧") if "«" in text or "»" in text else cls(span)
+
+
+def render(
+    passages: Sequence[Passage],
+    book: Book,
+    *,
+    numbered: bool = False,
+    marked: Marked | None = None,
+) -> str:
     """The text of joined passages, with a mark for every gap.
 
     `numbered`: each of `numbered_passages` after "[1]".
@@ -91,13 +112,25 @@ def render(passages: Sequence[Passage], book: Book, *, numbered: bool = False) -
         if numbered:
             for first, last in split_into_passages(book, start, end, NUMBERED_WORDS):
                 count += 1
-                pieces.append(f"[{count}] {book.text[first:last].strip()}")
+                pieces.append(f"[{count}] {_shown(first, last, book, marked)}")
         else:
-            pieces.append(book.text[start:end].strip())
+            pieces.append(_shown(start, end, book, marked))
         at = end
     if passages and book.text[at:].strip():
         pieces.append(GAP)
     return "\n\n".join(pieces)
+
+
+def _shown(start: int, end: int, book: Book, marked: Marked | None) -> str:
+    text = book.text[start:end]
+    if marked is None:
+        return text.strip()
+    first, last = marked.span
+    if start < last <= end:
+        text = f"{text[: last - start]}{marked.end}{text[last - start :]}"
+    if start <= first < end:
+        text = f"{text[: first - start]}{marked.begin}{text[first - start :]}"
+    return text.strip()
 
 
 def numbered_passages(passages: Sequence[Passage], book: Book) -> tuple[tuple[int, Passage], ...]:

@@ -184,7 +184,7 @@ class Asking:
             trained = "task_answer" if may_abstain else "task_answer_always"
             return prompts.load(trained, options.wording).text
         task = prompts.load(task_name or form_of(self.question).task).text
-        asked = without_options(self.question)
+        asked = pattern("about_selection").sub("", without_options(self.question))
         if language_of(asked, "en") != "en" or not asked.isascii():
             task += f" {prompts.load('task_language').text}"
         if name in _NUMBERED_UNITS and self.is_asked_to_cite:

@@ -3,12 +3,13 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
+from gistread import prompts
 from gistread.book.model import Book
 from gistread.book.sentences import sentence_spans
 from gistread.engine.protocol import Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, join, numbered_passages, overlaps, render
+from gistread.memory.passages import Marked, Passage, join, numbered_passages, overlaps, render
 from gistread.readers import events
 from gistread.readers.answering import Asking
 from gistread.words import count_words
@@ -24,6 +25,7 @@ class BookText(Asking):
 
     name: str  # Of the reader
     shown: list[Passage] = field(default_factory=list)  # The last selection
+    marked: Marked | None = None  # What the question is about, in the passages
 
     async def fit(self, wanted: Sequence[Passage], budget: int = 0) -> list[Passage]:
         """As many passages as fit budget (0: none) and window.
@@ -157,10 +159,14 @@ class BookText(Asking):
             yield event
 
     def rendered(self, shown: Sequence[Passage]) -> str:
-        return render(shown, self.memory.book, numbered=self.is_asked_to_cite)
+        book = self.memory.book
+        return render(shown, book, numbered=self.is_asked_to_cite, marked=self.marked)
 
     def _prompt(self, text: str, *, is_whole: bool = False, must_answer: bool = False) -> Prompt:
         opening = self.opening(is_whole=is_whole)
+        if self.marked:
+            selection = prompts.load("opening_selection")
+            opening = selection.fill(begin=self.marked.begin, end=self.marked.end)
         return self.answer_prompt(
             "answer_passages", must_answer=must_answer, text=text, opening=opening
         )

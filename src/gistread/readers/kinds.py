@@ -14,6 +14,7 @@ class Kind(StrEnum):
     REASON = "reason"  # Why, or how
     STORY = "story"  # What happens, how it ends
     LIST = "list"  # All of something, a count, a comparison
+    MEANING = "meaning"  # What a word or a passage means
     OTHER = "other"  # Anything else, and questions in languages that are not recognised
 
 
@@ -30,6 +31,7 @@ _FORMS = {
     Kind.REASON: AnswerForm("task_reason", 384),
     Kind.STORY: AnswerForm("task_story", 1024),
     Kind.LIST: AnswerForm("task_list", 1024),
+    Kind.MEANING: AnswerForm("task_meaning", 384),
     Kind.OTHER: AnswerForm("task_answer", 512),
 }
 
@@ -40,9 +42,11 @@ def kind_of(question: str) -> Kind:
     >>> kind_of("Who stole the gold?"), kind_of("Why did he leave?"), kind_of("List the wines.")
     (<Kind.FACT: 'fact'>, <Kind.REASON: 'reason'>, <Kind.LIST: 'list'>)
     """
-    asked = without_options(question)
+    asked = pattern("about_selection").sub("", without_options(question))
     if asks_for_story(asked) or pattern("asks_what_happens").match(asked):
         return Kind.STORY
+    if pattern("asks_for_a_meaning").match(asked):
+        return Kind.MEANING
     if pattern("asks_about_all").search(asked):
         return Kind.LIST
     if pattern("asks_for_a_reason").match(asked):

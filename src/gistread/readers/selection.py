@@ -10,11 +10,19 @@ from dataclasses import replace
 
 from gistread.book.model import Book
 from gistread.errors import PromptTooLongError
-from gistread.memory.passages import Passage, Span, overlaps, sentence_at, split_into_passages
+from gistread.memory.passages import (
+    Marked,
+    Passage,
+    Span,
+    overlaps,
+    sentence_at,
+    split_into_passages,
+)
 from gistread.readers.answering import Asking, user_prompt
 from gistread.readers.book_text import BookText
 from gistread.readers.events import Answered, ReaderEvents, Shown, Stopped, StopReason
 from gistread.readers.introductions import introductions
+from gistread.readers.kinds import Kind, kind_of
 from gistread.readers.phrases import pattern
 from gistread.readers.quoting import quote_introductions
 from gistread.readers.thread import without_options
@@ -94,10 +102,15 @@ async def _answer(
     further = [place for place in introduced if not overlaps(near[:1], place)]
     tokens = min(options.budget_tokens or _TOKENS, options.model.passage_tokens)
     wanted = [*near[:1], *further, *(place for place in near[1:] if not overlaps(further, place))]
+    assert options.selection is not None
+    if not options.wording:
+        around = "".join(text.memory.book.text[start:end] for start, end in near)
+        text.marked = Marked.in_text(options.selection, around)
     shown = await text.fit(wanted, tokens)
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT)
-    async for event in text.answer(shown):
+    must_answer = kind_of(text.question) is Kind.MEANING  # The model knows the language.
+    async for event in text.answer(shown, must_answer=must_answer):
         yield event
 
 

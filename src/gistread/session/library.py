@@ -36,6 +36,7 @@ from gistread.units import counted
 
 MOST_BOOKS = 3
 _CANDIDATES = 6  # Books among which the model chooses
+_NO_BOOK = "0"
 _LEAST = 0.5  # Of the best book's score, for a book to be named
 _PASSAGES = 180  # Of all books; enough for `readers/shortlist.py`
 _PARAGRAPH = re.compile(r"[^\n](?:.|\n(?!\n))*")
@@ -112,8 +113,11 @@ class LibraryQuestion:
         engine = await load()
         result = await checks.for_answer(engine, lambda: None)
         model = class_of(engine.info, result)
-        if model.chooses and len(named) > 1 and (first := await self._preferred(named, engine)):
-            named.insert(0, named.pop(first))
+        preferred = None
+        if model.chooses and len(named) > 1:
+            preferred = await self._preferred(named, engine, may_be_none=model.cites)
+        if preferred:
+            named.insert(0, named.pop(preferred))
             yield BooksNamed(tuple(named[:MOST_BOOKS]))
         # An unreliable model mixes books up.
         sources = named[: MOST_BOOKS if model.is_believed else 1]
@@ -130,11 +134,13 @@ class LibraryQuestion:
         asking = Asking(self.question, unread_memory(text), engine, Steering(), options)
         async with aclosing(METHODS[READER].reader()(asking)) as events:
             async for event in events:
-                yield (
-                    self._quoting(event, text, matches, named[0])
-                    if isinstance(event, Answered)
-                    else event
-                )
+                if isinstance(event, Answered):
+                    answered = self._quoting(event, text, matches)
+                    if self._asks_which and not (answered.found or model.cites):
+                        answered = replace(self._by_words(named[0]), usage=answered.usage)
+                    yield answered
+                else:
+                    yield event
 
     def source(self, citation: Citation) -> tuple[ShelfBook, Span]:
         """The book that a citation is from, and the place in it."""
@@ -142,12 +148,8 @@ class LibraryQuestion:
         shift = piece.offset - piece.start
         return piece.book, (citation.start + shift, min(citation.end, piece.end) + shift)
 
-    def _quoting(
-        self, answered: Answered, text: Book, matches: Matches, likeliest: NamedBook
-    ) -> Answered:
+    def _quoting(self, answered: Answered, text: Book, matches: Matches) -> Answered:
         """Cite the sentence nearest to the question where the title of its book is cited."""
-        if not answered.found and self._asks_which:
-            return replace(self._by_words(likeliest), usage=answered.usage)
         citations: dict[Span, Citation] = {}
         for one in answered.citations:
             piece = next(piece for piece in self._pieces if one.start < piece.end)
@@ -233,8 +235,13 @@ class LibraryQuestion:
                         found = max(found, sum(matches.weights[word] for word in words))
         return found
 
-    async def _preferred(self, named: Sequence[NamedBook], engine: Engine) -> int:
-        """Index of the book that the model takes the question to be about. Raises EngineError."""
+    async def _preferred(
+        self, named: Sequence[NamedBook], engine: Engine, *, may_be_none: bool
+    ) -> int | None:
+        """Index of the book that the model takes the question to be about; None: of none.
+
+        Raises EngineError.
+        """
         told = []
         for number, one in enumerate(named, start=1):
             entry, passage = one.book.entry, f"{one.best.before}{one.best.text}{one.best.after}"
@@ -244,7 +251,10 @@ class LibraryQuestion:
             "choose_book", engine.info.wording, text="\n\n".join(told), question=self.question
         )
         options = [str(number) for number in range(1, len(named) + 1)]
-        return (await choose_or(engine, prompt, options, 0)).index
+        if may_be_none:
+            options.append(_NO_BOOK)
+        index = (await choose_or(engine, prompt, options, 0)).index
+        return index if index < len(named) else None
 
     def _passages(self, named: Sequence[NamedBook], matches: Matches) -> Book:
         """The best passages as one book."""
