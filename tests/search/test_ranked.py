@@ -91,3 +91,22 @@ def test_threads_stem_at_once_without_disturbing_each_other() -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: [Terms("en").stem(word) for word in words], range(4)))
     assert found == [alone] * 4
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "query"),
+    [
+        ("he", "וַיֹּאמֶר לָהּ שָׁלוֹם", "שלום"),
+        ("ar", "قَالَ مُحَمَّدٌ", "محمد"),
+        ("el", "ὁ ἄνθρωπος ἦν ἐκεῖ", "ανθρωπος"),
+        ("fr", "le cœur", "coeur"),
+        ("vi", "con đường", "duong"),
+        ("hi", "वह हिन्दी में", "हिन्दी"),
+    ],
+)
+def test_words_are_found_without_points_and_accents(language: str, text: str, query: str) -> None:
+    terms = Terms(language)
+    stems = [terms.stem(word) for word in terms.words(text)]
+    assert {terms.stem(word) for word in terms.words(query)} <= set(stems)
+    places = [text[start:end] for start, end, _ in terms.places(text)]
+    assert places == text.split()

@@ -11,9 +11,11 @@ from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
 
-from gistread.words import UNSPACED, UNSPACED_CHARACTER
+from gistread.search.folding import fold
+from gistread.words import MARK_CLASS, UNSPACED, UNSPACED_CHARACTER
 
-_TOKEN = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}_])\\w)+(?:['’](?:(?![{UNSPACED}_])\\w)+)*")
+_RUN = f"(?:(?![{UNSPACED}_])\\w[{MARK_CLASS}]*)+"
+_TOKEN = re.compile(f"[{UNSPACED}]+|{_RUN}(?:['’]{_RUN})*")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 
 _SNOWBALL: dict[str, str] = tomllib.loads(
@@ -103,9 +105,9 @@ class Terms:
         return places
 
     def stem(self, word: str) -> str:
-        """Stem of `word` without diacritics, which people omit in searches."""
+        """Stem of `word`, folded: without accents and points, which people omit in searches."""
         stem = self._stem(word)
-        return stem if stem.isascii() else folded(stem)
+        return stem if stem.isascii() else "".join(map(fold, stem))
 
 
 def folded(word: str) -> str:
