@@ -35,6 +35,28 @@ def test_a_folder_is_added_and_its_broken_files_are_named(run: Run, folder: Path
     assert str(folder) in listed
 
 
+def test_several_paths_are_added_and_removed_at_once(run: Run, folder: Path) -> None:
+    paths = sorted(folder.iterdir())
+    assert len(paths) == 2
+    assert run("books", "--add", *paths, "--json").json["added"] == 2
+    assert len(run("books", "--json").json["books"]) == 2
+    run("books", "--remove", *paths)
+    assert run("books", "--json").json["books"] == []
+
+
+@pytest.mark.parametrize("unused", [["dogs"], ["--sort", "title"], ["--tag", "cities"]])
+@pytest.mark.parametrize("change", ["--add", "--remove"])
+def test_what_adding_and_removing_do_not_use_is_refused(
+    run: Run, folder: Path, change: str, unused: list[str]
+) -> None:
+    run("books", "--add", folder)
+    book = folder / "A Tale of One City.txt"
+    ran = run("books", *unused, change, book)
+    assert ran.status == ExitStatus.USAGE
+    assert f"{change} does not use {unused[0]}." in ran.err
+    assert len(run("books", "--json").json["books"]) == 2
+
+
 def test_json_has_every_field(run: Run, folder: Path) -> None:
     assert run("books", "--add", folder, "--json").json == {
         "added": 2,

@@ -109,18 +109,18 @@ def add_books(parser: argparse.ArgumentParser) -> None:
             "--sort",
             metavar="ORDER",
             choices=orders,
-            default=orders[0],
             help=f"{', '.join(orders)} (last-read)",
         )
         option(
             "--add",
             metavar="PATH",
-            action="append",
+            nargs="+",
+            action="extend",
             default=[],
-            help="add a book, or every book in a folder",
+            help="add books, or every book in a folder",
         )
-        off = "take a book off the list; deletes no file"
-        option("--remove", metavar="BOOK", action="append", default=[], help=off)
+        off = "take books off the list; deletes no file"
+        option("--remove", metavar="BOOK", nargs="+", action="extend", default=[], help=off)
         option("--tag", metavar="TAG", help="show only the books of this collection")
 
 

@@ -44,6 +44,7 @@ from gistread.units import fields, iso_time, progress_bar
 
 _BAR_COLUMNS = 12
 _MOST_LISTED = 10
+_DEFAULT_ORDER = "last-read"
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -53,15 +54,32 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     elif arguments.action != "list":
         _tag(catalogue, arguments)
     elif arguments.add or arguments.remove:
+        _refuse_list_options(arguments)
         _change(catalogue, arguments.add, arguments.remove, json=arguments.json)
     else:
         return _list(catalogue, arguments)
     return ExitStatus.DONE
 
 
+def _refuse_list_options(arguments: argparse.Namespace) -> None:
+    """Raises UsageError for what chooses books to list, beside `--add` or `--remove`."""
+    change = "--add" if arguments.add else "--remove"
+    unused = {
+        " ".join(arguments.words): bool(arguments.words),
+        "--sort": arguments.sort is not None,
+        "--tag": arguments.tag is not None,
+    }
+    for option, is_given in unused.items():
+        if is_given:
+            raise UsageError(
+                f"{change} does not use {option}.", "List the books with a command of its own."
+            )
+
+
 def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
     entries = library_entries()
-    ordered = sort_entries(entries, Order(arguments.sort.replace("-", " ")))
+    order = (arguments.sort or _DEFAULT_ORDER).replace("-", " ")
+    ordered = sort_entries(entries, Order(order))
     shown = filter_entries(
         tagged(ordered, arguments.tag) if arguments.tag else ordered, " ".join(arguments.words)
     )
