@@ -93,6 +93,7 @@ class Config:
     side_margin: Annotated[int, range(0, 41)] = (
         2  # Fewest empty columns on each side of a book's text
     )
+    overlap: Annotated[int, range(0, 3)] = 2  # Lines that a turned screen repeats
     # How paragraphs are separated: an empty row, or an indented first line; by default the latter
     # in stories
     paragraphs: Literal["auto", "gap", "indent"] = "auto"

@@ -18,7 +18,7 @@ def test_sections_ahead_are_one_line() -> None:
     view = View(bound=memory.last_word_end(third))
     assert memory.count_within(view.bound) == 3
     (line,) = rest_blocks(memory, view, 3)
-    assert line.text == f"4 – {total}  {AHEAD}"
+    assert (line.hanging.strip(), line.text) == ("4–", f"{AHEAD} · to {total}")
     assert memory.count_within(memory.last_word_end(third) - 1) == 2
     assert memory.count_within(None) == total
     assert rest_blocks(memory, View(), total) == []
@@ -30,16 +30,16 @@ def test_the_section_that_the_user_is_in_has_its_number_and_no_gist() -> None:
     view = View(bound=memory.last_word_end(third) - 1, here=3)
     unfinished, line = rest_blocks(memory, view, 2)
     assert (unfinished.text, unfinished.hanging.strip()) == (UNFINISHED, "3")
-    assert line.text == f"4 – {len(memory.entries)}  {AHEAD}"
+    assert line.text == f"{AHEAD} · to {len(memory.entries)}"
 
 
 def test_a_look_ahead_shows_the_number_there_and_no_gist() -> None:
     memory = make_memory()
     view = View(bound=memory.last_word_end(memory.entry(2).page), here=6)
     before, looked_at, behind = rest_blocks(memory, view, 2)
-    assert before.text == f"3 – 5  {AHEAD}"
+    assert before.text == f"{AHEAD} · to 5"
     assert (looked_at.text, looked_at.hanging.strip()) == (UNFINISHED, "6")
-    assert behind.text == f"7 – 8  {AHEAD}"
+    assert behind.text == f"{AHEAD} · to 8"
 
 
 def test_sections_of_the_front_matter_have_no_gist_and_the_current_one_is_railed() -> None:
@@ -48,7 +48,7 @@ def test_sections_of_the_front_matter_have_no_gist_and_the_current_one_is_railed
     assert entry_blocks(memory, first, View(), begins=first.page.end) == []
     assert entry_blocks(memory, second, View(), begins=first.page.end)
     here = entry_blocks(memory, second, View(here=2))[-1]
-    assert (here.rail, here.ground, here.tail) == ("▌", "opened", "← you")
+    assert (here.rail, here.ground, here.tail) == ("▌", "opened", "")
     assert entry_blocks(memory, second, View())[-1].rail == ""
 
 

@@ -122,13 +122,13 @@ async def test_the_current_page_is_marked(tmp_path: Path) -> None:
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         assert screen.memory_pane.view.here == 1
-        assert "← you" in text_of(app)
+        assert "▌" in text_of(app)
         await pilot.press("]", "]", "]")
         await until(pilot, lambda: screen.memory_pane.view.here != 1)
         await pilot.press("enter")
         page = screen.memory_pane.memory.page_at(screen.book_pane.place)
         assert screen.memory_pane.view.here == page.number
-        await until(pilot, lambda: "← you" in text_of(app))
+        await until(pilot, lambda: "▌" in text_of(app))
 
 
 async def test_the_source_of_a_gist_is_described(tmp_path: Path) -> None:

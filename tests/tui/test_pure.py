@@ -146,7 +146,7 @@ def test_every_state_of_a_page_is_described() -> None:
     view = View(pinned={1}, refused={1}, here=1)
     *_, block = entry_blocks(known, known.entry(1), view)
     assert block.text == "Gist 1 in two lines."
-    assert block.tail == "its own sentences · ◆ pinned · refused · ← you"
+    assert block.tail == "its own sentences · ◆ pinned · refused"
 
 
 def test_an_open_page_shows_the_books_own_words_at_their_offsets() -> None:
@@ -181,13 +181,13 @@ def test_unread_text_and_the_place_in_it_are_shown() -> None:
         known, View(reading=True, begun=begun, unread_at=begun.start + 5), 2
     )
     assert "being read" in working.text
-    assert "← you" in working.tail
-    assert ahead.text.startswith("4")
-    assert ahead.text.endswith("not read yet")
+    assert working.rail == "▌"
+    assert ahead.hanging.strip() == "4–"
+    assert ahead.text.startswith("not read yet")
     assert not ahead.tail
     (only,) = rest_blocks(known, View(unread_at=len(known.book.text) - 1), 2)
-    assert only.text == f"3 – ~{known.estimated_pages}  not read yet"
-    assert "← you" in only.tail
+    assert only.text == f"not read yet · to ~{known.estimated_pages}"
+    assert only.rail == "▌"
 
 
 def test_a_section_that_the_agent_opened_stays_a_gist_beside_the_book() -> None:

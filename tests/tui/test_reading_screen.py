@@ -167,7 +167,7 @@ async def test_no_color_is_respected_without_losing_information(
     async with app.run_test(size=NARROW) as pilot:
         await read_whole(pilot)
         await pilot.press("tab")
-        await until(pilot, lambda: "← you" in text_of(app) and filled(app, 0) == "Memory")
+        await until(pilot, lambda: "▌" in text_of(app) and filled(app, 0) == "Memory")
         assert any(isinstance(a_filter, NoColor) for a_filter in app.get_line_filters())
 
 

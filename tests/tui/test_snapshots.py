@@ -121,8 +121,8 @@ def test_each_pane_on_a_narrow_screen(
         await ask(pilot, reader)
         await pilot.press(*{"book": ["tab"], "memory": ["tab", "tab"], "answers": []}[pane])
         await until(
-            pilot, lambda: pane == "answers" or "━" * 70 in text_of(app)
-        )  # the rule of the focused pane
+            pilot, lambda: pane == "answers" or "─┬─" in text_of(app)
+        )  # the rule under the header
         await still(pilot)
 
     assert snap_compare(app, terminal_size=NARROW, run_before=show)

@@ -230,7 +230,8 @@ def rest_blocks(memory: GistMemory, view: View, shown: int) -> list[Block]:
     if memory.estimated_pages > read:
         behind = view.unread_at is not None and not _in_work(memory, view)
         said = "not read yet" if view.unread_at is not None or view.bound is None else AHEAD
-        blocks.append(_to_come(read + 1, memory, said, "← you" if behind else ""))
+        to_come = _to_come(read + 1, memory, said)
+        blocks.append(_railed(to_come) if behind else to_come)
     return blocks
 
 
@@ -261,12 +262,14 @@ def _unfinished_block(memory: GistMemory, entry: MemoryEntry, view: View) -> Blo
     return _railed(block) if number == view.here else block
 
 
-def _to_come(first: int, memory: GistMemory, said: str, tail: str = "", last: int = 0) -> Block:
+def _to_come(first: int, memory: GistMemory, said: str, last: int = 0) -> Block:
     """A line for the sections from `first` to `last`; 0: to the end of the book."""
     about = "" if last or memory.complete else "~"
     last = last or memory.estimated_pages
-    numbers = f"{first}" if first >= last else f"{first} – {about}{last}"
-    return Block(f"{numbers}  {said}", key=("rest", first), style="muted", indent=1, tail=tail)
+    text = said if first >= last else f"{said} · to {about}{last}"
+    gutter = _gutter(memory)
+    number = f" {first:>{gutter - 4}}" + "–" * (first < last)
+    return Block(text, key=("rest", first), style="muted", indent=gutter - 1, hanging=number)
 
 
 def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
@@ -285,8 +288,7 @@ def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
             key=("ahead", entry.page.start),
             style="gist" if not _SOURCES[entry.gist.source] else "own-words",
             indent=_gutter(memory) - 1,
-            hanging="  ·",
-            tail="← you" if here else "",
+            hanging=f" {'·':>{_gutter(memory) - 4}}",
         )
         blocks.append(_railed(block) if here else block)
     if view.reading and view.begun is not None and not view.begun.number:
@@ -316,14 +318,14 @@ def begun_block(memory: GistMemory, view: View) -> Block:
         if begun
         else "being read …"
     )
-    return Block(
+    block = Block(
         text,
         key=(BEGUN, begun.start if begun else 0),
         style="muted",
-        indent=gutter,
+        indent=gutter - 1,
         hanging=f" {number:>{gutter - 4}}",
-        tail="← you" if _in_work(memory, view) else "",
     )
+    return _railed(block) if _in_work(memory, view) else block
 
 
 def _in_work(memory: GistMemory, view: View) -> bool:
@@ -341,7 +343,6 @@ def _tail(entry: MemoryEntry, view: View, opened: str = "") -> str:
         opened,
         "◆ pinned" if number in view.pinned else "",
         "refused" if number in view.refused else "",
-        "← you" if number == view.here else "",
     ]
     return " · ".join(filter(None, words))
 

@@ -21,7 +21,7 @@ NEEDED = {
     "panel": "behind the status line, keys and inputs",
     "text": "the book's own words",
     "muted": "words about words: page numbers, notes",
-    "accent": "headings, keys, what has the focus",
+    "accent": "keys, and what can be acted on",
     "rule": "lines and scroll bars; no text",
     "cursor": "behind the row the cursor is on",
     "mark": "behind words that a source or a search points to",

@@ -28,6 +28,7 @@ from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.input_line import QuestionInput
 from gistread.tui.widgets.memory_pane import MemoryPane
+from gistread.tui.widgets.progress_rule import ProgressRule
 
 REDRAW_S = 0.1
 _BEING_READ, _SIGN = "being-read", "◌"  # the page the model is reading: only a sign in the margin
@@ -134,7 +135,7 @@ class Controllers:
         match event:
             case Clicked():
                 self.clicked(event)
-            case BookPane.Wanted():
+            case BookPane.Wanted() | ProgressRule.Wanted():
                 self.navigation.jump(round(len(self.context.book.text) * event.share))
             case MemoryPane.PageChosen():
                 self.pages.page_chosen(event)

@@ -24,6 +24,7 @@ from gistread.tui.status import Status, status_of
 from gistread.tui.text import clean
 from gistread.tui.text.cells import cell_len, crop
 from gistread.tui.widgets.lines import Action, Actions, HeaderLine, KeyLine, Line, StatusLine
+from gistread.tui.widgets.progress_rule import BookProgress, ProgressRule
 from gistread.units import counted
 
 _FOUND = (
@@ -99,7 +100,20 @@ class StatusLines:
         clicks = (context.navigation.contents, context.navigation.ask)
         header.show_place(words.title, chapter, words.progress, self._panes.tabs, clicks)
         context.memory_pane.change_view(bound=controllers.line.bound)
+        self._show_progress(controllers)
         self.show_question()
+
+    def _show_progress(self, controllers: Controllers) -> None:
+        context, bound = controllers.context, controllers.line.bound
+        book = context.book
+        length = max(1, len(book.text))
+        chapters = tuple((chapter.start / length, chapter.level) for chapter in book.chapters)
+        progress = BookProgress(
+            read=context.book_pane.share_read(book),
+            bound=None if bound is None else bound / length,
+            chapters=chapters,
+        )
+        self._screen.query_one(ProgressRule).show_progress(progress)
 
     def show_question(self) -> None:
         """Show the thread that the question being typed continues, and how much of the book it may

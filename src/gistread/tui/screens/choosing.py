@@ -161,6 +161,7 @@ SETTINGS = (
     ),
     Setting("justify", "Right edge", ((False, "ragged"), (True, "even"))),
     Setting("hyphenate", "Hyphens", ((True, "where they help"), (False, "none"))),
+    Setting("overlap", "Repeated lines", ((2, "two"), (1, "one"), (0, "none"))),
     Setting("pictures", "Pictures", ((True, "in the text"), (False, "captions only"))),
     Setting(
         "bidi",

@@ -43,6 +43,7 @@ from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.input_line import InputLine, QuestionInput
 from gistread.tui.widgets.lines import Actions, HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
+from gistread.tui.widgets.progress_rule import ProgressRule
 from gistread.tui.widgets.tour import Tour
 
 
@@ -94,7 +95,7 @@ class ReadingScreen(CommandTarget, BookScreen):
             self.app.size, update=False
         )  # later they would style everything twice
         yield HeaderLine(id="header")
-        yield Rule(id="header-rule")
+        yield ProgressRule(id="header-rule")
         with Grid(id="panes"):
             yield BookPane(self.services.config, id="book")
             with Vertical(id="memory-side"):
@@ -160,16 +161,13 @@ class ReadingScreen(CommandTarget, BookScreen):
             self.controllers.pictures.update()
 
     def _stress_focused(self) -> None:
-        """Draw the rule above the pane that has the focus heavier, which is seen without colours
-        too.
+        """Draw the rule above the answers heavier while they have the focus.
+
+        It is seen without colours too; the memory's title is underlined then.
         """
-        current, memory = self.panes.current, self.query_one("#memory-side").region
-        above = {Pane.BOOK: self.book_pane.region, Pane.MEMORY: memory}.get(current)
-        self.query_one("#header-rule", Rule).stress(
-            range(above.x, above.right) if above else range(0)
-        )
-        below = self.query_one("#question-rule", Rule)
-        below.stress(range(below.size.width) if current is Pane.ANSWERS else range(0))
+        rule = self.query_one("#question-rule", Rule)
+        has_focus = self.panes.current is Pane.ANSWERS
+        rule.stress(range(rule.size.width) if has_focus else range(0))
 
     async def _open(self) -> None:
         services = self.services
@@ -361,6 +359,7 @@ class ReadingScreen(CommandTarget, BookScreen):
 
     @on(Clicked)
     @on(BookPane.Wanted)
+    @on(ProgressRule.Wanted)
     @on(MemoryPane.PageChosen)
     @on(AnswersPane.Followed)
     @on(QuestionInput.Asked)

@@ -109,7 +109,7 @@ def paint_row(layout: Layout, row: int, look: RowLook) -> list[Segment]:
         between = layout.width - used - cell_len(tail)
         line = f" {'─' * (between - 1 - bool(tail))} "[:between] if block.rule else " " * between
         segments.append(
-            located(line, look.palette.block("rail") if block.rule else bare, length, at)
+            located(line, look.palette.block("rule") if block.rule else bare, length, at)
         )
         segments.append(located(tail, look.on_ground("tail"), length, at))
     return segments

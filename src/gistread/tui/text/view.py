@@ -15,6 +15,7 @@ from gistread.tui.text.rows import RowIndex, TextPlace
 
 _BEGINNING = TextPlace(0, 0, -(1 << 30))
 _STRIPS_KEPT = 1024
+_TALL = 9  # Rows
 
 
 class TextView(ScrollView, inherit_bindings=False):
@@ -29,6 +30,7 @@ class TextView(ScrollView, inherit_bindings=False):
     reorder: reactive[bool] = reactive(True, init=False)
 
     gutter_cells = 0  # Empty cells before each row
+    overlap = 2  # Rows that stay in view when a screen is turned; at most one if it is low
 
     def __init__(self, source: BlockSource, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -240,9 +242,10 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def _page(self) -> int:
-        """Rows a page scrolls: all but one or two, for orientation."""
+        """Rows a page scrolls: all but the overlap."""
         height = self.size.height
-        return max(1, height - (2 if height > 8 else 1))
+        overlap = self.overlap if height >= _TALL else min(self.overlap, 1)
+        return max(1, height - overlap)
 
     def _scroll_row(self, row: int) -> None:
         self.scroll_to(y=row, animate=False, force=True)

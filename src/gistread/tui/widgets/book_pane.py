@@ -57,6 +57,7 @@ class BookPane(SelectableText):
             if self.book is not None:
                 self.show(BookBlocks(self.book, style, self._figures))
         self.text_width, self.side_margin = config.text_width, config.side_margin + _NUMBERS
+        self.overlap = config.overlap
         self.reorder = reorders(config.bidi, os.environ)
 
     def _style(self) -> PageStyle:

@@ -173,7 +173,8 @@ class StatusLine(Clickable):
                 said += f" · {part}"
         said = _cut(said, room - 2)
         line.set_class(parted, "-parted")
-        tone = f"$gr-{status.tone}"
+        # The accent is for what can be acted on.
+        tone = "$gr-text" if status.tone == "accent" else f"$gr-{status.tone}"
         right = self.key("", note, action) if action else Content.styled(note, "$gr-faint")
         left = Content.assemble((f"{status.sign} ", tone), (said, tone))
         used = left.cell_length + noted
