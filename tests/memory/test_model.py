@@ -1,6 +1,19 @@
 """Figures of a memory, and the memory up to the spoiler bound."""
 
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+import pytest
+
+from gistread.engine.protocol import EngineInfo
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+    ReadingMode,
+    usual_reading_mode,
+)
+from gistread.prompts import TRAINED
 from gistread.words import count_words
 from tests.memory.books import make_book, prose
 
@@ -48,3 +61,19 @@ def test_a_page_across_the_bound_is_cut_and_loses_its_gist() -> None:
     assert "gist2" not in cut.gist.text
     assert cut.gist.source is GistSource.EXTRACTIVE
     assert set(cut.gist.text.split()) <= set(memory.book.text[page.start : bound].split())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "wording", "expected"),
+    [
+        (1_500_000_000, "", ReadingMode.CAREFUL),
+        (135_000_000, TRAINED, ReadingMode.SINGLE_PASS),
+        (14_000_000_000, "", ReadingMode.SINGLE_PASS),
+        (0, "", ReadingMode.SINGLE_PASS),
+    ],
+)
+def test_small_models_read_each_page_on_its_own(
+    parameters: int, wording: str, expected: ReadingMode
+) -> None:
+    info = EngineInfo("any", "f", 8192, "CPU", parameters=parameters, wording=wording)
+    assert usual_reading_mode(info) is expected

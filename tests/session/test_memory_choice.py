@@ -6,7 +6,7 @@ import pytest
 
 from gistread.config import Config
 from gistread.engine.protocol import EngineInfo
-from gistread.memory.model import GistFocus, GistMemory, PageSize
+from gistread.memory.model import GistFocus, GistMemory, PageSize, ReadingMode
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
 from gistread.prompts import TRAINED
@@ -67,3 +67,11 @@ def test_a_memory_goes_on_in_the_wording_of_prompts_that_it_was_begun_in(
     assert focus.wording == TRAINED
     with store.open(memory.book, MemoryRequest("fake", "f", SIZE, focus=focus)) as writer:
         assert len(writer.memory.entries) == 1
+
+
+def test_a_memory_that_was_begun_is_continued_in_its_way(
+    store: MemoryStore, memory: GistMemory
+) -> None:
+    begin(store, memory, "f", GistFocus(PRESETS["paper"]))
+    assert resolve(store, memory, chosen=None).mode is ReadingMode.CAREFUL
+    assert resolve(store, memory, fingerprint="g", chosen=None).mode is ReadingMode.SINGLE_PASS

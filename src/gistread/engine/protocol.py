@@ -167,6 +167,9 @@ class Placement:
         return self.cells + self.streams * STREAM_TOKENS
 
 
+_SMALL_PARAMETERS = 6_000_000_000  # Fewer: a model that people run on a laptop's processor
+
+
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
     name: str
@@ -188,6 +191,11 @@ class EngineInfo:
     wording: str = (
         ""  # The wording of the prompts that it was trained on (`prompts/`); empty: the usual one
     )
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a laptop's processor runs it; False if its size is unknown."""
+        return 0 < self.parameters < _SMALL_PARAMETERS
 
 
 class Phase(StrEnum):

@@ -10,12 +10,12 @@ from functools import cached_property
 
 from gistread import prompts
 from gistread.book.model import Book
-from gistread.engine.protocol import NO_USAGE, Usage
+from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.errors import UsageError
 from gistread.memory.derived import DerivedRecords
 from gistread.memory.extractive import extract
 from gistread.presets import FICTION, Preset
-from gistread.prompts import PromptTemplate
+from gistread.prompts import TRAINED, PromptTemplate
 from gistread.words import count_words
 
 MAX_TASK_CHARACTERS = (
@@ -82,6 +82,17 @@ class ReadingMode(StrEnum):
 
 
 DEFAULT_READING_MODE = ReadingMode.SINGLE_PASS
+
+
+def usual_reading_mode(info: EngineInfo) -> ReadingMode:
+    """How a model reads best.
+
+    Small models mix up the numbered places of a growing text: of single-pass gists of tales by a
+    model of 1.5 billion parameters, the guard accepted three of eight, of careful ones five of six,
+    in 13% more time. The starter is trained on the numbers.
+    """
+    needs_care = info.is_small and info.wording != TRAINED
+    return ReadingMode.CAREFUL if needs_care else DEFAULT_READING_MODE
 
 
 @dataclass(frozen=True, slots=True)

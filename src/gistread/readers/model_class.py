@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from gistread.engine.protocol import EngineInfo
 from gistread.memory.check_results import CheckResult
 
-_SMALL_PARAMETERS = 6_000_000_000  # Fewer: a model that people run on a laptop's processor
-
 
 @dataclass(frozen=True, slots=True)
 class ModelClass:
@@ -53,6 +51,6 @@ def class_of(info: EngineInfo, check: CheckResult | None) -> ModelClass:
     """
     if check is not None and not check.answers:
         return replace(BASIC, abstains=check.abstains)
-    if 0 < info.parameters < _SMALL_PARAMETERS:
+    if info.is_small:
         return SMALL if check is None else replace(SMALL, abstains=check.abstains)
     return LARGE

@@ -12,12 +12,12 @@ from gistread.engine.protocol import EngineInfo
 from gistread.errors import GistreadError, StorageError
 from gistread.memory.guard import clean
 from gistread.memory.model import (
-    DEFAULT_READING_MODE,
     GistFocus,
     GistMemory,
     MemoryEntry,
     Page,
     ReadingMode,
+    usual_reading_mode,
 )
 from gistread.memory.preset_detection import detect_preset
 from gistread.memory.reading import PageAhead, PageFound, PageRead, characters_left, read_book
@@ -96,7 +96,9 @@ class MemoryChoice:
                 own[0].focus.preset if own and preset == AUTO else find_preset(name, self._presets)
             )
             focus = GistFocus(usual, chosen or "")
-        mode = ReadingMode(self._config.reading or DEFAULT_READING_MODE)
+        mode = own[0].mode if own else usual_reading_mode(info)
+        if self._config.reading:
+            mode = ReadingMode(self._config.reading)
         focus = replace(focus, wording=focus.wording or info.wording)
         return MemoryRequest(info.name, info.fingerprint, size, mode, focus)
 
