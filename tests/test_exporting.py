@@ -117,7 +117,7 @@ def test_no_word_of_book_person_or_model_is_taken_for_markdown(words: str) -> No
         .render(as_markdown(Export(BOOK, [marked], [SavedQuestion(words, words, True)])))
     )
     inside = html.split("<blockquote>", 1)[1]
-    assert not re.search(r"<(?!/?(p|blockquote|em|br|h2|h3)\b)[a-z!]", inside)
+    assert not re.search(r"<(?!/?(p|blockquote|em|br|h2|h3|ul|ol|li)\b)[a-z!]", inside)
     assert inside.count("<em>") == 1
     assert inside.count("<h3>") == 1
     assert "\x1b" not in html
@@ -247,3 +247,15 @@ def test_readwise_gets_its_columns() -> None:
 
 def test_text_is_the_books_own_to_the_byte() -> None:
     assert render_export(EVERYTHING, ExportFormat.TEXT) == BOOK.text
+
+
+def test_lists_tables_and_bold_words_of_an_answer_stay() -> None:
+    answer = "The **brass key**:\n- one *a*\n- two\n| a | b |\n|---|---|\n| **c** | d_e_ |"
+    written = as_markdown(Export(BOOK, [], [SavedQuestion("Which?", answer, True)]))
+    html = MarkdownIt("commonmark").enable("table").render(written)
+    assert "<strong>brass key</strong>" in html
+    assert html.count("<li>") == 2
+    assert "one *a*" in html
+    assert html.count("<td>") == 2
+    assert "<strong>c</strong>" in html
+    assert "d_e_" in html

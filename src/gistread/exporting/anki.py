@@ -39,7 +39,8 @@ def as_cards(export: Export) -> str:
     writer = csv.writer(text, delimiter="\t", lineterminator="\n")
     deck = f"gistread::{' '.join(book.title.replace('::', ' ').split())}"
     for kind, front, back in _cards(export):
-        field = _escape(front[0]) + "{{c1::" + _escape(front[1]) + "}}" + _escape(front[2])
+        hidden = _answer(front[1]) if kind == "question" else _escape(front[1])
+        field = _escape(front[0]) + "{{c1::" + hidden + "}}" + _escape(front[2])
         writer.writerow((re.sub("^#", "&#35;", field), _escape(back), deck, f"gistread {kind}"))
     return text.getvalue()
 
@@ -93,6 +94,11 @@ def _gap(quote: str) -> tuple[str, str, str] | None:
 
 def _place(book: Book, offset: int) -> str:
     return f"— {' · '.join(filter(None, (book.title, book.chapter_title(offset))))}"
+
+
+def _answer(text: str) -> str:
+    """The answer of a model with its bold words; lists keep their lines."""
+    return re.sub(r"\*\*(?=\S)(.+?)(?<=\S)\*\*", r"<b>\1</b>", _escape(text))
 
 
 def _escape(text: str) -> str:

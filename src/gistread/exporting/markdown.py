@@ -25,6 +25,11 @@ from gistread.units import counted, in_quotes, iso_time
 _BLOCK_ID = re.compile(r"^\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# In an answer
+_LISTED = re.compile(r"(?:[-*+•]|\d{1,2}[.)])\s+(?=\S)")
+_STRONG = re.compile(r"\*\*(?=[^\s*])(.+?)(?<=[^\s*])\*\*")
+_RULED = re.compile(r"\s*:?-{2,}:?\s*|")
+_TABLE_RULE = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|?)+")
 
 
 def as_markdown(export: Export) -> str:
@@ -91,7 +96,7 @@ def _question(book: Book, asked: SavedQuestion) -> Iterator[str]:
     """The blocks of a question: a heading, the answer, its sources."""
     yield f"### {_inline(asked.question)}"
     yield (
-        _block(with_messages(asked.answer, asked.marks).text)
+        _answer(with_messages(asked.answer, asked.marks).text)
         if asked.answer.strip()
         else "No answer was given."
     )
@@ -122,6 +127,56 @@ def _block(text: str) -> str:
         for number, line in enumerate(lines)
     ]
     return "\n".join(line + end for line, end in zip(lines, ends, strict=True))
+
+
+def _answer(text: str) -> str:
+    """The answer of a model: its lists, tables and bold words stay Markdown, nothing else."""
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    has_table = any(_TABLE_RULE.fullmatch(line) for line in lines)
+    written = ""
+    before = ""
+    for line in lines:
+        kind = _kind_of(line, has_table=has_table)
+        if before and kind != before:
+            written += "\n\n"
+        elif before:
+            written += "\\\n" if kind == "text" else "\n"
+        written += _answer_line(line, kind)
+        before = kind
+    return written
+
+
+def _kind_of(line: str, *, has_table: bool) -> str:
+    if has_table and line.startswith("|"):
+        return "table"
+    return "list" if _LISTED.match(line) else "text"
+
+
+def _answer_line(line: str, kind: str) -> str:
+    if kind == "table":
+        return "|".join(cell if _RULED.fullmatch(cell) else _bold(cell) for cell in line.split("|"))
+    listed = _LISTED.match(line)
+    if listed is None:
+        return _bold(line)
+    sign = listed[0] if listed[0][0].isdigit() else "- "
+    return sign + _bold(line[listed.end() :])
+
+
+def _bold(text: str) -> str:
+    """Text whose bold words stay bold."""
+    pieces = _STRONG.split(text)
+    return "".join(
+        f"**{_inline(piece)}**" if index % 2 else _spaced(piece)
+        for index, piece in enumerate(pieces)
+    )
+
+
+def _spaced(piece: str) -> str:
+    """Text without Markdown, with the white space around it."""
+    plain = _inline(piece)
+    before = " " if piece[:1].isspace() else ""
+    after = " " if piece[-1:].isspace() and plain else ""
+    return f"{before}{plain}{after}"
 
 
 def _inline(text: str) -> str:

@@ -20,6 +20,7 @@ from gistread.readers.trace import (
 )
 from gistread.session.questions import with_answer
 from gistread.store.model import AnswerMark, Citation, SavedQuestion, with_messages
+from gistread.tui.answer_markup import draw_markup, plain_text
 from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.text import Block, Span
 from gistread.units import in_quotes, progress_bar, short
@@ -156,7 +157,11 @@ def exchange_blocks(
     if exchange.answer:
         answer, spans = answer_text(exchange.answer.strip(), record.citations, record.marks)
         first = next((span.link for span in spans if isinstance(span.link, AnswerTarget)), None)
-        drawn.add(_said(answer, ("answer", number), "answer", spans=spans, above=1), first)
+        for line in draw_markup(answer, spans, min(cells, _WIDTH) - _INDENT):
+            is_first = not any(block.key == ("answer", number) for block in drawn.blocks)
+            above = int(is_first or line.is_apart)
+            block = _said(line.text, ("answer", number), "answer", spans=line.spans, above=above)
+            drawn.add(replace(block, turnover=line.turnover), first)
     elif exchange.running:
         drawn.add(_said("…", None, "muted"))
     if record.answer and not record.found and record.upto is not None and not exchange.too_little:
@@ -302,8 +307,10 @@ def answer_text(
     references = [(found, int(found[1]) - 1) for found in REFERENCE.finditer(text)]
     references = [(found, index) for found, index in references if index < count]
     spans += [Span(*found.span(), "link", ToSource(index)) for found, index in references]
+    ends_in_table = text.rpartition("\n")[2].lstrip().startswith("|")
     for index in range(0 if references else count):
-        text += f" [{index + 1}]"
+        text += "\n" if ends_in_table and not index else " "
+        text += f"[{index + 1}]"
         spans.append(Span(len(text) - len(f"[{index + 1}]"), len(text), "link", ToSource(index)))
     return text, tuple(spans)
 
@@ -313,7 +320,7 @@ def strip_lines(exchange: Exchange, places: Places, lines: int, columns: int) ->
     said = [f"? {exchange.record.question}"]
     if exchange.answer:
         return said + textwrap.wrap(
-            exchange.answer, max(1, columns), max_lines=lines - 1, placeholder=" …"
+            plain_text(exchange.answer), max(1, columns), max_lines=lines - 1, placeholder=" …"
         )
     steps = [*map(str, exchange.steps(places)), *filter(None, [_under_way(exchange)])]
     said += steps[-max(1, lines - 2) :]

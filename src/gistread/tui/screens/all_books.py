@@ -17,6 +17,7 @@ from gistread.library.shelf import LibraryHit, LibraryHits, Shelf, ShelfBook, op
 from gistread.readers.events import AnswerDelta, Answered, Restarted
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
 from gistread.store.model import with_messages
+from gistread.tui.answer_markup import drawn_text
 from gistread.tui.commands import BOUND_KEY, own_keys
 from gistread.tui.library_work import Books, LibraryAsker
 from gistread.tui.screens.hits import quote_around
@@ -187,9 +188,7 @@ class AllBooksScreen(ListScreen[Opening]):
                         self._show(named, self._note("asking …"))
                     case AnswerDelta(text=part):
                         said += part
-                        self._show(
-                            [Row(None, said, style="answer"), *named], self._note("answering …")
-                        )
+                        self._show([_answer_row(said), *named], self._note("answering …"))
                     case Restarted():
                         said = ""
                     case Answered():
@@ -203,7 +202,7 @@ class AllBooksScreen(ListScreen[Opening]):
                             for at, row in enumerate(cited, start=1)
                         ]
                         self._show(
-                            [Row(None, marked, style="answer"), *sources, *named],
+                            [_answer_row(marked), *sources, *named],
                             self._scope,
                             anew=True,
                         )
@@ -236,6 +235,11 @@ class AllBooksScreen(ListScreen[Opening]):
         mode = "ask" if self._state.asking else "search"
         progress = self._shelf.progress if self._shelf else ""
         return " · ".join(filter(None, (mode, *facts, progress)))
+
+
+def _answer_row(answer: str) -> Row[Opening]:
+    text, spans = drawn_text(answer)
+    return Row(None, text, style="answer", spans=spans)
 
 
 def _row(
