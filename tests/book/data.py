@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 _DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+_CASES = _DATA.parent / "cases"
 needs_books = pytest.mark.skipif(
     not (_DATA / "books").is_dir(), reason="needs ../shared/data/books"
 )
@@ -44,3 +45,14 @@ def all_epubs() -> list[Path]:
     if not (_DATA / "epub").is_dir():
         return []
     return sorted(path for path in (_DATA / "epub").rglob("*") if path.suffix.lower() == ".epub")
+
+
+def all_text_books() -> list[Path]:
+    """Plain text and Markdown."""
+    folders = (_DATA / "books", _DATA / "litbank" / "novels")
+    return sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
+
+
+def all_cases() -> list[Path]:
+    """Files of reported faults of other readers."""
+    return sorted(path for path in _CASES.rglob("*") if path.is_file() and path.suffix)

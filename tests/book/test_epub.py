@@ -281,12 +281,16 @@ class TestParagraphs:
             "<script>let a = 1;</script><style>p {}</style><p hidden=''>no</p><p style='display: "
             "none'>no</p>"
             "<select><option>One</option></select>"
-            "<nav><ol><li>no</li></ol></nav><p>yes<span epub:type='pagebreak'>12</span></p>"
+            "<nav><ol><li><a href='#a'>no</a></li></ol></nav>"
+            "<p>yes<span epub:type='pagebreak'>12</span></p>"
         )
         assert book.text == "yes"
         assert book.notices == (
+            "6 words of scripts were left out.",
             "2 hidden words were left out.",
             "1 word of buttons and fields was left out.",
+            "1 word of navigation was left out.",
+            "1 page number was left out.",
         )
 
     def test_a_table_that_lays_out_prose_is_read_as_prose(self) -> None:
@@ -321,6 +325,40 @@ class TestStyleSheets:
         assert (book.text, book.notices) == ("a", ())
 
 
+class TestManifest:
+    _ITEM = '<item id="{}" href="{}" media-type="{}"/>'
+
+    def _read(self, items: list[tuple[str, str, str]], references: list[str]) -> Book:
+        manifest = "".join(self._ITEM.format(*item) for item in items)
+        spine = "".join(f'<itemref idref="{name}"/>' for name in references)
+        pages = {
+            name: page(f"<p>Words of {name}.</p>") for _, name, kind in items if "xhtml" in kind
+        }
+        return open_bytes(epub(pages, package([], manifest=manifest, spine=spine)), "a.epub")
+
+    @pytest.mark.parametrize("kind", ["image/jpeg", "text/css"])
+    def test_a_page_is_read_if_another_file_has_its_id(self, kind: str) -> None:
+        pages = [("a", "a.xhtml", "application/xhtml+xml"), ("a", "a.bin", kind)]
+        for items in (pages, pages[::-1]):
+            book = self._read(items, ["a"])
+            assert (book.text, book.notices) == ("Words of a.xhtml.", ())
+
+    def test_the_second_page_of_an_id_is_named(self) -> None:
+        kind = "application/xhtml+xml"
+        book = self._read([("a", "a.xhtml", kind), ("a", "b.xhtml", kind)], ["a"])
+        assert book.text == "Words of a.xhtml."
+        assert book.notices == (
+            "1 text file outside the reading order was left out: OEBPS/b.xhtml (3 words).",
+        )
+
+    def test_a_page_that_the_manifest_lacks_is_named(self) -> None:
+        files = {"a.xhtml": page("<p>Rain.</p>"), "b.html": page("<p>More rain.</p>")}
+        book = open_bytes(epub(files), "a.epub")
+        assert book.notices == (
+            "1 text file outside the reading order was left out: OEBPS/b.html (2 words).",
+        )
+
+
 class TestDamage:
     def test_xhtml_that_is_not_well_formed_is_read_and_reported(self) -> None:
         book = read_pages("<p>It <b>rained.</p><p>And<br>rained.")
@@ -349,7 +387,7 @@ class TestDamage:
         )
         assert (book.text, book.notices) == (
             "In",
-            ("1 text file outside the reading order was left out.",),
+            ("1 text file outside the reading order was left out: OEBPS/b.xhtml (1 word).",),
         )
 
     def test_a_book_without_text_is_refused(self) -> None:

@@ -232,3 +232,23 @@ class TestNotes:
             '<body><section><p>Дождь<a l:href="#n2" type="note">2</a></p></section></body>' + notes
         )
         assert links(book) == [("[2]", "2. Второе.")]
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        "name", ["description", "stylesheet", "binary", "empty-line", "unknown", "style"]
+    )
+    def test_words_are_read_whatever_their_element_is_called(self, name: str) -> None:
+        page = f"<p>It rained.</p><{name}>It poured all day.</{name}>"
+        book = open_bytes(fb2(f"<body><section>{page}</section></body></FictionBook>"), "x")
+        assert "It poured all day." in book.text
+
+    def test_text_beside_the_body_is_read_in_order(self) -> None:
+        inside = "<section><p>{}</p></section>"
+        body = f"<body>{inside.format('One')}</body>{inside.format('Two')}</FictionBook>"
+        assert open_bytes(fb2(body), "x").text == "One\n\nTwo"
+
+    def test_text_after_the_title_of_a_note_is_read(self) -> None:
+        notes = '<body name="notes"><section id="n"><title><p>1</p></title>Rain</section></body>'
+        book = open_bytes(fb2(f"<body><p>It</p></body>{notes}</FictionBook>"), "x")
+        assert "Rain" in book.text

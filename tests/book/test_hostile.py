@@ -333,7 +333,10 @@ def test_pages_outside_the_reading_order_count_towards_the_limit_of_tags(
     book = opened(data, "book.epub")
     assert book is not None
     assert book.text == PROSE
-    assert book.notices == ("2 text files outside the reading order were left out.",)
+    assert book.notices == (
+        "2 text files outside the reading order were left out: OEBPS/0.xhtml and others"
+        " (800 words).",
+    )
 
 
 def test_ascii_with_controls_is_not_taken_for_utf_16() -> None:

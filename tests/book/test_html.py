@@ -204,7 +204,10 @@ class TestFurniture:
             "<footer><a href='/i'>Imprint</a> <a href='/p'>Privacy</a></footer>"
         )
         assert [text for _, text in paragraphs(book)] == ["Rain", "It rained."]
-        assert book.notices == ("17 words of menus and the like were left out.",)
+        assert book.notices == (
+            "2 words of scripts were left out.",
+            "17 words of menus and the like were left out.",
+        )
 
     def test_an_unclosed_navigation_keeps_the_page(self) -> None:
         assert (

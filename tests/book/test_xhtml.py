@@ -275,16 +275,140 @@ class TestHidden:
         assert [paragraph.text for paragraph in document.paragraphs] == ["It", "rained.", "Dry."]
         assert (document.anchors["Page_2"], document.anchors["p3"]) == (1, 2)
 
-    def test_the_licence_around_a_book_is_left_out(self) -> None:
-        assert (
-            read(
-                '<section class="pg-boilerplate pgheader"><p>EBOOK</p></section><p>It rained.</p>'
-            ).text
-            == "It rained."
+    def test_the_licence_around_a_book_is_left_out_and_counted(self) -> None:
+        document = read_document(
+            etree.fromstring(
+                '<html><section class="pg-boilerplate pgheader"><p>A Project Gutenberg eBook</p>'
+                "</section><p>It rained.</p></html>"
+            )
         )
+        assert [paragraph.text for paragraph in document.paragraphs] == ["It rained."]
+        assert document.left_out == {"word(s) of the licence": 4}
+
+    @pytest.mark.parametrize("number", ["12", "xiv", "[Pg 7]", "{9}", "Page 17", "12a", "S. 3"])
+    def test_a_page_number_divides_no_word(self, number: str) -> None:
+        book = read(f'<p>It rai<span class="pagenum">{number}</span>ned.</p>')
+        assert book.text == "It rained."
+
+    @pytest.mark.parametrize(
+        "attribute",
+        [
+            'role="doc-pagebreak"',
+            'class="pagenum"',
+            'class="page-number"',
+            'class="linenum"',
+            'class="pg-boilerplate"',
+            'class="katex-html"',
+            'role="doc-backlink"',
+        ],
+    )
+    @pytest.mark.parametrize("name", ["p", "span", "div", "section", "h2"])
+    def test_words_are_read_whatever_their_element_is_called(
+        self, name: str, attribute: str
+    ) -> None:
+        book = read(f"<p>It rained.</p><{name} {attribute}>It poured all day.</{name}>")
+        assert "It poured all day." in book.text
+
+    @pytest.mark.parametrize(
+        "markup",
+        [
+            "<nav><p>It poured.</p></nav>",
+            "<head><p>It poured.</p></head>",
+            "<map>It poured.</map>",
+            "<rp>It poured.</rp>",
+            "<param>It poured.</param>",
+            "<br>It poured.</br>",
+            '<img src="a.png">It poured.</img>',
+            "<ul>It poured.<li>Rain</li></ul>",
+            "<ol><li>Rain</li>It poured.</ol>",
+            "<table><tr><td>Rain</td></tr>It poured.</table>",
+            "<table><tr><td>Rain</td><p>It poured.</p></tr></table>",
+            "<table><p>It poured.</p><tr><td>Rain</td></tr></table>",
+            "<hgroup><h1>Rain</h1>It poured.</hgroup>",
+            "<svg><g><p>It poured.</p></g></svg>",
+            '<template shadowrootmode="open"><p>It poured.</p></template>',
+            "<h2><button>It poured.</button></h2>",
+            "<switch><case>It poured.</case></switch>",
+        ],
+    )
+    def test_words_in_unexpected_places_are_read(self, markup: str) -> None:
+        assert "It poured." in read(f"<p>It rained.</p>{markup}").text
+
+    def test_what_a_browser_does_not_show_is_counted(self) -> None:
+        document = read_document(
+            etree.fromstring(
+                "<html><body><template>One two</template><script>three</script>"
+                "<p hidden=''>four five six</p><nav><a>Seven</a></nav></body></html>"
+            )
+        )
+        assert document.left_out == {
+            "hidden word(s)": 5,
+            "word(s) of scripts": 1,
+            "word(s) of navigation": 1,
+        }
+
+
+class TestLines:
+    @pytest.mark.parametrize("value", ["pre-wrap", "pre-line", "break-spaces"])
+    def test_line_feeds_that_a_browser_shows_are_kept(self, value: str) -> None:
+        book = read(
+            f'<div style="white-space: {value}">It rained and it rained for days.\n\n'
+            "— Come in, said she.\n— I will not, said he.</div>"
+        )
+        assert paragraphs(book) == [
+            (ParagraphKind.TEXT, "It rained and it rained for days."),
+            (ParagraphKind.TEXT, "— Come in, said she.\n— I will not, said he."),
+        ]
+
+    def test_a_rule_for_an_element_or_a_class_keeps_lines(self) -> None:
+        sheet = read_sheet("p { white-space: pre-line } .wrapped { white-space: normal }")
+        page = "<html><p>a\nb</p><p class='wrapped'>c\nd</p></html>"
+        document = read_document(etree.fromstring(page), sheet=sheet)
+        assert [each.text for each in document.paragraphs] == ["a\nb", "c d"]
+
+    def test_cells_with_verse_are_read_line_by_line(self) -> None:
+        book = read(
+            "<table><tr><td><p>Le lac<br/>bleu</p><p>dort</p></td>"
+            "<td><p>The blue<br/>lake</p><p>sleeps</p></td></tr></table>"
+        )
+        assert book.text == "Le lac\nbleu\n\ndort\n\nThe blue\nlake\n\nsleeps"
+
+
+class TestInitials:
+    @pytest.mark.parametrize(
+        ("markup", "text"),
+        [
+            ('<p><span style="float: left">\n W\n</span>\nhen it rained.</p>', "When it rained."),
+            ('<p><span style="float: left">I</span> went.</p>', "I went."),
+            ('<p><span class="dropcap">T</span>he rain.</p>', "The rain."),
+            ('<div style="float: left">A</div><p>fter the rain.</p>', "After the rain."),
+            ('<div style="float: left">A</div><p>Rain fell.</p>', "A\n\nRain fell."),
+            ('<div style="float: left">Rain</div><p>fell.</p>', "Rain\n\nfell."),
+        ],
+    )
+    def test_a_floated_initial_is_part_of_its_word(self, markup: str, text: str) -> None:
+        assert read(markup).text == text
 
 
 class TestNotes:
+    def test_a_note_inside_a_paragraph_or_heading_follows_it(self) -> None:
+        note = '<aside role="doc-footnote" id="{}"><span>{}</span></aside>'
+        first, second = note.format("a", "Of 1823."), note.format("b", "In Dutch.")
+        book = read(
+            f'<h1>The Storm<a role="doc-noteref" href="#a">1</a>{first}</h1>'
+            f'<p>He said<a role="doc-noteref" href="#b">2</a>{second} no.</p>'
+        )
+        assert paragraphs(book) == [
+            (ParagraphKind.HEADING, "The Storm[1]"),
+            (ParagraphKind.NOTE, "Of 1823."),
+            (ParagraphKind.TEXT, "He said[2] no."),
+            (ParagraphKind.NOTE, "In Dutch."),
+        ]
+
+    def test_a_reference_that_is_a_word_gets_no_brackets(self) -> None:
+        book = read('<p>Left for <a role="doc-noteref" href="#n">vacances</a>.</p>')
+        assert book.text == "Left for vacances."
+
     def test_hidden_notes_are_kept_as_text(self) -> None:
         book = read(
             '<aside role="doc-footnote" id="n" hidden="hidden"><p>A note.</p></aside><p '

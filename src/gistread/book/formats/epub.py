@@ -5,7 +5,7 @@ Notices name unreadable parts; encrypted and empty EPUBs are rejected.
 
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
@@ -36,6 +36,7 @@ from gistread.book.inline import InlineMark
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import one_line
 from gistread.errors import BookError
+from gistread.words import count_words
 
 _FRESH_COPY = "Get a fresh copy of the file."
 _MOST_NOTICES = 6
@@ -118,9 +119,8 @@ def read_epub(archive: Archive, name: str) -> Book:
         return archive.find(target) or target if target else source
 
     left_out = sum((each.left_out for each in documents.values()), Counter())
-    left_out["text file(s) outside the reading order"] = sum(
-        _has_words(pages, path) for path in package.unlisted
-    )
+    outside = [(path, _words_of(pages, path)) for path in package.unlisted]
+    outside = [(path, words) for path, words in outside if words]
     left_out["repeated text file(s)"] = len(package.spine) - len(
         {archive.find(path) or path for path in package.spine}
     )
@@ -140,19 +140,41 @@ def read_epub(archive: Archive, name: str) -> Book:
         language=package.language
         or next((each.language for each in documents.values() if each.language), ""),
         source_format="epub",
-        notices=(*pages.notices(package), *left_out_notices(left_out)),
+        notices=(
+            *pages.notices(package),
+            *left_out_notices(left_out),
+            *_outside_notice(outside),
+        ),
         identifiers=package.identifiers,
         cover=package.cover,
         resolve=resolve,
     )
 
 
-def _has_words(pages: _Pages, path: str) -> bool:
+def _words_of(pages: _Pages, path: str) -> int:
+    """The number of words of a page that is not read; 0 if it cannot be parsed."""
     try:
         tree = pages.parse(path)
     except ArchiveError:
-        return False
-    return tree is not None and read_document(tree.root).has_words
+        return 0
+    if tree is None:
+        return 0
+    document = read_document(tree.root)
+    return sum(count_words(each.words) for each in document.paragraphs) if document.has_words else 0
+
+
+def _outside_notice(outside: Sequence[tuple[str, int]]) -> Iterator[str]:
+    """A sentence about the pages that the reading order leaves out."""
+    if not outside:
+        return
+    words = sum(words for _, words in outside)
+    counted = f"{words:,} word" if words == 1 else f"{words:,} words"
+    path = outside[0][0]
+    if len(outside) == 1:
+        yield f"1 text file outside the reading order was left out: {path} ({counted})."
+    else:
+        files = f"{len(outside):,} text files outside the reading order were left out"
+        yield f"{files}: {path} and others ({counted})."
 
 
 def _sheets(archive: Archive) -> Callable[[str, etree._Element], StyleSheet]:

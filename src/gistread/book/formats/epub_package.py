@@ -33,6 +33,7 @@ _TEXT_TYPES = frozenset(
         "image/svg+xml",
     )
 )
+_PAGE_TYPES = frozenset(("application/xhtml+xml", "text/html", "text/x-oeb1-document"))
 _TEXT_NAMES = (".xhtml", ".html", ".htm")
 _PICTURE_NAMES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg")
 _DEEPEST_CONTENTS = 12
@@ -57,7 +58,7 @@ class Package:
     cover: str
     spine: tuple[str, ...]  # Paths of the text files in reading order, possibly repeated
     contents: tuple[ContentsEntry, ...]
-    unlisted: tuple[str, ...]  # Paths of XHTML files that are neither in the spine nor navigation
+    unlisted: tuple[str, ...]  # Paths of pages that are neither in the spine nor navigation
     notices: tuple[str, ...]
 
 
@@ -78,15 +79,8 @@ def read_package(archive: Archive) -> Package:
         raise ArchiveError(f"its package file {path} {error}") from error
     if root is None:
         raise ArchiveError(f"its package file {path} is not XML")
-    items = {
-        item.get("id", ""): _Item(
-            resolve_reference(item.get("href", ""), posixpath.dirname(path))[0],
-            item.get("media-type", "").strip().lower(),
-            frozenset(item.get("properties", "").split()),
-            item.get("fallback", ""),
-        )
-        for item in root.iterfind(".//manifest//item")
-    }
+    listed = _manifest(root, posixpath.dirname(path))
+    items = listed.by_id
     notices = [*left_out_notices({"other edition(s) in the file": others})]
     spine = _spine(root, items, notices)
     if not spine:
@@ -114,9 +108,32 @@ def read_package(archive: Archive) -> Package:
         cover=_cover(archive, root, items, posixpath.dirname(path)),
         spine=spine,
         contents=_contents(archive, root, items),
-        unlisted=_unlisted(items, spine),
+        unlisted=_unlisted(archive, listed, spine),
         notices=tuple(notices),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Manifest:
+    items: tuple[_Item, ...]
+    by_id: dict[str, _Item]  # A page before other files with the same id
+
+
+def _manifest(root: etree._Element, folder: str) -> _Manifest:
+    items: list[_Item] = []
+    by_id: dict[str, _Item] = {}
+    for element in root.iterfind(".//manifest//item"):
+        item = _Item(
+            resolve_reference(element.get("href", ""), folder)[0],
+            element.get("media-type", "").strip().lower(),
+            frozenset(element.get("properties", "").split()),
+            element.get("fallback", ""),
+        )
+        items.append(item)
+        name = element.get("id", "")
+        if name not in by_id or (_is_text(item) and not _is_text(by_id[name])):
+            by_id[name] = item
+    return _Manifest(tuple(items), by_id)
 
 
 def encrypted_paths(archive: Archive) -> frozenset[str]:
@@ -198,16 +215,13 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
     return tuple(paths)
 
 
-def _unlisted(items: dict[str, _Item], spine: tuple[str, ...]) -> tuple[str, ...]:
-    fallbacks, listed = {item.fallback for item in items.values()}, frozenset(spine)
-    return tuple(
-        item.path
-        for name, item in items.items()
-        if item.media_type == "application/xhtml+xml"
-        and item.path not in listed
-        and name not in fallbacks
-        and "nav" not in item.properties
-    )
+def _unlisted(archive: Archive, listed: "_Manifest", spine: tuple[str, ...]) -> tuple[str, ...]:
+    """Pages of the archive that are neither read nor the table of contents."""
+    pages = {item.path for item in listed.items if item.media_type in _PAGE_TYPES}
+    pages |= {name for name in archive.names if name.lower().endswith(_TEXT_NAMES)}
+    navigation = {item.path for item in listed.items if "nav" in item.properties}
+    read = {archive.find(path) or path for path in (*spine, *navigation)}
+    return tuple(sorted(path for path in pages if (archive.find(path) or path) not in read))
 
 
 def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], folder: str) -> str:

@@ -2,64 +2,93 @@
 
 import base64
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from lxml import etree
 
 from gistread.book.builder import Metadata
-from gistread.book.formats.elements.markup import parse_xml, plain_text
-from gistread.book.formats.elements.semantics import EPUB_TYPE, HEADINGS
+from gistread.book.formats.elements.markup import append_text_before, parse_xml, plain_text
+from gistread.book.formats.elements.omissions import words_in
+from gistread.book.formats.elements.semantics import EPUB_TYPE, HEADINGS, has_own_text
 from gistread.book.formats.elements.single_document import Section, book_from_tree
 from gistread.book.formats.encoding import decode_declared, encoding_notices
 from gistread.book.formats.text_blocks import is_break
 from gistread.book.model import Book
 from gistread.book.normalise import join_title, language_tag, word_set
 from gistread.errors import BookError
+from gistread.words import count_words
 
 # Pictures are most of the bytes; a parser would keep them all.
 _BINARY = re.compile(r"<(?:\w+:)?binary\b([^>]*)>([^<]*)</(?:\w+:)?binary\s*>", re.IGNORECASE)
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 _BINARY_ID = re.compile(r"""\bid\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
 
 
 def read_fb2(data: bytes, name: str) -> Book:
     """The book in `data`; `name` is used in messages. Raises BookError."""
     decoded = decode_declared(data)
-    tree = parse_xml(_BINARY.sub("", decoded.text)) if decoded else None
+    tree = parse_xml(_BINARY.sub(_without_picture, decoded.text)) if decoded else None
     if decoded is None or tree is None:
         raise BookError(f"{name} cannot be read: it is not a valid FictionBook.")
     notices = list(encoding_notices(decoded))
     if tree.repaired:
         notices.append("The file is not well-formed XML; the readable parts were read.")
-    bodies = tree.root.findall("body")
-    if not bodies:
-        notices.append("The file has no <body>; all its text was read.")
     metadata = _metadata(tree.root)
-    _mark_breaks(tree.root)
-    wanted = {a.get("href", "").removeprefix("#") for a in tree.root.iterfind(".//a[@type='note']")}
-    translator = _Translator()
-    target = etree.Element("body")
-    for number, body in enumerate(bodies or [tree.root]):
-        # Links of type "note" may lead to a later body without a known name.
-        has_notes = number and any(
-            section.get("id") in wanted for section in body.iterfind("section")
-        )
-        if has_notes or (body.get("name") or "").lower() in _NOTE_BODIES:
-            translator.notes(body)
-        else:
-            translator.body(body, first=not number)
-        target.append(body)
-    left_out = {"word(s) in damaged markup": tree.lost}
+    left_out = Counter({"word(s) in damaged markup": tree.lost})
+    left_out["word(s) of the annotation"] = sum(map(words_in, tree.root.iterfind(_ANNOTATION)))
+    parts = [part for part in tree.root if part.tag not in _NOT_TEXT]
+    if tree.root.find("body") is None:
+        notices.append("The file has no <body>; all its text was read.")
+    elif has_own_text(tree.root):
+        left_out["word(s) outside the text"] = _words_between(tree.root)
+    target, sections = _translate(tree.root, parts)
     return book_from_tree(
         target,
         name,
         "fb2",
         metadata,
-        sections=translator.sections,
+        sections=sections,
         notices=notices,
         left_out=left_out,
     )
+
+
+def _translate(
+    root: etree._Element, parts: Sequence[etree._Element]
+) -> tuple[etree._Element, list[Section]]:
+    """XHTML of the bodies and of whatever stands beside them, and the chapters."""
+    _mark_breaks(root)
+    wanted = {a.get("href", "").removeprefix("#") for a in root.iterfind(".//a[@type='note']")}
+    translator = _Translator()
+    target = etree.Element("body")
+    is_first = True
+    for part in parts:
+        # Links of type "note" may lead to a later body without a known name.
+        ids = (section.get("id") for section in part.iterfind("section"))
+        has_notes = not is_first and not wanted.isdisjoint(ids)
+        if part.tag == "body" and (has_notes or (part.get("name") or "").lower() in _NOTE_BODIES):
+            translator.notes(part)
+        else:
+            translator.body(part, first=is_first)
+        is_first = False
+        target.append(part)
+    return target, translator.sections
+
+
+def _words_between(element: etree._Element) -> int:
+    texts = (element.text, *(child.tail for child in element))
+    return sum(count_words(text) for text in texts if text)
+
+
+def _without_picture(match: re.Match[str]) -> str:
+    """Nothing for a picture; the words of an element that is only called so."""
+    lines = match[2].split()
+    has_even_lines = len({len(line) for line in lines[:-1]}) <= 1
+    is_picture = has_even_lines and _BINARY_ID.search(match[1]) and _BASE64.fullmatch(match[2])
+    return "" if is_picture else match[0]
 
 
 def read_binary(data: bytes, name: str) -> bytes | None:
@@ -100,16 +129,13 @@ def _metadata(root: etree._Element) -> Metadata:
 _NOTE_BODIES = frozenset(
     ("notes", "note", "comments", "comment", "footnotes", "footnote", "endnotes")
 )
-_UNREAD = "template"  # An element that XHTML does not show
+_ANNOTATION = "description/title-info/annotation"
+_NOT_TEXT = frozenset(("description", "stylesheet", "binary"))
 # XHTML elements by name.
 _TAGS = {
-    **{
-        name: name
-        for name in (*word_set("strong sub sup code p table tr td th hr"), _UNREAD, *HEADINGS)
-    },
+    **{name: name for name in (*word_set("strong sub sup code p table tr td th hr"), *HEADINGS)},
     **{"emphasis": "em", "strikethrough": "s", "text-author": "p", "date": "p", "v": "div"},
     **dict.fromkeys(("cite", "epigraph", "annotation"), "blockquote"),
-    **dict.fromkeys(("description", "stylesheet", "binary"), _UNREAD),
 }
 _DEEPEST_HEADING = 6
 
@@ -121,7 +147,7 @@ def _mark_breaks(root: etree._Element) -> None:
     for line in empty:
         around = (line.getprevious(), line.getnext())
         is_break = are_breaks and all(each is not None and each.tag == "p" for each in around)
-        line.tag = "hr" if is_break else _UNREAD
+        line.tag = "hr" if is_break and not plain_text(line) else "span"
 
 
 @dataclass(slots=True)
@@ -156,6 +182,7 @@ class _Translator:
             titles = section.findall("title")
             label = " ".join(map(plain_text, titles))
             for title in titles:
+                append_text_before(title, title.tail)
                 section.remove(title)
             self._children(section, _DEEPEST_HEADING)
             if label:
@@ -232,6 +259,7 @@ class _Translator:
                 self._element(child, _DEEPEST_HEADING if child.tag == "title" else depth)
         for child in reversed(below):
             quote = etree.Element("blockquote")
+            append_text_before(child, " ")
             quote.append(child)
             poem.addnext(quote)
 

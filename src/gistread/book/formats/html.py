@@ -7,23 +7,32 @@ import email
 import email.policy
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from email.message import Message
 from itertools import islice
 
 from lxml import etree
 
-from gistread.book.builder import Metadata
+from gistread.book.builder import Metadata, left_out_notices
 from gistread.book.formats.elements.inline_elements import language_of
 from gistread.book.formats.elements.markup import (
+    append_text_before,
     elements_named,
     local_name,
     parse_page,
     parse_xhtml,
     plain_text,
 )
-from gistread.book.formats.elements.semantics import EPUB_TYPE, HEADINGS, classes_of
+from gistread.book.formats.elements.omissions import SCRIPTS as SCRIPT_WORDS
+from gistread.book.formats.elements.omissions import words_in
+from gistread.book.formats.elements.semantics import (
+    BLOCKS,
+    EPUB_TYPE,
+    HEADINGS,
+    SCRIPTS,
+    classes_of,
+)
 from gistread.book.formats.elements.single_document import book_from_tree
 from gistread.book.formats.encoding import Decoded, codec_of, decode_declared, encoding_notices
 from gistread.book.formats.text import read_text, strip_gutenberg
@@ -47,6 +56,10 @@ _AUTHORS = (
 )
 _LANGUAGES = ("dc.language", "dcterms.language", "citation_language", "content-language")
 _COVER_RELATIONS = frozenset(("coverpage", "cover"))
+_LEAST_PLAIN_TEXT = 2_000  # Characters of a page that is plain text
+_LEAST_PLAIN_SHARE = 0.8
+_SPACES = re.compile(r"\s+")
+_MENU_WORDS = "word(s) of menus and the like"
 # "Chapter 1 - A Site": the site's name usually follows the separator.
 _SITE = re.compile(r"\s+[|\-–—·:»]\s+")
 _AUTHOR_DATES = re.compile(r",?\s*\(?\b\d{3,4}\??\s*[-–]\s*(?:\d{3,4}\??)?\)?\s*$")
@@ -60,17 +73,13 @@ def read_html(data: bytes, name: str) -> Book:
     return _read_page(decoded, name)
 
 
-def _read_page(decoded: Decoded, name: str) -> Book:
+def _read_page(decoded: Decoded, name: str, others: Mapping[str, int] | None = None) -> Book:
+    """`others`: what is left out beside the page."""
     root = _tree(decoded.text.lstrip("\ufeff"))
     if root is None:
         raise BookError(f"{name} cannot be read: it contains no HTML, or too much.")
-    # A page that is mostly one <pre> is plain text with a few tags around it.
-    blocks = ["".join(map(str, each.itertext())) for each in elements_named(root, "pre")]
-    if (longest := max(map(len, blocks), default=0)) >= 2000 and longest >= len(
-        plain_text(root)
-    ) * 0.8:
-        plain = "\n\n".join(blocks).encode("utf-8", errors="replace")
-        return replace(read_text(plain, name), source_format="html")
+    if _is_plain_text(root):
+        return _read_plain_text(root, name)
     meta = _meta(root)
     framed = _gutenberg_header(root)
     # Some pages name their author by a link or a handle.
@@ -95,10 +104,50 @@ def _read_page(decoded: Decoded, name: str) -> Book:
     removed = remove_boilerplate(root)
     mark_backlinks(root)
     split_at_empty_lines(root)
-    left_out = {"word(s) of menus and the like": removed}
+    left_out = Counter({_MENU_WORDS: removed}) + Counter(dict(others or {}))
     return book_from_tree(
         root, name, "html", metadata, notices=encoding_notices(decoded), left_out=left_out
     )
+
+
+def _is_plain_text(root: etree._Element) -> bool:
+    """Whether a page is mostly one <pre>: plain text with a few tags around it."""
+    lengths = [len("".join(map(str, each.itertext()))) for each in elements_named(root, "pre")]
+    longest = max(lengths, default=0)
+    return longest >= _LEAST_PLAIN_TEXT and longest >= len(plain_text(root)) * _LEAST_PLAIN_SHARE
+
+
+def _read_plain_text(root: etree._Element, name: str) -> Book:
+    removed = remove_boilerplate(root)
+    scripts = [each for each in root.iter() if local_name(each) in SCRIPTS]
+    left_out = {SCRIPT_WORDS: sum(map(words_in, scripts)), _MENU_WORDS: removed}
+    book = read_text(_plain_text(root).encode("utf-8", errors="replace"), name)
+    notices = (*book.notices, *left_out_notices(left_out))
+    return replace(book, source_format="html", notices=notices)
+
+
+def _plain_text(root: etree._Element) -> str:
+    """The words of a page in order, with the lines of each <pre> as they are."""
+    parts: list[str] = []
+    for body in (child for child in root if local_name(child) != "head"):
+        _add_plain_text(body, parts)
+        parts.append("\n\n")
+    return "".join(parts)
+
+
+def _add_plain_text(element: etree._Element, parts: list[str]) -> None:
+    name = local_name(element)
+    if not name or name in SCRIPTS:
+        return
+    if name == "pre":
+        parts += ["\n\n", *map(str, element.itertext()), "\n\n"]
+        return
+    gap = "\n\n" if name in BLOCKS or name == "br" else ""
+    parts += [gap, _SPACES.sub(" ", element.text or "")]
+    for child in element:
+        _add_plain_text(child, parts)
+        parts.append(_SPACES.sub(" ", child.tail or ""))
+    parts.append(gap)
 
 
 def _tree(text: str) -> etree._Element | None:
@@ -132,27 +181,29 @@ def _embedded(root: etree._Element) -> list[etree._Element]:
 
 
 _MOST_PARTS = 10_000
+_PAGE_TYPES = frozenset(("text/html", "application/xhtml+xml"))
 
 
 def read_mhtml(data: bytes, name: str) -> Book:
     """The page in the web archive `data`; `name` is used in messages. Raises BookError."""
-    parts = islice(email.message_from_bytes(data, policy=email.policy.compat32).walk(), _MOST_PARTS)
+    message = email.message_from_bytes(data, policy=email.policy.compat32)
+    parts = islice(message.walk(), _MOST_PARTS)
+    pages = [part for part in parts if part.get_content_type() in _PAGE_TYPES]
     # The first HTML part is the page; parts of frames follow it.
-    page = next(
-        (
-            part
-            for part in parts
-            if part.get_content_type() in ("text/html", "application/xhtml+xml")
-        ),
-        None,
-    )
-    decoded = _decoded(page) if page is not None else None
+    decoded = _decoded(pages[0]) if pages else None
     if decoded is None:
         raise BookError(
             f"{name} is a saved page (MHTML) with no page of HTML in it.",
             "Save the page again, as HTML.",
         )
-    return _read_page(decoded, name)
+    frames = {"word(s) of embedded pages": sum(map(_words_of_page, pages[1:]))}
+    return _read_page(decoded, name, frames)
+
+
+def _words_of_page(page: Message) -> int:
+    decoded = _decoded(page)
+    root = _tree(decoded.text) if decoded else None
+    return 0 if root is None else words_in(root)
 
 
 def _decoded(page: Message) -> Decoded | None:
@@ -360,7 +411,8 @@ def mark_backlinks(root: etree._Element) -> None:
         elif name == "hr" and (parent := element.getparent()) is not None:
             around = (each for each in (element, parent, element.getnext()) if each is not None)
             if any(classes_of(each) & _NOTES_CLASSES for each in around):
-                parent.remove(element)  # Its tail is white space between blocks
+                append_text_before(element, element.tail)
+                parent.remove(element)
         elif name in _AROUND and "mw-cite-backlink" in classes_of(element):
             element.set(EPUB_TYPE, "backlink")
             item = element.getparent()

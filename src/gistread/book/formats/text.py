@@ -14,6 +14,7 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import clean, language_named, one_line
 from gistread.book.sniff import SUPPORTED_FORMATS
 from gistread.errors import BookError
+from gistread.words import count_words
 
 _START = re.compile(
     r"^[ \t]*\*\*\*? ?START OF (?:THIS|THE) PROJECT GUTENBERG[^*]{0,400}\*\*\*[ \t]*$"
@@ -116,7 +117,9 @@ def read_text(data: bytes, name: str) -> Book:
         raise BookError(
             f"{name} is not a book but unknown binary data.", f"gistread reads {SUPPORTED_FORMATS}."
         )
-    body, header = strip_gutenberg(clean(decoded.text))
+    text = clean(decoded.text)
+    body, header = strip_gutenberg(text)
+    licence = 0 if len(body) == len(text) else count_words(text) - count_words(body)
     found = [part for block in split_into_blocks(body) for part in split_heading(block)]
     shape = outline(found)
     builder = BookBuilder()
@@ -129,12 +132,13 @@ def read_text(data: bytes, name: str) -> Book:
         else None
     )
     controls = len(_CONTROLS.findall(decoded.text)) - decoded.text.count("\x1a")
+    left_out = {"control character(s)": controls, "word(s) of the licence": licence}
     return builder.build(
         title=header.title or shape.title or _first_line(found) or PurePath(name).stem,
         authors=header.authors or ((byline["author"],) if byline else ()),
         language=header.language,
         source_format="text",
-        notices=(*encoding_notices(decoded), *left_out_notices({"control character(s)": controls})),
+        notices=(*encoding_notices(decoded), *left_out_notices(left_out)),
     )
 
 

@@ -7,7 +7,12 @@ import unicodedata
 
 from lxml import etree
 
-from gistread.book.formats.elements.markup import elements_named, local_name, plain_text
+from gistread.book.formats.elements.markup import (
+    elements_named,
+    local_name,
+    plain_text,
+    text_without,
+)
 
 _DEEPEST = 60
 _RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
@@ -20,13 +25,39 @@ _INVISIBLE = dict.fromkeys(map(ord, "\u2061\u2062\u2063\u2064"), "")
 _SIGNS = frozenset("+-−±∓×·∗*÷∘:")  # Spaced between two operands, not before one
 _PREFIXES = frozenset("∑∏∫√∂∇|¬")
 _CLOSING = tuple(")]}|!′")
+_SCRIPTS = frozenset(("script", "style"))
+_OTHER_NAMES = frozenset(("semantics", "annotation", "annotation-xml", "none"))
 _UNREAD = frozenset(("annotation", "annotation-xml", "mphantom", "none", "mprescripts"))
 
 
 def equation_text(equation: etree._Element) -> str:
+    if _has_stray_text(equation):
+        return f" {text_without(equation, _SCRIPTS)} "
     text = " ".join(_text(equation, 0).split())
     sources = map(plain_text, elements_named(equation, "annotation"))
     return text or next(filter(None, sources), equation.get("alttext") or "")
+
+
+def _has_stray_text(equation: etree._Element) -> bool:
+    """Whether words stand between elements, where MathML has none, or in other elements."""
+    names = {local_name(each) for each in equation.iterdescendants()}
+    if not all(name[:1] in ("m", "") or name in _OTHER_NAMES for name in names):
+        return True
+    around = (each for each in equation.iterdescendants() if len(each))
+    inside = (equation, *(each for each in around if local_name(each) not in _UNREAD))
+    texts = (text for each in inside for text in (each.text, *(child.tail for child in each)))
+    return any(text and not text.isspace() for text in texts)
+
+
+def unread_sources(equation: etree._Element) -> list[etree._Element]:
+    """The parts of an equation that say it in another notation and are not shown."""
+    if _has_stray_text(equation):
+        return []
+    unread = [each for each in equation.iter() if local_name(each) in _UNREAD]
+    nested = {inner for each in unread for inner in each.iterdescendants()}
+    outer = [each for each in unread if each not in nested]
+    is_shown = bool(" ".join(_text(equation, 0).split()))
+    return outer if is_shown else outer[1:]
 
 
 def bracket(text: str) -> str:

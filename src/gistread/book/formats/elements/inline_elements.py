@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from lxml import etree
@@ -18,6 +19,10 @@ MOST_CHARACTERS = 1_000_000  # Larger style sheets are ignored
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _OF_A_CLASS = re.compile(r"([a-z][a-z0-9]*)?\.(-?[_a-z][\w-]*)", re.IGNORECASE)
+_OF_AN_ELEMENT = re.compile(r"[a-z][a-z0-9]*", re.IGNORECASE)
+_WHITE_SPACE = re.compile(r"(?:^|;)\s*white-space\s*:\s*([a-z-]+)", re.IGNORECASE)
+_KEEPS_LINES = frozenset(("pre", "pre-wrap", "pre-line", "break-spaces"))
+_FLOATS = re.compile(r"(?:^|;)\s*float\s*:\s*left", re.IGNORECASE)
 _TABLES = tomllib.loads(Path(__file__).with_name("styles.toml").read_text("utf-8"))
 _ADDED, _UNDONE = (
     {
@@ -47,49 +52,66 @@ class StyleEffect:
 
     adds: frozenset[Style] = frozenset()
     undoes: frozenset[Style] = frozenset()
+    keeps_lines: bool | None = None  # Whether line feeds are shown, if declared
+    floats: bool = False  # Stands at the left of the text that follows, as an initial does
 
 
-StyleSheet = Mapping[str, StyleEffect]  # By class: `.name` for any element, `span.name` for one
+# By class: `.name` for any element, `span.name` for one. By element, `p`, only `keeps_lines`.
+StyleSheet = Mapping[str, StyleEffect]
 
 
+@lru_cache(1024)
 def style_effect(declarations: str) -> StyleEffect:
-    return StyleEffect(
-        *(
-            frozenset(s for s, pattern in table.items() if pattern.search(declarations))
-            for table in (_ADDED, _UNDONE)
-        )
+    added, undone = (
+        frozenset(style for style, pattern in table.items() if pattern.search(declarations))
+        for table in (_ADDED, _UNDONE)
     )
+    white_space = _WHITE_SPACE.search(declarations)
+    keeps = white_space[1].lower() in _KEEPS_LINES if white_space else None
+    return StyleEffect(added, undone, keeps, bool(_FLOATS.search(declarations)))
 
 
 def read_sheet(text: str) -> StyleSheet:
-    """The classes of a style sheet that affect text style."""
+    """The rules of a style sheet that affect text style, of a class or of an element."""
     if len(text) > MOST_CHARACTERS:
         return {}
-    found: list[StyleSheet] = []
+    rules: list[StyleSheet] = []
     for rule in _COMMENT.sub("", text).split("}"):
         before, _, declarations = rule.rpartition("{")
-        meaning = style_effect(declarations) if before else StyleEffect()
-        if meaning == StyleEffect():
+        effect = style_effect(declarations) if before else StyleEffect()
+        if effect == StyleEffect():
             continue
         # An `@import ...;` or the start of an `@media` block may precede the selectors.
-        for selector in before.rpartition("{")[2].rpartition(";")[2].split(","):
-            match = _OF_A_CLASS.fullmatch(selector.strip())
-            if match:
-                found.append({f"{(match[1] or '').lower()}.{match[2]}": meaning})
-    return merge_sheets(found)
+        selectors = before.rpartition("{")[2].rpartition(";")[2].split(",")
+        rules += [_rule(selector.strip(), effect) for selector in selectors]
+    return merge_sheets(rules)
+
+
+def _rule(selector: str, effect: StyleEffect) -> StyleSheet:
+    """A style sheet of one rule; empty if its selector is of another kind."""
+    match = _OF_A_CLASS.fullmatch(selector)
+    if match:
+        return {f"{(match[1] or '').lower()}.{match[2]}": effect}
+    if effect.keeps_lines is not None and _OF_AN_ELEMENT.fullmatch(selector):
+        return {selector.lower(): StyleEffect(keeps_lines=effect.keeps_lines)}
+    return {}
 
 
 def merge_sheets(sheets: Iterable[StyleSheet]) -> StyleSheet:
-    found: dict[str, StyleEffect] = {}
+    merged: dict[str, StyleEffect] = {}
     for sheet in sheets:
         for name, later in sheet.items():
-            earlier = found.get(name, StyleEffect())
-            adds, undoes = (
+            earlier = merged.get(name, StyleEffect())
+            keeps_lines = later.keeps_lines
+            if keeps_lines is None:
+                keeps_lines = earlier.keeps_lines
+            merged[name] = StyleEffect(
                 earlier.adds - later.undoes | later.adds,
                 earlier.undoes - later.adds | later.undoes,
+                keeps_lines,
+                earlier.floats or later.floats,
             )
-            found[name] = StyleEffect(adds, undoes)
-    return found
+    return merged
 
 
 # Elements with a meaning: an upright <em> is emphasised by other means.
@@ -105,16 +127,17 @@ def styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> Marks:
     classes, style = element.get("class"), element.get("style")
     if not classes and not style:
         return own
-    found = {mark.style for mark in own}
+    styles = {mark.style for mark in own}
     if classes:
-        found |= {_BY_CLASS[each] for each in classes.lower().split() if each in _BY_CLASS}
-    found = _declared(found, name, classes, style, sheet)
+        named = classes.lower().split()
+        styles |= {_BY_CLASS[class_name] for class_name in named if class_name in _BY_CLASS}
+    styles = _declared(styles, element, name, sheet)
     if name in _SEMANTIC_ELEMENTS:
-        found |= {mark.style for mark in own}
+        styles |= {mark.style for mark in own}
     if name == "a":
         # Links are underlined anyway.
-        found.discard(Style.UNDERLINE)
-    return _marks(found)
+        styles.discard(Style.UNDERLINE)
+    return _marks(styles)
 
 
 def block_styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> Marks:
@@ -122,23 +145,41 @@ def block_styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> Ma
     classes, style = element.get("class"), element.get("style")
     if name not in _STYLED_BLOCKS or not (style or (classes and sheet)):
         return ()
-    return _marks(_declared(set(), name, classes, style, sheet) & INHERITED)
+    return _marks(_declared(set(), element, name, sheet) & INHERITED)
+
+
+def keeps_lines(element: etree._Element, name: str, sheet: StyleSheet) -> bool | None:
+    """Whether the line feeds of an element are shown; None if it declares nothing."""
+    declared = [effect.keeps_lines for effect in _effects(element, name, sheet)]
+    return next((keeps for keeps in reversed(declared) if keeps is not None), None)
+
+
+def floats(element: etree._Element, name: str, sheet: StyleSheet) -> bool:
+    """Whether an element stands at the left of the text that follows."""
+    return any(effect.floats for effect in _effects(element, name, sheet))
+
+
+def _effects(element: etree._Element, name: str, sheet: StyleSheet) -> list[StyleEffect]:
+    """What the style sheet and the element's own style declare, in order."""
+    effects = []
+    if sheet:
+        if name in sheet:
+            effects.append(sheet[name])
+        for each in (element.get("class") or "").split():
+            rules = (f".{each}", f"{name}.{each}")
+            effects += [sheet[rule] for rule in rules if rule in sheet]
+    if style := element.get("style"):
+        effects.append(style_effect(style))
+    return effects
 
 
 def _declared(
-    found: set[Style | None], name: str, classes: str | None, style: str | None, sheet: StyleSheet
+    styles: set[Style | None], element: etree._Element, name: str, sheet: StyleSheet
 ) -> set[Style | None]:
-    meanings = [
-        sheet[rule]
-        for each in (classes.split() if classes and sheet else ())
-        for rule in (f".{each}", f"{name}.{each}")
-        if rule in sheet
-    ]
-    if style:
-        meanings.append(style_effect(style))
-    for meaning in meanings:
-        found = found - meaning.undoes | meaning.adds
-    return found
+    """The styles after what the style sheet and the element itself add and undo."""
+    for effect in _effects(element, name, sheet):
+        styles = styles - effect.undoes | effect.adds
+    return styles
 
 
 def _marks(styles: set[Style | None]) -> Marks:

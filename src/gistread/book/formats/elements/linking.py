@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from gistread.book import inline
 from gistread.book.builder import BookBuilder, ChapterStart, LinkTarget, ResolveLink, by_paragraph
 from gistread.book.formats.elements.paragraphs import ParsedParagraph
+from gistread.book.formats.elements.semantics import needs_brackets
 from gistread.book.formats.elements.xhtml import XhtmlDocument
 from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind
@@ -245,7 +246,7 @@ class LinkedDocuments:
             name = f"{target.path}#{target.first}" + (f"-{target.last}" if note else "")
             self.targets[name] = target
             marks[number] = replace(mark, href=name, is_note=note is not None)
-            if note and link.words[:1] not in _BRACKETS and " " not in link.words:
+            if note and needs_brackets(link.words):
                 # Brackets separate a bare number from the word before it.
                 opening, closing = inline.opening(number), inline.closing(number)
                 brackets[ord(opening)] = opening + "["

@@ -178,6 +178,30 @@ def plain_text(element: etree._Element | None) -> str:
     )
 
 
+def text_without(
+    element: etree._Element, names: frozenset[str], separate: frozenset[str] | None = None
+) -> str:
+    """The text of an element in one line, without elements of these names.
+
+    The text of `separate` elements, or of all, stands apart from that around them.
+    """
+    return " ".join("".join(_parts_without(element, names, separate)).split())
+
+
+def _parts_without(
+    element: etree._Element, names: frozenset[str], separate: frozenset[str] | None
+) -> Iterator[str]:
+    name = local_name(element)
+    if not name or name in names:
+        return
+    gap = " " if separate is None or name in separate else ""
+    yield gap + (element.text or "")
+    for child in element:
+        yield from _parts_without(child, names, separate)
+        yield child.tail or ""
+    yield gap
+
+
 def append_text(element: etree._Element, text: str | None) -> None:
     if not text:
         return
@@ -186,6 +210,15 @@ def append_text(element: etree._Element, text: str | None) -> None:
         last.tail = (last.tail or "") + text
     else:
         element.text = (element.text or "") + text
+
+
+def append_text_before(element: etree._Element, text: str | None) -> None:
+    """Put text where an element stands, before it, so that the element can be removed."""
+    previous, parent = element.getprevious(), element.getparent()
+    if text and previous is not None:
+        previous.tail = (previous.tail or "") + text
+    elif text and parent is not None:
+        parent.text = (parent.text or "") + text
 
 
 def _xml_root(data: bytes, *, recover: bool = False) -> etree._Element | None:

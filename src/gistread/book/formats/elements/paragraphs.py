@@ -163,6 +163,9 @@ _WRAPPED_IDEOGRAPHS = re.compile(
     f"({_IDEOGRAPH}{inline.MARK_PATTERN}{{0,8}})[ "
     f"\t\r]*\n\\s*(?={inline.MARK_PATTERN}{{0,8}}{_IDEOGRAPH})"
 )
+_SPACES = re.compile(r"\s+")
+_BEFORE_IDEOGRAPH = re.compile(f" (?={_IDEOGRAPH})")
+_AFTER_IDEOGRAPH = re.compile(f"(?<={_IDEOGRAPH}) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +197,13 @@ class BlockContext:
     preformatted: bool = False
     verse: bool = False
     note: bool = False
+    keeps_lines: bool = False  # Shows line feeds: `white-space: pre-wrap` and the like
+
+
+def join_ideographs(text: str) -> str:
+    """One line, without the spaces beside ideographs that wrapping has made."""
+    line = _SPACES.sub(" ", text)
+    return _AFTER_IDEOGRAPH.sub("", _BEFORE_IDEOGRAPH.sub("", line))
 
 
 def context_inside(

@@ -10,7 +10,12 @@ from pathlib import Path
 
 from lxml import etree
 
-from gistread.book.formats.elements.markup import elements_named, local_name, plain_text
+from gistread.book.formats.elements.markup import (
+    elements_named,
+    local_name,
+    plain_text,
+    text_without,
+)
 from gistread.book.normalise import join_title, word_set
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
@@ -18,12 +23,24 @@ _ELEMENTS, _TYPES, _CLASSES = (
     {kind: word_set(words) for kind, words in _TABLES[table].items()}
     for table in ("elements", "types", "classes")
 )
-BLOCKS, SKIPPED, CONTROLS = (_ELEMENTS[name] for name in ("blocks", "skipped", "controls"))
-NOTES_TYPES, NON_TEXT_TYPES = _TYPES["notes"], _TYPES["non_text"]
+BLOCKS, SCRIPTS, CONTROLS = (_ELEMENTS[name] for name in ("blocks", "scripts", "controls"))
+NOTES_TYPES = _TYPES["notes"]
+PAGE_NUMBER_TYPES = _TYPES["page_number"]
+BACK_REFERENCE_TYPES = _TYPES["back_reference"]
+PAGE_NUMBER_CLASSES = _CLASSES["page_number"]
+LINE_NUMBER_CLASSES = _CLASSES["line_number"]
+LICENCE_CLASSES = _CLASSES["licence"]
+FURNITURE_CLASSES = LINE_NUMBER_CLASSES | LICENCE_CLASSES | _CLASSES["drawn_equation"]
 HEADINGS = {f"h{n}": n for n in range(1, 7)}
 EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _REFERENCE = re.compile(r"[\d*†‡§]{1,4}$")
+_NAMED_REFERENCE = re.compile(r"(?:(?:note|fn|n)\.?)?(?:\d{1,4}|[ivxlc]{1,6})", re.IGNORECASE)
+_NO_PHRASES = BLOCKS | SCRIPTS | CONTROLS | {"svg", "math", "iframe", "nav", "img", "hr"}
+_SHORTEST_WORD = 3
+"""Letters of a reference that is a word of the sentence; "a", "bb" and "注" are signs."""
+LONGEST_INITIAL = 3
+_WORDS_OF_ONE_LETTER = frozenset("aioyeàéuskvzвкиосуяа")
 
 Types = frozenset[str]  # The values of `epub:type` and `role`
 
@@ -33,14 +50,6 @@ def types_of(element: etree._Element) -> Types:
     named = element.get(EPUB_TYPE) or element.get("epub:type") or ""
     role = element.get("role") or ""
     return frozenset((*named.split(), role)) if named or role else frozenset()
-
-
-def is_hidden(element: etree._Element) -> bool:
-    """Whether the element is invisible or not book text.
-
-    Page and line numbers, licences, an equation drawn twice.
-    """
-    return is_invisible(element) or bool(classes_of(element) & _CLASSES["furniture"])
 
 
 def is_invisible(element: etree._Element) -> bool:
@@ -59,6 +68,38 @@ def is_note(element: etree._Element, types: Types) -> bool:
 
 def holds_notes(element: etree._Element, types: Types) -> bool:
     return bool(types & NOTES_TYPES or classes_of(element) & (_CLASSES["note"] | _CLASSES["notes"]))
+
+
+def is_inner_note(name: str, types: Types) -> bool:
+    """Whether an element inside a paragraph is a note and not a reference to one."""
+    return name not in ("a", "sup") and bool(types & _TYPES["note"])
+
+
+def is_drop_cap(element: etree._Element) -> bool:
+    return bool(classes_of(element) & _CLASSES["drop_cap"])
+
+
+def is_phrase(element: etree._Element) -> bool:
+    """Whether an element holds only words and phrases: no paragraph, script or drawing."""
+    return not any(local_name(each) in _NO_PHRASES for each in element.iterdescendants())
+
+
+def is_initial(text: str) -> bool:
+    """Whether a text is one letter, perhaps after a quotation mark."""
+    return len(text) <= LONGEST_INITIAL and sum(map(str.isalpha, text)) == 1
+
+
+def is_word_of_one_letter(text: str) -> bool:
+    """Whether an initial may be a word: "I went", "A man"."""
+    return text.strip("“”‘’\"'«„—").casefold() in _WORDS_OF_ONE_LETTER
+
+
+def needs_brackets(reference: str) -> bool:
+    """Whether a note reference is a number or sign, and not a word of the sentence."""
+    if reference[:1] in "[({" or " " in reference:
+        return False
+    is_word = sum(char.isalpha() for char in reference) >= _SHORTEST_WORD
+    return not is_word or bool(_NAMED_REFERENCE.fullmatch(reference))
 
 
 def is_figure(element: etree._Element, name: str) -> bool:
@@ -99,13 +140,64 @@ def classes_of(element: etree._Element) -> frozenset[str]:
     return frozenset(classes.lower().split()) if classes else frozenset()
 
 
-def is_data_table(table: etree._Element) -> bool:
-    """Whether a table has only short cells, some with words, and no nested table."""
+_SECTIONS_OF_A_TABLE = frozenset(("thead", "tbody", "tfoot"))
+_COLUMNS_OF_A_TABLE = frozenset(("colgroup", "col"))
+_LONGEST_CELL = 300  # Longer cells are prose, to be read cell by cell.
+_MOST_LINES = 2  # Of a cell with a unit or a name below; more are verse or paragraphs.
+
+TableRows = list[list[etree._Element]]
+
+
+def data_rows(table: etree._Element) -> TableRows | None:
+    """The rows of cells of a table with short cells and nothing beside them.
+
+    None for a table to be read cell by cell: one with prose, with verse, with a table inside, or
+    with words outside its cells.
+    """
     if next(islice(elements_named(table, "table"), 1, None), None) is not None:
-        return False  # Before any cell is read: nested tables would be read once for each level
-    cells = [plain_text(each) for each in table.iter() if local_name(each) in ("td", "th")]
-    # Longer cells are prose, to be read cell by cell.
-    return any(cells) and max(map(len, cells)) <= 300
+        return None  # Before any cell is read: nested tables would be read once for each level
+    rows: TableRows = []
+    if not _add_rows(table, rows):
+        return None
+    cells = [cell for row in rows for cell in row if plain_text(cell)]
+    if not cells or max(len(plain_text(cell)) for cell in cells) > _LONGEST_CELL:
+        return None
+    several = sum(map(_has_several_lines, cells))
+    return None if several * 2 >= len(cells) else rows
+
+
+def _add_rows(table: etree._Element, rows: TableRows) -> bool:
+    """Add the rows of a table or of a section of it; False if anything else is inside."""
+    if has_own_text(table):
+        return False
+    for child in table:
+        name = local_name(child)
+        if name == "tr":
+            cells = [each for each in child if local_name(each)]
+            if has_own_text(child) or not {local_name(cell) for cell in cells} <= {"td", "th"}:
+                return False
+            rows.append(cells)
+        elif name in _SECTIONS_OF_A_TABLE:
+            if not _add_rows(child, rows):
+                return False
+        elif name in _COLUMNS_OF_A_TABLE:
+            if plain_text(child):
+                return False
+        elif name and name != "caption":
+            return False
+    return True
+
+
+def has_own_text(element: etree._Element) -> bool:
+    """Whether an element has words between its children."""
+    texts = (element.text, *(child.tail for child in element))
+    return any(text and not text.isspace() for text in texts)
+
+
+def _has_several_lines(cell: etree._Element) -> bool:
+    names = [local_name(each) for each in cell.iterdescendants()]
+    paragraphs = names.count("p") + sum(name in HEADINGS for name in names)
+    return paragraphs > 1 or names.count("br") >= _MOST_LINES
 
 
 BULLET = "•"
@@ -165,6 +257,8 @@ def format_number(number: int, kind: str) -> str:
 
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|svg|webp|bmp|tiff?)", re.IGNORECASE)
+_DESCRIBING = frozenset(("title", "desc"))
+_LINES_OF_A_DRAWING = frozenset(("text", "g", "a")) | BLOCKS
 _DESCRIPTIONS = ("alt", "aria-label", "title")
 
 
@@ -207,19 +301,20 @@ def is_picture_object(element: etree._Element) -> bool:
 
 def svg_pictures(element: etree._Element) -> list[Picture]:
     """The images in an <svg>, or the drawing itself. The first image gets the description."""
-    titles = (plain_text(each) for each in element.iter() if local_name(each) in ("title", "desc"))
-    words = _description(element) or join_title([*dict.fromkeys(filter(None, titles))] or [""])
+    titles = [plain_text(each) for each in element.iter() if local_name(each) in _DESCRIBING]
     images = [picture_of(each) for each in element.iter() if local_name(each) == "image"]
+    described = _description(element) or (images[0].words if images else "")
+    parts = [*dict.fromkeys(filter(None, (described, *titles)))]
+    words = join_title(parts) if parts else ""
     if not images:
         return [Picture("", words)] if words else []
-    if not images[0].words:
-        images[0] = Picture(images[0].source, words)
+    images[0] = Picture(images[0].source, words)
     return images
 
 
 def drawn_text(element: etree._Element) -> str:
-    drawn = (each for each in element.iter() if local_name(each) in ("text", "foreignobject"))
-    return " ".join(filter(None, map(plain_text, drawn)))
+    """The words in a drawing, without its description and its scripts."""
+    return text_without(element, _DESCRIBING | SCRIPTS, _LINES_OF_A_DRAWING)
 
 
 def _description(element: etree._Element) -> str:

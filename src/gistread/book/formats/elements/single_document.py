@@ -12,6 +12,7 @@ from types import MappingProxyType
 from lxml import etree
 
 from gistread.book.builder import BookBuilder, ChapterStart, Metadata, left_out_notices
+from gistread.book.formats.elements import omissions
 from gistread.book.formats.elements.linking import LinkedDocuments, anchor_in_document, assemble
 from gistread.book.formats.elements.xhtml import XhtmlDocument, read_document
 from gistread.book.formats.headings import Candidate, Rank, heading_candidate
@@ -21,6 +22,7 @@ from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import join_title, letters, one_line
 from gistread.errors import BookError
+from gistread.words import count_words
 
 
 @dataclass(frozen=True)
@@ -182,6 +184,8 @@ def book_from_tree(
     """
     document = read_document(root, metadata.language)
     begin, end, framed = find_bounds([paragraph.words for paragraph in document.paragraphs])
+    frame = [*document.paragraphs[:begin], *document.paragraphs[end:]]
+    document.left_out[omissions.LICENCE] += sum(count_words(each.words) for each in frame)
     document = _section(document, begin, end)
     if not (document.paragraphs and document.has_words):
         raise BookError(f"{name} has no readable text.")

@@ -5,13 +5,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import cast
 from urllib.parse import unquote
 
 from lxml import etree
 
 from gistread.book import inline
-from gistread.book.formats.elements import inline_elements, semantics
-from gistread.book.formats.elements.equations import equation_text
+from gistread.book.formats.elements import inline_elements, omissions, semantics
+from gistread.book.formats.elements.equations import equation_text, unread_sources
 from gistread.book.formats.elements.inline_elements import StyleSheet, merge_sheets, read_sheet
 from gistread.book.formats.elements.markup import (
     MOST_NESTED,
@@ -19,21 +20,32 @@ from gistread.book.formats.elements.markup import (
     local_name,
     plain_text,
 )
+from gistread.book.formats.elements.omissions import Omission, words_in
 from gistread.book.formats.elements.paragraphs import (
     BlockContext,
     Collector,
     ParsedParagraph,
     classify,
     context_inside,
+    join_ideographs,
 )
 from gistread.book.formats.elements.semantics import Types
 from gistread.book.inline import InlineMark, Marks
 from gistread.book.model import ParagraphKind
-from gistread.words import count_words
+from gistread.words import WORD
 
 _COLUMN_END = " | "
+_STRING_LENGTH = etree.XPath("string-length()")
+_NONE = -1
 _NO_SHEET: StyleSheet = {}
-_REPLACED = frozenset(("object", "iframe", "canvas", "video", "audio"))
+_EMPTY_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+_EMPTY_ELEMENTS = frozenset(("br", "hr", "img", "image", "embed"))
+_SPACES = (" ", " ")
+# What stands before and after the text of an element.
+_AROUND = {
+    "q": ("“", "”"),
+    **dict.fromkeys(("object", "iframe", "canvas", "video", "audio"), _SPACES),
+}
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
 
@@ -67,16 +79,23 @@ def read_document(
         [sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))]
     )
     walker = _Walker(language, sheet, XhtmlDocument(language))
-    walker.element(root, BlockContext())
-    walker.flush(BlockContext())
-    walker.document.notes = tuple(walker.notes)
-    return walker.document
+    return walker.read(root)
 
 
 def in_head(root: etree._Element, name: str) -> Iterator[etree._Element]:
     return (
         each for head in root if local_name(head) == "head" for each in elements_named(head, name)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _InnerNote:
+    """A note inside a paragraph or heading, to be read after it."""
+
+    element: etree._Element
+    types: Types
+    marks: Marks
+    language: str
 
 
 @dataclass(slots=True)
@@ -93,45 +112,82 @@ class _Walker:
     _captions: set[str] = field(default_factory=set)  # Of that figure
     _in_cell: bool = False
     _depth: int = 0
+    _characters: int = 0  # Of the source, read or counted as left out
+    _shows_lines: bool = False  # Whether a rule of the style sheet does so
+    _has_floats: bool = False  # Likewise
+    _open_lines: int = 0  # Open paragraphs, headings and cells, which hold no other paragraph
+    _inner_notes: list[_InnerNote] = field(default_factory=list)
+    _after_initial: bool = False  # Whether the word of a floated initial goes on
+    _initial_at: int = _NONE  # The last paragraph, if it is a floated initial
+
+    def read(self, root: etree._Element) -> XhtmlDocument:
+        effects = self.sheet.values()
+        self._shows_lines = any(effect.keeps_lines for effect in effects)
+        self._has_floats = any(effect.floats for effect in effects)
+        self.element(root, BlockContext())
+        self.flush(BlockContext())
+        self._read_inner_notes(BlockContext())
+        self.document.notes = tuple(self.notes)
+        self._count_unread(root)
+        return self.document
+
+    def _count_unread(self, root: etree._Element) -> None:
+        """Count the words that no rule of this class has seen: a net below the rules."""
+        if _length(root) == self._characters:
+            return
+        source = Counter(WORD.findall(" ".join(map(str, root.itertext()))))
+        read = Counter(WORD.findall(" ".join(each.words for each in self.document.paragraphs)))
+        missing = (source - read).total() - self.document.left_out.total()
+        self.document.left_out[omissions.UNREAD] += max(0, missing)
 
     def element(self, element: etree._Element, context: BlockContext) -> None:
         name = local_name(element)
-        if not name or name in semantics.SKIPPED:
-            if name in semantics.CONTROLS:
-                self.document.left_out["word(s) of buttons and fields"] += count_words(
-                    plain_text(element)
-                )
+        if not name:
             return
         if self._depth > MOST_NESTED:
+            self._characters += _length(element)
             self._collector.text(f" {' '.join(map(str, element.itertext()))} ")
             return
+        if name in omissions.SPECIAL_NAMES:
+            omission = omissions.omission_by_name(element, name)
+            if omission is not None:
+                self._leave_out(element, omission)
+                return
         if name in ("iframe", "frame"):
             self.document.left_out["embedded page(s)"] += 1
         self._depth += 1
-        if element.attrib:
+        if element.attrib or (self._shows_lines and name in self.sheet):
             self._visit_with_attributes(element, name, context)
         else:
             self._visit(element, name, frozenset(), inline_elements.BY_NAME.get(name, ()), context)
         self._depth -= 1
 
+    def _leave_out(self, element: etree._Element, omission: Omission) -> None:
+        self._characters += _length(element)
+        if omission.count:
+            self.document.left_out[omission.kind] += omission.count
+        if omission.kind not in omissions.NUMBERS and local_name(element) in semantics.BLOCKS:
+            self._collector.text(" ")  # A page number may divide a word
+        # Links may lead to invisible elements: an index refers to printed page numbers.
+        for inner in islice(element.iter(), 1000):
+            self._anchor(inner)
+
     def _visit_with_attributes(
         self, element: etree._Element, name: str, context: BlockContext
     ) -> None:
         types = semantics.types_of(element)
-        if types & semantics.NON_TEXT_TYPES or (
-            semantics.is_hidden(element) and not types & semantics.NOTES_TYPES
-        ):
-            # Links may lead to invisible elements: an index refers to printed page numbers.
-            for inner in islice(element.iter(), 1000):
-                self._anchor(inner)
-            if semantics.is_invisible(element) and name not in semantics.SKIPPED:
-                self.document.left_out["hidden word(s)"] += count_words(plain_text(element))
+        omission = omissions.omission_by_attributes(element, types)
+        if omission is not None:
+            self._leave_out(element, omission)
             return
-        marks = (
-            inline_elements.block_styles_of
-            if name in semantics.BLOCKS
-            else inline_elements.styles_of
-        )(element, name, self.sheet)
+        if name in semantics.BLOCKS:
+            marks = inline_elements.block_styles_of(element, name, self.sheet)
+        else:
+            marks = inline_elements.styles_of(element, name, self.sheet)
+        if self._shows_lines or "style" in element.attrib:
+            keeps_lines = inline_elements.keeps_lines(element, name, self.sheet)
+            if keeps_lines is not None and keeps_lines != context.keeps_lines:
+                context = replace(context, keeps_lines=keeps_lines)
         before, language = self.language, inline_elements.language_of(element)
         if language and not inline_elements.is_same_language(language, before or language):
             marks = (*marks, InlineMark(language=language))
@@ -142,55 +198,141 @@ class _Walker:
     def _visit(
         self, element: etree._Element, name: str, types: Types, marks: Marks, context: BlockContext
     ) -> None:
-        if name not in semantics.BLOCKS:
+        if self._open_lines and semantics.is_inner_note(name, types):
+            note = _InnerNote(element, types, marks, self.language)
+            self._inner_notes.append(note)
+        elif name in semantics.BLOCKS:
+            self._visit_block(element, name, types, marks, context)
+        else:
             self._anchor(element)
             self._inline(element, name, types, marks, context)
-            return
+
+    def _visit_block(
+        self, element: etree._Element, name: str, types: Types, marks: Marks, context: BlockContext
+    ) -> None:
         self.flush(context)
         self._anchor(element)
         first = len(self.document.paragraphs)
+        is_line = name == "p" or name in semantics.HEADINGS
+        self._open_lines += is_line
         self._collector.begin(marks)
         self._block(element, name, types, context)
         self._collector.end(marks)
+        self._open_lines -= is_line
         last = len(self.document.paragraphs)
         if last > first:
             if semantics.is_note(element, types):
                 self.notes.append((first, last))
             for value in _ids_of(element):
                 self.document.ends.setdefault(value, last)
+            if last == first + 1 and self._is_initial(element, name):
+                self._initial_at = first
+        if self._inner_notes and not self._open_lines:
+            self._read_inner_notes(context)
+
+    def _read_inner_notes(self, context: BlockContext) -> None:
+        """Read the notes inside a paragraph after it, so that they do not cut it in two."""
+        notes, self._inner_notes = self._inner_notes, []
+        before = self.language
+        context = replace(context, kind=ParagraphKind.TEXT, level=0, note=True)
+        for note in notes:
+            self.language = note.language
+            self._visit_block(note.element, "aside", note.types, note.marks, context)
+            self.flush(context)
+        self.language = before
 
     def flush(self, context: BlockContext) -> None:
         if self._in_cell:
             self._collector.text(" ")
             return
+        self._after_initial = False
         collected = self._collector.take(heading=context.kind is ParagraphKind.HEADING)
         if collected is None:
             return
         self.document.has_words = self.document.has_words or collected.has_words
-        self.document.paragraphs.append(classify(collected, context, self._marker))
+        paragraph = classify(collected, context, self._marker)
         self._marker = ""
+        if self._initial_at != _NONE and self._continues_initial(paragraph):
+            self._join_initial(paragraph)
+        else:
+            self.document.paragraphs.append(paragraph)
+        self._initial_at = _NONE
+
+    def _is_initial(self, element: etree._Element, name: str) -> bool:
+        """Whether a block is the large first letter of the paragraph below."""
+        if len(self.document.paragraphs[-1].text) > semantics.LONGEST_INITIAL:
+            return False
+        is_initial = semantics.is_initial(self.document.paragraphs[-1].words)
+        return is_initial and self._may_be_initial(element, name)
+
+    def _continues_initial(self, paragraph: ParsedParagraph) -> bool:
+        is_last = self._initial_at == len(self.document.paragraphs) - 1
+        words = paragraph.words
+        return is_last and (words[:1].islower() or words[:2].isupper())
+
+    def _join_initial(self, paragraph: ParsedParagraph) -> None:
+        """Put the floated initial, which is the last paragraph, before the rest of its word."""
+        paragraphs = self.document.paragraphs
+        initial = paragraphs.pop().words
+        paragraphs.append(replace(paragraph, text=initial + paragraph.text))
+        last = len(paragraphs) - 1
+        for places in (self.document.anchors, self.document.ends):
+            for value in reversed(places):
+                if places[value] <= last:
+                    break
+                places[value] = last
+        self.document.has_words = True
 
     def _anchor(self, element: etree._Element) -> None:
         for value in _ids_of(element):
             self.document.anchors.setdefault(value, len(self.document.paragraphs))
 
     def _children(self, element: etree._Element, context: BlockContext) -> None:
-        text = self._collector.text
         if element.text:
-            text(element.text)
+            self._text(element.text, context)
         for child in element:
             self.element(child, context)
             if child.tail:
-                text(child.tail)
+                self._text(child.tail, context)
+
+    def _text(self, text: str, context: BlockContext) -> None:
+        self._characters += len(text)
+        if self._after_initial:
+            self._after_initial = False
+            text = text.lstrip() if text.lstrip()[:1].islower() else text
+        if context.keeps_lines and "\n" in text and not context.preformatted:
+            self._lines(text, context)
+        else:
+            self._collector.text(text)
+
+    def _lines(self, text: str, context: BlockContext) -> None:
+        """Read text whose line feeds are shown, where an empty line ends a paragraph."""
+        for number, part in enumerate(_EMPTY_LINES.split(text)):
+            if number:
+                self.flush(context)
+            first, *others = part.split("\n")
+            self._collector.text(first)
+            for line in others:
+                self._collector.end_line()
+                self._collector.text(line)
+
+    def _text_between(self, text: str | None, context: BlockContext) -> None:
+        """Read the text between the items of a list, a paragraph of its own."""
+        if not text:
+            return
+        if text.isspace():
+            self._characters += len(text)
+            return
+        self._text(text, context)
+        self.flush(context)
 
     def _block(
         self, element: etree._Element, name: str, types: Types, context: BlockContext
     ) -> None:
         inner = context_inside(element, name, types, context)
         if name in ("ul", "ol", "menu", "dir"):
-            self._list(
-                element, name, replace(inner, kind=ParagraphKind.LIST, level=inner.level + 1)
-            )
+            inner = replace(inner, kind=ParagraphKind.LIST, level=inner.level + 1)
+            self._list(element, name, inner)
         elif name == "table":
             self._table(element, inner)
         elif name == "hgroup":
@@ -207,6 +349,7 @@ class _Walker:
 
     def _list(self, element: etree._Element, name: str, context: BlockContext) -> None:
         number = _integer(element.get("start"), 1)
+        self._text_between(element.text, context)
         for child in element:
             if local_name(child) == "li":
                 number = _integer(child.get("value"), number)
@@ -215,47 +358,56 @@ class _Walker:
                 number += 1
             self.element(child, context)
             self.flush(context)
+            self._text_between(child.tail, context)
         self._marker = ""
 
     def _table(self, element: etree._Element, context: BlockContext) -> None:
-        if self._in_cell or not semantics.is_data_table(element):
+        rows = None if self._in_cell else semantics.data_rows(element)
+        if rows is None:
             # A layout table, or long cells: read cell by cell.
             self._children(element, context)
             self.flush(context)
             return
         for caption in (child for child in element if local_name(child) == "caption"):
             self.element(caption, context)
-        rows = []
-        for row in elements_named(element, "tr"):
-            self._anchor(row)
-            cells = []
-            for cell in (each for each in row if local_name(each) in ("td", "th")):
-                self._anchor(cell)
-                start = self._collector.start_cell()
-                self._in_cell = True
-                self._children(cell, context)
-                self._in_cell = False
-                cells.append(self._collector.end_cell(start))
-            if any(cells):
-                rows.append(_COLUMN_END.join(cells).strip(_COLUMN_END))
-        self._collector.rows(rows)
+        inside = sum(_length(part) for row in rows for part in row)
+        captions = sum(_length(child) for child in element if local_name(child) == "caption")
+        self._characters += _length(element) - inside - captions  # White space between cells
+        self._open_lines += 1
+        lines = [self._row(row, context) for row in rows]
+        self._open_lines -= 1
+        self._collector.rows([line for line in lines if line])
         self.flush(replace(context, kind=ParagraphKind.TABLE))
 
+    def _row(self, cells: list[etree._Element], context: BlockContext) -> str:
+        """The line of a table's row; empty if no cell has words."""
+        if cells and (row := cells[0].getparent()) is not None:
+            self._anchor(row)
+        texts = []
+        for cell in cells:
+            self._anchor(cell)
+            start = self._collector.start_cell()
+            self._in_cell = True
+            self._children(cell, context)
+            self._in_cell = False
+            texts.append(self._collector.end_cell(start))
+        return _COLUMN_END.join(texts).strip(_COLUMN_END) if any(texts) else ""
+
     def _heading_group(self, element: etree._Element, context: BlockContext) -> None:
-        level = next(
-            (
-                semantics.HEADINGS[local_name(e)]
-                for e in element.iter()
-                if local_name(e) in semantics.HEADINGS
-            ),
-            1,
-        )
-        inner = replace(context, kind=ParagraphKind.HEADING, level=level)
+        names = map(local_name, element.iter())
+        levels = (semantics.HEADINGS[name] for name in names if name in semantics.HEADINGS)
+        inner = replace(context, kind=ParagraphKind.HEADING, level=next(levels, 1))
+        self._text_between(element.text, inner)
         for child in element:
             self.flush(inner)
-            self._anchor(child)
-            self._children(child, inner)
+            name = local_name(child)
+            if name == "p" or name in semantics.HEADINGS:
+                self._anchor(child)
+                self._children(child, inner)
+            else:
+                self.element(child, inner)
             self.flush(inner)
+            self._text_between(child.tail, inner)
 
     def _stanzas(self, element: etree._Element, context: BlockContext) -> None:
         document = self.document
@@ -270,19 +422,15 @@ class _Walker:
         marks: list[InlineMark] = []
         texts = []
         for paragraph in lines:
-            texts.append(
-                inline.renumber_marks(paragraph.text, len(marks))
-                if paragraph.marks
-                else paragraph.text
-            )
+            text = paragraph.text
+            texts.append(inline.renumber_marks(text, len(marks)) if paragraph.marks else text)
             marks += paragraph.marks
         kept = tuple(marks[: inline.MAX_MARKS])
         document.paragraphs[first:] = [
             ParsedParagraph("\n".join(texts), ParagraphKind.VERSE, lines=True, marks=kept)
         ]
-        for name in islice(
-            reversed(document.anchors), len(document.anchors) - known
-        ):  # The anchors inside
+        # The anchors inside
+        for name in islice(reversed(document.anchors), len(document.anchors) - known):
             document.anchors[name] = first + (document.anchors[name] - first) // len(lines)
             if name in document.ends:
                 document.ends[name] = first + 1
@@ -291,9 +439,8 @@ class _Walker:
         """Give the figure's caption, wherever it is, to pictures without a description."""
         before, self._captioned = self._captioned, None
         within = [(each, local_name(each)) for each in element.iter(etree.Element)]
-        self._captions = {
-            plain_text(each) for each, name in within if semantics.is_caption(each, name)
-        } - {""}
+        captions = {plain_text(each) for each, name in within if semantics.is_caption(each, name)}
+        self._captions = captions - {""}
         if self._captions:
             pictures = (
                 semantics.picture_of(each) for each, name in within if name in ("img", "image")
@@ -324,64 +471,118 @@ class _Walker:
         if self._captioned is None or self._is_described(picture):
             self._collector.picture(picture)
 
+    def _is_reference(self, element: etree._Element, name: str, types: Types) -> bool:
+        if not semantics.is_reference(element, name, types):
+            return False
+        return semantics.is_phrase(element) or not plain_text(element)
+
     def _reference(self, element: etree._Element) -> None:
-        """Put a note reference in brackets, to separate it from the word before it."""
+        """Put a note reference in brackets, to separate it from the word before it.
+
+        A reference that is a word of the sentence gets none.
+        """
         for inner in element.iter():
             self._anchor(inner)
+        self._characters += _length(element)
         text = plain_text(element) or "*"
-        address = next(
-            filter(
-                None, (inline_elements.href_of(each, local_name(each)) for each in element.iter())
-            ),
-            "",
+        addresses = (
+            inline_elements.href_of(each, local_name(each)) for each in element.iter(etree.Element)
         )
+        address = next(filter(None, addresses), "")
         marks = (InlineMark(href=address, is_note=True),) if address else ()
         self._collector.begin(marks)
-        self._collector.text(text if text[:1] in "[(" or " " in text else f"[{text}]")
+        self._collector.text(f"[{text}]" if semantics.needs_brackets(text) else text)
         self._collector.end(marks)
 
     def _inline(
         self, element: etree._Element, name: str, types: Types, marks: Marks, context: BlockContext
     ) -> None:
-        collector = self._collector
+        if name in ("svg", "math") or (name == "ruby" and semantics.is_phrase(element)):
+            self._characters += _length(element)
+            self._collector.text(self._replaced(element, name))
+        elif name in _EMPTY_ELEMENTS:
+            self._empty(element, name, context)
+            if element.text:
+                self._collector.text(" ")  # Broken markup: it cannot have text
+            self._children(element, context)
+        elif name == "object" and semantics.is_picture_object(element):
+            self._empty(element, "img", context)
+            self._characters += _length(element)
+        elif name in ("a", "sup") and self._is_reference(element, name, types):
+            self._reference(element)
+        elif self._may_be_initial(element, name):
+            self._initial(element, name, marks, context)
+        else:
+            self._phrase(element, name, marks, context)
+
+    def _phrase(
+        self, element: etree._Element, name: str, marks: Marks, context: BlockContext
+    ) -> None:
+        if address := inline_elements.href_of(element, name):
+            marks = (InlineMark(href=address), *marks)
+        opening, closing = _AROUND.get(name, ("", ""))
+        self._collector.begin(marks)
+        self._collector.text(opening)
+        self._children(element, context)
+        self._collector.text(closing)
+        self._collector.end(marks)
+
+    def _may_be_initial(self, element: etree._Element, name: str) -> bool:
+        if not element.attrib:
+            return False
+        if semantics.is_drop_cap(element):
+            return True
+        may_float = self._has_floats or "style" in element.attrib
+        return may_float and inline_elements.floats(element, name, self.sheet)
+
+    def _initial(
+        self, element: etree._Element, name: str, marks: Marks, context: BlockContext
+    ) -> None:
+        """Read a floated initial, whose word goes on after any white space."""
+        text = plain_text(element)
+        if len(element) or not semantics.is_initial(text):
+            self._phrase(element, name, marks, context)
+            return
+        self._characters += _length(element)
+        self._collector.begin(marks)
+        self._collector.text(text)
+        self._collector.end(marks)
+        self._after_initial = not semantics.is_word_of_one_letter(text)
+
+    def _replaced(self, element: etree._Element, name: str) -> str:
+        """The text of ruby, of an equation or of a drawing."""
+        if name == "ruby":
+            return _ruby(element)
+        left_out = self.document.left_out
+        scripts = (each for each in element.iter() if local_name(each) in semantics.SCRIPTS)
+        left_out[omissions.SCRIPTS] += sum(map(words_in, scripts))
+        if name == "math":
+            left_out[omissions.OTHER_FORM] += sum(map(words_in, unread_sources(element)))
+            return equation_text(element)
+        for picture in semantics.svg_pictures(element):
+            self._picture(picture)
+        return f" {semantics.drawn_text(element)} "
+
+    def _empty(self, element: etree._Element, name: str, context: BlockContext) -> None:
+        """Read an element that shows something beside its text, which most have none of."""
         if name == "br":
-            collector.end_line()
+            self._collector.end_line()
         elif name == "hr":
             self.flush(context)
             if not self._in_cell:
                 self.document.paragraphs.append(ParsedParagraph("* * *", ParagraphKind.BREAK))
-        elif name in ("img", "image") or (
-            name == "object" and semantics.is_picture_object(element)
-        ):
-            if self._captioned is not None or not semantics.is_decoration(element):
-                self._picture(semantics.picture_of(element))
-        elif name == "svg":
-            for picture in semantics.svg_pictures(element):
-                self._picture(picture)
-            collector.text(f" {semantics.drawn_text(element)} ")
-        elif name == "math":
-            collector.text(equation_text(element))
         elif name == "embed":
-            _, _, formula = element.get("src", "").partition(
-                "latex?"
-            )  # as pandoc writes for --webtex
-            collector.text(unquote(formula))
+            # As pandoc writes for --webtex
+            _, _, formula = element.get("src", "").partition("latex?")
+            self._collector.text(unquote(formula))
             self.document.left_out["embedded file(s)"] += not formula
-        elif name == "ruby":
-            collector.text(_ruby(element))
-        elif name in ("a", "sup") and semantics.is_reference(element, name, types):
-            self._reference(element)
-        else:
-            if address := inline_elements.href_of(element, name):
-                marks = (InlineMark(href=address), *marks)
-            opening, closing = (
-                ("“", "”") if name == "q" else (" ", " ") if name in _REPLACED else ("", "")
-            )
-            collector.begin(marks)
-            collector.text(opening)
-            self._children(element, context)
-            collector.text(closing)
-            collector.end(marks)
+        elif self._captioned is not None or not semantics.is_decoration(element):
+            self._picture(semantics.picture_of(element))
+
+
+def _length(element: etree._Element) -> int:
+    """The characters of an element, without those of comments."""
+    return int(cast("float", _STRING_LENGTH(element)))
 
 
 def _ids_of(element: etree._Element) -> tuple[str, ...]:
@@ -397,11 +598,14 @@ def _ruby(element: etree._Element) -> str:
     base: list[str] = [element.text or ""]
     reading: list[str] = []
     for child in element:
-        name = local_name(child)
+        name, text = local_name(child), "".join(map(str, child.itertext()))
         if name in ("rt", "rtc"):
-            reading.append(plain_text(child))
-        elif name != "rp":
-            base.append(plain_text(child))
+            reading.append(text)
+        elif name != "rp" or any(map(str.isalnum, text)):
+            base.append(text)
         base.append(child.tail or "")
-    word, spoken = ("".join("".join(parts).split()) for parts in (base, reading))
-    return f"{word}（{spoken}）" if spoken else word
+    word, spoken = (join_ideographs("".join(parts)) for parts in (base, reading))
+    if not spoken.strip():
+        return word
+    gap = " " if word[-1:].isspace() else ""
+    return f"{word.rstrip()}（{spoken.strip()}）{gap}"

@@ -1,0 +1,65 @@
+"""Words of the source = words of the book + words that a notice counts."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.book.open import open_bytes
+from gistread.errors import BookError
+from tests.book.data import all_cases, all_epubs, all_text_books
+from tests.book.dumb_words import counted_words, lost_words, source_tokens
+from tests.book.mislabelled import FORMATS
+
+_FORMATS = (".epub", ".html", ".fb2", ".txt")
+_FEW = range(60)
+_MANY = range(2_000)
+
+
+def lost_in_silence(data: bytes, name: str) -> list[str]:
+    """The words that neither the book has nor a notice counts; none if the file is refused."""
+    try:
+        book = open_bytes(data, name)
+    except BookError:
+        return []
+    lost = lost_words(source_tokens(data, name), book)
+    return lost[counted_words(book) :]
+
+
+@pytest.mark.parametrize("suffix", _FORMATS)
+def test_no_word_of_a_mislabelled_file_is_lost_in_silence(suffix: str) -> None:
+    lost = {seed: lost_in_silence(FORMATS[suffix](seed), f"book{suffix}") for seed in _FEW}
+    assert {seed: words for seed, words in lost.items() if words} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", _FORMATS)
+def test_no_word_of_thousands_of_files_is_lost_in_silence(suffix: str) -> None:
+    lost = {seed: lost_in_silence(FORMATS[suffix](seed), f"book{suffix}") for seed in _MANY}
+    assert {seed: words for seed, words in lost.items() if words} == {}
+
+
+def _with_a_reader(paths: list[Path]) -> list[Path]:
+    """The files of these formats; of texts, those in UTF-8, which the dumb reader assumes."""
+    readable = [path for path in paths if path.suffix.lower() in _FORMATS]
+    return [path for path in readable if path.suffix != ".txt" or _is_utf8(path.read_bytes())]
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("path", _with_a_reader(all_cases()), ids=lambda path: path.name)
+def test_no_word_of_a_reported_file_is_lost_in_silence(path: Path) -> None:
+    assert lost_in_silence(path.read_bytes(), path.name) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path", _with_a_reader([*all_epubs(), *all_text_books()]), ids=lambda path: path.name
+)
+def test_no_word_of_a_real_file_is_lost_in_silence(path: Path) -> None:
+    assert lost_in_silence(path.read_bytes(), path.name) == []
