@@ -12,7 +12,7 @@ import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.llama.client import LlamaEngine, _after_busy_times
 from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.protocol import (
     Completion,
@@ -21,6 +21,7 @@ from gistread.engine.protocol import (
     Phase,
     Priority,
     Prompt,
+    Rates,
     Sampling,
     TextDelta,
     Usage,
@@ -325,3 +326,9 @@ async def test_the_speed_seen_in_requests_is_known_at_the_next_start(
     assert min(rates.prefill, rates.decode) > 0
     await engine.close()
     assert (await start(tiny, cache=tmp_path)).info.rates is not None
+
+
+async def test_a_busy_time_lowers_the_stored_pace_by_a_fifth_at_most() -> None:
+    slow = _after_busy_times(Rates(100, 20), Rates(30, 19))
+    assert (slow.prefill, slow.decode) == (80, 19)
+    assert _after_busy_times(Rates(100, 20), Rates(130, 25)) == Rates(130, 25)

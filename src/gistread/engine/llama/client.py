@@ -49,6 +49,7 @@ from gistread.store.files import make_folder, replace_file
 _MAX_ATTEMPTS = 2
 _SEE_LOG = "Choose another model, or see the log (`gistread paths`)."
 _THINKING_TOKENS = 2048  # Room for a thought that was cut off
+_SLOWEST = 0.8  # Share of a stored rate: one session lowers it no further
 _PACE_SAMPLING = Sampling(max_tokens=4)  # Enough to show how fast a model decodes
 
 
@@ -125,12 +126,20 @@ class LlamaEngine(Observable, Engine):
             await self._end_worker()
             self._fail(EngineError("The engine has been closed."))
             self.publish(EngineState(Phase.STOPPED))
-        if self.cache is not None and (rates := self._measured_rates()) is not None:
-            path = self.cache / MEASUREMENTS
-            known = _read_rates(path) | {self._setup: [rates.prefill, rates.decode]}
-            with contextlib.suppress(OSError):
-                make_folder(path.parent)
-                replace_file(path, orjson.dumps(known, option=orjson.OPT_INDENT_2))
+        self._store_rates()
+
+    def _store_rates(self) -> None:
+        """Keep the pace for the next start."""
+        rates = self._measured_rates()
+        if self.cache is None or rates is None:
+            return
+        if self._stored_rates is not None:
+            rates = _after_busy_times(self._stored_rates, rates)
+        path = self.cache / MEASUREMENTS
+        known = _read_rates(path) | {self._setup: [rates.prefill, rates.decode]}
+        with contextlib.suppress(OSError):
+            make_folder(path.parent)
+            replace_file(path, orjson.dumps(known, option=orjson.OPT_INDENT_2))
 
     async def count(self, text: str) -> int:
         """Count tokens; without the model if it is not loaded and its vocabulary is supported."""
@@ -337,6 +346,17 @@ class LlamaEngine(Observable, Engine):
         pending.attempts += 1
         if self._worker is not None:
             self._worker.send(pending.request, pending.id)
+
+
+def _after_busy_times(stored: Rates, measured: Rates) -> Rates:
+    """The measured rates, but at most a fifth below the stored ones.
+
+    A busy evening would else cost the next one half of the text that an answer is read from.
+    """
+    return Rates(
+        max(measured.prefill, _SLOWEST * stored.prefill),
+        max(measured.decode, _SLOWEST * stored.decode),
+    )
 
 
 def _read_rates(path: Path) -> dict[str, Any]:
