@@ -20,7 +20,7 @@ import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -153,9 +153,18 @@ SETS: dict[str, Callable[[], Iterator[tuple[Book, list[PlainQuestion]]]]] = {
 
 
 def ask_all(
-    model: str, reader: str, set_names: Sequence[str], out: Path, paths: Paths, limit: int = 0
+    model: str,
+    reader: str,
+    set_names: Sequence[str],
+    out: Path,
+    paths: Paths,
+    limit: int = 0,
+    kinds: Collection[str] = (),
 ) -> None:
-    """Ask what `out` does not have yet, and append each answer to it."""
+    """Ask what `out` does not have yet, and append each answer to it.
+
+    At most `limit` questions of a book, of these kinds; 0 and none: all.
+    """
     known = {(outcome.set, outcome.group, outcome.question) for outcome in read_outcomes(out)}
     with out.open("a", encoding="utf-8") as lines:
         for name in set_names:
@@ -164,10 +173,10 @@ def ask_all(
                     question
                     for question in questions
                     if (name, question.group, question.text) not in known
+                    and (not kinds or question.kind in kinds)
                 ]
-                for outcome in _answers_to(
-                    name, book, open_questions[: limit or None], model, reader, paths
-                ):
+                chosen = open_questions[: limit or None]
+                for outcome in _answers_to(name, book, chosen, model, reader, paths):
                     lines.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
                     lines.flush()
                     sign = "+" if outcome.score >= 0.5 else "-"
@@ -314,6 +323,7 @@ def main() -> int:
     parser.add_argument("--sets", default=",".join(SETS), help=f"of: {', '.join(SETS)}")
     parser.add_argument("--reader", default="auto")
     parser.add_argument("--limit", type=int, default=0, help="questions of a book; all")
+    parser.add_argument("--kinds", default="", help="of questions, such as why,how; all")
     parser.add_argument("--home", type=Path, metavar="FOLDER", help="for caches and checks; usual")
     parser.add_argument("--show", type=Path, nargs="+", metavar="FILE", help="only the tables")
     options = parser.parse_args()
@@ -323,7 +333,8 @@ def main() -> int:
         names = ("config", "data", "cache", "state")
         paths = Paths(*(options.home / name for name in names)) if options.home else default_paths()
         set_names = options.sets.split(",")
-        ask_all(options.model, options.reader, set_names, options.out, paths, options.limit)
+        kinds = set(filter(None, options.kinds.split(",")))
+        ask_all(options.model, options.reader, set_names, options.out, paths, options.limit, kinds)
     for path in options.show or [options.out]:
         outcomes = read_outcomes(path)
         for name, of_set in groupby(outcomes, key=lambda outcome: outcome.set):
