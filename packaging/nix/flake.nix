@@ -31,6 +31,7 @@
             pyyaml
             chardet
             pypdfium2
+            icu4py
             numpy
             rank-bm25
             snowballstemmer

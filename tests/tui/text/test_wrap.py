@@ -1,9 +1,14 @@
 """Paragraphs are wrapped into rows that fit and lose only white space."""
 
+import re
+import sys
+
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from gistread.tui.text import word_breaks
 from gistread.tui.text.cells import clean
 from gistread.tui.text.wrap import wrap
 
@@ -12,6 +17,7 @@ MIXED = st.lists(
     st.one_of(
         st.sampled_from("ab c\n —-"),
         st.sampled_from("时间旅行者，。「」（）ー゛がガ한글"),
+        st.sampled_from("กเโะาำๆ่ລາເຳក្ន់ើလွတ်သ္ဒ"),
         st.sampled_from(
             [
                 "e\u0301",
@@ -94,3 +100,39 @@ def test_joined_emoji_and_flags_are_not_torn() -> None:
 
 def test_combining_marks_have_no_width() -> None:
     assert rows("e\u0301" * 6, 3) == ["e\u0301" * 3] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("เขาทำงานเป็นคนแจวเรือข้ามฟากทุกวันโดยไม่เคยหยุดพัก", "เขา ทำงาน ทุก วัน โดย ไม่ เคย พัก"),
+        ("ມະນຸດທຸກຄົນເກີດມາມີກຽດສັກສີ", "ມະນຸດ ທຸກຄົນ ເກີດ ກຽດສັກສີ"),
+        ("មនុស្សទាំងអស់កើតមកមានសេរីភាព", "មនុស្ស ទាំងអស់ កើតមក សេរីភាព"),
+        ("လူတိုင်းသည်တူညီလွတ်လပ်သော", "လူ တိုင်း သည် တူညီ လွတ်လပ်"),
+    ],
+)
+def test_rows_without_spaces_end_between_words(text: str, words: str) -> None:
+    for width in range(12, 30):
+        broken = "|".join(rows(text, width))
+        assert [word for word in words.split() if word not in broken] == []
+
+
+# A place where a reader of the script sees a character cut in two
+_CUT = re.compile(r"[เแโใไເແໂໃໄ္្]\||\|[ะาำๅๆະາຳ\u0e31\u0e34-\u0e3a\u17b6-\u17d2\u102b-\u103e]")
+
+
+@pytest.mark.parametrize("text", ["เรือข้ามฟากทำไมโดยไม่", "ទាំងអស់ក្នុងផ្នែក", "သိက္ခာလွတ်လပ်", "ເກີດມາເຳລ"])
+def test_without_a_dictionary_no_row_ends_inside_a_cluster(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "icu4py.breakers", None)
+    word_breaks._word_ends.cache_clear()
+    for width in range(4, 12):
+        assert _CUT.findall("|".join(rows(text, width))) == []
+    word_breaks._word_ends.cache_clear()
+
+
+def test_words_are_placed_rightly_behind_characters_beyond_the_first_plane() -> None:
+    text = "👍🏽𝒜" * 3 + "เขาทำงานเป็นคนแจวเรือ"
+    broken = "|".join(rows(text, 18))
+    assert [word for word in ("เขา", "ทำงาน", "แจว", "เรือ") if word not in broken] == []

@@ -1,7 +1,8 @@
 """Breaks a paragraph or a table into rows, greedily and in linear time.
 
 A row may end at white space; after a dash, or a hyphen between letters; between two characters of
-Chinese or Japanese by the core of kinsoku shori (JIS X 4051). Words are hyphenated only where a row
+Chinese or Japanese by the core of kinsoku shori (JIS X 4051); between words of Thai, Lao, Burmese
+and Khmer (`word_breaks.py`). Words are hyphenated only where a row
 would otherwise end far from the edge, never in two consecutive rows and never in the last row of a
 line.
 
@@ -15,6 +16,12 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from gistread.tui.text.cells import cell_len, fit, get_character_cell_size, is_narrow
+from gistread.tui.text.word_breaks import (
+    UNSPACED_CLASS,
+    is_between_clusters,
+    is_inside,
+    may_break,
+)
 
 _DASH = re.compile(r"(?<=[^\W_])[-‐](?=[^\W\d_])|[—–]+(?![\s—–…’”\"')\]}»›!?.,;:*_-])")
 _DASHES = "-‐—–"
@@ -24,7 +31,7 @@ _IDEOGRAPHS = (
     "\U0001b000-\U0001b2ff\U00020000-\U0003ffff"
 )
 _IDEOGRAPHIC = re.compile(f"[{_IDEOGRAPHS}]")
-_BREAKABLE = re.compile(f"[{_DASHES}{_SPACES}{_IDEOGRAPHS}]")
+_BREAKABLE = re.compile(f"[{_DASHES}{_SPACES}{_IDEOGRAPHS}{UNSPACED_CLASS}]")
 _STARTS_NO_ROW = frozenset(
     "、。，．・：；？！゛゜ヽヾゝゞ々〻ー’”）〕］｝〉》」』】〗〙…‥〜～％"
     "ぁぃぅぇぉっゃゅょゎゕゖァィゥェォッャュョヮヵヶ｡､｣ﾞﾟ,.!?:;)]}»›"
@@ -98,26 +105,46 @@ def _break_line(
             after += 1
         after_dash = stop == after and text[stop - 1] in _DASHES and _ends_in_dash(text, stop, end)
         if hyphens is not None and width > 1 and not after_dash:
-            latest = limit - 1 if narrow else fit(text, start, end, width - 1)
-            slack = limit - stop if narrow else width - cell_len(text[start:stop])
-            is_wide = stop == after  # a word wider than the row
-            is_loose = (
-                slack > hyphens.slack
-                and start not in hyphens.parted
-                and text.find(" ", after, end) >= 0
-            )
-            found = (
-                hyphens.last(text, start if is_wide else after, latest)
-                if is_wide or is_loose
-                else 0
-            )
-            if found > word:
-                stop = after = found
-                hyphens.parted.add(found)
+            row = _Row(start, stop, after, end, limit, width, narrow)
+            hyphen = _hyphen_in(text, row, hyphens)
+            if hyphen > word:
+                stop = after = hyphen
+                hyphens.parted.add(hyphen)
         yield start, stop
         start = word = after
         width = next_width
     yield start, end
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row as it would be without a hyphen, in a line that ends at `end`."""
+
+    start: int
+    stop: int
+    after: int  # Where the next one would start
+    end: int
+    limit: int  # Where the row is full
+    width: int
+    narrow: bool
+
+
+def _hyphen_in(text: str, row: _Row, hyphens: Hyphens) -> int:
+    """Where the next word may get a hyphen in this row; 0 if it needs none or has no place."""
+    if row.narrow:
+        latest, slack = row.limit - 1, row.limit - row.stop
+    else:
+        latest = fit(text, row.start, row.end, row.width - 1)
+        slack = row.width - cell_len(text[row.start : row.stop])
+    is_wider_than_the_row = row.stop == row.after
+    if is_wider_than_the_row:
+        return hyphens.last(text, row.start, latest)
+    is_loose = (
+        slack > hyphens.slack
+        and row.start not in hyphens.parted
+        and text.find(" ", row.after, row.end) >= 0
+    )
+    return hyphens.last(text, row.after, latest) if is_loose else 0
 
 
 def _last_break(text: str, word: int, limit: int, end: int) -> int:
@@ -131,7 +158,15 @@ def _last_break(text: str, word: int, limit: int, end: int) -> int:
         for place in range(limit, floor, -1):
             if _may_break(text, place, end):
                 return place
-    return space if space > word else limit
+    return space if space > word else _end_of_cluster(text, word, limit)
+
+
+def _end_of_cluster(text: str, word: int, limit: int) -> int:
+    """`limit`, or a place before it where a word that is wider than a row may be parted."""
+    for place in range(limit, word, -1):
+        if not is_inside(text, place) or is_between_clusters(text, place):
+            return place
+    return limit
 
 
 def _ends_in_dash(text: str, place: int, end: int) -> bool:
@@ -145,6 +180,8 @@ def _may_break(text: str, place: int, end: int) -> bool:
         return True
     if before in _DASHES and _ends_in_dash(text, place, end):
         return True
+    if is_inside(text, place):
+        return may_break(text, place)
     return (
         (_IDEOGRAPHIC.match(before) is not None or _IDEOGRAPHIC.match(after) is not None)
         and after not in _STARTS_NO_ROW
@@ -156,9 +193,9 @@ def _may_break(text: str, place: int, end: int) -> bool:
 
 def cells_of(text: str, start: int, end: int, separator: str = SEPARATOR) -> list[tuple[int, int]]:
     cells, at = [], start
-    while (found := text.find(separator, at, end)) >= 0:
-        cells.append((at, found))
-        at = found + len(separator)
+    while (next_separator := text.find(separator, at, end)) >= 0:
+        cells.append((at, next_separator))
+        at = next_separator + len(separator)
     return [*cells, (at, end)]
 
 
