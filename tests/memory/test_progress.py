@@ -14,15 +14,15 @@ def write(file: Path, sha256: str, model: str, *pages: tuple[int, int], **focus:
     file.write_bytes(b"".join(map(encode_line, records)))
 
 
-def test_the_progress_is_that_of_the_furthest_memory_up_to_its_first_gap(tmp_path: Path) -> None:
+def test_the_progress_is_that_of_the_memory_that_covers_most(tmp_path: Path) -> None:
     write(tmp_path / "a-1.memory", "a" * 64, "small", (0, 100), (100, 250))
     write(tmp_path / "a-2.memory", "a" * 64, "large", (100, 200), (0, 100), (500, 900))
     write(tmp_path / "b-1.memory", "b" * 64, "small")
     found, _ = furthest_memories(tmp_path)
     assert (found["a" * 64].model_name, found["a" * 64].read_until, found["a" * 64].pages) == (
-        "small",
-        250,
-        2,
+        "large",
+        200,
+        3,
     )
     assert found["b" * 64].pages == 0
 

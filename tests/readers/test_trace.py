@@ -173,11 +173,11 @@ def test_the_scope_of_a_question_is_said_only_if_limited() -> None:
     said = describe_scope(
         Started("r", 18, 46, False, told=(SegmentLevel(1, 17, 1), SegmentLevel(18, 18, 0)))
     )
-    assert "From the first 18 of ~46 sections." in said
+    assert "From 18 of ~46 sections." in said
     assert "1 section by its own gist, 17 sections in 1 summary" in said
     assert describe_scope(Started("r", 9, 9, True, bound_share=0.152)) == "Up to 15% of the book."
     bounded = Started("r", 3, 4, False, bound_share=0.152)
-    assert describe_scope(bounded) == "From the first 3 of ~4 sections up to 15% of the book."
+    assert describe_scope(bounded) == "From 3 of ~4 sections up to 15% of the book."
 
 
 def test_without_pages_a_place_is_a_share_of_the_book() -> None:

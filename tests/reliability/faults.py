@@ -86,7 +86,7 @@ class Home:
         return [
             (entry.page.start, entry.page.end, entry.gist.text)
             for header in store.find(book)
-            for entry in (*store.load(book, header).entries, *store.pages_ahead(book, header))
+            for entry in store.load(book, header).read_entries
         ]
 
     def forget(self) -> None:

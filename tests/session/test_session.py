@@ -206,10 +206,10 @@ async def test_the_chapter_at_hand_is_read_first_and_then_the_others(tmp_path: P
     await session.use_model("fake", read=False)
     assert session.activity.reading is ReadingState.IDLE
     session.read_here()
-    await told.until(lambda: told.of(events.PageAhead))
-    assert told.of(events.PageAhead)[0].entry.page.start == third.start
+    await told.until(lambda: told.of(events.PageRead))
+    assert told.of(events.PageRead)[0].entry.page.start == third.start
     await told.until(lambda: told.of(events.MemoryComplete))
-    assert not session.reading.pages_ahead
+    assert session.memory.complete
     await session.close()
 
 

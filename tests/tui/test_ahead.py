@@ -1,9 +1,12 @@
 """Gists of what lies ahead of the user are not shown until they are asked for."""
 
 from pathlib import Path
+from typing import Any
 
-from gistread.memory.model import Gist, GistSource, MemoryEntry, Page
-from gistread.tui.memory_blocks import AHEAD, UNFINISHED, View, entry_blocks, rest_blocks
+from gistread.memory.gaps import Sections
+from gistread.memory.model import GistMemory, Page
+from gistread.tui.memory_blocks import AHEAD, UNFINISHED, View, entry_blocks, row_blocks
+from gistread.tui.memory_rows import MemoryRow, PlaceInMemory, RowKind, memory_rows
 from tests.readers.memories import make_memory
 from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine, app_on, read_whole, text_of, until
@@ -11,35 +14,44 @@ from tests.tui.scripted import SteppedEngine, app_on, read_whole, text_of, until
 WIDE = (150, 60)
 
 
+Row = tuple[RowKind, int, int]
+
+
+def rows(memory: GistMemory, **place: Any) -> list[Row]:
+    return [(row.kind, row.first, row.last) for row in memory_rows(memory, PlaceInMemory(**place))]
+
+
+def gists(first: int, last: int) -> list[Row]:
+    return [(RowKind.GIST, number, number) for number in range(first, last + 1)]
+
+
 def test_sections_ahead_are_one_line() -> None:
     memory = make_memory()
-    total = len(memory.entries)
     third = memory.entry(3).page
-    view = View(bound=memory.last_word_end(third))
-    assert memory.count_within(view.bound) == 3
-    (line,) = rest_blocks(memory, view, 3)
-    assert (line.hanging.strip(), line.text) == ("4–", f"{AHEAD} · to {total}")
-    assert memory.count_within(memory.last_word_end(third) - 1) == 2
-    assert memory.count_within(None) == total
-    assert rest_blocks(memory, View(), total) == []
+    end = memory.last_word_end(third)
+    assert rows(memory, bound=end) == [*gists(1, 3), (RowKind.AHEAD, 4, 8)]
+    (line,) = row_blocks(memory, MemoryRow(RowKind.AHEAD, 4, 8), View())
+    assert (line.hanging.strip(), line.text) == ("4–", f"{AHEAD} · to 8")
+    unfinished = (RowKind.UNFINISHED, 3, 3)
+    assert rows(memory, bound=end - 1) == [*gists(1, 2), unfinished, (RowKind.AHEAD, 4, 8)]
+    assert rows(memory) == gists(1, 8)
 
 
 def test_the_section_that_the_user_is_in_has_its_number_and_no_gist() -> None:
     memory = make_memory()
-    third = memory.entry(3).page
-    view = View(bound=memory.last_word_end(third) - 1, here=3)
-    unfinished, line = rest_blocks(memory, view, 2)
-    assert (unfinished.text, unfinished.hanging.strip()) == (UNFINISHED, "3")
-    assert line.text == f"{AHEAD} · to {len(memory.entries)}"
+    row = MemoryRow(RowKind.UNFINISHED, 3, 3, memory.entry(3), here=True)
+    *_, block = row_blocks(memory, row, View(here=3))
+    assert (block.text, block.hanging.strip(), block.rail) == (UNFINISHED, "3", "▌")
 
 
 def test_a_look_ahead_shows_the_number_there_and_no_gist() -> None:
     memory = make_memory()
-    view = View(bound=memory.last_word_end(memory.entry(2).page), here=6)
-    before, looked_at, behind = rest_blocks(memory, view, 2)
-    assert before.text == f"{AHEAD} · to 5"
-    assert (looked_at.text, looked_at.hanging.strip()) == (UNFINISHED, "6")
-    assert behind.text == f"{AHEAD} · to 8"
+    assert rows(memory, bound=memory.last_word_end(memory.entry(2).page), here=6) == [
+        *gists(1, 2),
+        (RowKind.AHEAD, 3, 5),
+        (RowKind.UNFINISHED, 6, 6),
+        (RowKind.AHEAD, 7, 8),
+    ]
 
 
 def test_sections_of_the_front_matter_have_no_gist_and_the_current_one_is_railed() -> None:
@@ -52,16 +64,53 @@ def test_sections_of_the_front_matter_have_no_gist_and_the_current_one_is_railed
     assert entry_blocks(memory, second, View())[-1].rail == ""
 
 
-def test_sections_read_ahead_of_a_gap_and_the_one_under_way_are_hidden_too() -> None:
-    some = make_memory(2)
-    page = Page(0, some.book.chapters[5].start, some.book.chapters[5].end, 50)
-    ahead = MemoryEntry(page, Gist("Ferrand confessed.", 2, GistSource.MODEL))
-    view = View(bound=10, ahead=(ahead,), reading=True, begun=page, draft="Ferrand confessed all")
-    hidden = [block.text for block in rest_blocks(some, view, 2)]
-    assert not any("Ferrand" in text for text in hidden)
-    assert f"1 section {AHEAD}" in hidden
+def with_gap() -> GistMemory:
+    """Sections 3 to 5 of eight are not read."""
+    memory = make_memory()
+    read = [entry for entry in memory.entries if entry.page.number not in (3, 4, 5)]
+    by_start = {entry.page.start: entry for entry in read}
+    memory.entries[:] = Sections(memory.book, memory.size).arranged(by_start)
+    return memory
+
+
+def test_what_is_unread_between_is_one_line_and_numbers_are_by_place() -> None:
+    memory = with_gap()
+    assert rows(memory) == [*gists(1, 2), (RowKind.UNREAD, 3, 5), *gists(6, 8)]
+    here = [
+        *gists(1, 2),
+        (RowKind.UNREAD, 3, 3),
+        (RowKind.UNREAD_HERE, 4, 4),
+        (RowKind.UNREAD, 5, 5),
+        *gists(6, 8),
+    ]
+    assert rows(memory, here=4) == here
+    begun = memory.entry(3).page
+    under_way = rows(memory, here=4, begun=begun, reading=True)
+    assert under_way == [*gists(1, 2), (RowKind.BEING_READ, 3, 3), *here[3:]]
+    hidden = rows(memory, bound=memory.last_word_end(memory.entry(1).page))
+    assert hidden == [*gists(1, 1), (RowKind.AHEAD, 2, 8)]
+
+
+def test_after_the_last_section_read_the_place_has_an_estimated_number() -> None:
+    memory = make_memory(2)
+    total = memory.estimated_pages
+    assert rows(memory, bound=memory.read_until) == [*gists(1, 2), (RowKind.AHEAD, 3, total)]
+    assert rows(memory, unread_at=memory.read_until + 1)[2] == (RowKind.UNREAD_HERE, 3, 3)
+    at_end = len(memory.book.text) - 1
+    *_, before, here = rows(memory, unread_at=at_end)
+    assert (before, here) == ((RowKind.UNREAD, 3, total - 1), (RowKind.UNREAD_HERE, total, total))
+    begun = Page(3, memory.read_until, memory.read_until + 100, 50)
+    assert (RowKind.BEING_READ, 3, 3) in rows(memory, unread_at=at_end, begun=begun, reading=True)
+
+
+def test_the_draft_of_a_section_ahead_is_hidden() -> None:
+    memory = make_memory(2)
+    begun = Page(3, memory.read_until, memory.read_until + 100, 50)
+    row = MemoryRow(RowKind.BEING_READ, 3, 3)
+    view = View(bound=10, reading=True, begun=begun, draft="Ferrand confessed all")
+    assert "Ferrand" not in row_blocks(memory, row, view)[0].text
     view.bound = None
-    assert any("Ferrand confessed." in block.text for block in rest_blocks(some, view, 2))
+    assert "Ferrand" in row_blocks(memory, row, view)[0].text
 
 
 async def test_what_lies_ahead_is_shown_as_the_user_reads_and_without_a_bound(

@@ -227,9 +227,7 @@ async def test_a_question_during_reading_names_its_scope(
         reader.say(
             Started("readagent-s", reader.pages_read, 46, False, told=(SegmentLevel(1, 1, 0),))
         )
-        await until(
-            pilot, lambda: f"from the first {reader.pages_read} of ~46 sections" in text_of(app)
-        )
+        await until(pilot, lambda: f"from {reader.pages_read} of ~46 sections" in text_of(app))
         assert "memory is larger than" in text_of(app)
         assert "Reading along" not in text_of(app)
         await pilot.press("escape")

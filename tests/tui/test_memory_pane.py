@@ -23,6 +23,7 @@ from gistread.session.events import ReadingState
 from gistread.store.model import BoundChoice
 from gistread.store.user_data import UserData
 from gistread.tui.app import GistreadApp
+from gistread.tui.memory_rows import RowKind
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book, small_book
@@ -250,34 +251,52 @@ def begun_in_the_middle(tmp_path: Path) -> tuple[GistreadApp, SteppedEngine]:
     return app_on(book, tmp_path, engine), engine
 
 
-async def test_pages_read_ahead_are_shown_and_lead_to_the_book(tmp_path: Path) -> None:
+async def test_sections_after_a_gap_are_numbered_and_keep_what_was_done_with_them(
+    tmp_path: Path,
+) -> None:
     app, engine = begun_in_the_middle(tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
+        pane = screen.memory_pane
         await engine.stopped.wait()
-        await until(pilot, lambda: len(screen.memory_pane.view.ahead) > 1)
-        assert "Chapter 8 ───" in text_of(app)
-        await pilot.press("g")
-        ahead = screen.memory_pane.view.ahead[1].page
-        screen.memory_pane.set_cursor(("ahead", ahead.start))
-        await pilot.press("tab", "enter")
-        await until(pilot, lambda: screen.book_pane.place == ahead.start)
+        await until(pilot, lambda: pane.memory and len(pane.memory.read_entries) > 2)
+        await until(pilot, lambda: "Chapter 8 ───" in text_of(app))
+        assert RowKind.UNREAD in {row.kind for row in pane.rows()}
+        section = pane.memory.read_entries[-2].page
+        assert section.number > 2
+        pane.toggle_pin(section.number)
         engine.gate.set()
         with app.batch_update():
             await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
-        await until(pilot, lambda: not screen.memory_pane.view.ahead)
-        assert screen.memory_pane.memory.page_at(ahead.start).start == ahead.start
+        await until(pilot, lambda: RowKind.UNREAD not in {row.kind for row in pane.rows()})
+        (pinned,) = pane.view.pinned
+        assert pane.memory.entry(pinned).page.start == section.start
 
 
-async def test_the_pane_follows_the_place_among_pages_read_ahead(tmp_path: Path) -> None:
+async def test_what_is_unread_between_leads_to_the_book(tmp_path: Path) -> None:
+    app, engine = begun_in_the_middle(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        pane = screen.memory_pane
+        await engine.stopped.wait()
+        await until(pilot, lambda: RowKind.UNREAD in {row.kind for row in pane.rows()})
+        gap = next(row for row in pane.rows() if row.kind is RowKind.UNREAD)
+        pane.set_cursor(("rest", gap.first))
+        await pilot.press("tab", "enter")
+        start = pane.memory.entry(gap.first).page.start
+        await until(pilot, lambda: screen.book_pane.place == start)
+
+
+async def test_the_pane_follows_the_place_after_a_gap(tmp_path: Path) -> None:
     app, engine = begun_in_the_middle(tmp_path)
     async with app.run_test(size=(120, 14)) as pilot:
         screen = await opened(pilot)
+        pane = screen.memory_pane
         await engine.stopped.wait()
-        await until(pilot, lambda: len(screen.memory_pane.view.ahead) > 3)
+        await until(pilot, lambda: pane.memory and len(pane.memory.read_entries) > 3)
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
-        screen.memory_pane.set_here(screen.memory_pane.view.ahead[3].page.start, scroll=True)
-        await until(pilot, lambda: screen.memory_pane.scroll_offset.y > 0)
+        pane.set_here(pane.memory.read_entries[-1].page.start, scroll=True)
+        await until(pilot, lambda: pane.scroll_offset.y > 0)
 
 
 def gist_row(screen: ReadingScreen) -> int:

@@ -75,7 +75,7 @@ def _choose_memory(
     Raises GistreadError.
     """
     headers = memories.saved_memories(book, arguments.book)
-    if not METHODS[config.reader].needs_memory and not any(header.read_until for header in headers):
+    if not METHODS[config.reader].needs_memory and not any(header.pages for header in headers):
         return None
     reads, fingerprint = "", ""
     if config.asking_model:  # `--model` names the model that has read.

@@ -115,12 +115,8 @@ def recap_document(story: Recap) -> Json:
 
 def longest_memory(book: Book, headers: Sequence[MemoryHeader]) -> GistMemory:
     """The furthest memory, or an empty one. Raises StorageError."""
-    longest = max(headers, key=lambda header: header.read_until, default=None)
-    return (
-        memory_store().load(book, longest)
-        if longest and longest.read_until
-        else unread_memory(book)
-    )
+    longest = max(headers, key=lambda header: header.characters, default=None)
+    return memory_store().load(book, longest) if longest else unread_memory(book)
 
 
 def _threads(arguments: argparse.Namespace) -> None:

@@ -45,7 +45,7 @@ async def _index(book: Book, config: Config, arguments: argparse.Namespace) -> J
 
 
 def _summary(memory: GistMemory, resumed: int, seconds: float) -> str:
-    count = len(memory.entries)
+    count = len(memory.read_entries)
     if resumed == count:
         began = f"All {count} sections had been read {memory.focus.description}"
     else:
@@ -54,7 +54,7 @@ def _summary(memory: GistMemory, resumed: int, seconds: float) -> str:
             f"Read {counted(count, 'section')} in {format_duration(seconds)}{before}, "
             f"{memory.focus.description}"
         )
-    read = sum(entry.page.words for entry in memory.entries)
+    read = sum(entry.page.words for entry in memory.read_entries)
     text = (
         f"{began}: {read:,} words in {memory.gist_words:,} ({memory.compression_rate():.1f}% "
         "shorter)."

@@ -29,7 +29,7 @@ def index_document(
         "book": {**fields(book, "sha256", "title", "words"), "paragraphs": len(book.paragraphs)},
         "model": fields(info, "name", "fingerprint"),
         **_focus(memory.focus),
-        "pages": len(memory.entries),
+        "pages": len(memory.read_entries),
         "gist_words": memory.gist_words,
         "compression_rate": round(memory.compression_rate(), 2),
         "extractive_gists": sum(
@@ -94,20 +94,17 @@ def step_document(event: events.ReaderEvent) -> Json | None:
     return {"action": action, **asdict(event)} if action else None
 
 
-def pages_document(memory: GistMemory, fingerprint: str, ahead: Iterable[MemoryEntry]) -> Json:
-    """What `pages --json` prints. Pages `ahead` follow a gap and have no number."""
-
-    def documents(entries: Iterable[MemoryEntry]) -> list[Json]:
-        return [
-            {**_entry(entry), "chapter": memory.book.chapter_title(entry.page.start)}
-            for entry in entries
-        ]
-
+def pages_document(memory: GistMemory, fingerprint: str) -> Json:
+    """What `pages --json` prints: the pages that the model has read."""
+    pages = [
+        {**_entry(entry), "chapter": memory.book.chapter_title(entry.page.start)}
+        for entry in memory.read_entries
+    ]
     return {
         "model": {"name": memory.model_name, "fingerprint": fingerprint},
         **_focus(memory.focus),
-        "pages": documents(memory.entries),
-        "pages_ahead": documents(ahead),
+        "pages": pages,
+        "pages_ahead": [],  # Pages after a gap are among the others since 0.4.
     }
 
 

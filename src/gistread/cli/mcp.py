@@ -208,7 +208,7 @@ class Library:
             "readable": len(view.book.text),
             "bounded": view.bound is not None,
             "chapters": chapter_documents(view.book),
-            "sections": len(view.memory().entries),
+            "sections": len(view.memory().read_entries),
         }
 
     def search(

@@ -9,6 +9,7 @@ import shlex
 import textwrap
 import time
 from collections.abc import Sequence
+from itertools import groupby
 
 from gistread.book.model import Book
 from gistread.cli.json_output import memories_document, pages_document
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.command == "memory" and arguments.action == "list":
         _list(book, headers, arguments)
         return
-    header = find_memory(headers, arguments, model=arguments.model or "", from_start=False)
+    header = find_memory(headers, arguments, model=arguments.model or "")
     if arguments.command == "pages":
         _show(book, headers, header, arguments)
     else:
@@ -44,25 +45,27 @@ def run(arguments: argparse.Namespace) -> None:
 def _show(
     book: Book, headers: Sequence[MemoryHeader], header: MemoryHeader, arguments: argparse.Namespace
 ) -> None:
-    memory, ahead = memory_store().load(book, header), memory_store().pages_ahead(book, header)
-    lines = [_section(memory, entry) for entry in memory.entries]
-    if ahead:
-        lines.append(
-            f"–  {ahead[0].page.start - memory.read_until:,} characters that are not read yet\n"
-        )
-    lines += [_section(memory, entry) for entry in ahead]
-    report(arguments, pages_document(memory, header.fingerprint, ahead), lines)
+    memory = memory_store().load(book, header)
+    lines: list[str] = []
+    for is_read, group in groupby(memory.entries, key=lambda entry: entry.is_read):
+        entries = list(group)
+        lines += [_section(memory, entry) for entry in entries] if is_read else [_gap(entries)]
+    report(arguments, pages_document(memory, header.fingerprint), lines)
     if memory.focus != DEFAULT_FOCUS:
         say(f"Read by {memory.model_name} {memory.focus.description}.")
     if others := sum(one.pages > 0 for one in headers) - 1:
         some = "memory" if others == 1 else "memories"
         say(f"This book has {others} other {some}: `gistread memory list BOOK` shows them.")
     if not memory.complete:
-        behind = f", {len(ahead)} of them after a gap" if ahead else ""
-        say(
-            f"{len(memory.entries) + len(ahead)} of about {memory.estimated_pages} sections read "
-            f"so far{behind}."
-        )
+        read = len(memory.read_entries)
+        say(f"{read} of about {memory.estimated_pages} sections read so far.")
+
+
+def _gap(entries: Sequence[MemoryEntry]) -> str:
+    """The line for neighbouring sections that the model has not read."""
+    first, last = entries[0].page, entries[-1].page
+    numbers = f"{first.number}" if first is last else f"{first.number} – {last.number}"
+    return f"{numbers}  not read yet · {first.start}–{last.end}\n"
 
 
 def _section(memory: GistMemory, entry: MemoryEntry) -> str:
@@ -70,7 +73,7 @@ def _section(memory: GistMemory, entry: MemoryEntry) -> str:
     source = "" if entry.gist.source is GistSource.MODEL else f" · {entry.gist.source}"
     place = f"{page.start}–{page.end}"
     heading = (
-        f"{page.number or '–'}  {memory.book.chapter_title(page.start)} · {page.words} words · "
+        f"{page.number}  {memory.book.chapter_title(page.start)} · {page.words} words · "
         f"{place}{source}"
     )
     gist = textwrap.fill(entry.gist.text, _COLUMNS, initial_indent="   ", subsequent_indent="   ")
@@ -121,23 +124,15 @@ def find_memory(
     *,
     model: str = "",
     prefer: str = "",
-    from_start: bool = True,
 ) -> MemoryHeader:
-    """The furthest memory with the preset and task of the command line, by `model`. Raises
-    GistreadError.
+    """The memory that covers most, with the preset and task of the command line, by `model`.
 
-    `prefer`: fingerprint of the model that is taken among equals. `from_start`: only memories with
-    the first section, which can be shown or asked.
+    `prefer`: fingerprint of the model that is taken among equals. Raises GistreadError.
     """
-    read = [header for header in headers if header.pages and (header.read_until or not from_start)]
+    read = [header for header in headers if header.pages]
     book, task = shlex.quote(arguments.book), arguments.task or ""
     if not read:
         message = "Nothing of this book has been read yet."
-        if after := sum(header.pages for header in headers):
-            message = (
-                f"The first section of this book is missing, with {counted(after, 'section')} "
-                "saved after it."
-            )
         raise GistreadError(message, f"Run `gistread index {book}` first, or use `ask --index`.")
     name = model.casefold()
     with contextlib.suppress(EngineError):
@@ -162,6 +157,6 @@ def find_memory(
     furthest = [
         one
         for one in found
-        if (one.read_until, one.focus.task) == (best.read_until, best.focus.task)
+        if (one.characters, one.focus.task) == (best.characters, best.focus.task)
     ]
     return next((header for header in furthest if header.fingerprint == prefer), best)

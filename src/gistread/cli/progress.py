@@ -62,8 +62,9 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
 
 def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -> str:
     """`━━━━──── page 12 of ~60 · 41 tok/s · 6 min left`"""
-    share = memory.read_until / max(1, len(memory.book.text))
-    parts = [f"section {len(memory.entries) + 1} of ~{memory.estimated_pages}"]
+    read = sum(entry.page.end - entry.page.start for entry in memory.read_entries)
+    share = read / max(1, len(memory.book.text))
+    parts = [f"section {len(memory.read_entries) + 1} of ~{memory.estimated_pages}"]
     if state.tokens_per_s:
         parts.append(f"{state.tokens_per_s:.0f} tok/s")
     if left_s is not None:

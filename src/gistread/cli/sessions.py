@@ -19,7 +19,7 @@ from gistread.paths import default_paths
 from gistread.sample import story_path
 from gistread.session import events as session_events
 from gistread.session.session import Session
-from gistread.units import format_duration
+from gistread.units import counted, format_duration
 
 _TRIAL_CHARACTERS, _TRIAL_TOKENS = 1200, 16  # A prompt and an answer that show how fast a model is
 
@@ -82,7 +82,7 @@ async def read_to_end(
     try:
         async with aclosing(session.stream_reading()) as reading:
             async for event in reading:
-                is_page = isinstance(event, session_events.PageRead | session_events.PageAhead)
+                is_page = isinstance(event, session_events.PageRead)
                 has_pages_left = session.memory is not None and not session.memory.complete
                 if must_save and not session.reading.saves_pages and (is_page or has_pages_left):
                     raise StorageError(
@@ -106,8 +106,8 @@ async def read_to_end(
             else "its sections could not be saved"
         )
         raise InterruptError(
-            f"Stopped after section {len(memory.entries)} of about {memory.estimated_pages}; "
-            f"{saved}.",
+            f"Stopped after {counted(len(memory.read_entries), 'section')} of about "
+            f"{memory.estimated_pages}; {saved}.",
             f"Run `gistread index {shlex.quote(book)}{task}` to resume.",
         ) from None
     finally:

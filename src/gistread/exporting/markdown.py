@@ -50,11 +50,11 @@ def as_markdown(export: Export) -> str:
     if export.questions:
         parts.append("## Questions")
         parts += [part for asked in export.questions for part in _question(book, asked)]
-    if export.memory is not None and export.memory.entries:
+    if export.memory is not None and export.memory.read_entries:
         parts += ["## Gists", _inline(f"Read by {export.memory.model_name}.")]
         gists = (
             (entry.page.start, [f"**{entry.page.number}** {_inline(entry.gist.text)}"])
-            for entry in export.memory.entries
+            for entry in export.memory.read_entries
         )
         parts += _by_chapter(book, gists)
     if len(parts) <= 2:

@@ -58,7 +58,7 @@ async def build(
 
     Raises EngineError.
     """
-    entries = list(memory.entries)
+    entries = memory.read_entries
     limit = asyncio.Semaphore(engine.info.parallel)
     usage = NO_USAGE
 
@@ -103,7 +103,7 @@ def known_facts(memory: GistMemory) -> tuple[Fact, ...]:
 
     Hashes the whole text: run it in a thread.
     """
-    return tuple(fact for entry in memory.entries for fact in _known(memory, entry) or ())
+    return tuple(fact for entry in memory.read_entries for fact in _known(memory, entry) or ())
 
 
 def remaining(memory: GistMemory) -> RemainingWork:
@@ -111,8 +111,9 @@ def remaining(memory: GistMemory) -> RemainingWork:
 
     Hashes the whole text: run it in a thread.
     """
-    wanted = [entry.page.words for entry in memory.entries if _known(memory, entry) is None]
-    done = len(memory.entries) - len(wanted)
+    read = memory.read_entries
+    wanted = [entry.page.words for entry in read if _known(memory, entry) is None]
+    done = len(read) - len(wanted)
     wanted += unread_page_words(memory)
     task = count_words(prompts.load("extract").own_words)
     return RemainingWork(

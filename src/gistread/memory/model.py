@@ -73,6 +73,7 @@ class GistSource(StrEnum):
     EXTRACTIVE = "extractive"
     QUOTED = "quoted"  # Sentences of the page itself that are nearest to what the starter wrote
     VERBATIM = "verbatim"  # The page itself, too short to be shortened
+    UNREAD = "unread"  # The first words of a page that the model has not read
 
 
 class ReadingMode(StrEnum):
@@ -99,7 +100,7 @@ def usual_reading_mode(info: EngineInfo) -> ReadingMode:
 class Page:
     """The text between two pause points: `book.text[start:end]`."""
 
-    number: int  # From 1; 0 while pages before it are still unread
+    number: int  # From 1, by its place in the book; 0 outside a memory
     start: int
     end: int
     words: int
@@ -118,6 +119,11 @@ class MemoryEntry:
     gist: Gist
     usage: Usage = NO_USAGE
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the model has read it."""
+        return self.gist.source is not GistSource.UNREAD
+
 
 @dataclass(frozen=True, slots=True)
 class PageSize:
@@ -133,7 +139,11 @@ _PRIOR_PAGES = 4  # Pages of the usual length added to those read, to estimate t
 
 @dataclass(slots=True)
 class GistMemory:
-    """The pages of a book read so far. It only grows at its end."""
+    """The pages of a book up to the last one read, by their place.
+
+    Those in a gap, which the model has not read, have their first words as gists (`gaps.py`). When
+    a gap is read, the numbers of the pages after it may change.
+    """
 
     book: Book
     size: PageSize
@@ -146,21 +156,27 @@ class GistMemory:
 
     @property
     def read_until(self) -> int:
-        """Offset in the book where the next page begins."""
+        """Offset in the book after the last page that was read."""
         return self.entries[-1].page.end if self.entries else 0
 
     @property
     def complete(self) -> bool:
-        return self.read_until >= len(self.book.text)
+        is_at_end = self.read_until >= len(self.book.text)
+        return is_at_end and all(entry.is_read for entry in self.entries)
+
+    @property
+    def read_entries(self) -> list[MemoryEntry]:
+        """The pages that the model has read, in order."""
+        return [entry for entry in self.entries if entry.is_read]
 
     @property
     def gist_words(self) -> int:
-        return sum(entry.gist.words for entry in self.entries)
+        return sum(entry.gist.words for entry in self.read_entries)
 
     @property
     def estimated_pages(self) -> int:
         """Pages in the whole book; an estimate until it is complete."""
-        if self.complete:
+        if self.read_until >= len(self.book.text):
             return len(self.entries)
         # The first pages (title, dedication) are short, so a few usual pages are added.
         usual = (self.size.min_words + self.size.max_words) / 2
@@ -200,7 +216,7 @@ class GistMemory:
 
     def compression_rate(self) -> float:
         """100·(1 − words of gists ÷ words read) (ReadAgent, section 4.1)."""
-        read = sum(entry.page.words for entry in self.entries)
+        read = sum(entry.page.words for entry in self.read_entries)
         return 100.0 * (1.0 - self.gist_words / read) if read else 0.0
 
     def upto(self, offset: int) -> "GistMemory":
@@ -222,7 +238,8 @@ class GistMemory:
                 text = book.text[page.start : page.end].strip()
                 gist = extract(text, _OWN_WORDS, self.focus.task)
                 page = replace(page, words=count_words(text))
-                entry = MemoryEntry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE))
+                source = GistSource.EXTRACTIVE if entry.is_read else GistSource.UNREAD
+                entry = MemoryEntry(page, Gist(gist, count_words(gist), source))
             if entry.gist.text:
                 entries.append(entry)
         share = self.bound_share * bound / max(1, len(self.book.text))

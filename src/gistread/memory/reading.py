@@ -32,10 +32,7 @@ _SECOND_PAYS = 1 / 6  # Second attempts at gists end if fewer than this share of
 
 @dataclass(frozen=True, slots=True)
 class PageFound:
-    """The page is known, and its gist is being made.
-
-    Its number is 0 while pages before it are unread.
-    """
+    """The page is known, and its gist is being made."""
 
     page: Page
 
@@ -53,14 +50,7 @@ class PageRead:
         return max(0, len(self.faults) - (self.entry.gist.source is GistSource.EXTRACTIVE))
 
 
-@dataclass(frozen=True, slots=True)
-class PageAhead:
-    """The page is on disk but follows a gap; `PageRead` comes when it joins the memory."""
-
-    entry: MemoryEntry
-
-
-PageEvent = PageFound | PageRead | PageAhead
+PageEvent = PageFound | PageRead
 OnDraft = Callable[[int, str], None]
 
 
@@ -108,7 +98,7 @@ def first_section(writer: MemoryWriter) -> int:
     After the front matter, unless a model has read that already.
     """
     end = front_matter_end(writer.memory.book)
-    return end if end >= writer.memory.read_until or writer.entry_at(end) else 0
+    return end if writer.entry_at(end) or not writer.covers(end) else 0
 
 
 @dataclass(eq=False, repr=False)
@@ -133,21 +123,20 @@ class _Reading:
         self._pages = asyncio.Semaphore(_PAGES_AT_FIRST)
         self._pages_to_add = self.engine.info.parallel - _PAGES_AT_FIRST
         self._chapters = 0  # Chapters being read
-        self._pending = 0  # Pages found at the end of the memory, without gists yet
         self._second = self._second_passed = 0  # Second attempts made, and those that passed
         # Faults of finished gists by the start of their page, until they are reported.
         self._faults: dict[int, tuple[Fault, ...]] = {}
 
     async def run(self) -> None:
         memory, begin = self._memory, first_section(self.writer)
-        if memory.read_until < begin:
-            for entry in front_matter_entries(
-                memory.book, memory.read_until, begin, memory.size.max_words
-            ):
+        unread = self._known_until(0)
+        if unread < begin:
+            end = min(begin, self.writer.next_start(unread) or begin)
+            for entry in front_matter_entries(memory.book, unread, end, memory.size.max_words):
                 self._add(entry)
         while begin < len(memory.book.text):
             end = chapter_end(memory.book, begin)
-            if end > memory.read_until:
+            if self._known_until(begin) < end:
                 self._waiting.append((begin, end))
             begin = end
         try:
@@ -202,14 +191,18 @@ class _Reading:
                 return
             find = single_pass.next_page if single_pass else self._find_page
             page, attempts, usage = await find(at, self.writer.next_start(at))
-            number = 0
-            if start <= memory.read_until:
-                self._pending += 1
-                number = len(memory.entries) + self._pending
-            self.emit(PageFound(replace(page, number=number)))
             self._gisting[page.start] = page
+            self.emit(PageFound(replace(page, number=self._number_of(page))))
             self._tasks.create_task(self._gist(page, attempts, usage))
             at = page.end
+
+    def _number_of(self, page: Page) -> int:
+        """The number that a page under way will have."""
+        memory = self._memory
+        if (unread := memory.page_at(page.start)) is not None:
+            return unread.number
+        new = sum(memory.read_until <= start <= page.start for start in self._gisting)
+        return len(memory.entries) + new
 
     def _known_until(self, start: int) -> int:
         while known := self.writer.entry_at(start):
@@ -266,9 +259,4 @@ class _Reading:
         self._add(MemoryEntry(page, result.gist, usage))
 
     def _add(self, entry: MemoryEntry) -> None:
-        joined = self.writer.add(entry)
-        for one in joined:
-            self._pending = max(0, self._pending - 1)
-            self.emit(PageRead(one, self._faults.pop(one.page.start, ())))
-        if not joined:
-            self.emit(PageAhead(entry))
+        self.emit(PageRead(self.writer.add(entry), self._faults.pop(entry.page.start, ())))

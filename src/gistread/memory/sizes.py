@@ -156,11 +156,13 @@ def seconds_to_read(memory: GistMemory, pace: Pace, left: int | None = None) -> 
 
 def unread_page_words(memory: GistMemory) -> list[int]:
     """Estimated words of each page that has not been read yet."""
-    if memory.complete:
-        return []
+    in_gaps = [entry.page.words for entry in memory.entries if not entry.is_read]
     pages = memory.estimated_pages - len(memory.entries)
-    return [round(memory.book.words * _share_left(memory) / pages)] * pages
+    if not pages:
+        return in_gaps
+    return in_gaps + [round(memory.book.words * _share_left(memory) / pages)] * pages
 
 
 def _share_left(memory: GistMemory) -> float:
+    """The share of the book after the last page that was read."""
     return 1 - memory.read_until / len(memory.book.text)

@@ -7,7 +7,7 @@ says how far each of them reaches.
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -17,15 +17,15 @@ from gistread.engine.llama.machine import file_bytes
 from gistread.errors import StorageError
 from gistread.memory import gisting, pagination, single_pass
 from gistread.memory.derived import SUFFIX, DerivedRecords
+from gistread.memory.gaps import Sections
 from gistread.memory.model import (
     DEFAULT_FOCUS,
     GistFocus,
     GistMemory,
-    MemoryEntry,
     PageSize,
     ReadingMode,
 )
-from gistread.memory.writer import MemoryWriter, chain, entries_of, not_saved_notice, page_record
+from gistread.memory.writer import MemoryWriter, entries_of, not_saved_notice, page_record
 from gistread.presets import FICTION
 from gistread.store import journal
 from gistread.store.files import replace_file
@@ -103,7 +103,8 @@ class MemoryStore:
             with contextlib.suppress(StorageError):
                 records, _ = journal.read_records(path)
                 if records and _same_key(records[0], header):
-                    memory.entries.extend(chain(entries_of(records[1:], book)))
+                    read = entries_of(records[1:], book)
+                    memory.entries.extend(Sections(book, memory.size).arranged(read))
             if isinstance(error, journal.InUseError):
                 error = StorageError(f"{book.title} is being read in another gistread.")
             return MemoryWriter(memory, None, not_saved_notice(error))
@@ -132,8 +133,8 @@ class MemoryStore:
         return any(map(journal.is_damaged, self._files_of(book)))
 
     def find(self, book: Book) -> list[MemoryHeader]:
-        """The memories of this book by any model: furthest first, then those without a task, then
-        the latest.
+        """The memories of this book by any model: those that cover most first, then those without
+        a task, then the latest.
 
         Raises StorageError if one cannot be read.
         """
@@ -144,7 +145,7 @@ class MemoryStore:
         ]
         return sorted(
             found,
-            key=lambda one: (one.read_until, not one.focus.task, one.modified_s),
+            key=lambda header: (header.characters, not header.focus.task, header.modified_s),
             reverse=True,
         )
 
@@ -153,20 +154,12 @@ class MemoryStore:
 
     def load(self, book: Book, header: MemoryHeader) -> GistMemory:
         """Load a memory read-only, without its model. Raises StorageError when it is gone."""
-        entries = chain(entries_of(_records(header.path)[1:], book))
+        read = entries_of(_records(header.path)[1:], book)
+        entries = Sections(book, header.size).arranged(read)
         derived = DerivedRecords(header.path.with_suffix(SUFFIX))
         return GistMemory(
             book, header.size, header.model_name, entries, derived, header.mode, header.focus
         )
-
-    def pages_ahead(self, book: Book, header: MemoryHeader) -> list[MemoryEntry]:
-        """The saved pages after the first gap, by place and without numbers.
-
-        Raises StorageError.
-        """
-        entries = entries_of(_records(header.path)[1:], book)
-        read_until = max((entry.page.end for entry in chain(entries)), default=0)
-        return [entries[start] for start in sorted(entries) if start >= read_until]
 
     def delete(self, header: MemoryHeader) -> None:
         """Delete a memory and all derived from it. Raises StorageError if it is in use."""
@@ -236,12 +229,9 @@ def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
     if len(entries) < len(records) - 1:
         file.rewrite([header, *map(page_record, entries.values())])
         notice = _REREAD_NOTICE
-    memory.entries.extend(chain(entries))
     with contextlib.suppress(OSError):
         os.utime(file.path)  # Time of the last opening
-    return MemoryWriter(
-        memory, file, notice, (e for e in entries.values() if e.page.start >= memory.read_until)
-    )
+    return MemoryWriter(memory, file, notice, entries)
 
 
 def _header(book: Book, request: MemoryRequest) -> Record:
@@ -306,7 +296,7 @@ def _read_header(path: Path, book: Book) -> MemoryHeader | None:
         if not is_of_book or focus is None:
             return None
         entries = entries_of(records[1:], book)
-        read_until = max((entry.page.end for entry in chain(entries)), default=0)
+        read_until = first_gap({start: entry.page.end for start, entry in entries.items()})
         return MemoryHeader(
             path=path,
             model_name=str(header["model"]),
@@ -346,6 +336,14 @@ def count_characters(spans: Iterable[tuple[int, int]]) -> int:
     return count
 
 
+def first_gap(ends: Mapping[int, int]) -> int:
+    """The offset up to which pages follow each other from the beginning; `ends` by start."""
+    at = 0
+    while ends.get(at, 0) > at:
+        at = ends[at]
+    return at
+
+
 def furthest_memories(directory: Path) -> tuple[dict[str, BookProgress], list[str]]:
     """The furthest memory of each book, by SHA-256 of the text, and why others cannot be read.
 
@@ -365,12 +363,10 @@ def furthest_memories(directory: Path) -> tuple[dict[str, BookProgress], list[st
                 spans = [
                     (a, b) for a, b in ends.items() if isinstance(a, int) and isinstance(b, int)
                 ]
-                at = 0
-                while isinstance(end := ends.get(at), int) and end > at:
-                    at = end
                 if focus := _focus(records[0]):
+                    read_until, characters = first_gap(dict(spans)), count_characters(spans)
                     found.append(
-                        BookProgress(sha256, model, at, len(ends), count_characters(spans), focus)
+                        BookProgress(sha256, model, read_until, len(ends), characters, focus)
                     )
-    found.sort(key=lambda memory: (memory.read_until, not memory.focus.task))
+    found.sort(key=lambda progress: (progress.characters, not progress.focus.task))
     return {memory.sha256: memory for memory in found}, problems

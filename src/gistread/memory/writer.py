@@ -1,12 +1,13 @@
 """Writes a growing memory to its file; also the format of its records."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from gistread.book.model import Book
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
+from gistread.memory.gaps import Sections
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page
 from gistread.store.journal import Journal, Record
 from gistread.words import count_words
@@ -23,58 +24,62 @@ class MemoryWriter(AbstractContextManager["MemoryWriter"]):
         memory: GistMemory,
         file: Journal | None,
         notice: str = "",
-        ahead: Iterable[MemoryEntry] = (),
+        read: Mapping[int, MemoryEntry] | None = None,
     ):
+        """`read`: the pages in the file by their start, in the order in which they were read."""
         self.memory = memory
         self.notice = notice
         self.file = file  # None: new pages are kept for this session only
-        self._ahead = {
-            entry.page.start: entry for entry in ahead
-        }  # Finished pages after a gap, by start
-
-    @property
-    def pages_ahead(self) -> tuple[MemoryEntry, ...]:
-        """Finished pages after a gap, by place."""
-        return tuple(self._ahead[start] for start in sorted(self._ahead))
+        entries = {entry.page.start: entry for entry in memory.read_entries}
+        self._read = dict(read) if read is not None else entries
+        self._sections = Sections(memory.book, memory.size)
+        if read:
+            memory.entries[:] = self._sections.arranged(self._read)
 
     def all_entries(self) -> list[MemoryEntry]:
-        return [*self.memory.entries, *self._ahead.values()]
+        """The pages that were read, in the order of reading."""
+        return list(self._read.values())
 
     def entry_at(self, start: int) -> MemoryEntry | None:
-        """The finished page that begins at this offset, if any, also after a gap."""
-        if start in self._ahead:
-            return self._ahead[start]
-        page = self.memory.page_at(start)
-        return self.memory.entry(page.number) if page is not None and page.start == start else None
+        """The page that begins at this offset, if it was read."""
+        return self._read.get(start)
+
+    def covers(self, offset: int) -> bool:
+        """Whether the page around this offset was read."""
+        page = self.memory.page_at(offset)
+        return page is not None and self.memory.entry(page.number).is_read
 
     def next_start(self, start: int) -> int | None:
         """Where the first finished page after this offset begins, if one follows a gap."""
-        return min((later for later in self._ahead if later > start), default=None)
+        return min((later for later in self._read if later > start), default=None)
 
-    def add(self, entry: MemoryEntry) -> list[MemoryEntry]:
-        """Save and add a page; return the pages that joined the memory, numbered.
+    def add(self, entry: MemoryEntry) -> MemoryEntry:
+        """Save and add a page; return it with its number.
 
         `notice` reports a failing disk.
         """
-        if entry.page.start < self.memory.read_until:
-            raise ValueError(
-                f"the page at {entry.page.start} overlaps what was read up to "
-                f"{self.memory.read_until}"
-            )
+        start, end = entry.page.start, entry.page.end
+        if self.covers(start):
+            raise ValueError(f"the page at {start} overlaps what was read")
         if self.file is not None:
             try:
                 self.file.append(page_record(entry))
             except StorageError as error:
                 self.notice = not_saved_notice(error)
                 self.close()
-        self._ahead[entry.page.start] = entry
-        joined = chain(self._ahead, self.memory.read_until, len(self.memory.entries))
-        for new in joined:
-            del self._ahead[new.page.start]
-        self.memory.entries.extend(joined)
-        for start in [start for start in self._ahead if start < self.memory.read_until]:
-            del self._ahead[start]  # Covered by a page that replaced a damaged one
-        return joined
+        covered = [later for later in self._read if start < later < end]
+        for later in covered:
+            del self._read[later]  # The new page replaces a damaged one before it.
+        self._read[start] = entry
+        memory = self.memory
+        if start == memory.read_until:
+            number = len(memory.entries) + 1
+            memory.entries.append(replace(entry, page=replace(entry.page, number=number)))
+        else:
+            memory.entries[:] = self._sections.arranged(self._read)
+        page = memory.page_at(start)
+        assert page is not None
+        return memory.entry(page.number)
 
     def close(self) -> None:
         """Release the file; the memory stays usable. Idempotent."""
@@ -123,13 +128,3 @@ def entries_of(records: list[Record], book: Book) -> dict[int, MemoryEntry]:
                     Usage(prefilled, reused, generated, float(seconds)),
                 )
     return entries
-
-
-def chain(entries: Mapping[int, MemoryEntry], start: int = 0, number: int = 0) -> list[MemoryEntry]:
-    """The pages that follow without a gap from `start`, numbered after page `number`."""
-    followed: list[MemoryEntry] = []
-    while (entry := entries.get(start)) is not None:
-        number += 1
-        followed.append(replace(entry, page=replace(entry.page, number=number)))
-        start = entry.page.end
-    return followed

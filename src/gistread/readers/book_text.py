@@ -130,7 +130,7 @@ class BookText(Asking):
 
     def started(self, shown: Sequence[Passage]) -> events.Started:
         memory = self.memory
-        pages = len(memory.entries), memory.estimated_pages
+        pages = len(memory.read_entries), memory.estimated_pages
         return events.Started(self.name, *pages, memory.complete, share_shown=self.share(shown))
 
     async def answer(

@@ -114,7 +114,7 @@ async def graphreader(asking: Asking) -> events.ReaderEvents:
     # Facts, pages and the notebook need as much room as question and plan.
     if 2 * needed > window:
         raise PromptTooLongError(2 * needed - answer_tokens, answer_tokens, window)
-    yield events.Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
+    yield events.Started(NAME, len(memory.read_entries), memory.estimated_pages, memory.complete)
     # The first page may take a minute, so progress is reported before it.
     if not (left := await asyncio.to_thread(facts.remaining, memory)).complete:
         yield events.Prepared("facts", left.done, left.total)

@@ -99,7 +99,7 @@ async def longagent(asking: answering.Asking) -> events.ReaderEvents:
     )
     team.chunks = await split_into_chunks(memory.book, team.chunk_tokens, engine.count)
     yield events.Started(
-        NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0
+        NAME, len(memory.read_entries), memory.estimated_pages, memory.complete, share_shown=1.0
     )
     yield events.TeamFormed(tuple(team.chunks))
 

@@ -225,7 +225,9 @@ async def begin(name: str, search: Search) -> events.ReaderEvents:
         if search.whole
         else tuple(events.SegmentLevel(p.first, p.last, p.level, p.made) for p in segments)
     )
-    yield events.Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
+    yield events.Started(
+        name, len(memory.read_entries), memory.estimated_pages, memory.complete, told
+    )
     for page in sorted(search.opened):
         yield events.Expanded(page, events.OpenedBy.PERSON)
     async for steered in apply_steering(search):

@@ -127,7 +127,7 @@ async def memwalker(asking: Asking) -> events.ReaderEvents:
     steering = asking.steering
     least = min(memory.entries, key=lambda entry: entry.page.words)
     await walk.at_page(least.page)  # raises before a tree is built if no page fits
-    yield events.Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
+    yield events.Started(NAME, len(memory.read_entries), memory.estimated_pages, memory.complete)
     # The first summary may take a minute, so progress is reported before it.
     if not (left := await asyncio.to_thread(tree.remaining, memory)).complete:
         yield events.Prepared("summaries", left.done, left.total)

@@ -75,7 +75,7 @@ async def notes(asking: Asking) -> ReaderEvents:
     parts = await split_into_chunks(book, chunk_tokens, engine.count)
     notebook = _Notebook(min(room - chunk_tokens, _notebook_tokens(asking.question)))
     yield Started(
-        NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0
+        NAME, len(memory.read_entries), memory.estimated_pages, memory.complete, share_shown=1.0
     )
 
     reason = StopReason.NOTHING_LEFT

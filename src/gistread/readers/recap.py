@@ -69,7 +69,10 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     book, end = memory.book, len(memory.book.text.rstrip())
     chapters = [book.chapter_index(entry.page.start) for entry in memory.entries]
     last = book.chapter_index(max(0, end - 1))
-    is_behind = bool(chapters) and (chapters[-1] < last or end - memory.read_until > _BEHIND)
+    read_until = max((entry.page.end for entry in memory.read_entries), default=0)
+    is_behind = bool(chapters) and (
+        book.chapter_index(read_until - 1) < last or end - read_until > _BEHIND
+    )
     begins = max(
         len(memory.entries) - _CHAPTER_PAGES * (not is_behind),
         sum(index < last for index in chapters),
@@ -77,7 +80,9 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     front = front_matter_end(book)
     # A page may be a heading alone, as that of a part.
     told = [
-        entry.page.end > front and entry.gist.text.strip() != book.chapter_title(entry.page.start)
+        entry.is_read
+        and entry.page.end > front
+        and entry.gist.text.strip() != book.chapter_title(entry.page.start)
         for entry in memory.entries
     ]
     nodes = [
@@ -85,7 +90,7 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     ]
     now = [node for node in page_by_page(memory)[begins:] if told[node.first - 1]]
     chapter, people = book.chapters[last], _people_near(memory, end, corrections)
-    untold = max(chapter.start, memory.read_until) if is_behind else chapter.start
+    untold = max(chapter.start, read_until) if is_behind else chapter.start
     return Recap(
         _tell(nodes, _BEFORE_WORDS, memory),
         chapter.title,

@@ -226,8 +226,7 @@ def describe_scope(started: events.Started) -> str:
     bound = bound_phrase(started)
     said = []
     if not started.complete and started.share_shown is None:
-        first = "first" if started.pages_read == 1 else f"first {started.pages_read}"
-        said.append(f"From the {first} of ~{started.pages_total} sections{bound}.")
+        said.append(f"From {started.pages_read} of ~{started.pages_total} sections{bound}.")
     elif bound:
         said.append(f"{bound.strip().capitalize()}.")
     return " ".join([*said, *([describe_segments(started.told)] if started.told else [])])

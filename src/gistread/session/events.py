@@ -9,7 +9,6 @@ from enum import StrEnum
 from gistread.engine.protocol import EngineInfo, EngineState
 from gistread.errors import GistreadError
 from gistread.memory.model import GistMemory, Page
-from gistread.memory.reading import PageAhead as PageAhead
 from gistread.memory.reading import PageFound as PageFound
 from gistread.memory.reading import PageRead as PageRead
 from gistread.readers.events import ReaderEvent
@@ -182,7 +181,7 @@ class Crashed:
 
 
 # The events of reading a book
-ReadingEvent = ReadingStarted | PageFound | PageStarted | PageRead | PageAhead | MemoryComplete
+ReadingEvent = ReadingStarted | PageFound | PageStarted | PageRead | MemoryComplete
 
 SessionEvent = (
     ActivityChanged

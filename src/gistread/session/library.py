@@ -224,7 +224,7 @@ class LibraryQuestion:
         whole, found = Book(text, "", (), (Chapter("", 0, len(text)),)), 0.0
         with suppress(StorageError):
             for header in store.find(whole)[:1]:
-                for entry in store.load(whole, header).entries:
+                for entry in store.load(whole, header).read_entries:
                     if book.bound is None or entry.page.end <= book.bound:
                         words = {
                             word

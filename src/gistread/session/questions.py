@@ -120,6 +120,7 @@ class Question:
     apart: bool = False  # A model other than the reading one answers
     ended: bool = False
     model: EngineInfo | None = None  # The model that answers, once it is loaded
+    memory: GistMemory | None = None  # What it is answered from, once it has begun
     events: asyncio.Queue[SessionEvent] = field(
         default_factory=asyncio.Queue
     )  # Its own events, for one consumer
@@ -353,7 +354,7 @@ class Questions:
         question = self._queue[0]
         engine = await self._reading.models.load_asking()
         question.model = engine.info
-        memory = self._memory_for(question)
+        memory = question.memory = self._memory_for(question)
         read_by = memory.model_name if memory.entries else ""
         self._tell(question, events.QuestionStarted(engine.info.name, read_by))
         result = await self._reading.checks.for_answer(
@@ -393,14 +394,16 @@ class Questions:
             await anticipate(self._asking(draft, engine, result), draft.reader)
 
     def _asking(self, question: Question, engine: Engine, result: CheckResult | None) -> Asking:
-        memory = self._memory_for(question)
+        memory = question.memory or self._memory_for(question)
         options = replace(question.options, model=class_of(engine.info, result))
         return Asking(question.text, memory, engine, question.steering, options)
 
     def _memory_for(self, question: Question) -> GistMemory:
         """The part of the memory, perhaps without pages, that the question may use."""
         memory = self._reading.memory or unread_memory(self._book)
-        return memory if question.upto is None else memory.upto(question.upto)
+        if question.upto is not None:
+            return memory.upto(question.upto)
+        return replace(memory, entries=list(memory.entries))  # The model reads on meanwhile.
 
     def _begin(self) -> None:
         self.draft = None

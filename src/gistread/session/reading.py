@@ -14,13 +14,12 @@ from gistread.memory.guard import clean
 from gistread.memory.model import (
     GistFocus,
     GistMemory,
-    MemoryEntry,
     Page,
     ReadingMode,
     usual_reading_mode,
 )
 from gistread.memory.preset_detection import detect_preset
-from gistread.memory.reading import PageAhead, PageFound, PageRead, characters_left, read_book
+from gistread.memory.reading import PageFound, PageRead, characters_left, read_book
 from gistread.memory.sizes import choose_size, expected_pace, pace_of, seconds_to_read
 from gistread.memory.store import MemoryHeader, MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryWriter
@@ -62,7 +61,7 @@ class MemoryChoice:
     def latest(self) -> GistMemory | None:
         """The furthest memory, if any. Raises StorageError."""
         headers = self.memories()
-        return self.store.load(self.book, headers[0]) if headers and headers[0].read_until else None
+        return self.store.load(self.book, headers[0]) if headers else None
 
     def open(self, info: EngineInfo) -> MemoryWriter:
         """Open the memory that this model continues.
@@ -124,7 +123,7 @@ class MemoryChoice:
             or isinstance(self._wanted, MemoryHeader)
         ):
             return ""
-        has = f"{shown.model_name} has, {counted(len(shown.entries), 'page')}"
+        has = f"{shown.model_name} has, {counted(len(shown.read_entries), 'page')}"
         return f"{model_name} has not read this book; {has}. Questions are asked over that memory."
 
 
@@ -175,15 +174,6 @@ class Reading:
     def draft(self) -> str:
         """The unfinished gist of `page`; empty between two attempts."""
         return clean(self._drafts.get(self.page.start, ""))[0] if self.page else ""
-
-    @property
-    def pages_ahead(self) -> tuple[MemoryEntry, ...]:
-        """Finished pages of the memory shown whose earlier pages are not read yet, by place."""
-        return (
-            self.writer.pages_ahead
-            if self.writer is not None and self.writer.memory is self.memory
-            else ()
-        )
 
     def signal(self, signal: Signal) -> None:
         if (state := next_state(self.state, signal)) is not self.state:
@@ -297,9 +287,8 @@ class Reading:
                 match event:
                     case PageFound(page=page):
                         found.append(page)
-                        if page.number:
-                            self._emit(event)
-                    case PageRead(entry=entry) | PageAhead(entry=entry):
+                        self._emit(event)
+                    case PageRead(entry=entry):
                         found = [page for page in found if page.start != entry.page.start]
                         self._drafts.pop(entry.page.start, None)
                         words, seconds = words + entry.page.words, seconds + entry.usage.seconds

@@ -320,7 +320,7 @@ class Session:
             reading=reading.state,
             page=reading.page,
             read_by=maker if models.apart or maker != models.reading.name else "",
-            pages_read=len(memory.entries) + len(reading.pages_ahead) if memory else 0,
+            pages_read=len(memory.read_entries) if memory else 0,
             pages_total=memory.estimated_pages if memory else 0,
             seconds_left=reading.seconds_left,
             asking=self.questions.state,
@@ -410,7 +410,7 @@ class Session:
     def _emit(self, event: SessionEvent) -> None:
         for listener in tuple(self._listeners):
             listener(event)
-        if isinstance(event, events.PageRead | events.PageAhead):
+        if isinstance(event, events.PageRead):
             self._actor.post(lambda: None)  # It may let a question or a check begin.
 
     def _crashed(self, error: Exception) -> None:

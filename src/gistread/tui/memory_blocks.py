@@ -7,8 +7,12 @@ from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
 from gistread.memory.passages import join, sentence_at
 from gistread.readers.events import OpenedBy
 from gistread.tui.book_blocks import inline_spans, turnover
+from gistread.tui.memory_rows import MemoryRow, RowKind
 from gistread.tui.text import Block, Span
-from gistread.units import counted
+
+AHEAD = "ahead of you"
+UNREAD = "not read yet"
+UNFINISHED = "its gist comes with its last line"
 
 # Where a gist comes from, in words.
 _SOURCES = {
@@ -16,14 +20,13 @@ _SOURCES = {
     GistSource.QUOTED: "",  # Said once, above the memory
     GistSource.EXTRACTIVE: "its own sentences",
     GistSource.VERBATIM: "its whole text",
+    GistSource.UNREAD: UNREAD,
 }
 
 
 Range = tuple[int, int]
 _HERE = "▌"  # Rail of the page that the user is reading
-BEGUN = "begun"  # Kind in the key of the page under way; its start follows
-AHEAD = "ahead of you"
-UNFINISHED = "its gist comes with its last line"
+BEGUN = "begun"  # Kind in the key of the page under way; its number follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +49,13 @@ class View:
         None  # The page that the agent asks for, and what can be done with it, in words
     )
     here: int | None = None  # The page the user is reading
-    unread_at: int | None = (
-        None  # Offset the user is reading at, if the model has not read that far
-    )
+    # Offset of the view, if it is after the last page that the model has read
+    unread_at: int | None = None
     begun: Page | None = None  # The page whose gist is being made
     draft: str = ""  # Its text so far
     guide: tuple[
         tuple[str, str], ...
     ] = ()  # Text of an empty memory: (text, id of the command that a click runs)
-    ahead: tuple[MemoryEntry, ...] = ()  # Pages read ahead of a gap, by place
     reading: bool = False  # Whether the model is reading the book
     bound: int | None = None  # Gists of text beyond this offset are not shown; None: all are
 
@@ -197,142 +198,74 @@ def guide_blocks(view: View) -> list[Block]:
     ]
 
 
-def rest_blocks(memory: GistMemory, view: View, shown: int) -> list[Block]:
-    """Blocks after the `shown` pages.
-
-    The page being read, pages read ahead of a gap, and a line for those to come.
-    """
-    read = len(memory.entries)
-    opened = [memory.entry(number) for number in sorted(view.opened) if shown < number <= read]
-    elsewhere = [block for entry in opened for block in entry_blocks(memory, entry, view)]
-    if shown < read:
-        return [*_hidden_blocks(memory, view, shown), *elsewhere]
-    if memory.complete:
-        return []
-    blocks = [] if memory.entries or view.ahead or view.begun else guide_blocks(view)
-    begun = view.begun
-    if view.ahead:
-        blocks += _ahead_blocks(memory, view)
-        left = memory.estimated_pages - read - len(view.ahead)
-        text = f"about {counted(left, 'other section')} not read yet"
-        return (
-            [*blocks, Block(text, key=("rest", read + 1), style="muted", indent=1)]
-            if left > 0
-            else blocks
-        )
-    chapter_at = memory.book.chapter_index
-    moved_on = view.unread_at is not None and chapter_at(view.unread_at) > chapter_at(
-        memory.read_until
-    )
-    if view.reading and (begun.number > read if begun else not moved_on):
-        blocks.append(begun_block(memory, view))
-        read += 1
-    if memory.estimated_pages > read:
-        behind = view.unread_at is not None and not _in_work(memory, view)
-        said = "not read yet" if view.unread_at is not None or view.bound is None else AHEAD
-        to_come = _to_come(read + 1, memory, said)
-        blocks.append(_railed(to_come) if behind else to_come)
-    return blocks
+def row_blocks(memory: GistMemory, row: MemoryRow, view: View, begins: int = 0) -> list[Block]:
+    """The blocks of a row; none for a section of the front matter, which ends at `begins`."""
+    match row.kind:
+        case RowKind.GIST if row.entry is not None:
+            return entry_blocks(memory, row.entry, view, begins)
+        case RowKind.UNFINISHED if row.entry is not None:
+            return _unfinished_blocks(memory, row.entry, view, begins)
+        case RowKind.BEING_READ:
+            return [_begun_block(memory, row, view)]
+        case RowKind.UNREAD_HERE:
+            return [_unread_block(memory, row)]
+        case _:
+            return [_to_come(memory, row)]
 
 
-def _hidden_blocks(memory: GistMemory, view: View, shown: int) -> list[Block]:
-    """Blocks of the sections whose gists would tell what the user has not seen.
-
-    The section that they are in has a line of its own, without its gist.
-    """
-    is_at_page = view.here is not None and view.here > shown
-    begun = memory.entry(view.here if view.here is not None and is_at_page else shown + 1)
-    is_begun = is_at_page or (view.bound is not None and begun.page.start < view.bound)
-    if not is_begun or begun.page.number in view.opened:
-        return [_to_come(shown + 1, memory, AHEAD)]
-    number = begun.page.number
-    blocks: list[Block] = []
-    if number > shown + 1:
-        blocks.append(_to_come(shown + 1, memory, AHEAD, last=number - 1))
-    blocks.append(_unfinished_block(memory, begun, view))
-    if number < memory.estimated_pages:
-        blocks.append(_to_come(number + 1, memory, AHEAD))
-    return blocks
+def key_of(row: MemoryRow) -> tuple[str, int]:
+    """The key of the blocks of a row."""
+    if row.kind is RowKind.BEING_READ:
+        return BEGUN, row.first
+    return ("rest" if row.entry is None or row.first < row.last else "page"), row.first
 
 
-def _unfinished_block(memory: GistMemory, entry: MemoryEntry, view: View) -> Block:
+def _unfinished_blocks(
+    memory: GistMemory, entry: MemoryEntry, view: View, begins: int
+) -> list[Block]:
     """The section that the user is in, whose gist would tell its end."""
     number = entry.page.number
+    if is_front_matter(entry.page, begins):
+        return []
     block = _page_block(memory, number, UNFINISHED, "muted", _tail(entry, view))
-    return _railed(block) if number == view.here else block
+    title = _chapter_that_begins(memory, number)
+    heading = [Block(title, style="heading", level=4, indent=1, rule=True)] if title else []
+    return [*heading, _railed(block) if number == view.here else block]
 
 
-def _to_come(first: int, memory: GistMemory, said: str, last: int = 0) -> Block:
-    """A line for the sections from `first` to `last`; 0: to the end of the book."""
-    about = "" if last or memory.complete else "~"
-    last = last or memory.estimated_pages
-    text = said if first >= last else f"{said} · to {about}{last}"
+def _unread_block(memory: GistMemory, row: MemoryRow) -> Block:
+    """The section that the user is in and the model has not read."""
+    block = _page_block(memory, row.first, UNREAD, "muted", "")
+    return _railed(replace(block, key=key_of(row)))
+
+
+def _to_come(memory: GistMemory, row: MemoryRow) -> Block:
+    """A line for sections without gists."""
+    about = "~" if row.last > len(memory.entries) else ""
+    state = UNREAD if row.kind is RowKind.UNREAD else AHEAD
+    text = state if row.first == row.last else f"{state} · to {about}{row.last}"
     gutter = _gutter(memory)
-    number = f" {first:>{gutter - 4}}" + "–" * (first < last)
-    return Block(text, key=("rest", first), style="muted", indent=gutter - 1, hanging=number)
+    number = f" {row.first:>{gutter - 4}}" + "–" * (row.first < row.last)
+    return Block(text, key=("rest", row.first), style="muted", indent=gutter - 1, hanging=number)
 
 
-def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
-    """Pages read ahead of a gap. They get their numbers later."""
-    book = memory.book
-    blocks: list[Block] = []
-    chapter = ""
-    shown = [entry for entry in view.ahead if memory.is_within(entry.page, view.bound)]
-    for entry in shown:
-        if (title := book.chapter_title(entry.page.start)) != chapter:
-            chapter = title
-            blocks.append(Block(title or book.title, style="heading", level=4, indent=1, rule=True))
-        here = view.unread_at is not None and entry.page.start <= view.unread_at < entry.page.end
-        block = Block(
-            " ".join(entry.gist.text.split()),
-            key=("ahead", entry.page.start),
-            style="gist" if not _SOURCES[entry.gist.source] else "own-words",
-            indent=_gutter(memory) - 1,
-            hanging=f" {'·':>{_gutter(memory) - 4}}",
-        )
-        blocks.append(_railed(block) if here else block)
-    if view.reading and view.begun is not None and not view.begun.number:
-        start = view.begun.start
-        before = [
-            at
-            for at, one in enumerate(blocks, 1)
-            if isinstance(one.key, tuple) and one.key[1] < start
-        ]
-        blocks.insert(before[-1] if before else 0, begun_block(memory, view))
-    if hidden := len(view.ahead) - len(shown):
-        blocks.append(Block(f"{counted(hidden, 'section')} {AHEAD}", style="muted", indent=1))
-    return blocks
-
-
-def begun_block(memory: GistMemory, view: View) -> Block:
+def _begun_block(memory: GistMemory, row: MemoryRow, view: View) -> Block:
     """The page under way, with its unfinished gist."""
-    begun = view.begun
-    number = begun.number or "·" if begun else len(memory.entries) + 1
-    gutter = _gutter(memory)
+    begun, gutter = view.begun, _gutter(memory)
     is_seen = begun is None or memory.is_within(begun, view.bound)
     whole_words = view.draft.rpartition(" ")[0] if is_seen else ""
-    text = (
-        f"{whole_words} …"
-        if whole_words
-        else f"being read: {begun.words:,} words …"
-        if begun
-        else "being read …"
-    )
+    if whole_words:
+        text = f"{whole_words} …"
+    else:
+        text = f"being read: {begun.words:,} words …" if begun else "being read …"
     block = Block(
         text,
-        key=(BEGUN, begun.start if begun else 0),
+        key=key_of(row),
         style="muted",
         indent=gutter - 1,
-        hanging=f" {number:>{gutter - 4}}",
+        hanging=f" {row.first:>{gutter - 4}}",
     )
-    return _railed(block) if _in_work(memory, view) else block
-
-
-def _in_work(memory: GistMemory, view: View) -> bool:
-    """Whether the user reads in the page under way."""
-    start = view.begun.start if view.begun else memory.read_until
-    end = view.begun.end if view.begun else start + len(memory.book.text) // memory.estimated_pages
-    return view.reading and view.unread_at is not None and start <= view.unread_at < end
+    return _railed(block) if row.here else block
 
 
 def _tail(entry: MemoryEntry, view: View, opened: str = "") -> str:

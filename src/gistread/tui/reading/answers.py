@@ -107,10 +107,11 @@ class AnswerController:
     def _go_to_citation(self, citation: Citation) -> None:
         pane = self._context.memory_pane
         pane.cite([(citation.start, citation.end)])
-        if pane.memory is not None and 1 <= citation.page <= len(pane.memory.entries):
-            if citation.page not in pane.view.opened:
-                pane.open_page(citation.page, OpenedBy.PERSON, "a source of the answer")
-            pane.set_cursor(("page", citation.page), scroll=False)
+        page = pane.memory.page_at(citation.start) if pane.memory is not None else None
+        if page is not None:
+            if page.number not in pane.view.opened:
+                pane.open_page(page.number, OpenedBy.PERSON, "a source of the answer")
+            pane.set_cursor(("page", page.number), scroll=False)
             pane.scroll_to_offset(citation.start, top=0.3)
             self._pages.memory_stays = True
         self._go_to_place(citation.start, citation.end)

@@ -113,12 +113,9 @@ class Controllers:
             if self._was_running and activity.reading is events.ReadingState.DONE:
                 signals.ended(f"The memory of {context.book.title} is complete.")
             self._was_running = running
-            begun, draft, ahead = activity.page, session.reading.draft, session.reading.pages_ahead
-            unread = context.memory_pane.view.here is None
-            if context.memory_pane.show_reading(
-                begun=begun, draft=draft, reading=running, ahead=ahead
-            ):
-                self.pages.show_here(scroll=unread and context.panes.current is not Pane.MEMORY)
+            begun, draft = activity.page, session.reading.draft
+            if context.memory_pane.show_reading(begun=begun, draft=draft, reading=running):
+                self.pages.show_here(scroll=context.panes.current is not Pane.MEMORY)
             view = context.book_pane.visible_range or (0, 0)
             seen = (
                 begun is not None and view[0] <= begun.start < view[1]

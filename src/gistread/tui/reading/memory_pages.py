@@ -60,7 +60,7 @@ class MemoryPages:
                 str(page.number),
                 "sign" if page.number == pane.view.here else "muted",
             )
-            for page in (entry.page for entry in entries[first:last])
+            for page in (entry.page for entry in entries[first:last] if entry.is_read)
             if not is_front_matter(page, pane.begins)
         )
         self._context.layers.set(Layer.SECTIONS, marks)
@@ -84,7 +84,7 @@ class MemoryPages:
         match event.block_key:
             case ("page", int(number)):
                 pane.toggle_page(number)
-            case ("ahead" | "begun", int()):
+            case ("begun" | "rest", int()):
                 pane.go_to_page()
 
     @property
@@ -96,10 +96,10 @@ class MemoryPages:
         )
 
     def open(self) -> None:
-        """Open or close the chosen page; of one read ahead, go to it in the book."""
+        """Open or close the chosen page; of pages without gists, go to the first in the book."""
         pane = self._context.memory_pane
-        ahead = isinstance(pane.cursor_key, tuple) and pane.cursor_key[0] == "ahead"
-        if self._context.panes.current is Pane.MEMORY and ahead:
+        is_rest = isinstance(pane.cursor_key, tuple) and pane.cursor_key[0] == "rest"
+        if self._context.panes.current is Pane.MEMORY and is_rest:
             pane.go_to_page()
         elif (number := self._read_page()) is not None:
             if self._context.panes.narrow:
@@ -116,13 +116,21 @@ class MemoryPages:
                 f"Section {number} is {'' if number in pane.view.pinned else 'no longer '}pinned."
             )
         session = self._context.session
-        if session is not None and session.answering:
-            pinned = session.steering.pinned
-            (pinned.add if number in pane.view.pinned else pinned.discard)(number)
+        question = session.questions.current if session is not None else None
+        if session is None or question is None or pane.memory is None:
+            return
+        asked = question.memory or pane.memory  # Its numbers are those of its beginning.
+        page = asked.page_at(pane.memory.entry(number).page.start)
+        if page is None:
+            return
+        if number in pane.view.pinned:
+            session.steering.pinned.add(page.number)
+        else:
+            session.steering.pinned.discard(page.number)
 
     def _read_page(self) -> int | None:
         number, memory = self.chosen, self._context.memory_pane.memory
-        if number is None or memory is None or number > len(memory.entries):
+        if number is None or memory is None or not memory.entry(number).is_read:
             self._context.warn("The model has not read this section yet.")
             return None
         return number

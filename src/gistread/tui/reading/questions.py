@@ -268,14 +268,17 @@ class QuestionController:
     def refuse_page(self) -> None:
         """Refuse a page that the agent opened: the chosen one, or else its last."""
         context, session = self._context, self._context.session
-        opened = [page for page in self.opened_pages if page in context.memory_pane.view.opened]
+        shown = context.memory_pane.view.opened
+        opened = [page for page in self.opened_pages if self._in_pane(page) in shown]
         if session is None or not session.answering or not opened:
             context.warn("The agent has no section open.")
             return
-        chosen = self._pages.chosen
-        page = chosen if context.panes.current is Pane.MEMORY and chosen in opened else opened[-1]
+        page = opened[-1]
+        if context.panes.current is Pane.MEMORY:
+            chosen = [number for number in opened if self._in_pane(number) == self._pages.chosen]
+            page = chosen[0] if chosen else page
         session.steering.refused.add(page)
-        context.memory_pane.refuse(page)
+        context.memory_pane.refuse(self._in_pane(page))
 
     def answer_now(self) -> None:
         session = self._context.session
@@ -322,10 +325,10 @@ class QuestionController:
             case events.Started(share_shown=share):
                 self._opens_pages = share is None
             case events.Proposed(pages=(page, *_)):
-                memory.want(page, self._context.services.with_keys(_WANTED))
+                memory.want(self._in_pane(page), self._context.services.with_keys(_WANTED))
             case events.Refused(pages=pages):
                 for page in pages:
-                    memory.refuse(page)
+                    memory.refuse(self._in_pane(page))
             case events.LookedUp(reason=reason):
                 self._reason = reason
             case events.Expanded(page=page, by=by):
@@ -337,10 +340,11 @@ class QuestionController:
                                 self._record, pinned=tuple(sorted({*self._record.pinned, page}))
                             )
                         )
-                    memory.open_page(page, events.OpenedBy.AGENT, self._reason)
-                elif page not in memory.view.opened:
-                    memory.open_page(page, events.OpenedBy.PERSON, "pinned for the question")
-                memory.scroll_to_key(("page", page))
+                    memory.open_page(self._in_pane(page), events.OpenedBy.AGENT, self._reason)
+                elif self._in_pane(page) not in memory.view.opened:
+                    reason = "pinned for the question"
+                    memory.open_page(self._in_pane(page), events.OpenedBy.PERSON, reason)
+                memory.scroll_to_key(("page", self._in_pane(page)))
             case events.Answered():
                 memory.cite((one.start, one.end) for one in event.citations)
                 asked = self._record
@@ -349,6 +353,19 @@ class QuestionController:
                     QuestionAnswer(asked.question, asked.answer, asked.upto, event.seen),
                     asked.asked_at,
                 )
+
+    def _in_pane(self, number: int) -> int:
+        """The number that a section of the question has in the pane.
+
+        The model may have read what lies between since the question began.
+        """
+        session, memory = self._context.session, self._context.memory_pane.memory
+        question = session.questions.current if session is not None else None
+        asked = question.memory if question is not None else None
+        if asked is None or memory is None or not 1 <= number <= len(asked.entries):
+            return number
+        page = memory.page_at(asked.entry(number).page.start)
+        return page.number if page is not None else number
 
     def on_ended(self, problem: str) -> None:
         self.flush()

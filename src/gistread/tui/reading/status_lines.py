@@ -245,11 +245,11 @@ class StatusLines:
         return tuple((self._services.with_keys(text), command) for text, command in steps)
 
     def _show_memory_header(self, context: ReadingContext) -> None:
-        memory, view = context.memory_pane.memory, context.memory_pane.view
+        memory = context.memory_pane.memory
         counter = ""
-        if memory is not None and (read := len(memory.entries) + len(view.ahead)):
+        if memory is not None and (read := len(memory.read_entries)):
             of_all = "" if memory.complete else f"{read} of ~{memory.estimated_pages} sections"
-            quoted = memory.entries and memory.entries[-1].gist.source is GistSource.QUOTED
+            quoted = memory.entries[-1].gist.source is GistSource.QUOTED
             counter = f"   {of_all or counted(read, 'section')}{', quoted' if quoted else ''}"
         header = Content.assemble(("Memory", "bold"), (counter, "$gr-faint"))
         self._screen.query_one("#memory-header", Line).show(header)

@@ -1,6 +1,5 @@
 """The gist memory as a list of pages that open inline."""
 
-from bisect import bisect_right
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,7 @@ from gistread.memory.model import GistMemory, MemoryEntry, Page
 from gistread.readers.events import OpenedBy
 from gistread.tui import memory_blocks
 from gistread.tui.commands import Command, CommandTarget, Scope, bindings
+from gistread.tui.memory_rows import MemoryRow, PlaceInMemory, RowKind, memory_rows
 from gistread.tui.text import Block, LongText
 from gistread.tui.text.layout import lay_out
 from gistread.tui.widgets.moving import MOVING
@@ -48,13 +48,12 @@ class MemoryPane(CommandTarget, LongText):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__((), id=id, side_margin=1)
         self.memory: GistMemory | None = None
-        self._pages = 0  # Pages of the memory when it was last drawn
+        self._starts: list[int] = []  # Of the pages of the memory when it was last drawn
         self.view = memory_blocks.View()
         self._made: dict[
             int, tuple[object, list[Block]]
         ] = {}  # Of each page: what its blocks show, and they
         self.begins = 0  # Offset at which the front matter ends
-        self._ahead_here: int | None = None  # Start of the page read ahead at the place of the user
         self._begun_rows: tuple[Hashable, int] = (
             None,
             0,
@@ -64,7 +63,7 @@ class MemoryPane(CommandTarget, LongText):
         same = memory is not None and self.memory is not None and memory.size == self.memory.size
         pinned = self.view.pinned if same else set()
         self.memory = memory
-        self._pages = len(memory.entries) if memory is not None else 0
+        self._starts = _starts(memory)
         self._made.clear()
         self.begins = front_matter_end(memory.book) if memory is not None else 0
         self.view = replace(
@@ -75,7 +74,6 @@ class MemoryPane(CommandTarget, LongText):
             unread_at=None,
             begun=None,
             draft="",
-            ahead=(),
         )
         self.cursor = memory is not None
         self.show(self._all_blocks(), keep_position=False)
@@ -93,25 +91,36 @@ class MemoryPane(CommandTarget, LongText):
         self._begun_rows = card, max(rows, most if before == card else 0)
         return replace(block, text=block.text + "\n" * (self._begun_rows[1] - rows))
 
-    def show_reading(
-        self, *, begun: Page | None, draft: str, reading: bool, ahead: tuple[MemoryEntry, ...]
-    ) -> bool:
-        """Show the page under way with its gist so far, the pages read ahead and new pages.
-
-        True if there are any.
-        """
-        before, self._pages = (
-            self._pages,
-            len(self.memory.entries) if self.memory is not None else 0,
-        )
-        if (
-            not self.change_view(begun=begun, draft=draft, reading=reading, ahead=ahead)
-            and self._pages != before
-        ):
+    def show_reading(self, *, begun: Page | None, draft: str, reading: bool) -> bool:
+        """Show the page under way with its gist so far, and new pages. True if there are any."""
+        before, self._starts = self._starts, _starts(self.memory)
+        has_new = self._starts != before
+        if has_new and self._starts[: len(before)] != before:
+            self._renumber(before)
+        is_drawn = self.change_view(begun=begun, draft=draft, reading=reading)
+        if has_new and not is_drawn:
             self._update()
-        if self._pages and not before:
+        if has_new and not before:
             self.set_cursor(("page", 1), scroll=False)
-        return self._pages != before
+        return has_new
+
+    def _renumber(self, starts: list[int]) -> None:
+        """Give what the user did with pages their new numbers. `starts`: of the pages before."""
+
+        def number_of(old: int) -> int:
+            page = self.memory.page_at(starts[old - 1]) if self.memory is not None else None
+            return page.number if page is not None else old
+
+        view = self.view
+        wanted = view.wanted
+        self.view = replace(
+            view,
+            opened={number_of(old): opening for old, opening in view.opened.items()},
+            pinned={number_of(old) for old in view.pinned},
+            refused={number_of(old) for old in view.refused},
+            wanted=(number_of(wanted[0]), wanted[1]) if wanted is not None else None,
+            here=number_of(view.here) if view.here is not None else None,
+        )
 
     def change_view(self, **changes: Any) -> bool:
         """Draw the memory with other fields of its view. Returns whether they differ."""
@@ -126,28 +135,36 @@ class MemoryPane(CommandTarget, LongText):
 
         With `scroll`, unless one is wanted, scroll it to row `level`.
         """
-        scroll = scroll and not self.view.wanted
         view, page = self.view, self.memory.page_at(offset) if self.memory else None
-        before = view.here, self._ahead_at(view.unread_at)
-        view.here, view.unread_at = (page.number, None) if page else (None, offset)
-        ahead = self._ahead_at(view.unread_at)
-        if (view.here, ahead) != before or (page is None and not view.ahead):
+        here, unread_at = (page.number, None) if page else (None, offset)
+        if (here, unread_at) != (view.here, view.unread_at):
+            view.here, view.unread_at = here, unread_at
             self._update()
-        if scroll and ahead not in (None, self._ahead_here):
-            self.scroll_to_key(("ahead", ahead))
-        self._ahead_here = ahead
-        if scroll and page is not None and self.memory is not None:
-            self.scroll_to_key(("page", page.number), row=level, past_end=view.beside)
+        if scroll and not view.wanted:
+            self._scroll_to_here(level)
 
-    def _ahead_at(self, offset: int | None) -> int | None:
-        """Start of the page read ahead that contains this offset."""
-        after = (
-            0
-            if offset is None
-            else bisect_right(self.view.ahead, offset, key=lambda entry: entry.page.start)
+    def _scroll_to_here(self, level: int) -> None:
+        row = next((row for row in self.rows() if row.here), None)
+        if row is None:
+            return
+        key = memory_blocks.key_of(row)
+        if not self.scroll_to_key(key, row=level, past_end=self.view.beside):
+            self._scroll_row(0)  # The front matter has no gists.
+
+    def rows(self) -> list[MemoryRow]:
+        """What the pane shows at the place of the user."""
+        memory, view = self.memory, self.view
+        if memory is None:
+            return []
+        opened = [
+            number
+            for number in view.opened
+            if not memory_blocks.stays_gist(memory.book, memory.entry(number).page, view)
+        ]
+        place = PlaceInMemory(
+            view.here, view.unread_at, view.bound, view.begun, view.reading, opened
         )
-        page = self.view.ahead[after - 1].page if after else None
-        return page.start if page is not None and offset is not None and offset < page.end else None
+        return memory_rows(memory, place)
 
     @property
     def chosen(self) -> int | None:
@@ -229,16 +246,22 @@ class MemoryPane(CommandTarget, LongText):
         memory, view = self.memory, self.view
         if memory is None:
             return memory_blocks.guide_blocks(view)
-        digits, shown = len(str(memory.estimated_pages)), memory.count_within(view.bound)
-        blocks = [
-            block
-            for one in memory.entries[:shown]
-            for block in self._entry_blocks(memory, one, digits)
-        ]
-        blocks += map(self._keep_height, memory_blocks.rest_blocks(memory, view, shown))
-        return [replace(block, blank_before=0) for block in blocks[:1]] + blocks[
-            1:
-        ]  # The pane has an empty row there.
+        blocks: list[Block] = []
+        if not memory.entries and view.begun is None:
+            blocks += memory_blocks.guide_blocks(view)
+        digits = len(str(memory.estimated_pages))
+        for row in self.rows():
+            blocks += self._row_blocks(memory, row, digits)
+        if not blocks:
+            return []
+        return [replace(blocks[0], blank_before=0), *blocks[1:]]  # The pane has an empty row there.
+
+    def _row_blocks(self, memory: GistMemory, row: MemoryRow, digits: int) -> list[Block]:
+        if row.kind is RowKind.GIST and row.entry is not None:
+            return self._entry_blocks(memory, row.entry, digits)
+        return list(
+            map(self._keep_height, memory_blocks.row_blocks(memory, row, self.view, self.begins))
+        )
 
     def _entry_blocks(self, memory: GistMemory, entry: MemoryEntry, digits: int) -> list[Block]:
         """The blocks of a page, made anew when what they show has changed: a novel has hundreds."""
@@ -266,12 +289,14 @@ class MemoryPane(CommandTarget, LongText):
 
     def _chosen_page(self) -> Page | None:
         match self.cursor_key:
-            case ("page", int(number)) if self.memory and number <= len(self.memory.entries):
+            case ("page" | "rest", int(number)) if self.memory and number <= len(
+                self.memory.entries
+            ):
                 return self.memory.entry(number).page
             case (memory_blocks.BEGUN, int()):
                 return self.view.begun
-            case ("ahead", int(start)):
-                return next(
-                    (entry.page for entry in self.view.ahead if entry.page.start == start), None
-                )
         return None
+
+
+def _starts(memory: GistMemory | None) -> list[int]:
+    return [entry.page.start for entry in memory.entries] if memory is not None else []
