@@ -10,8 +10,8 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, ReaderEvent, Shown
-from gistread.readers.model_class import SMALL
-from gistread.readers.one_by_one import MOST_PASSAGES, one_by_one, with_surroundings
+from gistread.readers.model_class import LARGE, SMALL
+from gistread.readers.one_by_one import one_by_one, with_surroundings
 from gistread.readers.steering import Steering
 from gistread.readers.voting import Vote, agree, choose
 from tests.fake_engine import FakeEngine
@@ -138,7 +138,7 @@ async def test_a_fact_is_asked_for_in_few_words_and_without_a_way_out() -> None:
     engine = FakeEngine(says=says_hoseason)
     await ask(engine, "Who commanded the brig?")
     asked = [call for call in engine.calls if call.kind == "complete"]
-    assert len(asked) == MOST_PASSAGES
+    assert len(asked) == SMALL.passages
     assert all("in as few words as possible" in call.text for call in asked)
     assert not any("does not say" in call.text for call in asked), "a way out is taken"
 
@@ -154,16 +154,16 @@ async def test_an_answer_that_its_passage_does_not_tell_makes_it_read_on() -> No
     assert len(looks) == 2
     assert set(looks[0]) < set(looks[1]), "the next passages, not the same again"
     texts = [call.text for call in engine.calls if call.kind == "complete"]
-    assert len(texts) == len(set(texts)) == 2 * MOST_PASSAGES
+    assert len(texts) == len(set(texts)) == 2 * SMALL.passages
 
 
 async def test_the_pace_decides_how_many_passages_are_asked() -> None:
     engine = FakeEngine(says=says_hoseason)
     engine.pace(Rates(prefill=40, decode=10))
     memory = long_memory()
-    options = ReaderOptions(model=SMALL, first_word_s=20)
+    options = ReaderOptions(model=LARGE, first_word_s=20)
     asking = Asking("Who commanded the brig?", memory, engine, Steering(), options)
     async for _ in one_by_one(asking):
         pass
     asked = [call for call in engine.calls if call.kind == "complete"]
-    assert 1 < len(asked) < MOST_PASSAGES
+    assert 1 < len(asked) < LARGE.passages

@@ -15,6 +15,7 @@ class ModelClass:
 
     name: str
     passage_tokens: int  # Usual tokens of passages in one prompt
+    passages: int  # Most passages asked one by one: further ones bring more wrong answers
     most_tokens: int  # Most tokens of text in one prompt: more misleads a small model
     cites: bool  # It is shown numbered passages, and asked for the numbers
     chooses: bool  # It can name one of several options by its letter, and say why
@@ -28,6 +29,7 @@ _ANY = 10**9
 LARGE = ModelClass(
     "large",
     4096,
+    5,
     _ANY,
     cites=True,
     chooses=True,
@@ -36,10 +38,10 @@ LARGE = ModelClass(
     sees_absence=True,
 )
 SMALL = ModelClass(
-    "small", 1500, 4096, cites=False, chooses=True, remembers=False, is_believed=True
+    "small", 700, 3, 4096, cites=False, chooses=True, remembers=False, is_believed=True
 )
 BASIC = ModelClass(
-    "basic", 600, 600, cites=False, chooses=False, remembers=False, is_believed=False
+    "basic", 600, 5, 600, cites=False, chooses=False, remembers=False, is_believed=False
 )
 
 

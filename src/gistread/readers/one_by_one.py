@@ -32,8 +32,8 @@ from gistread.readers.voting import Vote, agree, choose
 from gistread.store.model import Citation
 
 NAME = "one-by-one"
-MOST_PASSAGES = 5
-MOST_TOKENS = 1_800  # Enough for so many passages of about 220 words
+_PASSAGE_TOKENS = 360  # Enough for a passage of about 220 words
+_MOST_WIDE = 20  # Passages that are widened: in each look some may be refused
 _LEAST_TOKENS = 700  # Of about two passages, however slow the model is
 _LOOKS = 2  # The nearest passages, then the next if these do not tell
 _AROUND = 350  # Characters before and after a passage: they tell who "he" is
@@ -101,7 +101,9 @@ class _Search:
         """Show the nearest passages that were not seen, and ask over each."""
         text = self.text
         unseen = [place for place in self.wide if not overlaps(self.seen, place)]
-        async for proposed in text.select(unseen, budget_of(text), most=MOST_PASSAGES):
+        async for proposed in text.select(
+            unseen, budget_of(text), most=text.options.model.passages
+        ):
             yield proposed
         shown = [place for place in text.shown if not overlaps(self.seen, place)]
         self.seen += shown
@@ -190,13 +192,14 @@ def budget_of(asking: Asking) -> int:
     """Tokens of one look: what is evaluated within the time to the first word."""
     options = asking.options
     readable = readable_tokens(asking.engine.info, options.first_word_s)
-    return options.budget_tokens or min(MOST_TOKENS, max(_LEAST_TOKENS, readable))
+    most = _PASSAGE_TOKENS * options.model.passages
+    return options.budget_tokens or min(most, max(_LEAST_TOKENS, readable))
 
 
 async def nearest_that_fit(asking: Asking, wide: Sequence[Passage]) -> list[Passage]:
     """The passages of the first look if the user names none, nearest first."""
     text = BookText.of(asking, NAME)
-    shown = await text.fit(wide[:MOST_PASSAGES], budget_of(asking))
+    shown = await text.fit(wide[: asking.options.model.passages], budget_of(asking))
     return [place for place in wide if share_of(place, shown) == 1.0]
 
 
@@ -204,7 +207,7 @@ def with_surroundings(passages: Sequence[Passage], book: Book) -> list[Passage]:
     """The first passages with the sentences around them; none lies in an earlier one."""
     wide: list[Passage] = []
     for start, end in passages:
-        if len(wide) == _LOOKS * 2 * MOST_PASSAGES:  # Some may be refused.
+        if len(wide) == _MOST_WIDE:
             break
         if not any(since <= start and end <= until for since, until in wide):
             last = min(len(book.text) - 1, end + _AROUND)
