@@ -12,7 +12,9 @@ def format_size(size_bytes: int) -> str:
     """`98 MB`, `4.1 GB`."""
     if size_bytes >= 999.5e6:
         return f"{size_bytes / 1e9:.1f} GB"
-    return f"{size_bytes / 1e6:.0f} MB" if size_bytes >= 999.5e3 else f"{size_bytes / 1e3:.0f} kB"
+    if size_bytes >= 999.5e3:
+        return f"{size_bytes / 1e6:.0f} MB"
+    return f"{size_bytes / 1e3:.0f} kB"
 
 
 def format_duration(seconds: float) -> str:
@@ -31,11 +33,9 @@ def iso_time(seconds: float) -> str:
     """Seconds since the epoch as `2026-01-31T18:05:00+01:00`; empty for 0."""
     from datetime import datetime
 
-    return (
-        datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
-        if seconds
-        else ""
-    )
+    if not seconds:
+        return ""
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
 
 
 def fields(source: object, *names: str) -> dict[str, Any]:
@@ -50,13 +50,17 @@ def format_share(share: float) -> str:
 
 def format_list(names: Sequence[str], most: int) -> str:
     """`a, b, c and 3 more`: at most `most` names."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    listed = ", ".join(names[:most])
+    more = len(names) - most
+    return f"{listed} and {more} more" if more > 0 else listed
 
 
 def short(text: str, limit: int) -> str:
     """A text on one line, cut at a word."""
     line = " ".join(text.split())
-    return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0] + " …"
+    if len(line) <= limit:
+        return line
+    return line[:limit].rsplit(" ", 1)[0] + " …"
 
 
 def in_quotes(text: str) -> str:
@@ -66,7 +70,7 @@ def in_quotes(text: str) -> str:
 
 def counted(number: int, what: str) -> str:
     """`1 question`, `4 questions`."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def progress_bar(share: float, columns: int = 24) -> str:

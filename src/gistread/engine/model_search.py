@@ -158,7 +158,7 @@ def model_folders() -> list[tuple[str, Path]]:
     places: list[tuple[str, Path]] = []
     with contextlib.suppress(GistreadError):  # Said elsewhere
         own = load_config(default_paths().config_file).model_folders
-        places += [("", path) for folder in own if (path := _absolute(folder))]
+        places += [("", path) for path in map(_absolute, own) if path]
     if (home := _absolute("~")) is None:
         return places
     named = os.environ.get

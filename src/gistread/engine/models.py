@@ -173,13 +173,11 @@ def find_source(spec: str) -> ModelSource:
         return ModelSource(str(address), None, address)
     name, named = split_adapter(spec)
     path = resolve_model(name or default_spec())
-    adapter = (
-        Path(named).expanduser().absolute()
-        if named
-        else None
-        if name == STARTER_BASE
-        else own_adapter(path)
-    )
+    adapter: Path | None = None
+    if named:
+        adapter = Path(named).expanduser().absolute()
+    elif name != STARTER_BASE:
+        adapter = own_adapter(path)
     if adapter is not None and not adapter.is_file():
         raise EngineError(f"No such adapter: {named}.", "An adapter is the path of a GGUF file.")
     is_starter = adapter is not None and adapter == own_adapter(path)

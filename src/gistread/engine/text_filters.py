@@ -59,10 +59,10 @@ class StopStringFilter:
             if not self._withheld or any(stop.startswith(self._withheld) for stop in self._stops):
                 return ""
             self._leading = False
-        found = [at for stop in self._stops if (at := self._withheld.find(stop)) >= 0]
-        if found:
+        ends = [self._withheld.find(stop) for stop in self._stops if stop in self._withheld]
+        if ends:
             self.stopped = True
-            return self._take(min(found))
+            return self._take(min(ends))
         keep = max((_overlap(self._withheld, stop) for stop in self._stops), default=0)
         return self._take(len(self._withheld) - keep)
 

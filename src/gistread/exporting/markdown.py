@@ -215,7 +215,9 @@ def append_to_note(export: Export, path: Path) -> str:
             new = [item for item in _items(export) if item.id not in known]
             if not new and old:
                 return f"{path} has everything already."
-            head = ("\n" if old.endswith(b"\n") else "\n\n") if old else _front_matter(export.book)
+            head = _front_matter(export.book)
+            if old:
+                head = "\n" if old.endswith(b"\n") else "\n\n"
             append_whole(file, (head + _addition(new, known)).encode(), len(old))
     except OSError as error:
         raise StorageError(

@@ -85,9 +85,9 @@ class LibraryEntry:
     @property
     def share(self) -> float:
         """Fraction read, from 0 to 1."""
-        return (
-            1.0 if self.finished else min(1.0, self.position / self.length) if self.length else 0.0
-        )
+        if self.finished:
+            return 1.0
+        return min(1.0, self.position / self.length) if self.length else 0.0
 
     @property
     def words_left(self) -> int:

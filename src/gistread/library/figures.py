@@ -118,14 +118,13 @@ def describe_book_figures(book: BookFigures) -> str:
     return " · ".join(facts)
 
 
+_MINUTE_S = 60
+
+
 def _read_for(seconds: float) -> str:
-    return (
-        format_duration(seconds)
-        if seconds >= 60
-        else "less than a minute"
-        if seconds
-        else "nothing yet"
-    )
+    if not seconds:
+        return "nothing yet"
+    return format_duration(seconds) if seconds >= _MINUTE_S else "less than a minute"
 
 
 def format_percent(share: float) -> str:

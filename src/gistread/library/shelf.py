@@ -15,6 +15,7 @@ from gistread.paths import Paths
 from gistread.search.book_search import best_sentence
 from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import UserData
+from gistread.units import counted
 
 MOST_HITS = 100
 _CORE = 200  # Characters of a hit in a list
@@ -86,17 +87,18 @@ class Shelf:
 
     def search(self, query: str, limit: int = MOST_HITS) -> "LibraryHits":
         """The best hits. Raises StorageError."""
-        matches, text_of = self.find(query, self.books), cache(self.text_of)
+        matches = self.find(query, self.books)
+        text_of = cache(self.text_of)
         by_id = {book.indexed.id: book for book in self.books}
-        found = matches.hits()
-        shown = [
-            hit_in(book, text, one)
-            for one in found[:limit]
-            if (text := text_of(book := by_id[one.book])) is not None  # else its file has gone
-        ]
-        return LibraryHits(
-            tuple(shown), len(found), {by_id[one]: n for one, n in matches.hits_beyond().items()}
-        )
+        hits = matches.hits()
+        shown: list[LibraryHit] = []
+        for hit in hits[:limit]:
+            book = by_id[hit.book]
+            text = text_of(book)
+            if text is not None:  # Else its file has gone.
+                shown.append(hit_in(book, text, hit))
+        beyond = {by_id[id_]: count for id_, count in matches.hits_beyond().items()}
+        return LibraryHits(tuple(shown), len(hits), beyond)
 
     def text_of(self, book: ShelfBook) -> str | None:
         """The text that was indexed; None if the file has gone or changed."""
@@ -121,11 +123,9 @@ class LibraryHits:
     def left_out(self) -> str:
         """`12 more beyond where you stopped in 3 books`; empty for none."""
         count, books = sum(self.beyond.values()), len(self.beyond)
-        return (
-            f"{count} more beyond where you stopped in {books} {'book' if books == 1 else 'books'}"
-            if count
-            else ""
-        )
+        if not count:
+            return ""
+        return f"{count} more beyond where you stopped in {counted(books, 'book')}"
 
 
 def open_shelf(paths: Paths, tag: str = "") -> Shelf:

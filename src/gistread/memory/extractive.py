@@ -125,7 +125,9 @@ def _closed(sentence: str) -> str:
     it.
     """
     missing = sentence.count("“") - sentence.count("”")
-    return f"{sentence}”" if missing > 0 else f"“{sentence}" if missing < 0 else sentence
+    if missing > 0:
+        return f"{sentence}”"
+    return f"“{sentence}" if missing < 0 else sentence
 
 
 def shared_terms(text: str) -> list[str]:

@@ -156,14 +156,15 @@ def _guard(lines: Iterable[_Line], page: str, told: str) -> list[_Line]:
     return list(kept.values())
 
 
+_LONGEST_FACT = 200  # Characters of a page without a sentence
+
+
 def _sentences_as_facts(page: str) -> list[_Line]:
     most = max(1, min(_MAX_FACTS, count_words(page) // _WORDS_PER_FACT))
     own = extract(page, most * _FACT_SENTENCE_WORDS)
-    return [
-        (sentence, tuple(elements_in(sentence)))
-        for start, end in sentence_spans(own)
-        if (sentence := " ".join(own[start:end].split()))
-    ] or [(" ".join(page.split())[:200], ())]
+    sentences = [" ".join(own[start:end].split()) for start, end in sentence_spans(own)]
+    facts = [(sentence, tuple(elements_in(sentence))) for sentence in sentences if sentence]
+    return facts or [(" ".join(page.split())[:_LONGEST_FACT], ())]
 
 
 def elements_in(sentence: str) -> list[str]:

@@ -105,8 +105,12 @@ def find_passage(
             ends_scene = unit.kind is ParagraphKind.BREAK or (
                 following and following.kind is ParagraphKind.HEADING
             )
-            is_talk = following and unit.speech and following.speech
-            legal.append(_Label(unit.end, number, words, 2 if ends_scene else 0 if is_talk else 1))
+            fitness = 1
+            if ends_scene:
+                fitness = 2
+            elif following and unit.speech and following.speech:
+                fitness = 0
+            legal.append(_Label(unit.end, number, words, fitness))
             if total - words + left >= size.min_words / 2 or unit.end == stop:
                 tidy.append(legal[-1])
     labels = _space_out(tidy or legal or [_Label(end, len(units), words)], size)

@@ -76,7 +76,8 @@ def detect_preset(book: Book) -> str:
 def _is_transcript(book: Book, texts: Sequence[str]) -> bool:
     """Recurring speakers and no acts: a play has speakers too."""
     lines = [line for text in texts for line in text.split("\n") if line.strip()]
-    turns = Counter(match[1].casefold() for line in lines if (match := _SPEAKER.match(line)))
+    speakers = filter(None, map(_SPEAKER.match, lines))
+    turns = Counter(speaker[1].casefold() for speaker in speakers)
     spoken = sum(count for count in turns.values() if count >= _MIN_TURNS)
     if spoken < _TURNS * len(lines):
         return False

@@ -138,13 +138,9 @@ class MemoryStore:
 
         Raises StorageError if one cannot be read.
         """
-        found = [
-            header
-            for path in self._files_of(book)
-            if (header := _read_header(path, book)) is not None
-        ]
+        headers = (_read_header(path, book) for path in self._files_of(book))
         return sorted(
-            found,
+            (header for header in headers if header is not None),
             key=lambda header: (header.characters, not header.focus.task, header.modified_s),
             reverse=True,
         )

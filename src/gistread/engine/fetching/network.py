@@ -134,7 +134,8 @@ def refusal_error(
             f"{host} has no {name}.", "Check the name; files on the hub are sometimes renamed."
         )
     if status == 429:
-        when = f"in {wait:.0f} s" if (wait := retry_after_s(headers)) else "in some minutes"
+        wait = retry_after_s(headers)
+        when = f"in {wait:.0f} s" if wait else "in some minutes"
         return FetchError(f"{host} limits requests from this address (429).", f"Try again {when}.")
     return FetchError(
         f"{host} returned {status} for {name}.", "Try again later, or choose another model."

@@ -65,11 +65,17 @@ def sizes_of(header: GgufHeader, batch_tokens: int) -> ModelSizes:
     )
 
 
+_SMALL_PARAMETERS = 1_000_000_000  # Fewer take large batches on a processor
+_LARGE_PARAMETERS = 5_000_000_000  # From here on small ones: each batch can be interrupted
+
+
 def batch_tokens_of(parameters: int, *, on_gpu: bool) -> int:
     """Batch size in tokens, fixed for a model and a device so that runs are reproducible."""
     if on_gpu:
         return 512
-    return 256 if parameters < 1_000_000_000 else 128 if parameters < 5_000_000_000 else 64
+    if parameters < _SMALL_PARAMETERS:
+        return 256
+    return 128 if parameters < _LARGE_PARAMETERS else 64
 
 
 def cell_bytes(sizes: ModelSizes, kv_type: str) -> float:
@@ -93,7 +99,11 @@ def memory_fit(sizes: ModelSizes, trained_for: int, free_bytes: int) -> MemoryFi
     """How a model fits with an F16 KV cache. `trained_for`: its context length; 0 if unknown."""
     trained = trained_for or DEFAULT_CONTEXT_TOKENS
     spare = free_bytes - needed_bytes(sizes, 0)
-    context = 0 if spare < 0 else min(trained, int(spare / sizes.cell)) if sizes.cell else trained
+    context = trained
+    if spare < 0:
+        context = 0
+    elif sizes.cell:
+        context = min(trained, int(spare / sizes.cell))
     needed = needed_bytes(sizes, min(DEFAULT_CONTEXT_TOKENS, trained))
     return MemoryFit(context, needed, free_bytes, enough=context >= min(LEAST_WINDOW, trained))
 

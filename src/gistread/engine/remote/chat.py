@@ -167,15 +167,22 @@ def _refused_field(refusal: RequestRefusedError, body: Mapping[str, Any], kept: 
     return max(named, key=len, default="")
 
 
+_CHARACTERS_PER_TOKEN = 5  # Of a piece of ASCII, at most
+_LAST_OF_ALPHABETS = "\u2e7f"  # After it come the scripts of East Asia
+
+
 def estimate(text: str) -> int:
     """Tokens of a text in common vocabularies, at most.
 
     It depends on the text alone: all servers get equal pages.
     """
-    return sum(
-        math.ceil(len(piece) / 5) if piece.isascii() else 1 if piece <= "\u2e7f" else 2
-        for piece in _PIECE.findall(text)
-    )
+    return sum(map(_most_tokens, _PIECE.findall(text)))
+
+
+def _most_tokens(piece: str) -> int:
+    if piece.isascii():
+        return math.ceil(len(piece) / _CHARACTERS_PER_TOKEN)
+    return 1 if piece <= _LAST_OF_ALPHABETS else 2
 
 
 def estimate_prompt(prompt: Prompt) -> int:

@@ -24,6 +24,10 @@ class Outcome(Enum):
     FULL = auto()  # No room in the KV cache
 
 
+# By the status that llama.cpp returns; others mean that it was interrupted.
+_OUTCOMES = {0: Outcome.DONE, 1: Outcome.FULL}
+
+
 @dataclass(frozen=True, slots=True)
 class BatchToken:
     token: int
@@ -95,7 +99,7 @@ class Context:
         status = llama.llama_decode(self.handle, batch)
         if status < 0:
             raise DecodeError(f"llama.cpp returned {status}")
-        return Outcome.DONE if status == 0 else Outcome.FULL if status == 1 else Outcome.INTERRUPTED
+        return _OUTCOMES.get(status, Outcome.INTERRUPTED)
 
     def interrupt(self) -> None:
         """Abort the evaluation, from any thread.

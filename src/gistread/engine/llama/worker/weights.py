@@ -17,6 +17,12 @@ from gistread.engine.protocol import Message
 from gistread.errors import EngineError
 
 _PIECE_BYTES = 256
+_LEAST_MARKER = 3  # Characters
+
+
+def _is_marker(text: str) -> bool:
+    """Whether a special token's text marks something, as `<|end|>` does."""
+    return len(text) >= _LEAST_MARKER and not text.isspace() and not text.isalnum()
 
 
 class Weights:
@@ -57,16 +63,13 @@ class Weights:
         )
         special = llama.LLAMA_TOKEN_ATTR_CONTROL | llama.LLAMA_TOKEN_ATTR_USER_DEFINED
         texts = {
-            text
+            self._token_text(token)
             for token in range(self.vocabulary)
             if llama.llama_vocab_get_attr(self.vocab, token) & special
-            and len(text := self._token_text(token)) > 2
         }
         # A user-defined token may be ordinary text, such as a run of spaces: only markers are
         # split.
-        markers = sorted(
-            (t for t in texts if not t.isspace() and not t.isalnum()), key=len, reverse=True
-        )
+        markers = sorted((text for text in texts if _is_marker(text)), key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, markers)) or r"(?!)")
 
     def apply_adapter(self, context: llama.llama_context_p) -> None:
