@@ -1,5 +1,7 @@
 """Our own reader: what it shows, when it looks again, and what it does not take for an answer."""
 
+import itertools
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -22,11 +24,14 @@ from gistread.readers.events import (
     Started,
     Stopped,
 )
+from gistread.readers.gistread import gistread
 from gistread.readers.model_class import BASIC, LARGE, SMALL
 from gistread.readers.ranking import rank
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
+from gistread.readers.trace import describe_scope
 from tests.fake_engine import FakeEngine, Say
+from tests.memory.books import make_book
 from tests.readers.memories import FACTS, make_memory
 
 QUESTION = "Who stole the brass key?"
@@ -258,3 +263,37 @@ def test_of_an_imprint_only_what_shares_a_word_with_the_question_is_shown() -> N
     assert "Nora" in shown("Who rang the bell?")
     assert "Set in Garamond" in shown("Which hand was it set in?")
     assert "Garamond" not in shown("What does the colophon say?")
+
+
+LONG = make_book([f"Then, on day {number}, the ship sailed on." for number in range(900)])
+
+
+@pytest.mark.parametrize(
+    ("question", "most"),
+    [("What has happened so far?", 240), ("How does the book end?", 480)],
+)
+async def test_the_story_of_a_long_book_without_gists_is_told_from_all_its_parts(
+    question: str, most: int
+) -> None:
+    fake = FakeEngine(says=["The ship sails."])
+    options = ReaderOptions(budget_tokens=1200)
+    asking = Asking(question, unread_memory(LONG), fake, Steering(), options)
+    started, *_ = [event async for event in gistread(asking) if isinstance(event, Started)]
+    assert started.is_spread
+    assert "From passages of all its parts" in describe_scope(started)
+    days = [int(number) for number in re.findall(r"on day (\d+)", fake.calls[0].text)]
+    assert days[0] == 0
+    assert days[-1] == 899
+    assert days == sorted(days)
+    gaps = [after - before for before, after in itertools.pairwise(days)]
+    assert max(gaps) < most
+    assert "passages from all parts" in fake.calls[0].text
+
+
+async def test_a_question_about_something_is_not_answered_from_all_parts() -> None:
+    fake = FakeEngine(says=["On day 3."])
+    options = ReaderOptions(budget_tokens=1200)
+    asking = Asking("How does day 345 end?", unread_memory(LONG), fake, Steering(), options)
+    started, *_ = [event async for event in gistread(asking) if isinstance(event, Started)]
+    assert not started.is_spread
+    assert "day 345," in fake.calls[0].text

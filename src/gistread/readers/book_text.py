@@ -25,6 +25,7 @@ class BookText(Asking):
 
     name: str  # Of the reader
     shown: list[Passage] = field(default_factory=list)  # The last selection
+    is_spread: bool = False  # Whether the passages are spread over the book to tell all of it
     marked: Marked | None = None  # What the question is about, in the passages
 
     async def fit(self, wanted: Sequence[Passage], budget: int = 0) -> list[Passage]:
@@ -131,7 +132,13 @@ class BookText(Asking):
     def started(self, shown: Sequence[Passage]) -> events.Started:
         memory = self.memory
         pages = len(memory.read_entries), memory.estimated_pages
-        return events.Started(self.name, *pages, memory.complete, share_shown=self.share(shown))
+        return events.Started(
+            self.name,
+            *pages,
+            memory.complete,
+            share_shown=self.share(shown),
+            is_spread=self.is_spread,
+        )
 
     async def answer(
         self,
@@ -164,6 +171,10 @@ class BookText(Asking):
 
     def _prompt(self, text: str, *, is_whole: bool = False, must_answer: bool = False) -> Prompt:
         opening = self.opening(is_whole=is_whole)
+        if self.is_spread:
+            opening = prompts.load("opening_spread").text
+            if self.memory.bound_share < 1:
+                opening = f"{opening} {prompts.load('reads_on').text}"
         if self.marked:
             selection = prompts.load("opening_selection")
             opening = selection.fill(begin=self.marked.begin, end=self.marked.end)

@@ -54,6 +54,7 @@ class Started(ReaderEvent):
     share_shown: float | None = (
         None  # For readers of the book's own text, the share of it shown, from 0 to 1
     )
+    is_spread: bool = False  # Whether passages of all parts were shown, for want of gists
     choice: str = ""  # Which method the reader `auto` chose and why, for people
     bound_share: float = (
         1.0  # Share of the book before the spoiler bound; the other fields are about that part

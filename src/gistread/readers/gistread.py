@@ -25,9 +25,9 @@ from gistread.readers.answering import Asking, says_not_found
 from gistread.readers.book_text import BookText, opening_event, places_of
 from gistread.readers.cost import LEAST_TOKENS, readable_tokens, whole_text_tokens
 from gistread.readers.events import ReaderEvent, ReaderEvents
-from gistread.readers.kinds import asks_for_story
+from gistread.readers.kinds import asks_for_story, asks_how_all_ends
 from gistread.readers.lookups import answer, begin, start_search
-from gistread.readers.ranking import Ranked, rank, reusable_passages
+from gistread.readers.ranking import Ranked, rank, reusable_passages, spread_over
 from gistread.readers.steering import Steering
 from gistread.readers.support import check
 from gistread.readers.thread import without_options
@@ -35,6 +35,7 @@ from gistread.readers.thread import without_options
 NAME = "gistread"
 # Part of the whole text's tokens by which its passages, counted one by one, may exceed it
 _SPARE = 6
+_MOST_TOLD = 0.8  # Share of the text that gists tell, for an answer from them alone
 _DECISIVE_CHARACTERS = 80  # "Not found" is recognizable within this length
 _LOOKS = 2  # The first passages, then the next after "not found"
 
@@ -47,9 +48,14 @@ async def gistread(asking: Asking) -> ReaderEvents:
     question = without_options(text.question)
     ranked = await asyncio.to_thread(rank, question, memory, options.choices, options.thread)
     budget = await text_budget(text)
-    asks_for_gists = not ranked.has_matches or asks_for_story(question)
-    if memory.entries and not options.choices and not budget.is_whole and asks_for_gists:
+    asks_for_all = asks_for_story(question) or asks_how_all_ends(question)
+    is_general = asks_for_all or not ranked.has_matches
+    if budget.is_whole or options.choices or not is_general:
+        answered = _Passages(text, ranked, budget).answer()
+    elif _is_told_by_gists(memory):
         answered = _from_gists(text)
+    elif asks_for_all:
+        answered = _from_spread(text, ranked, budget)
     else:
         answered = _Passages(text, ranked, budget).answer()
     async with aclosing(answered) as stream:
@@ -211,6 +217,19 @@ async def _unless_not_found(
                 for each in held:
                     yield each
                 held.clear()
+
+
+def _is_told_by_gists(memory: GistMemory) -> bool:
+    """Whether the gists tell most of the text up to the bound."""
+    return bool(memory.entries) and memory.read_until >= _MOST_TOLD * len(memory.book.text)
+
+
+def _from_spread(text: BookText, ranked: Ranked, budget: TextBudget) -> ReaderEvents:
+    """Answer about all of the book from passages of all its parts: nothing tells it in short."""
+    to_the_end = asks_how_all_ends(text.question)
+    passages = spread_over(text.memory, to_the_end=to_the_end)
+    text.is_spread = True
+    return _Passages(text, replace(ranked, passages=tuple(passages)), budget).answer()
 
 
 async def _from_gists(text: BookText) -> ReaderEvents:

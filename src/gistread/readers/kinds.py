@@ -60,6 +60,11 @@ def form_of(question: str) -> AnswerForm:
     return _FORMS[kind_of(question)]
 
 
+def asks_how_all_ends(question: str) -> bool:
+    """Whether a question asks how the book ends, and for nothing in particular."""
+    return bool(pattern("asks_how_all_ends").fullmatch(without_options(question)))
+
+
 def asks_for_story(question: str) -> bool:
     """Whether a question asks for the story so far, and for nothing in particular."""
     return bool(pattern("asks_for_the_story").fullmatch(without_options(question)))

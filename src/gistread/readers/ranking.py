@@ -1,7 +1,9 @@
 """Ranks the passages of a book for a question, and the pages of its memory."""
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 from gistread.book.model import Book
 from gistread.memory.front_matter import back_matter_start, front_matter_end
@@ -94,3 +96,50 @@ def _part_weights(question: str, passages: Sequence[Passage], book: Book) -> lis
     else:
         return []
     return [1 + _PART_WEIGHT * max(0.0, 1 - distance / length) for distance in away]
+
+
+_SPREAD_TURN = ("last", "first", "between", "between")  # In which order parts are shown
+_ENDING_TURN = ("last", "last", "last", "first", "between")
+
+
+def spread_over(memory: GistMemory, *, to_the_end: bool = False) -> list[Passage]:
+    """The passages of a book so that the first ones tell of all of it: the end, where the reader is
+    or the book closes, the beginning, and places evenly spread between.
+
+    `to_the_end`: mostly the end.
+    """
+    book = memory.book
+    story = range(front_matter_end(book), back_matter_start(book))
+    passages = split_into_passages(book, story.start, story.stop)
+    half = len(passages) // 2
+    last = passages[:half:-1]
+    first = passages[: half + 1]
+    ordered = {
+        "last": last,
+        "first": first,
+        "between": [passages[index] for index in _evenly(len(passages))],
+    }
+    turns = cycle(_ENDING_TURN if to_the_end else _SPREAD_TURN)
+    remaining = {part: deque(places) for part, places in ordered.items()}
+    chosen: dict[Passage, None] = {}
+    while any(remaining.values()):
+        part = remaining[next(turns)]
+        while part and part[0] in chosen:
+            part.popleft()
+        if part:
+            chosen[part.popleft()] = None
+    return list(chosen)
+
+
+def _evenly(count: int) -> list[int]:
+    """The numbers below `count`, so that the first ones are evenly spread: 4, 2, 6, 1, 3 …"""
+    spread: dict[int, None] = {}
+    step = float(count)
+    while step > 1:
+        half = step / 2
+        steps = round(count / step)
+        for index in range(steps):
+            spread[min(count - 1, int(index * step + half))] = None
+        step = half
+    spread.update(dict.fromkeys(range(count)))
+    return list(spread)

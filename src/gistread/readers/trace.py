@@ -16,6 +16,7 @@ CUT = {
     "length": "The answer was cut off at its greatest length.",
     "filter": "The server's content filter withheld the rest of the answer.",
 }
+_WHOLE = 0.99  # Share of a book from which on all of it is shown, but for white space
 _LISTED = 10  # Most pages or places named in one step
 
 _STOPPED = {
@@ -229,6 +230,8 @@ def describe_scope(started: events.Started) -> str:
         said.append(f"From {started.pages_read} of ~{started.pages_total} sections{bound}.")
     elif bound:
         said.append(f"{bound.strip().capitalize()}.")
+    if started.is_spread:
+        said.append("From passages of all its parts: there are no gists to tell it.")
     return " ".join([*said, *([describe_segments(started.told)] if started.told else [])])
 
 
@@ -279,6 +282,8 @@ def _given(shown: Iterable[tuple[int, int]], places: Places) -> Step:
     passages = [place for place in shown if place[1] > place[0]]
     if not passages:
         return Step("no passages given to the model", "¶")
+    if places.share(passages) >= _WHOLE:
+        return Step("the whole text given to the model", "¶")
     share = format_share(places.share(passages))
     pieces: list[Piece] = [
         f"{counted(len(passages), 'passage')} given to the model, {share} of the book: "
