@@ -1,13 +1,15 @@
 """Atomic facts and the graph of what they name: guarded, normalised, and no page lost."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gistread.memory.derived import DerivedRecords
 from gistread.memory.facts import Fact, build, build_graph, elements_in, known_facts
-from gistread.memory.model import GistMemory
+from gistread.memory.model import GistMemory, Page
 from tests.fake_engine import FakeEngine, Say
+from tests.memory.books import make_book
 from tests.readers.memories import FACTS, make_memory
 
 
@@ -129,3 +131,26 @@ def test_a_wife_is_not_her_husband() -> None:
         "crypt",
         "deep crypt",
     }
+
+
+async def test_a_fact_may_name_whom_the_page_calls_he_or_i() -> None:
+    book = make_book(
+        ["Montresor met Fortunato at the carnival.", "I led him down, and he drank the wine."]
+    )
+    first, second = make_memory(2, 2).entries
+    middle = book.text.index("I led")
+    pages = [
+        replace(first, page=Page(1, 0, middle, 6)),
+        replace(second, page=Page(2, middle, len(book.text), 9)),
+    ]
+    memory = replace(make_memory(2, 2), book=book, entries=pages)
+    told = "Montresor led Fortunato down."
+    narrated = "The narrator led Fortunato down."
+
+    def say(text: str) -> str:
+        if "I led him" not in text.partition("---")[0]:
+            return "- Montresor met Fortunato at the carnival. | Montresor; Fortunato; carnival\n"
+        return f"- {told} | Montresor\n- {narrated} | narrator\n- He led Ann to Bruges. | Ann\n"
+
+    facts = await facts_of(memory, FakeEngine(says=say))
+    assert [fact.text for fact in facts if fact.page == 2] == [told, narrated]

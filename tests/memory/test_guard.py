@@ -168,3 +168,20 @@ def test_repeated_sentences_are_dropped() -> None:
 
 def test_terminal_escapes_and_marks_are_removed() -> None:
     assert clean("\x1b[31m**He saw the boat go.**\x00")[0] == "[31m**He saw the boat go."
+
+
+PAGE_OF_NORA = (
+    "Nora Vell put down her sewing and listened. The bell on the far bank rang three strokes, and "
+    "Amos Reed lay by the stove with his left leg in a splint, so she took the lantern herself."
+)
+
+
+def test_a_short_gist_in_words_of_its_own_passes_by_its_names() -> None:
+    told = "Hearing somebody signal across water, Nora leaves injured Amos indoors, carrying light."
+    assert find_fault(Draft(told, PAGE_OF_NORA)) is None
+    foreign = told.replace("Nora", "Brutus").replace("Amos", "Cassius")
+    assert find_fault(Draft(foreign, PAGE_OF_NORA)) is Fault.FOREIGN_NAMES
+    nameless = (
+        "Travellers crossing deserts gathered firewood before sunset, singing ancient ballads."
+    )
+    assert find_fault(Draft(nameless, PAGE_OF_NORA)) is Fault.UNRELATED

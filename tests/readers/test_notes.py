@@ -4,11 +4,13 @@ import pytest
 
 from gistread.engine.protocol import NO_USAGE, Completion
 from gistread.memory.model import GistMemory
+from gistread.memory.sizes import unread_memory
 from gistread.readers import notes
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, Noted, ReaderEvent, Stopped, StopReason
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
+from tests.memory.books import make_book
 from tests.readers.memories import FACTS, make_memory
 
 QUESTION = "Who stole the brass key?"
@@ -126,3 +128,27 @@ async def test_a_note_that_stays_cut_is_told() -> None:
     events = await ask(FakeEngine(says=say), make_memory(3, 3))
     noted = [event.text for event in events if isinstance(event, Noted)]
     assert noted[:4] == [*(f"Guest {number} came" for number in range(3)), notes.CUT]
+
+
+async def test_a_note_is_traced_to_the_sentence_that_tells_it() -> None:
+    memory = make_memory()
+
+    def say(text: str) -> str:
+        if "Notes so far" not in text:
+            return "He did. [1]"
+        return "Ferrand stole the key for the ledger." if FACTS[7] in text else "Nothing new."
+
+    *_, end = await ask(FakeEngine(says=say), memory)
+    assert isinstance(end, Answered)
+    ((start, until),) = end.cited
+    assert FACTS[7] in memory.book.text[start:until]
+    assert until - start < 700
+
+
+async def test_title_page_and_imprint_are_in_no_part() -> None:
+    text = " ".join(f"Then he saw lamp {number} burn." for number in range(40))
+    book = make_book(["# Imprint", "Printed by Bale & Sons.", "# Chapter One", text])
+    fake = FakeEngine(says=says)
+    await ask(fake, unread_memory(book))
+    assert not any("Bale" in call.text for call in fake.calls)
+    assert any("lamp 39" in call.text for call in fake.calls)

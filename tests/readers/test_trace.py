@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from gistread.engine.protocol import Usage
 from gistread.readers.events import (
     Agreed,
     Expanded,
@@ -34,6 +35,7 @@ from gistread.readers.trace import (
     Places,
     ToPage,
     ToPlace,
+    describe_cost,
     describe_scope,
     progress_of,
     step_of,
@@ -189,3 +191,16 @@ def test_without_pages_a_place_is_a_share_of_the_book() -> None:
 
 def test_quotation_marks_inside_a_quotation_are_single() -> None:
     assert in_quotes("“Go,” he said.") == "“‘Go,’ he said.”"
+
+
+def test_the_cost_of_an_answer_is_told_in_time_and_tokens() -> None:
+    assert describe_cost(Usage(4000, 200, 118, 12.4)) == (
+        "12 s · 4,200 tokens read, 200 of them known, 118 written"
+    )
+    assert describe_cost(Usage(40, 0, 8, 0.2)) == "40 tokens read, 8 written"
+    assert describe_cost(Usage()) == ""
+
+
+def test_a_text_that_is_shown_whole_is_not_called_a_passage() -> None:
+    assert str(step_of(Shown(((0, 100),)), Places(100))) == "¶ the whole text given to the model"
+    assert "1 passage given" in str(step_of(Shown(((0, 40),)), Places(100)))

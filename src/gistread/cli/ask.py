@@ -31,8 +31,8 @@ from gistread.readers import events as reader_events
 from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.steering import Steps
 from gistread.readers.thread import GO_ON, with_options
-from gistread.readers.trace import CUT, Places, describe_scope, progress_of, step_of
-from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
+from gistread.readers.trace import CUT, Places, describe_cost, describe_scope, progress_of, step_of
+from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer, tokens_to_send
 from gistread.session.events import ActivityChanged, SessionEvent
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
 from gistread.session.models import ModelChecks, ModelPair, engine_maker
@@ -194,17 +194,8 @@ async def _told(
     """
     places = Places(len(session.book.text), known)
     async for event in events:
-        if not trace and is_long(
-            session.reader, seconds := await seconds_to_answer(session, upto=upto), known
-        ):
-            quick = await find_cheaper(session, seconds, upto)
-            time_needed = (
-                f"about {format_duration(seconds)}"
-                if seconds
-                else f"~{known.estimated_pages} sections' time"
-            )
-            other = f" `--reader {quick[0]}` is quicker." if quick else ""
-            say(f"{session.reader} takes {time_needed}.{other}")
+        if not trace:
+            await _tell_cost(session, known, upto)
         if arguments.events:
             write_json(reader_document(event))
         if step := step_of(event, places):
@@ -216,6 +207,21 @@ async def _told(
         if isinstance(event, reader_events.Started) and (scope := describe_scope(event)):
             line.say(scope)
         yield event
+
+
+async def _tell_cost(session: Session, known: GistMemory, upto: int | None) -> None:
+    """Say before an answer that it takes long or many tokens of a server, and what is quicker."""
+    seconds = await seconds_to_answer(session, upto=upto)
+    tokens = await tokens_to_send(session, upto)
+    if not tokens and not is_long(session.reader, seconds, known):
+        return
+    quick = await find_cheaper(session, seconds, upto)
+    needed = f"~{known.estimated_pages} sections' time"
+    if seconds:
+        needed = f"about {format_duration(seconds)}"
+    sent = f" and sends about {tokens:,} tokens" if tokens else ""
+    other = f" `--reader {quick[0]}` is quicker." if quick else ""
+    say(f"{session.reader} takes {needed}{sent}.{other}")
 
 
 def _place(citation: Citation, book: Book) -> str:
@@ -381,9 +387,16 @@ async def _print_answer(
     else:
         for mark in answered.marks:
             write(f"{in_quotes(answered.answer[mark.start : mark.end])}: {mark.message}.")
+    _print_sources(answered, place)
+    return answered
+
+
+def _print_sources(answered: reader_events.Answered, place: Callable[[Citation], str]) -> None:
+    """Print the sources of an answer; what it took, and why it is cut off, for people."""
     for number, citation in enumerate(answered.citations, start=1):
         tells = f" · or {in_quotes(citation.tells)}" if citation.tells else ""
         write(f"[{number}] {place(citation)}{tells}: {in_quotes(' '.join(citation.quote.split()))}")
+    if cost := describe_cost(answered.usage):
+        say(f"Took {cost}.")
     if why := CUT.get(answered.finish):
         say(f"{why} `gistread ask BOOK --continue` goes on.")
-    return answered

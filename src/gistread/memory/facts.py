@@ -30,6 +30,7 @@ _FACT_TOKENS = 40  # Mean length of a line
 _WORDS_PER_FACT = 40  # Words of the page for each fact
 _FACT_SENTENCE_WORDS = 18
 
+_NARRATOR = "narrator"
 _MIN_SHARED = 0.6  # Least share of a fact's words that occur on its page
 
 _GRAMMAR = rf"""root ::= line{{1,{_MAX_FACTS}}}
@@ -147,6 +148,7 @@ def _guard(lines: Iterable[_Line], page: str, told: str) -> list[_Line]:
         draft = Draft(fact, page, own_words, told_before=told)
         said = set(shared_terms(fact))
         is_faulty = find_fault(draft, (Fault.FOREIGN_NAMES, Fault.REFUSAL, Fault.PROMPT))
+        said -= _added_names(fact, page, told)
         if is_faulty or len(said & terms) < max(1, _MIN_SHARED * len(said)):
             continue
         named = tuple(
@@ -154,6 +156,16 @@ def _guard(lines: Iterable[_Line], page: str, told: str) -> list[_Line]:
         )
         kept.setdefault(fact.casefold(), (fact, named or tuple(elements_in(fact))))
     return list(kept.values())
+
+
+def _added_names(fact: str, page: str, told: str) -> set[str]:
+    """The terms of names that a fact has in place of the page's "he" or "I".
+
+    `told`: the text before the page, which has these names.
+    """
+    words = (found[0] for found in re.finditer(_CAPITALISED, fact))
+    names = [word for word in words if word not in page and word in told]
+    return set(shared_terms(" ".join([*names, _NARRATOR])))
 
 
 _LONGEST_FACT = 200  # Characters of a page without a sentence

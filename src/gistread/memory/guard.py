@@ -194,14 +194,20 @@ def foreign_numbers(draft: Draft) -> set[int]:
 
 
 def _is_unrelated(draft: Draft) -> bool:
-    """Whether fewer than four in ten of the longer words occur on the page in some form."""
+    """Whether fewer than four in ten of the longer words occur on the page in some form.
+
+    A draft with names of the page alone may have words of its own.
+    """
     if UNSPACED_CHARACTER.search(draft.text):
         written = set(UNSPACED_CHARACTER.findall(draft.text))
         shared = written & set(draft.page)
     else:
         written = {_stem(word.casefold()) for word in _WORD.findall(draft.text) if len(word) > 4}
         shared = written & {_stem(word.casefold()) for word in _WORD.findall(draft.page)}
-    return len(written) >= 5 and len(shared) < 0.4 * len(written)
+    if len(written) < 5 or len(shared) >= 0.4 * len(written):
+        return False
+    foreign, names = foreign_names(draft)
+    return not names or bool(foreign)
 
 
 # The check for each fault, in order. What the page says too is no fault.

@@ -144,12 +144,16 @@ def numbered_passages(passages: Sequence[Passage], book: Book) -> tuple[tuple[in
 
 
 async def split_into_chunks(
-    book: Book, most_tokens: int, count: Callable[[str], Awaitable[int]]
+    book: Book,
+    most_tokens: int,
+    count: Callable[[str], Awaitable[int]],
+    start: int = 0,
+    end: int | None = None,
 ) -> list[Passage]:
-    """Split the book into chunks of whole passages; only passages that are too long are cut."""
+    """Split the book, or a part, into chunks of whole passages; only too long ones are cut."""
     found: list[Passage] = []
     tokens = 0
-    passages = deque(split_into_passages(book))
+    passages = deque(split_into_passages(book, start, end))
     while passages:
         start, end = passages.popleft()
         size = await count(book.text[start:end]) + 2

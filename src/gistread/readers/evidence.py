@@ -19,6 +19,7 @@ from gistread.store.model import Citation
 _QUESTION_WEIGHT = 0.5  # Of the question's words, relative to those of the answer
 _NEIGHBOUR_WEIGHT = 0.5  # Of the words in the sentences before and after
 _ASKING_WEIGHT = 0.7  # Of a sentence that asks: it seldom tells
+_NEIGHBOURS = 2  # Sentences on each side of the one that tells a note
 _STUB_TERMS = 4  # Fewer content words: a stub of dialogue, such as `"A sign," he said`
 _STUB_WEIGHT = 0.7
 _STEM_LETTERS = 6  # "Greedier" counts as "greedy"
@@ -161,6 +162,19 @@ def _weight_of(quote: str, terms: frozenset[str], own: frozenset[str]) -> float:
     if len(terms) < min(_STUB_TERMS, len(own)):
         weight *= _STUB_WEIGHT
     return weight
+
+
+def telling_passage(note: str, place: Passage, memory: GistMemory) -> Passage:
+    """The sentence of a place that tells a note, with its neighbours; the place if none does."""
+    ranked = Evidence("", memory, [place]).ranked(note, [place])
+    if not ranked:
+        return place
+    nearest = ranked[0][0].start
+    sentences = list(sentences_of(memory.book, *place))
+    at = next(at for at, (start, _) in enumerate(sentences) if start == nearest)
+    first = max(0, at - _NEIGHBOURS)
+    last = min(len(sentences) - 1, at + _NEIGHBOURS)
+    return sentences[first][0], sentences[last][1]
 
 
 class TellingSentences:

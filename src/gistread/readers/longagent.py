@@ -16,10 +16,12 @@ from itertools import combinations
 from gistread.engine.protocol import Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory.derived import as_finished
+from gistread.memory.front_matter import story_of
 from gistread.memory.passages import Span, join, render, split_into_chunks
 from gistread.readers import answering, events
 from gistread.readers.answering import words_of
 from gistread.readers.book_text import setting
+from gistread.readers.evidence import telling_passage
 from gistread.readers.thread import without_options
 from gistread.words import count_words
 
@@ -97,7 +99,8 @@ async def longagent(asking: answering.Asking) -> events.ReaderEvents:
     team.max_reports = max(
         2, (window - answer_tokens - _TASK_TOKENS - question_tokens) // (ROUNDS * _REPORT_TOKENS)
     )
-    team.chunks = await split_into_chunks(memory.book, team.chunk_tokens, engine.count)
+    story = story_of(memory.book)
+    team.chunks = await split_into_chunks(memory.book, team.chunk_tokens, engine.count, *story)
     yield events.Started(
         NAME, len(memory.read_entries), memory.estimated_pages, memory.complete, share_shown=1.0
     )
@@ -237,11 +240,16 @@ async def _next_question(team: _Team) -> str:
 def _answer(team: _Team) -> events.ReaderEvents:
     reports = [report for _, found in team.history for report in found]
     places = {chunk + 1: team.chunks[chunk] for report in reports for chunk in report.chunks}
+    seen = tuple(join(places.values(), team.memory.book))
+    for number in places:
+        answers = [report.answer for report in reports if number - 1 in report.chunks]
+        if len(answers) == 1:  # Several reports may tell of several places.
+            places[number] = telling_passage(answers[0], places[number], team.memory)
     text = team.findings() if reports else ""
     draft = events.Answered(
         found=bool(reports),
         compression_rate=team.compression_rate(count_words(text)),
-        seen=tuple(join(places.values(), team.memory.book)),
+        seen=seen,
     )
     prompt = team.answer_prompt("leader_answer", findings=text or _NOTHING)
     numbered = tuple(places.items()) if team.is_asked_to_cite else ()

@@ -24,6 +24,7 @@ from gistread.memory.tree import (
 )
 from gistread.readers import events
 from gistread.readers.answering import SAID_TOKENS, Asking, ReaderOptions
+from gistread.readers.cost import FIRST_WORD_S, readable_tokens, whole_text_tokens
 from gistread.readers.steering import Steering
 from gistread.search.ranked import Ranker
 
@@ -117,6 +118,9 @@ class Search(Asking):
             return self.answer_prompt(
                 name, cacheable_prefix=shared, must_answer=must_answer, **values
             )
+        closed = sorted(self.steering.refused & self.shown)
+        if closed and not self.options.wording:
+            values["opened"] += f"\nPages that may not be opened: {', '.join(map(str, closed))}"
         template = prompts.load(name, self.options.wording)
         return (Message("user", template.fill(**values, question=self.question), shared),)
 
@@ -236,6 +240,9 @@ async def begin(name: str, search: Search) -> events.ReaderEvents:
 
 async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     """Evaluate the common beginning of all questions in advance, if the memory fits the window."""
+    readable = readable_tokens(engine.info, FIRST_WORD_S)
+    if await whole_text_tokens(memory, engine, readable) is not None:
+        return NO_USAGE  # Questions are shown the whole text instead.
     search = Search("", memory, engine, Steering(), ReaderOptions(), page_by_page(memory))
     prompt = search.prompt("lookup")
     return await engine.prepare(prompt) if memory.entries and await search.fits() else NO_USAGE

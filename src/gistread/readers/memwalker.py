@@ -227,9 +227,16 @@ async def _step(walk: _Walk, wanted: int | None) -> Node | events.TurnedBack | e
 
 
 def _numbered(children: Sequence[Node]) -> str:
+    """The summaries with their numbers at this level, and the pages that they are about."""
     return "\n\n".join(
-        f"{number}. {child.summary.text}" for number, child in enumerate(children, start=1)
+        f"{number}. ({_pages_label(child)}) {child.summary.text}"
+        for number, child in enumerate(children, start=1)
     )
+
+
+def _pages_label(node: Node) -> str:
+    is_page = node.first == node.last
+    return f"page {node.first}" if is_page else f"pages {node.first} to {node.last}"
 
 
 def _answer_from_page(

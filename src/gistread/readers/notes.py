@@ -3,12 +3,14 @@
 GraphReader's "Chunk Read with Notes" (appendix D).
 """
 
+import asyncio
 import re
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from gistread.engine.protocol import Engine, Sampling
 from gistread.errors import PromptTooLongError
+from gistread.memory.front_matter import story_of
 from gistread.memory.passages import Span, join, split_into_chunks
 from gistread.readers.answering import Asking, adds_nothing, user_prompt, words_of
 from gistread.readers.book_text import setting
@@ -21,6 +23,7 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
+from gistread.readers.evidence import telling_passage
 from gistread.readers.kinds import Kind, kind_of
 from gistread.words import count_words
 
@@ -36,24 +39,31 @@ _ITEM_MARK = re.compile(r"\A(?:[-*•]|\d{1,2}[.)])\s+")
 CUT = "The notes on this part were cut off."
 
 
+@dataclass(frozen=True, slots=True)
+class _Note:
+    text: str
+    chunk: Span  # That it was taken on
+    told: Span  # The sentences of the chunk that tell it
+
+
 @dataclass(slots=True)
 class _Notebook:
     room_tokens: int
-    notes: list[tuple[str, Span]] = field(default_factory=list)
+    notes: list[_Note] = field(default_factory=list)
     dropped: int = 0
 
     def text(self, *, numbered: bool = False) -> str:
         marks = (f"[{number}]" if numbered else "-" for number in range(1, len(self.notes) + 1))
         return "\n".join(
-            f"{mark} {note}" for mark, (note, _) in zip(marks, self.notes, strict=True)
+            f"{mark} {note.text}" for mark, note in zip(marks, self.notes, strict=True)
         )
 
     def has(self, item: str) -> bool:
         """Whether all words of an item are in an earlier one."""
-        return any(words_of(item) <= words_of(other) for other, _ in self.notes)
+        return any(words_of(item) <= words_of(note.text) for note in self.notes)
 
-    async def add(self, note: str, place: Span, engine: Engine) -> None:
-        self.notes.append((note, place))
+    async def add(self, note: _Note, engine: Engine) -> None:
+        self.notes.append(note)
         while self.notes and await engine.count(self.text()) > self.room_tokens:
             del self.notes[0]
             self.dropped += 1
@@ -72,7 +82,7 @@ async def notes(asking: Asking) -> ReaderEvents:
         )
     book = memory.book
     chunk_tokens = min(CHUNK_TOKENS, room // 2)
-    parts = await split_into_chunks(book, chunk_tokens, engine.count)
+    parts = await split_into_chunks(book, chunk_tokens, engine.count, *story_of(book))
     notebook = _Notebook(min(room - chunk_tokens, _notebook_tokens(asking.question)))
     yield Started(
         NAME, len(memory.read_entries), memory.estimated_pages, memory.complete, share_shown=1.0
@@ -94,14 +104,15 @@ async def notes(asking: Asking) -> ReaderEvents:
         )
     yield Stopped(reason)
 
-    places = [place for _, place in notebook.notes]
+    chunks = {note.chunk for note in notebook.notes}
     draft = Answered(
-        found=bool(places),
+        found=bool(chunks),
         compression_rate=asking.compression_rate(count_words(text)),
-        seen=tuple(join(places, book)),
+        seen=tuple(join(chunks, book)),
     )
     prompt = asking.answer_prompt("notes_answer", notes=text or _NONE)
-    numbered = tuple(enumerate(places, start=1)) if asking.is_asked_to_cite else ()
+    told = [note.told for note in notebook.notes]
+    numbered = tuple(enumerate(told, start=1)) if asking.is_asked_to_cite else ()
     async for event in asking.answer_from(draft, text, prompt, numbered):
         yield event
 
@@ -133,7 +144,8 @@ async def _read_chunk(
             items.pop()  # It is noted whole next time.
         new = [item for item in items if not notebook.has(item)]
         for item in new:
-            await notebook.add(item, place, asking.engine)
+            told = await asyncio.to_thread(telling_passage, item, place, memory)
+            await notebook.add(_Note(item, place, told), asking.engine)
             yield Noted(item, start, end)
         if not is_cut or not new:
             return

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gistread.book.model import Book
+from gistread.engine.protocol import Usage
 from gistread.memory.model import GistMemory
 from gistread.readers import events
 from gistread.readers.events import ReaderEvent, StopReason
-from gistread.units import counted, format_share, ranges, ranges_words, short
+from gistread.units import counted, format_duration, format_share, ranges, ranges_words, short
 
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 # Why an answer is cut off
@@ -220,6 +221,16 @@ def progress_of(trace: Sequence[ReaderEvent]) -> tuple[str, int, int] | None:
             total = next(len(one.parts) for one in trace if isinstance(one, events.TeamFormed))
             return ("members have read", done, total) if done < total else None
     return None
+
+
+def describe_cost(usage: Usage) -> str:
+    """`12 s · 4,200 tokens read, 118 written`; empty if nothing was asked of a model."""
+    read = usage.prefilled + usage.reused
+    if not usage.generated:
+        return ""
+    known = f", {usage.reused:,} of them known" if usage.reused else ""
+    seconds = f"{format_duration(usage.seconds)} · " if usage.seconds >= 1 else ""
+    return f"{seconds}{read:,} tokens read{known}, {usage.generated:,} written"
 
 
 def describe_scope(started: events.Started) -> str:

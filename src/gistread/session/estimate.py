@@ -12,6 +12,7 @@ from gistread.readers.registry import METHODS
 from gistread.session.events import ReadingState
 from gistread.session.session import Session
 
+_MANY_TOKENS = 40_000  # Sent to a server for one question, from which on it is told before
 _MANY_PAGES = 10  # Pages of a book that no model on a usual machine reads within `LONG_S`
 
 
@@ -49,6 +50,17 @@ async def seconds_to_answer(
     check = await session.reading.checks.stored(info)
     own = answer_work(reader, memory, info, upto, model=class_of(info, check))
     return sum(work.seconds(info) or 0.0 for work in (*left, own))
+
+
+async def tokens_to_send(session: Session, upto: int | None = None) -> int:
+    """The tokens of a question that a server is sent, if they are many; else 0."""
+    info = session.models.answering.info
+    if info is None or not info.is_remote:
+        return 0
+    memory = session.memory or unread_memory(session.book, info.name)
+    check = await session.reading.checks.stored(info)
+    work = answer_work(session.reader, memory, info, upto, model=class_of(info, check))
+    return work.prefilled if work.prefilled >= _MANY_TOKENS else 0
 
 
 async def find_cheaper(

@@ -166,6 +166,7 @@ class SavedQuestion:
     )
     pinned: tuple[int, ...] = ()  # Pages pinned or looked up, to open again after an interruption
     passage: tuple[int, int] | None = None  # (start, end) of the selected text it is about
+    cost: str = ""  # What the answer took, in words
     cut: str = ""  # Why the answer is cut off: `length` or `filter`; empty if it is whole
 
 

@@ -207,6 +207,8 @@ def exchange_blocks(
     about = [f"{record.scope[:1].lower()}{record.scope[1:].rstrip('.')}"] if record.scope else []
     if record.model and record.memory and record.model != record.memory:
         about.append(f"{record.model}, over the memory of {record.memory}")
+    if record.cost and not exchange.running:
+        about.append(record.cost)
     if steps and not exchange.running:
         sign, said = (
             "▾" if exchange.shows_steps else "▸",

@@ -13,7 +13,7 @@ from gistread.readers.registry import METHODS
 from gistread.readers.selection import extend_bound, question_alone
 from gistread.readers.steering import Steps
 from gistread.readers.thread import GO_ON, QuestionAnswer, within_bound
-from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
+from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer, tokens_to_send
 from gistread.session.events import Obstacle, QuestionStarted
 from gistread.session.questions import AskOptions
 from gistread.session.session import Session
@@ -109,13 +109,16 @@ class QuestionController:
         """Start the question; if it takes long and another reader is quicker, offer that first."""
         seconds = await seconds_to_answer(session, upto=self._line.bound)
         known = self._line.known()
-        long = is_long(session.reader, seconds, known)
+        tokens = await tokens_to_send(session, self._line.bound)
+        long = bool(tokens) or is_long(session.reader, seconds, known)
         if (
             quick := await find_cheaper(session, seconds, self._line.bound) if long else None
         ) is None:
             self._start(session, question)
             return
-        panel = cost_panel(session.reader, cost_words(session.reader, known, seconds), *quick)
+        panel = cost_panel(
+            session.reader, cost_words(session.reader, known, seconds, tokens), *quick
+        )
         self._context.push(panel, lambda reader: self._start(session, question, reader))
 
     async def show_saved(self) -> None:

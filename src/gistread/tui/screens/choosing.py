@@ -48,8 +48,11 @@ def title_of(reader: str) -> str:
     return USUAL[reader][0] if reader in USUAL else reader
 
 
-def cost_words(reader: str, memory: GistMemory, seconds: float | None) -> str:
-    """`Thorough reads ~120 sections: about 14 min`. `memory`: what a question may use."""
+def cost_words(reader: str, memory: GistMemory, seconds: float | None, tokens: int = 0) -> str:
+    """`Thorough reads ~120 sections: about 14 min`. `memory`: what a question may use.
+
+    `tokens`: what a server is sent, if that is much.
+    """
     title = title_of(reader)
     if seconds is None:
         return (
@@ -57,7 +60,8 @@ def cost_words(reader: str, memory: GistMemory, seconds: float | None) -> str:
             "yet."
         )
     does = f"reads ~{memory.estimated_pages} sections: " if reader in WHOLE_BOOK else "takes "
-    return f"{title} {does}about {format_duration(seconds)}."
+    sent = f" It sends about {tokens:,} tokens to the server." if tokens else ""
+    return f"{title} {does}about {format_duration(seconds)}.{sent}"
 
 
 def cost_panel(reader: str, cost: str, quick: str, seconds: float | None) -> ListScreen[str]:
