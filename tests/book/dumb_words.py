@@ -24,11 +24,13 @@ _TAG = re.compile(r"""</?[a-zA-Z_](?:[^<>"']|"[^"]*"|'[^']*')*>""")
 _BRACKETS = re.compile(r"[()\[\]{}]")
 _BINARY = re.compile(r"<binary\b[^>]+>[^<]*</binary>", re.I)
 _DESCRIPTION = re.compile(r"(<FictionBook\b[^>]*>\s*)<description\b.*?</description>", re.S)
+# Targets of links, labels of notes, numbers of items and the separators of cells.
+_MARKDOWN_SIGNS = re.compile(r"(?<=\])\([^()\s]*\)|\[\^\w+\]:?|\||^\s*\d+[.)] ", re.MULTILINE)
 _WORD_TEXT = re.compile(
     r"<(?P<name>(?:\w+:)?(?:t|delText))(?:\s[^>]*)?(?<!/)>(?P<text>[^<]*)</(?P=name)>"
     r"|<(?P<gap>/w:p|w:br|w:tab|w:cr|/w:tc|/m:r|/a:p)\b[^>]*>"
 )
-_NOTICE_COUNT = re.compile(r"([\d,]+) (?:hidden )?(word|page number|line number)s?\b")
+_NOTICE_COUNT = re.compile(r"([\d,]+) (?:hidden |deleted )?(word|page number|line number)s?\b")
 _MOST_PARTS = 8
 _TAG_MARK = "\x00"
 _PAGES = (".xhtml", ".html", ".htm")
@@ -39,7 +41,9 @@ Token = tuple[str, ...]  # The parts of a word between tags
 
 def lost_words(source: Iterable[Token], book: Book) -> list[str]:
     """The words of the source that the book lacks."""
-    has = Counter(token for text in (book.text, book.title) for (token,) in _tokens(text))
+    has = Counter(
+        token for text in (book.text, book.title, *book.authors) for (token,) in _tokens(text)
+    )
     lost: list[str] = []
     for parts in source:
         left = parts
@@ -123,6 +127,11 @@ def _text(data: bytes) -> Iterator[Token]:
     yield from _tokens(re.sub(r"([-—])\r?\n *", rf"\1{_TAG_MARK}", _decoded(data)))
 
 
+def _markdown(data: bytes) -> Iterator[Token]:
+    text = _MARKDOWN_SIGNS.sub(" ", _COMMENT.sub("", _decoded(data)))
+    yield from _tokens(html.unescape(_TAG.sub(" ", text)))
+
+
 def _fb2(data: bytes) -> Iterator[Token]:
     yield from _markup(_DESCRIPTION.sub(r"\1", _BINARY.sub("", _decoded(data))))
 
@@ -166,6 +175,6 @@ _READERS: dict[str, Callable[[bytes], Iterator[Token]]] = {
     ".fb2": _fb2,
     ".docx": _docx,
     ".txt": _text,
-    ".md": _text,
+    ".md": _markdown,
 }
 SUFFIXES = tuple(_READERS)

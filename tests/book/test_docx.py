@@ -208,6 +208,7 @@ class TestWords:
         assert book.text == "It rained.\n\nOne paragraph."
         assert book.notices == (
             "The document holds tracked changes; it was read as if all of them had been accepted.",
+            "1 deleted word was left out.",
         )
 
     def test_hidden_words_are_counted(self) -> None:
@@ -432,3 +433,64 @@ class TestDocument:
         for size in range(0, len(data), 11):
             with pytest.raises(BookError):
                 open_bytes(data[:size], "cut.docx")
+
+
+class TestNoWordIsLost:
+    @pytest.mark.parametrize("wrapper", ["sdt", "ins", "customXml", "smartTag", "unknown"])
+    def test_rows_are_kept_whatever_wraps_them(self, wrapper: str) -> None:
+        def row(*cells: str) -> str:
+            return f"<w:tr>{''.join(f'<w:tc>{p(cell)}</w:tc>' for cell in cells)}</w:tr>"
+
+        wrapped = f"<w:{wrapper}>{row('Bread', '4')}</w:{wrapper}>"
+        assert texts(f"<w:tbl>{row('Prices of 1820')}{wrapped}</w:tbl>") == [
+            "Prices of 1820\nBread | 4"
+        ]
+
+    @pytest.mark.parametrize(
+        "outside",
+        [
+            r("It poured."),
+            "<w:t>It poured.</w:t>",
+            f"<w:hyperlink>{r('It poured.')}</w:hyperlink>",
+            f"<w:tcPr>{p('It poured.')}</w:tcPr>",
+            f"<w:p>{p('It poured.')}</w:p>",
+            p(f"<w:drawing>{r('It poured.')}</w:drawing>"),
+            p(f"<w:ruby>{r('It poured.')}</w:ruby>"),
+            p(r("It poured."), properties="<w:rPr><w:del/></w:rPr>"),
+        ],
+    )
+    def test_words_in_unexpected_places_are_read(self, outside: str) -> None:
+        assert texts(p("It rained."), outside) == ["It rained.", "It poured."]
+
+    def test_the_second_form_of_alternate_content_is_no_second_text(self) -> None:
+        forms = f"<mc:Choice>{p('Rain')}</mc:Choice><mc:Fallback>{p('Rain')}</mc:Fallback>"
+        assert texts(f"<mc:AlternateContent>{forms}</mc:AlternateContent>") == ["Rain"]
+        forms = f"<mc:Choice>{p('')}</mc:Choice><mc:Fallback>{p('Rain')}</mc:Fallback>"
+        assert texts(f"<mc:AlternateContent>{forms}</mc:AlternateContent>") == ["Rain"]
+
+    @pytest.mark.parametrize(
+        ("code", "character"), [("F061", "α"), ("F0A3", "≤"), ("F0B1", "±"), ("F044", "Δ")]
+    )
+    def test_characters_of_the_font_symbol(self, code: str, character: str) -> None:
+        book = read(p(f'<w:r><w:sym w:font="Symbol" w:char="{code}"/></w:r>'))
+        assert book.text == character
+
+    def test_text_in_the_font_symbol(self) -> None:
+        font = '<w:rFonts w:ascii="Symbol" w:hAnsi="Symbol"/>'
+        assert read(p(r("\uf067", font))).text == "γ"
+
+    def test_a_character_of_an_unknown_font_is_counted(self) -> None:
+        book = read(p(r("Rain") + '<w:r><w:sym w:font="Odd" w:char="F001"/></w:r>'))
+        assert book.notices == ("1 character of symbol fonts was left out.",)
+
+    def test_a_paragraph_with_the_style_of_contents_is_dropped_only_as_an_entry(self) -> None:
+        book = read(
+            p("Contents", "toc1"),
+            p("The Storm\t7", "toc1"),
+            p("It rained for days on end, and nobody went out.", "toc1"),
+            p("The Storm", "heading1"),
+            p("It rained."),
+        )
+        assert "nobody went out" in book.text
+        assert "7" not in book.text
+        assert any("of the table of contents" in notice for notice in book.notices)

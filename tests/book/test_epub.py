@@ -325,6 +325,33 @@ class TestStyleSheets:
         assert (book.text, book.notices) == ("a", ())
 
 
+class TestLines:
+    def test_two_line_ends_divide_paragraphs_as_in_html(self) -> None:
+        book = read_pages("<div>It rained.<br/> <br/>It poured.<br/>All day.</div>")
+        assert book.text == "It rained.\n\nIt poured.\nAll day."
+
+
+class TestContents:
+    def test_contents_by_subject_are_one_level(self) -> None:
+        names = [f"c{number}.xhtml" for number in range(6)]
+        point = '<navPoint><navLabel><text>{0}</text></navLabel><content src="{0}"/>{1}</navPoint>'
+        inner = [point.format(name, "") for name in names]
+        points = point.format(names[0], inner[3] + inner[1]) + point.format(
+            names[4], inner[2] + inner[5]
+        )
+        files = {name: page(f"<p>{name}</p>") for name in names}
+        item = '<item id="t" href="toc.ncx" media-type="application/x-dtbncx+xml"/>'
+        opf = package(names, manifest=item, toc=' toc="t"')
+        toc = {"toc.ncx": f"<ncx><navMap>{points}</navMap></ncx>"}
+        book = open_bytes(epub({**files, **toc}, opf), "a.epub")
+        assert {chapter.level for chapter in book.chapters} == {1}
+
+    def test_bare_ampersands_in_package_and_contents_are_read(self) -> None:
+        opf = package(["a.xhtml"], metadata="<dc:creator>AT&T & R&D</dc:creator>")
+        book = open_bytes(epub({"a.xhtml": page("<p>Rain.</p>")}, opf), "a.epub")
+        assert book.authors == ("AT&T & R&D",)
+
+
 class TestManifest:
     _ITEM = '<item id="{}" href="{}" media-type="{}"/>'
 

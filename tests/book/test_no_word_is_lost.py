@@ -10,7 +10,7 @@ from tests.book.data import all_cases, all_epubs, all_text_books
 from tests.book.dumb_words import counted_words, lost_words, source_tokens
 from tests.book.mislabelled import FORMATS
 
-_FORMATS = (".epub", ".html", ".fb2", ".txt")
+_IN_SYMBOL_FONTS = frozenset(("headings.docx", "sym.docx"))  # Their letters become others
 _FEW = range(60)
 _MANY = range(2_000)
 
@@ -25,14 +25,14 @@ def lost_in_silence(data: bytes, name: str) -> list[str]:
     return lost[counted_words(book) :]
 
 
-@pytest.mark.parametrize("suffix", _FORMATS)
+@pytest.mark.parametrize("suffix", FORMATS)
 def test_no_word_of_a_mislabelled_file_is_lost_in_silence(suffix: str) -> None:
     lost = {seed: lost_in_silence(FORMATS[suffix](seed), f"book{suffix}") for seed in _FEW}
     assert {seed: words for seed, words in lost.items() if words} == {}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", _FORMATS)
+@pytest.mark.parametrize("suffix", FORMATS)
 def test_no_word_of_thousands_of_files_is_lost_in_silence(suffix: str) -> None:
     lost = {seed: lost_in_silence(FORMATS[suffix](seed), f"book{suffix}") for seed in _MANY}
     assert {seed: words for seed, words in lost.items() if words} == {}
@@ -40,7 +40,8 @@ def test_no_word_of_thousands_of_files_is_lost_in_silence(suffix: str) -> None:
 
 def _with_a_reader(paths: list[Path]) -> list[Path]:
     """The files of these formats; of texts, those in UTF-8, which the dumb reader assumes."""
-    readable = [path for path in paths if path.suffix.lower() in _FORMATS]
+    readable = [path for path in paths if path.suffix.lower() in FORMATS]
+    readable = [path for path in readable if path.name not in _IN_SYMBOL_FONTS]
     return [path for path in readable if path.suffix != ".txt" or _is_utf8(path.read_bytes())]
 
 

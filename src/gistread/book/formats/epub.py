@@ -5,7 +5,7 @@ Notices name unreadable parts; encrypted and empty EPUBs are rejected.
 
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
@@ -23,7 +23,12 @@ from gistread.book.formats.elements.inline_elements import (
     read_sheet,
 )
 from gistread.book.formats.elements.linking import LinkedDocuments, assemble
-from gistread.book.formats.elements.markup import Tree, is_too_dense, parse
+from gistread.book.formats.elements.markup import (
+    Tree,
+    is_too_dense,
+    parse,
+    split_at_empty_lines,
+)
 from gistread.book.formats.elements.xhtml import XhtmlDocument, in_head, read_document
 from gistread.book.formats.epub_package import (
     ContentsEntry,
@@ -40,6 +45,7 @@ from gistread.words import count_words
 
 _FRESH_COPY = "Get a fresh copy of the file."
 _MOST_NOTICES = 6
+_MOST_MISPLACED = 0.2  # Of the entries of a table of contents that are nested
 
 
 @dataclass(slots=True)
@@ -75,6 +81,7 @@ class _Pages:
                 continue
             if tree.repaired:
                 self.repaired.append(path)
+            split_at_empty_lines(tree.root)
             yield path, read_document(tree.root, package.language, sheets(path, tree.root))
 
     def notices(self, package: Package) -> Iterator[str]:
@@ -229,9 +236,14 @@ def _mark_other_languages(
 def _chapters(
     archive: Archive, package: Package, documents: Mapping[str, XhtmlDocument]
 ) -> dict[str, list[ChapterStart]]:
+    contents = [
+        replace(entry, path=archive.find(entry.path) or entry.path) for entry in package.contents
+    ]
+    if _nests_out_of_order(contents, documents):
+        contents = [replace(entry, level=1) for entry in contents]
     entries: dict[str, list[ContentsEntry]] = {}
-    for entry in package.contents:
-        entries.setdefault(archive.find(entry.path) or entry.path, []).append(entry)
+    for entry in contents:
+        entries.setdefault(entry.path, []).append(entry)
     level = 1
     found = {}
     for path, document in documents.items():
@@ -240,6 +252,39 @@ def _chapters(
         )
         level = sorted(found[path], key=lambda one: one.index)[-1].level if found[path] else level
     return found
+
+
+def _nests_out_of_order(
+    contents: Sequence[ContentsEntry], documents: Mapping[str, XhtmlDocument]
+) -> bool:
+    """Whether the table of contents nests by subject, not by place.
+
+    In the order of the book, many entries would then stand under an entry that is not theirs.
+    """
+    order = {path: number for number, path in enumerate(documents)}
+    placed = [
+        (order[entry.path], documents[entry.path].anchors.get(entry.fragment, 0), number)
+        for number, entry in enumerate(contents)
+        if entry.path in order
+    ]
+    levels = [entry.level for entry in contents]
+    declared = _parents(range(len(contents)), levels)
+    by_place = _parents([number for _, _, number in sorted(placed)], levels)
+    nested = [number for number in by_place if declared[number] is not None]
+    misplaced = sum(by_place[number] != declared[number] for number in nested)
+    return misplaced > len(nested) * _MOST_MISPLACED
+
+
+def _parents(order: Iterable[int], levels: Sequence[int]) -> dict[int, int | None]:
+    """For each entry in this order: the entry above it, the last one of a smaller level."""
+    parents: dict[int, int | None] = {}
+    above: list[int] = []
+    for number in order:
+        while above and levels[above[-1]] >= levels[number]:
+            above.pop()
+        parents[number] = above[-1] if above else None
+        above.append(number)
+    return parents
 
 
 def _chapter_starts(

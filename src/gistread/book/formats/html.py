@@ -23,6 +23,7 @@ from gistread.book.formats.elements.markup import (
     parse_page,
     parse_xhtml,
     plain_text,
+    split_at_empty_lines,
 )
 from gistread.book.formats.elements.omissions import SCRIPTS as SCRIPT_WORDS
 from gistread.book.formats.elements.omissions import words_in
@@ -419,25 +420,3 @@ def mark_backlinks(root: etree._Element) -> None:
             if item is not None and local_name(item) == "li":
                 # The reference may be a letter although the list counts in digits.
                 item.set(EPUB_TYPE, "footnote")
-
-
-def split_at_empty_lines(root: etree._Element) -> None:
-    """Replace every run of two or more <br> by an empty block, which ends the paragraph."""
-    for element in [element for element in root.iter() if local_name(element) == "br"]:
-        parent = element.getparent()
-        if parent is None:
-            continue
-        run = [element]
-        # Only white space separates them.
-        while not (run[-1].tail or "").strip() and (following := run[-1].getnext()) is not None:
-            if local_name(following) != "br":
-                break
-            run.append(following)
-        if len(run) < 2 or any(local_name(outer) == "pre" for outer in element.iterancestors()):
-            continue
-        parting = etree.Element("div")
-        parting.tail = run[-1].tail
-        parent.replace(element, parting)
-        for other in run[1:]:
-            other.tail = None
-            parent.remove(other)

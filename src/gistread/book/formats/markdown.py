@@ -13,27 +13,33 @@ from typing import Any
 
 import yaml
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
 from gistread.book.builder import Metadata
-from gistread.book.formats.elements.markup import parse_page
+from gistread.book.formats.elements.markup import parse_page, split_at_empty_lines
 from gistread.book.formats.elements.single_document import book_from_tree
 from gistread.book.formats.encoding import decode, encoding_notices
-from gistread.book.formats.html import mark_backlinks, split_at_empty_lines
+from gistread.book.formats.html import mark_backlinks
 from gistread.book.formats.text import read_text
 from gistread.book.model import Book
 from gistread.book.normalise import clean, language_tag, one_line
 from gistread.errors import BookError
+from gistread.words import count_words, folded_words
 
 _SLUG_DROPPED = re.compile(r"[^\w\- ]")
-_YAML = re.compile(r"\s*---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+_YAML = re.compile(
+    r"\s*---[ \t]*\n(?![ \t]*\n)(.*?)^(?:---|\.\.\.)[ \t]*$\n?", re.DOTALL | re.MULTILINE
+)
 _TOML = re.compile(r"\s*\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 _PERCENT = re.compile(
     r"%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n(?:%[ \t]*([^\n]*(?:\n[ "
     r"\t]+\S[^\n]*)*)\n)?(?:%[^\n]*\n)?"
 )
+_KEY = re.compile(r"[\w.-]{1,40}(?: [\w.-]{1,20})?")  # "cover-image", "Date created"
+_KNOWN_FIELD = re.compile(r"[-+.]{3}|(?:title|authors?|creator|lang|language)\s*[:=]|cover", re.I)
 _LONGEST_FRONT_MATTER = 20_000
 _BLOCK = re.compile(
     r"^[ \t]*(?:$|[#>*+|:-]|\d+[.)])|\|", re.MULTILINE
@@ -53,7 +59,8 @@ def read_markdown(data: bytes, name: str) -> Book:
     decoded = decode(data)
     if decoded is None:
         raise BookError(f"{name} is not a book but unknown binary data.")
-    text, metadata = split_front_matter(clean(decoded.text))
+    source = clean(decoded.text)
+    text, metadata = split_front_matter(source)
     blocks, brackets = sum(1 for _ in _BLOCK.finditer(text)), text.count("[")
     if blocks > _MOST_BLOCKS or brackets > _MOST_BRACKETS:
         book, many = read_text(data, name), "blocks" if blocks > _MOST_BLOCKS else "brackets"
@@ -69,13 +76,15 @@ def read_markdown(data: bytes, name: str) -> Book:
         ["table", "strikethrough"]
     )
     parser.use(footnote_plugin).use(deflist_plugin)
+    parser.core.ruler.before("footnote_tail", "unused_notes", _keep_unused_notes)
     env: dict[str, Any] = {}
     tokens = parser.parse(text, env)
     if any(token.level >= _USUAL_DEPTH - 2 for token in tokens):
         parser.options["maxNesting"] = _DEEPEST
         tokens = parser.parse(_TOO_DEEP.sub(r"\1 ", text), env := {})
     _number_headings(tokens)
-    root = parse_page(parser.renderer.render(tokens, parser.options, env))
+    rendered = parser.renderer.render(tokens, parser.options, env)
+    root = parse_page(f"<body>{rendered}</body>") if rendered.strip() else None
     if root is None:
         raise BookError(f"{name} contains no text, or too much.")
     mark_backlinks(root)
@@ -86,24 +95,65 @@ def read_markdown(data: bytes, name: str) -> Book:
         "markdown",
         metadata,
         notices=encoding_notices(decoded),
-        left_out=_left_out(tokens, env),
+        left_out=_left_out(tokens, env) | _left_out_metadata(source, text, metadata),
     )
 
 
 def _left_out(tokens: Sequence[Token], env: Mapping[str, Any]) -> dict[str, int]:
-    """Counts of what Markdown defines and nothing refers to, and of links without words."""
+    """Counts of what Markdown defines and nothing refers to, and of words that it does not show."""
     parts = [part for token in tokens for part in token.children or ()]
     used = {part.attrs.get("href") or part.attrs.get("src") for part in parts}
     # "[//]: # (...)" is a comment.
-    unused = sum(each["href"] not in used | {"#"} for each in env.get("references", {}).values())
+    unused = [
+        (label, definition)
+        for label, definition in env.get("references", {}).items()
+        if definition["href"] not in used
+    ]
     empty = sum(
         (first.type, last.type) == ("link_open", "link_close") for first, last in pairwise(parts)
     )
-    notes = env.get("footnotes", {}).get("refs", {})
+    titles = [str(part.attrs.get("title", "")) for part in parts]
+    titles += [definition["title"] for _, definition in unused]
+    named = [label for label, definition in unused if definition["href"] != "#"]
+    labels = [token.info for token in tokens if token.type == "fence"]
     return {
-        "link(s) without words": unused + empty,
-        "unused note(s)": sum(number < 0 for number in notes.values()),
+        "link(s) without words": empty,
+        # Of each its name and its address
+        "word(s) of unused links": sum(map(count_words, named)) + len(named),
+        "word(s) of titles of links": sum(map(count_words, titles)),
+        "word(s) of labels of code": sum(map(count_words, labels)),
     }
+
+
+def _left_out_metadata(source: str, text: str, metadata: Metadata) -> dict[str, int]:
+    """Words of the front matter, without those of title and authors."""
+    if len(text) == len(source):
+        return {}
+    front = source[: len(source) - len(text)]
+    lines = [line for line in front.split("\n") if not _KNOWN_FIELD.match(line)]
+    words = Counter(folded_words("\n".join(lines)))
+    words.subtract(folded_words(" ".join((metadata.title, *metadata.authors))))
+    return {"word(s) of metadata": sum(count for count in words.values() if count > 0)}
+
+
+def _keep_unused_notes(state: StateCore) -> None:
+    """Number the notes that no reference names, so that they are read after the others.
+
+    Of notes with one label, the last is the one that references name.
+    """
+    definitions = [token for token in state.tokens if token.type == "footnote_reference_open"]
+    if not definitions:
+        return
+    notes = state.env["footnotes"]
+    listed = notes.setdefault("list", {})
+    used = {note.get("label") for note in listed.values()}
+    last = {token.meta["label"]: token for token in definitions}
+    for number, token in enumerate(definitions):
+        label = token.meta["label"]
+        if last[label] is not token:
+            label = token.meta["label"] = f"{label} {number}"
+        if label not in used:
+            listed[len(listed)] = {"label": label, "count": 0}
 
 
 def _number_headings(tokens: Sequence[Token]) -> None:
@@ -134,7 +184,7 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
                 return text, Metadata()
             fields = yaml.load(match[1], Loader=yaml.BaseLoader)
             # A rule, prose and another rule are not metadata.
-            if fields and isinstance(fields, dict):
+            if fields and isinstance(fields, dict) and all(map(_is_key, fields)):
                 return text[match.end() :], _metadata(fields)
         elif match := _TOML.match(head):
             return text[match.end() :], _metadata(tomllib.loads(match[1]))
@@ -146,6 +196,11 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
             ]
             return text[match.end() :], _metadata({"title": match[1], "author": authors})
     return text, Metadata()
+
+
+def _is_key(name: object) -> bool:
+    """Whether a text before a colon is the name of a field and not prose."""
+    return isinstance(name, str) and bool(_KEY.fullmatch(name))
 
 
 def _texts(value: object) -> list[str]:

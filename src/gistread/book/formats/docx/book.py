@@ -5,6 +5,7 @@ Its parts are found by relationships: paths and namespaces differ between progra
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from lxml import etree
 
 from gistread.book.builder import Metadata, left_out_notices
 from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
-from gistread.book.formats.docx.runs import Relation, RunState
+from gistread.book.formats.docx.runs import Relation, RunState, words_of_runs
 from gistread.book.formats.docx.styles import ParagraphStyle, StyleRole, read_numbering, read_styles
 from gistread.book.formats.docx.tree import BodyWriter, finish_tree
 from gistread.book.formats.elements.markup import (
@@ -38,7 +39,7 @@ _NOT_LATIN = re.compile(
 _SAMPLE_CHARACTERS = 40_000
 # Formatting, proofing marks and printer breaks: most of the tags, and no text.
 _NOISE = re.compile(
-    r"<w:(?:rFonts|sz|szCs|color|proofErr|lastRenderedPageBreak|kern|spacing|bCs|iCs|noProof|position|w|shd|highlight"
+    r"<w:(?:rFonts(?![^<>]*(?:Symbol|Wingdings))|sz|szCs|color|proofErr|lastRenderedPageBreak|kern|spacing|bCs|iCs|noProof|position|w|shd|highlight"
     r"|ind|jc|keepNext|keepLines|widowControl|contextualSpacing|autoSpaceDE|autoSpaceDN|adjustRightInd|snapToGrid"
     r"|textAlignment|webHidden|cs|effect|bdr|tcW|tcBorders|vAlign|permStart|permEnd)(?:\s[^<>]*)?/>"
 )
@@ -83,15 +84,25 @@ def read_docx(archive: Archive, name: str) -> Book:
     }
     try:
         writer.write(body)
+        writer.finish()
         writer.write_notes(notes)
     except RecursionError as error:
         raise BookError(f"{name} cannot be read: it is nested too deeply.") from error
-    finish_tree(root)
+    left_out = Counter({"word(s) of the table of contents": finish_tree(root)})
+    left_out["word(s) of unused notes"] = sum(words_of_runs(note) for note, _ in notes.values())
+    left_out["word(s) of page headers and footers"] = _furniture_words(archive, main)
     metadata = metadata_of(archive)
     # The text styled as title replaces a missing title.
     title = metadata.title or (plain_text(root.find(".//h1")) if has_title else "")
     metadata = replace(metadata, title=title, language=_language(metadata, state, root))
-    return book_from_tree(root, name, "docx", metadata, notices=tuple(_notices(writer, main)))
+    return book_from_tree(
+        root,
+        name,
+        "docx",
+        metadata,
+        notices=tuple(_notices(writer, main)),
+        left_out=left_out + _left_out(state),
+    )
 
 
 def _language(metadata: Metadata, state: RunState, root: etree._Element) -> str:
@@ -120,6 +131,27 @@ def _notices(writer: BodyWriter, main: _Part) -> Iterator[str]:
     yield from left_out_notices(left_out | {"hidden word(s)": writer.state.hidden})
     if writer.unread:
         yield "Embedded documents were not read."
+
+
+def _left_out(state: RunState) -> Counter[str]:
+    return Counter(
+        {
+            "deleted word(s)": state.deleted,
+            "word(s) of the codes of fields": state.field_words,
+            "character(s) of symbol fonts": state.unknown_symbols,
+        }
+    )
+
+
+def _furniture_words(archive: Archive, main: _Part) -> int:
+    """Words of the headers and footers of pages, each file once."""
+    kinds = ("header", "footer")
+    paths = {each.target for each in main.relations.values() if each.kind in kinds}
+    words = 0
+    for path in sorted(paths):
+        with suppress(ArchiveError):
+            words += words_of_runs(_part(archive, path).tree.root)
+    return words
 
 
 def metadata_of(archive: Archive) -> Metadata:

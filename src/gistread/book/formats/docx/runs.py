@@ -8,29 +8,20 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from gistread.book.formats.docx.styles import RunFormat, Styles, run_format_of, value
+from gistread.book.formats.docx.symbols import in_unicode, symbol
 from gistread.book.formats.elements.markup import append_text
 from gistread.book.formats.elements.semantics import EPUB_TYPE, format_number
 from gistread.words import count_words
 
 _DELETED = frozenset(("del", "movefrom", "deltext", "delinstrtext"))
-_IGNORED = frozenset(
-    ("ppr", "rpr", "commentrangestart", "commentrangeend", "bookmarkend", "prooferr")
-)
+_DRAWN = ("blip", "imagedata", "rect", "txbxcontent", "textpath", "t")
+_INNER_BLOCKS = frozenset(("p", "tbl", "tr", "tc"))
+_SYMBOL_FONT = "font"
+"""The key of a run's look that names a symbol font."""
 _LINK_FIELD = re.compile(r'\s*HYPERLINK\s+(?:(?:\\[a-z]\s+)*"([^"]*)"|(?=\\l))', re.IGNORECASE)
 _LINK_PLACE = re.compile(r'\\l\s+"?([^"\s]+)"?', re.IGNORECASE)
 _REFERENCE_FIELD = re.compile(r"\s*(?:REF|PAGEREF|NOTEREF)\s+(\S+)", re.IGNORECASE)
 _CONTENTS_FIELD = re.compile(r"\s*TOC\b")
-# Characters of symbol fonts that have a Unicode equivalent.
-_SYMBOLS = {
-    "f0b7": "•",
-    "f0a7": "▪",
-    "f0fc": "✓",
-    "f0e0": "→",
-    "f0df": "←",
-    "f0b0": "°",
-    "f0b4": "×",
-    "f02d": "−",
-}
 _SYMBOL_CODE = re.compile("[0-9a-f]{1,4}")
 _TAGS = {
     "b": "strong",
@@ -73,7 +64,15 @@ class RunState:
     changes: int = 0
     comments: int = 0
     hidden: int = 0  # Words formatted as hidden
+    deleted: int = 0  # Words of tracked deletions
+    field_words: int = 0  # Words of the codes of fields
+    unknown_symbols: int = 0  # Characters of symbol fonts
     fields: list[_Field] = field(default_factory=list)
+
+    def delete(self, element: etree._Element) -> None:
+        """Count a tracked deletion."""
+        self.changes += 1
+        self.deleted += words_of_runs(element)
 
     @property
     def is_in_contents(self) -> bool:
@@ -103,6 +102,10 @@ class RunWriter:
         ):  # In a damaged file, an unfinished field code ends with its paragraph
             each.has_result = True
 
+    def write_one(self, element: etree._Element) -> None:
+        """Write a part of a run that stands outside any paragraph."""
+        self._run_part(element, {})
+
     def _elements(self, element: etree._Element) -> None:
         for inner in element:
             self._element(inner)
@@ -114,7 +117,9 @@ class RunWriter:
         elif name in ("drawing", "pict", "object"):
             self._picture(element)
         elif name in _DELETED:
-            self.state.changes += 1
+            self.state.delete(element)
+        elif name == "t":
+            self._run_part(element, {})
         elif name in ("omath", "omathpara"):
             self.target.append(_equation(element, "math"))
             self._leaf = None
@@ -132,10 +137,11 @@ class RunWriter:
         elif name == "fldsimple":
             self._inside(element, _href(element.get("instr", "")))
         elif name == "alternatecontent":
-            for first in [inner for inner in element if inner.tag in ("choice", "fallback")][:1]:
-                self._elements(first)
-        elif name not in _IGNORED:
+            self._elements(shown_form(element))
+        else:
             self.state.changes += name in ("ins", "moveto")
+            if name in _INNER_BLOCKS and (len(self.target) or self.target.text):
+                self._add("br")
             self._elements(element)
 
     def _add(self, tag: str, **attributes: str) -> etree._Element:
@@ -158,8 +164,10 @@ class RunWriter:
             **run_format_of(properties),
         }
         if look.get("vanish"):
-            self.state.hidden += sum(count_words(each.text or "") for each in element.iterfind("t"))
+            self.state.hidden += words_of_runs(element)
             return
+        if (font := symbol_font(properties)) is not None:
+            look = {**look, _SYMBOL_FONT: font}
         for inner in element:
             self._run_part(inner, look)
 
@@ -171,7 +179,7 @@ class RunWriter:
             if state.fields and not state.fields[-1].has_result:
                 state.fields[-1].instruction += element.text or ""
         elif any(not each.has_result for each in state.fields):
-            return
+            state.field_words += words_of_runs(element)
         elif name == "t":
             # A repaired file may have elements inside.
             self._text("".join(map(str, element.itertext())), look)
@@ -183,21 +191,32 @@ class RunWriter:
         elif name == "nobreakhyphen":
             self._text("\u2011", look)
         elif name == "sym":
-            code = element.get("char", "").lower()
-            char = chr(int(code, 16)) if _SYMBOL_CODE.fullmatch(code) else ""
-            self._text(_SYMBOLS.get(code, "" if "\ue000" <= char <= "\uf8ff" else char), look)
+            self._symbol(element, look)
         elif name in ("footnotereference", "endnotereference"):
             self._reference(element, name.removesuffix("reference"))
         elif name == "commentreference":
             state.comments += 1
         elif name == "ruby":
-            ruby = self._add("ruby")
-            for part, tag in (("rubybase", "rb"), ("rt", "rt")):
-                etree.SubElement(ruby, tag).text = "".join(
-                    each.text or "" for each in element.iterfind(f"{part}//t")
-                )
+            self._ruby(element)
         else:
             self._element(element)
+
+    def _symbol(self, element: etree._Element, look: RunFormat) -> None:
+        code = element.get("char", "").lower()
+        if not _SYMBOL_CODE.fullmatch(code):
+            return
+        character = symbol(int(code, 16), element.get("font", ""))
+        self.state.unknown_symbols += not character
+        self._text(character, look)
+
+    def _ruby(self, element: etree._Element) -> None:
+        parts = [list(element.iterfind(f"{part}//t")) for part in ("rubybase", "rt")]
+        if sum(map(len, parts)) < sum(1 for _ in element.iter("t", "deltext")):
+            self._elements(element)  # Words beside its two parts
+            return
+        ruby = self._add("ruby")
+        for texts, tag in zip(parts, ("rb", "rt"), strict=True):
+            etree.SubElement(ruby, tag).text = "".join(text.text or "" for text in texts)
 
     def _field(self, kind: str) -> None:
         fields = self.state.fields
@@ -216,6 +235,7 @@ class RunWriter:
                 self.target, self._leaf = around[1], None
 
     def _text(self, text: str, look: RunFormat) -> None:
+        text = in_unicode(text, str(look.get(_SYMBOL_FONT, "")))
         if not text:
             return
         if self._custom_reference is not None:
@@ -267,12 +287,16 @@ class RunWriter:
         words = next(
             filter(None, (*named, *(each.get("alt") for each in _drawn(element, "shape")))), ""
         )
-        inside = list(_drawn(element, "blip", "imagedata", "rect", "txbxcontent", "textpath"))
+        inside = list(_drawn(element, *_DRAWN))
+        for deleted in _drawn(element, "deltext"):
+            self.state.delete(deleted)
         if words and not inside:  # A diagram, drawn in other files
             self._add("img", src="", alt=words)
         for inner in inside:
             if inner.tag == "txbxcontent":
                 self.boxes.append(inner)
+            elif inner.tag == "t":
+                self._text(f" {''.join(map(str, inner.itertext()))} ", {})
             elif inner.tag == "textpath":
                 self._text(inner.get("string", ""), {})
             elif inner.tag == "rect":
@@ -286,6 +310,29 @@ class RunWriter:
                     image = self._add("img", src=relation.target)
                     if described := words or inner.get("title"):
                         image.set("alt", described)
+
+
+def symbol_font(properties: etree._Element | None) -> str | None:
+    """The symbol font of a run; None if it has none."""
+    fonts = properties.find("rfonts") if properties is not None else None
+    named = (str(value) for value in fonts.attrib.values()) if fonts is not None else ()
+    return next((font for font in named if font.lower() in ("symbol", "wingdings")), None)
+
+
+def words_of_runs(element: etree._Element) -> int:
+    """Words in the texts of an element, deleted ones included."""
+    texts = ("".join(map(str, each.itertext())) for each in element.iter("t", "deltext"))
+    return sum(map(count_words, texts))
+
+
+def shown_form(element: etree._Element) -> etree._Element:
+    """The form of alternate content that is read: the first one with words or a picture."""
+    forms = [inner for inner in element if inner.tag in ("choice", "fallback")]
+    for form in forms:
+        has_picture = next(form.iter("blip", "imagedata"), None) is not None
+        if has_picture or words_of_runs(form):
+            return form
+    return forms[0] if forms else element
 
 
 def _drawn(element: etree._Element, *names: str) -> Iterator[etree._Element]:

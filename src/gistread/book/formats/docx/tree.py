@@ -3,12 +3,14 @@
 Headings, lists, quotations, verse, tables, pictures, notes.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from lxml import etree
 
-from gistread.book.formats.docx.runs import Relation, RunState, RunWriter
+from gistread.book.formats.docx.runs import Relation, RunState, RunWriter, shown_form
 from gistread.book.formats.docx.styles import (
     Numbering,
     ParagraphStyle,
@@ -17,14 +19,23 @@ from gistread.book.formats.docx.styles import (
     value,
 )
 from gistread.book.formats.elements.markup import append_text, plain_text
+from gistread.book.formats.elements.omissions import words_in
 from gistread.book.formats.elements.semantics import BULLET, EPUB_TYPE, MARKER_ATTRIBUTE
 from gistread.book.formats.text_blocks import is_break
+from gistread.book.normalise import letters
+from gistread.words import count_words
 
 _DEEPEST_HEADING = 6
 _CONTENTS = "contents"
 _EMPTY = "empty"
 _PROSE_TAGS = frozenset(("p", "blockquote"))
-_IGNORED = frozenset(("sectpr", "tblpr", "tblgrid", "trpr", "tcpr", "sdtpr", "sdtendpr"))
+_OUTSIDE_PARAGRAPHS = frozenset(
+    "r t hyperlink fldsimple omath omathpara drawing pict object ruby deltext sym tab br".split()
+)
+"""Elements of a paragraph that damaged files have outside any."""
+_CONTENTS_WORDS = 4
+"""Most words of the heading above a table of contents."""
+_PAGE_AT_END = re.compile(r"(?:[\t.…·_]|\s{2,}|\D)\s*(?:\d{1,5}|[ivxlc]{1,7})\s*$", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -47,34 +58,33 @@ class BodyWriter:
         if name == "p":
             self._paragraph(element)
         elif name in ("del", "movefrom") or (name == "tr" and element.find("trpr/del") is not None):
-            self.state.changes += 1
+            self.state.delete(element)
         elif name == "tbl":
-            rows = element.findall("tr")
-            if len(rows) == 1 and len(rows[0].findall("tc")) == 1:
-                # A frame around text.
-                self._within(rows[0], "div")
-            else:
-                self._within(element, "table")
+            # A table of one cell is a frame around text.
+            self._within(element, "div" if _is_one_cell(element) else "table")
         elif name == "tr":
             self._within(element, "tr")
         elif name == "tc":
-            merged = element.find("tcpr/vmerge")
-            if merged is not None and merged.get("val") != "restart":
-                etree.SubElement(self.target, "td")
-            else:
-                self._within(element, "td")
-        elif (
-            name == "sdt"
-            and value(element, "sdtpr/docpartobj/docpartgallery").lower() == "table of contents"
-        ):
+            self._within(element, "td")
+        elif name == "sdt" and _is_contents(element):
             self._within(element, "div").set("class", _CONTENTS)
         elif name == "bookmarkstart":
             if (place := element.get("name", "_GoBack")) != "_GoBack":
                 self.state.places.append(place)
         elif name == "altchunk":
             self.unread += 1
-        elif name not in _IGNORED:
+        elif name == "alternatecontent":
+            self.write(shown_form(element))
+        elif name in _OUTSIDE_PARAGRAPHS:
+            self._paragraph(element)
+        else:
             self.write(element)
+
+    def finish(self) -> None:
+        """Add a paragraph whose end was deleted and that nothing continues."""
+        draft, self._joined = self._joined, None
+        if draft is not None:
+            self._styled(draft, ParagraphStyle(), None)
 
     def _paragraph(self, element: etree._Element) -> None:
         properties = element.find("ppr")
@@ -84,10 +94,14 @@ class BodyWriter:
             style = style.at_outline_level(value(properties, "outlinelvl"))
         draft = self._joined if self._joined is not None else etree.Element("p")
         writer = RunWriter(draft, self.state)
-        writer.write(element)
+        if element.tag == "p":
+            writer.write(element)
+        else:
+            writer.write_one(element)
         if element.find("ppr/rpr/del") is not None:
             self._joined = draft
             self.state.changes += 1
+            self._boxes(writer)
             return
         self._joined = None
         if in_contents:
@@ -97,6 +111,10 @@ class BodyWriter:
             own = numbering_of(properties, style.numbering)
             marker = self.numbering.next_marker(*own) if own and own[0] not in ("", "0") else ""
             self._styled(draft, style, (marker, own[1]) if own and marker else None)
+        self._boxes(writer)
+
+    def _boxes(self, writer: RunWriter) -> None:
+        """Write the text boxes and rules of a paragraph after it."""
         for box in writer.boxes:
             if box.tag == "hr":
                 self._add(box)
@@ -169,8 +187,11 @@ class BodyWriter:
     def _within(self, element: etree._Element, tag: str) -> etree._Element:
         outer = self.target
         inner = etree.SubElement(outer, tag)
+        joined, self._joined = self._joined, None
         self.target, self._lists = inner, []
         self.write(element)
+        self.finish()
+        self._joined = joined
         self.target, self._lists = outer, []
         return inner
 
@@ -193,14 +214,18 @@ class BodyWriter:
             self.target.set(EPUB_TYPE, "footnote")
             self.state.relations = note[1]
             self.write(note[0])
+            self.finish()
             first = next(self.target.iter("p", "li"), None)
             if first is not None:
                 _prefix(first, label if label[-1:] in ")*†‡§]" else f"{label}.")
         self.target = outer
 
 
-def finish_tree(root: etree._Element) -> None:
-    """Finish the whole tree: mark scene breaks, attach captions, remove the table of contents."""
+def finish_tree(root: etree._Element) -> int:
+    """Finish the whole tree: mark scene breaks, attach captions, remove the table of contents.
+
+    Returns the number of words removed.
+    """
     empty = [e for e in root.iter("p") if e.get("class") == _EMPTY]
     parts = len(empty) * 6 <= sum(1 for _ in root.iter("p"))  # Otherwise they are spacing
     for element in empty:
@@ -222,11 +247,51 @@ def finish_tree(root: etree._Element) -> None:
             picture.addprevious(figure)
             caption.tag = "figcaption"
             figure.extend((picture, caption))
-    if next(root.iter("h1", "h2", "h3"), None) is not None:
-        for contents in [e for e in root.iter("p", "div") if e.get("class") == _CONTENTS]:
-            parent = contents.getparent()
-            if parent is not None:
-                parent.remove(contents)
+    return _remove_contents(root)
+
+
+def _remove_contents(root: etree._Element) -> int:
+    """Remove the table of contents of a document with headings. Returns the number of its words."""
+    headings = {letters(plain_text(each)) for each in root.iter("h1", "h2", "h3")}
+    if not headings:
+        return 0
+    removed = 0
+    for contents in [e for e in root.iter("div") if e.get("class") == _CONTENTS]:
+        lines = [e for e in contents.iter("p", "h1", "h2", "h3") if plain_text(e)]
+        if lines and count_words(plain_text(lines[0])) <= _CONTENTS_WORDS:
+            removed += _remove(lines[0])  # Its own heading
+    for entry in [e for e in root.iter("p") if e.get("class") == _CONTENTS]:
+        if _is_entry(entry, headings):
+            removed += _remove(entry)
+        else:
+            del entry.attrib["class"]
+    return removed
+
+
+def _is_entry(line: etree._Element, headings: set[str]) -> bool:
+    """Whether a line names a heading or ends with the number of a page."""
+    text = plain_text(line)
+    name = letters(text).rstrip("0123456789")
+    is_named = any(name == heading.rstrip("0123456789") for heading in headings)
+    return not text or is_named or bool(_PAGE_AT_END.search("".join(map(str, line.itertext()))))
+
+
+def _remove(element: etree._Element) -> int:
+    parent = element.getparent()
+    if parent is not None:
+        parent.remove(element)
+    return words_in(element)
+
+
+def _is_one_cell(table: etree._Element) -> bool:
+    """Whether a table has one cell, whatever wraps its rows and cells."""
+    cells = islice(table.iter("tc"), 2)
+    return sum(1 for _ in cells) == 1
+
+
+def _is_contents(element: etree._Element) -> bool:
+    gallery = value(element, "sdtpr/docpartobj/docpartgallery")
+    return gallery.lower() == "table of contents"
 
 
 def _prefix(element: etree._Element, marker: str) -> None:

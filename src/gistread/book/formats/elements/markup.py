@@ -18,10 +18,12 @@ from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.formats.encoding import decode_declared
 
 _NAMED_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{0,40});")
+_BARE_AMPERSAND = re.compile(rb"&(?!#?\w{1,41};)")
 _CHARACTER_REFERENCE = re.compile(r"&#([xX][0-9A-Fa-f]{1,8}|[0-9]{1,8});?")
 NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _XML_ENTITIES = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 _RAW_TEXT = re.compile(rb"<(/?)(noframes|noembed|iframe)\b[^>]*>(\s*</\2\s*>)?", re.IGNORECASE)
+_EMPTY_LINE = 2  # Line ends in a row
 _NAMESPACE = re.compile(r".*[}:]")
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 
@@ -128,6 +130,9 @@ def parse_xml(text: str) -> Tree | None:
     text = _remove_invalid(_XML_DECLARATION.sub("", text, count=1)).lstrip()
     data = _replace_entities(text.encode("utf-8", errors="replace"))
     root = _xml_root(data)
+    if root is None:
+        data = _escape_bare_ampersands(data)
+        root = _xml_root(data)
     if root is None or _is_too_deep(root):
         data = _drop_deep_tags(data)
         root = _xml_root(data)
@@ -210,6 +215,30 @@ def append_text(element: etree._Element, text: str | None) -> None:
         last.tail = (last.tail or "") + text
     else:
         element.text = (element.text or "") + text
+
+
+def split_at_empty_lines(root: etree._Element) -> None:
+    """Replace every run of two or more <br> by an empty block, which ends the paragraph."""
+    for element in list(root.iter("br", "{*}br")):
+        parent = element.getparent()
+        if parent is None:
+            continue
+        run = [element]
+        # Only white space separates them.
+        while not (run[-1].tail or "").strip() and (following := run[-1].getnext()) is not None:
+            if local_name(following) != "br":
+                break
+            run.append(following)
+        if len(run) < _EMPTY_LINE or any(map(plain_text, run)):
+            continue
+        if any(local_name(outer) == "pre" for outer in element.iterancestors()):
+            continue
+        parting = etree.Element("div")
+        parting.tail = run[-1].tail
+        parent.replace(element, parting)
+        for other in run[1:]:
+            other.tail = None
+            parent.remove(other)
 
 
 def append_text_before(element: etree._Element, text: str | None) -> None:
@@ -326,6 +355,11 @@ def _drop_deep_tags(data: bytes) -> bytes:
 def _replace_entities(data: bytes) -> bytes:
     """Replace HTML's named entities by numbers: XML without a DTD knows only five."""
     return _NAMED_ENTITY.sub(_numeric_reference, data)
+
+
+def _escape_bare_ampersands(data: bytes) -> bytes:
+    """Escape each `&` that begins no reference: "War & Peace" in a package."""
+    return _BARE_AMPERSAND.sub(b"&amp;", data)
 
 
 def _numeric_reference(match: re.Match[bytes]) -> bytes:
