@@ -39,6 +39,7 @@ TEXTS = (
 )
 WITHOUT_TEXT = {"aim", "answer_closed", "pace", "plan"}
 PIECES = (
+    "action_",
     "single_pass",
     "task_",
     "server_",

@@ -165,3 +165,25 @@ def test_where_the_memory_ends_long_before_the_place_the_chapter_there_tells_the
     assert describe_sources(found).endswith(
         "the gists of 2 sections and the chapter’s own sentences"
     )
+
+
+def test_a_tale_is_told_act_by_act_in_the_order_of_the_book() -> None:
+    acts = [
+        "The miller boasted to the king that his daughter could spin straw into gold.",
+        "A little man spun the straw, and she promised him her first child.",
+        "She became the queen, and the little man came back for her child.",
+        "A messenger heard the little man sing his own name by a fire.",
+        "The queen said the name, and the little man tore himself in two.",
+    ]
+    filler = "The king and the queen and the little man spoke of the straw and the child again."
+    pages = [f"{act} {filler}" for act in acts]
+    book = make_book(pages)
+    entries = []
+    for number, page in enumerate(pages, start=1):
+        start = book.text.index(page)
+        gist = Gist(page, 30, GistSource.MODEL)
+        entries.append(MemoryEntry(Page(number, start, start + len(page), 30), gist))
+    story = recap(GistMemory(book, PageSize(5, 50), "m", entries))
+    told = [*story.before, *story.chapter]
+    assert [one.start for one in told] == sorted(one.start for one in told)
+    assert len({book.paragraph_index(one.start) for one in told}) == len(acts)

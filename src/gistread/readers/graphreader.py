@@ -50,6 +50,13 @@ _MORE = "search more"
 _PREVIOUS = "previous page"
 _NEXT = "next page"
 _END = "enough"
+# The prompts that describe the actions
+_ACTIONS = {
+    _MORE: "action_more",
+    _PREVIOUS: "action_previous",
+    _NEXT: "action_next",
+    _END: "action_enough",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +302,8 @@ async def _read_page(search: _Search, path: _Path, page: int) -> events.ReaderEv
     beside = {_PREVIOUS: page - 1, _NEXT: page + 1}
     possible = {action: number for action, number in beside.items() if number in left}
     actions = [_MORE, *possible, _END]
-    asked = prompts.load("task_action").fill(actions=", ".join(f'"{action}"' for action in actions))
+    described = "; ".join(prompts.load(_ACTIONS[action]).text for action in actions)
+    asked = prompts.load("task_action").fill(actions=described)
     to_choose = await _fit_prompt(search, path, partial(prompt, task=asked), _CHOICE_TOKENS)
     if to_choose is not None:
         action = actions[await search.choose(to_choose, actions, 0)]

@@ -29,6 +29,8 @@ from gistread.words import count_words
 _BEFORE_WORDS = 110  # Of the story before the last chapter
 _CHAPTER_WORDS = 70
 _CHAPTER_PAGES = 6  # Most pages of the last chapter; those before them are the story before
+_ACT_WORDS = 28  # About a sentence: the story is told in as many acts as sentences fit
+_MOST_OF_ACT = 2  # Sentences on one act
 _BEHIND = 6_000  # Characters that a memory may lack before the place, about a thousand words
 _ON_STAGE = 4_000  # Characters in front of the place whose people are on stage
 _MOST_PEOPLE = 6
@@ -94,7 +96,7 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     return Recap(
         _tell(nodes, _BEFORE_WORDS, memory),
         chapter.title,
-        _tell(now, _CHAPTER_WORDS, memory)
+        _tell(now, _CHAPTER_WORDS if nodes else _BEFORE_WORDS + _CHAPTER_WORDS, memory)
         if now
         else _own_sentences(book, untold, end, " ".join(people)),
         people,
@@ -117,8 +119,9 @@ def describe_sources(story: Recap) -> str:
 
 
 def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapSentence, ...]:
-    """The most representative sentences of these summaries, each with the place of the most similar
-    one in the book.
+    """The most representative sentences of each act of these summaries, in the order of the book.
+
+    Each has the place of the most similar sentence in the book.
     """
     titles = " ".join(memory.book.text[: front_matter_end(memory.book)].split())
     sentences = [
@@ -127,8 +130,13 @@ def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapS
         for start, end in sentence_spans(node.summary.text)
         if (text := " ".join(node.summary.text[start:end].split())).rstrip(".") not in titles
     ]
-    chosen = [sentences[at] for at in _choose([text for text, _ in sentences], words)]
-    return tuple(dict.fromkeys(_told(text, node, memory) for text, node in chosen))
+    acts = max(1, min(words // _ACT_WORDS, len(nodes)))
+    told: dict[RecapSentence, None] = {}
+    for act in range(acts):
+        part = sentences[act * len(sentences) // acts : (act + 1) * len(sentences) // acts]
+        for at in _choose([text for text, _ in part], words // acts)[:_MOST_OF_ACT]:
+            told[_told(*part[at], memory)] = None
+    return tuple(sorted(told, key=lambda sentence: sentence.start))
 
 
 def _told(sentence: str, node: Node, memory: GistMemory) -> RecapSentence:

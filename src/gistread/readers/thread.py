@@ -15,6 +15,9 @@ LETTERS = string.ascii_uppercase
 REFERENCE = re.compile(r"\[(\d+)\]")  # In an answer, to its first, second … citation
 
 
+_CITED = re.compile(r" ?\[\d+\]")  # A reference with the space before it
+
+
 def with_options(question: str, choices: Sequence[str]) -> str:
     """The question on one line, followed by each option on its own.
 
@@ -95,7 +98,7 @@ def begun_answer(question: str, thread: Sequence[QuestionAnswer]) -> BegunAnswer
         return None
     pieces: list[str] = []
     for at, exchange in reversed(list(enumerate(thread))):
-        pieces.insert(0, re.sub(r" ?\[\d+\]", "", exchange.answer))
+        pieces.insert(0, _CITED.sub("", exchange.answer))
         if not pattern("asks_to_go_on").fullmatch(exchange.question):
             return BegunAnswer(exchange.question, "\n".join(pieces), tuple(thread[:at]))
     return None
@@ -118,7 +121,7 @@ def with_thread(
     room = min(_SHORT_WORDS if short else _MOST_WORDS, int(window_tokens * _WINDOW_SHARE / 2))
     shown: list[str] = []
     for one in reversed(thread[-1:] if short else thread):
-        asked, answer = one.question.split(), REFERENCE.sub("", one.answer).split()
+        asked, answer = one.question.split(), _CITED.sub("", one.answer).split()
         room -= len(asked)
         if room <= 0 or (shown and room < len(answer)):
             break
