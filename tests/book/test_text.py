@@ -335,3 +335,76 @@ def test_a_byline_under_the_title_names_the_author() -> None:
     )
     assert read(f"The Gauge\n\nby Noah Peachey\n\n{prose}\n").authors == ("Noah Peachey",)
     assert read(f"The Gauge\n\n{prose}\n\nby the way\n").authors == ()
+
+
+EAST_ASIAN = "　　雨下了一整天，老人坐在窗边，望着河水，想起从前的事情。\n" * 16
+
+
+class TestEastAsian:
+    def test_each_line_of_japanese_dialogue_is_a_paragraph(self) -> None:
+        lines = [
+            "　老人は河を見ていた。雨が降っていた。誰も彼に話しかけなかったし、彼も黙っていた。",
+            "「舟が来る」",
+            "と彼は言った。",
+            "　しかし舟は来なかった。",
+        ] * 9
+        book = read("\n".join(lines))
+        assert paragraphs(book) == [line.strip() for line in lines]
+        assert book.title == "story"
+
+    def test_japanese_wrapped_to_a_width_is_joined(self) -> None:
+        text = "老人は河を見ていた雨が降っていた誰も彼に話しかけなかったし彼も黙っていた" * 5
+        wrapped_lines = [text[start : start + 30] for start in range(0, len(text), 30)]
+        book = read("\n\n".join("\n".join(wrapped_lines) + "。" for _ in range(4)))
+        assert len(book.paragraphs) == 4
+
+    def test_volumes_side_stories_and_epilogues_are_chapters(self) -> None:
+        titles = ["楔子", "卷一", "第一章 起", "卷二 风云", "第二章 承", "番外一：回家", "尾声"]
+        book = read("".join(f"{title}\n\n{EAST_ASIAN}\n" for title in titles))
+        levels = [(chapter.title, chapter.level) for chapter in book.chapters]
+        assert levels == list(zip(titles, [1, 1, 2, 1, 2, 1, 1], strict=True))
+
+    @pytest.mark.parametrize(
+        "line", ["尾声渐渐远去。", "卷起袖子，他走了出去。", "第一次见面时，她笑了。"]
+    )
+    def test_a_sentence_is_no_heading(self, line: str) -> None:
+        book = read(f"第一章\n\n{EAST_ASIAN}\n\n{line}\n\n{EAST_ASIAN}\n\n第二章\n\n{EAST_ASIAN}")
+        assert [chapter.title for chapter in book.chapters] == ["第一章", "第二章"]
+
+
+AOZORA = f"""雨の夜
+山田太郎
+
+{"-" * 55}
+【テキスト中に現れる記号について】
+
+《》：ルビ
+（例）河《かわ》
+{"-" * 55}
+
+［＃３字下げ］一［＃「一」は中見出し］
+
+　東京｜駅前《えきまえ》の河《かわ》を見た。
+　※［＃「てへん＋丑」、第3水準1-84-73］は字である。［＃「字」に傍点］
+［＃改ページ］
+［＃大見出し］終わり［＃大見出し終わり］
+
+　舟は来なかった。
+"""
+
+
+class TestAozora:
+    def test_marks_become_headings_readings_and_characters(self) -> None:
+        book = read(AOZORA)
+        assert (book.title, book.authors, book.language) == ("雨の夜", ("山田太郎",), "ja")
+        assert [chapter.title for chapter in book.chapters] == ["一", "終わり"]
+        assert "東京駅前（えきまえ）の河（かわ）を見た。" in book.text
+        assert "［＃" not in book.text
+        assert "※" not in book.text
+
+    def test_notes_for_typesetters_are_counted(self) -> None:
+        assert any("notes for typesetters" in notice for notice in read(AOZORA).notices)
+
+    def test_brackets_of_other_texts_stay(self) -> None:
+        text = "　彼は《魔法》を使った。\n" * 9
+        assert "《魔法》" in read(text).text

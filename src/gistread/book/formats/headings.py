@@ -54,9 +54,20 @@ _WORD_NUMBER = re.compile(
 )
 _NUMBER_WORD = re.compile(r"([\w-]+?)\.?\s+([^\W\d_][\w-]*)(.*)$", re.DOTALL)
 _CJK = re.compile(
-    r"第\s*([〇一二三四五六七八九十百千0-9０-９]{1,6})\s*([部巻卷編篇集冊章回話话节節幕折])(.*)$",
+    r"[第제]\s*([〇零一二三四五六七八九十百千0-9０-９]{1,6})\s*"
+    r"([部巻卷編编篇集冊册章回話话節节幕折장부권편막절])(.*)$",
     re.DOTALL,
 )
+_VOLUME = re.compile(
+    r"([卷巻])[之の]?([〇零一二三四五六七八九十百千0-9０-９]{1,4})(?:$|[\s：:、](.*)$)", re.DOTALL
+)
+_NAMED_WITHOUT_SPACES = re.compile(
+    r"(番外[篇编編]?|尾[声聲]|楔子|引子|序[章言曲]|[终終]章|自序|[后後][记記]|附[录錄]|[间間幕]章|外[传傳])"
+    r"\s*([〇零一二三四五六七八九十百0-9０-９]{0,4})(?:$|[\s：:、](.*)$)",
+    re.DOTALL,
+)
+_CONTAINERS = frozenset("部巻卷編编篇集冊册부권편")
+_LONGEST_TITLE = 40
 _BARE = re.compile(
     r"([IVXLCDM]{1,8}|\d{1,3}|[A-Za-z]+(?:-[a-z]+)?|[一二三四五六七八九十百]{1,4})[.):]?$"
 )
@@ -132,13 +143,11 @@ def _has_no_case(letter: str) -> bool:
 
 
 def _keyword(index: int, text: str) -> Candidate | None:
-    match = _CJK.match(text)
-    if match:
-        number = parse_number(match[1])
-        rank = Rank.CONTAINER if match[2] in "部巻卷編篇集冊" else Rank.CHAPTER
-        rest = match[3].strip()
-        fits = number is not None and len(rest) <= 40 and not rest.endswith(("。", "、"))
-        return Candidate(index, rank, match[2], number, one_line(text), not rest) if fits else None
+    if _CJK.match(text) or _VOLUME.match(text):
+        return _east_asian(index, text)
+    named = _NAMED_WITHOUT_SPACES.match(text)
+    if named and _is_title(named[3] or ""):
+        return Candidate(index, Rank.NAMED, named[1], None, one_line(text), not named[3])
     match = _WORD_NUMBER.match(text)
     above = RANKS.get(match[1].lower()) if match else None
     if match and above is not None:
@@ -156,6 +165,26 @@ def _keyword(index: int, text: str) -> Candidate | None:
         if above is not None and number is not None and _may_follow(match[3], match[2]):
             return Candidate(index, above, word, number, one_line(text), not _bare_rest(match[3]))
     return None
+
+
+def _east_asian(index: int, text: str) -> Candidate | None:
+    """`第三章`, `第2卷 title` or `卷三`."""
+    match = _CJK.match(text)
+    if match:
+        numeral, word, rest = match.groups()
+    else:
+        volume = _VOLUME.match(text)
+        assert volume is not None
+        word, numeral, rest = volume.groups()
+    number, title = parse_number(numeral), (rest or "").strip()
+    if number is None or not _is_title(title):
+        return None
+    rank = Rank.CONTAINER if word in _CONTAINERS else Rank.CHAPTER
+    return Candidate(index, rank, word, number, one_line(text), not title)
+
+
+def _is_title(title: str) -> bool:
+    return len(title) <= _LONGEST_TITLE and not title.endswith(("。", "、", "，", "；"))
 
 
 def _leading_number(word: str, rest: str) -> tuple[int | None, str]:

@@ -6,6 +6,7 @@ from itertools import accumulate, takewhile
 from pathlib import PurePath
 
 from gistread.book.builder import BookBuilder, Metadata, left_out_notices
+from gistread.book.formats.aozora import read_aozora
 from gistread.book.formats.encoding import decode, encoding_notices
 from gistread.book.formats.headings import heading_candidate, is_short_line, split_heading
 from gistread.book.formats.outline import Outline, outline
@@ -120,33 +121,51 @@ def read_text(data: bytes, name: str) -> Book:
     text = clean(decoded.text)
     body, header = strip_gutenberg(text)
     licence = 0 if len(body) == len(text) else count_words(text) - count_words(body)
-    found = [part for block in split_into_blocks(body) for part in split_heading(block)]
-    shape = outline(found)
+    aozora = read_aozora(body)
+    if aozora is not None:
+        body, header = aozora.text, aozora.metadata
+    blocks = [part for block in split_into_blocks(body) for part in split_heading(block)]
+    shape = outline(blocks)
     builder = BookBuilder()
-    _add_blocks(builder, found, shape)
+    _add_blocks(builder, blocks, shape)
     if not builder.characters:
         raise BookError(f"{name} contains only white space.")
-    byline = (
-        _BYLINE.fullmatch(one_line(found[1].text))
-        if len(found) > 1 and is_short_line(found[1])
-        else None
-    )
-    controls = len(_CONTROLS.findall(decoded.text)) - decoded.text.count("\x1a")
-    left_out = {"control character(s)": controls, "word(s) of the licence": licence}
+    left_out = {
+        "control character(s)": _count_controls(decoded.text),
+        "word(s) of the licence": licence,
+        "word(s) of notes for typesetters": aozora.left_out if aozora else 0,
+    }
+    byline = _byline(blocks)
     return builder.build(
-        title=header.title or shape.title or _first_line(found) or PurePath(name).stem,
-        authors=header.authors or ((byline["author"],) if byline else ()),
+        title=header.title or shape.title or _first_line(blocks) or PurePath(name).stem,
+        authors=header.authors or ((byline,) if byline else ()),
         language=header.language,
         source_format="text",
         notices=(*encoding_notices(decoded), *left_out_notices(left_out)),
     )
 
 
-def _add_blocks(builder: BookBuilder, found: list[TextBlock], shape: Outline) -> None:
+_END_OF_FILE = "\x1a"
+
+
+def _count_controls(text: str) -> int:
+    return len(_CONTROLS.findall(text)) - text.count(_END_OF_FILE)
+
+
+def _byline(blocks: list[TextBlock]) -> str:
+    """The author, if the second block is like "by Jane Austen"; else empty."""
+    second = blocks[1] if len(blocks) > 1 else None
+    if second is None or not is_short_line(second):
+        return ""
+    match = _BYLINE.fullmatch(one_line(second.text))
+    return match["author"] if match else ""
+
+
+def _add_blocks(builder: BookBuilder, blocks: list[TextBlock], shape: Outline) -> None:
     chapters = {chapter.index: chapter for chapter in shape.chapters}
     heading_until = 0
     level = 0
-    for index, block in enumerate(found):
+    for index, block in enumerate(blocks):
         if chapter := chapters.get(index):
             builder.chapter(_remove_emphasis(chapter.title), chapter.level)
             heading_until = index + chapter.blocks
@@ -165,8 +184,13 @@ def _remove_emphasis(text: str) -> str:
     return _EMPHASIS.sub(r"\1", text) if "_" in text else text
 
 
-def _first_line(found: list[TextBlock]) -> str:
-    if len(found) < 2 or not is_short_line(found[0]) or heading_candidate(0, found[0]):
+_LONGEST_TITLE = 80
+
+
+def _first_line(blocks: list[TextBlock]) -> str:
+    if len(blocks) < 2 or not is_short_line(blocks[0]) or heading_candidate(0, blocks[0]):
         return ""
-    text = _remove_emphasis(one_line(found[0].text))
-    return "" if len(text) > 80 or (text[-1] in ".,;:!?…" and not text.isupper()) else text
+    text = _remove_emphasis(one_line(blocks[0].text))
+    return (
+        "" if len(text) > 80 or (text[-1] in ".,;:!?…。！？」』" and not text.isupper()) else text
+    )

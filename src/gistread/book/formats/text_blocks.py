@@ -99,6 +99,8 @@ def _detect_wrapping(lines: list[str], *, in_bytes: bool) -> _Wrapping | None:
         and sum(wrapped.is_short(a, b) for a, b in followed) > len(followed) * 0.2
     ):
         return None
+    if _is_ideographic(filled) and _ends_lines_early(followed, width):
+        return None
     if (len(lines) - len(filled)) * 25 < len(filled):
         # Hardly any empty lines: paragraphs show by indents, or each line is one.
         indented = sum(line.startswith(("  ", "\u3000")) for line in filled)
@@ -108,6 +110,25 @@ def _detect_wrapping(lines: list[str], *, in_bytes: bool) -> _Wrapping | None:
         if ended > len(filled) * 0.6:
             return None
     return wrapped
+
+
+# Chinese and Japanese have no spaces: a row of theirs was wrapped only if it is full.
+_IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_SAMPLED_LINES = 400
+_SPARE_COLUMNS = 3  # Punctuation that may not begin a row leaves so many free
+_MOST_EARLY_ENDS = 0.2
+
+
+def _is_ideographic(lines: Sequence[str]) -> bool:
+    sample = "".join(lines[:_SAMPLED_LINES])
+    return len(_IDEOGRAPH.findall(sample)) * 2 > len(sample)
+
+
+def _ends_lines_early(followed: Sequence[tuple[str, str]], width: int) -> bool:
+    """Whether lines end before they are full, and the next one is not indented either."""
+    within = [line for line, following in followed if following[0] not in " \u3000"]
+    early = sum(len(line) < width - _SPARE_COLUMNS for line in within)
+    return early > len(within) * _MOST_EARLY_ENDS
 
 
 def _groups(lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
