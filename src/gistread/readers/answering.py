@@ -310,6 +310,8 @@ class Asking:
                         usage = event.usage
         if rest := references.rest():
             yield AnswerDelta(rest)
+        if not (usage.prefilled or usage.reused):  # The stream was left before it told them.
+            usage = replace(usage, prefilled=await self.engine.measure(prompt))
         answer, finish = self._tidied(text, finish)
         references = References(numbered, telling)
         answer = (references.add(answer) + references.rest()).strip()
