@@ -260,12 +260,12 @@ def test_a_cut_answer_says_so_and_continue_goes_on_with_it(
     assert first.out.startswith("She found it missing.")
     assert "Then she" not in first.out
     assert "--continue` goes on" in first.err
-    engine._says = lambda _: "She asked Ferrand."
+    engine._says = lambda _: "She prompted Ferrand."
     engine.calls.clear()
     further = run("ask", indexed, "--continue", "--reader", "gistread")
-    assert further.out.startswith("She asked Ferrand")
+    assert further.out.startswith("She prompted Ferrand")
     assert "goes on" not in further.err
-    asked = next(call for call in engine.calls if call.kind == "complete")
-    assert [message.role for message in asked.prompt] == ["user", "assistant", "user"]
-    assert QUESTION in asked.prompt[0].content
-    assert asked.prompt[1].content == "She found it missing."
+    prompted = next(call for call in engine.calls if call.kind == "complete")
+    assert [message.role for message in prompted.prompt] == ["user", "assistant", "user"]
+    assert QUESTION in prompted.prompt[0].content
+    assert prompted.prompt[1].content == "She found it missing."

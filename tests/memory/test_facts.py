@@ -144,13 +144,13 @@ async def test_a_fact_may_name_whom_the_page_calls_he_or_i() -> None:
         replace(second, page=Page(2, middle, len(book.text), 9)),
     ]
     memory = replace(make_memory(2, 2), book=book, entries=pages)
-    told = "Montresor led Fortunato down."
+    named = "Montresor led Fortunato down."
     narrated = "The narrator led Fortunato down."
 
     def say(text: str) -> str:
         if "I led him" not in text.partition("---")[0]:
             return "- Montresor met Fortunato at the carnival. | Montresor; Fortunato; carnival\n"
-        return f"- {told} | Montresor\n- {narrated} | narrator\n- He led Ann to Bruges. | Ann\n"
+        return f"- {named} | Montresor\n- {narrated} | narrator\n- He led Ann to Bruges. | Ann\n"
 
     facts = await facts_of(memory, FakeEngine(says=say))
-    assert [fact.text for fact in facts if fact.page == 2] == [told, narrated]
+    assert [fact.text for fact in facts if fact.page == 2] == [named, narrated]

@@ -177,9 +177,9 @@ PAGE_OF_NORA = (
 
 
 def test_a_short_gist_in_words_of_its_own_passes_by_its_names() -> None:
-    told = "Hearing somebody signal across water, Nora leaves injured Amos indoors, carrying light."
-    assert find_fault(Draft(told, PAGE_OF_NORA)) is None
-    foreign = told.replace("Nora", "Brutus").replace("Amos", "Cassius")
+    gist = "Hearing somebody signal across water, Nora leaves injured Amos indoors, carrying light."
+    assert find_fault(Draft(gist, PAGE_OF_NORA)) is None
+    foreign = gist.replace("Nora", "Brutus").replace("Amos", "Cassius")
     assert find_fault(Draft(foreign, PAGE_OF_NORA)) is Fault.FOREIGN_NAMES
     nameless = (
         "Travellers crossing deserts gathered firewood before sunset, singing ancient ballads."

@@ -143,8 +143,8 @@ async def test_an_answer_is_cleaned_of_its_label_and_of_repetition_and_nothing_e
     assert events[-1].answer == kept
 
 
-async def _answered(said: str | Completion, most: int) -> Answered:
-    fake = FakeEngine(says=[said])
+async def _answered(reply: str | Completion, most: int) -> Answered:
+    fake = FakeEngine(says=[reply])
     options = ReaderOptions(answer_tokens=most)
     asking = Asking("Who came?", make_memory(), fake, Steering(), options)
     events = asking.answer_from(Answered(), "", (Message("user", "Who came?"),))

@@ -150,16 +150,16 @@ def test_two_statements_that_cite_one_passage_get_a_number_for_each_sentence() -
     place = (0, len(TEXT))
     references = References({4: place}, TellingSentences("What happened?", MEMORY))
     answer = "He confessed the theft [4]. Earlier he gambled away a watch [4]. He confessed. [4]"
-    told = references.add(answer) + references.rest()
+    kept = references.add(answer) + references.rest()
     assert (
-        told == "He confessed the theft [1]. Earlier he gambled away a watch [2]. He confessed. [1]"
+        kept == "He confessed the theft [1]. Earlier he gambled away a watch [2]. He confessed. [1]"
     )
-    found = cite(told, "What happened?", MEMORY, [], references.cited)
-    assert [one.quote for one in found] == [FACTS[7], FACTS[3]]
+    sources = cite(kept, "What happened?", MEMORY, [], references.cited)
+    assert [citation.quote for citation in sources] == [FACTS[7], FACTS[3]]
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "kept"),
     [
         ("He came by sea.", "He came by sea."),
         ("The book does not say who he was.", ""),
@@ -170,8 +170,8 @@ def test_two_statements_that_cite_one_passage_get_a_number_for_each_sentence() -
         ("Das Buch nennt keinen Namen. Er hat einen Hund.", "Er hat einen Hund."),
     ],
 )
-def test_only_what_an_answer_tells_has_a_source(answer: str, told: str) -> None:
-    assert told_part(answer) == told
+def test_only_what_an_answer_tells_has_a_source(answer: str, kept: str) -> None:
+    assert told_part(answer) == kept
 
 
 def test_a_stub_of_dialogue_is_no_better_a_source_than_the_sentence_that_tells() -> None:
@@ -182,7 +182,7 @@ def test_a_stub_of_dialogue_is_no_better_a_source_than_the_sentence_that_tells()
         ]
     )
     memory = unread_memory(book)
-    found = cite(
+    sources = cite(
         "As a sign he produces a trowel.", "What sign does he give?", memory, [(0, len(book.text))]
     )
-    assert "trowel" in found[0].quote
+    assert "trowel" in sources[0].quote

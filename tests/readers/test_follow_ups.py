@@ -177,5 +177,5 @@ async def test_a_follow_up_on_the_same_pages_evaluates_little_that_is_new(
 
 def test_no_reference_of_an_earlier_answer_and_no_space_before_it_is_left() -> None:
     thread = (QuestionAnswer("Who is he?", "He is a mason [1]. He drinks. [2][3]"),)
-    asked = with_thread("Why?", thread, 8192, short=False)
-    assert "Answer: He is a mason. He drinks.\n" in asked
+    question = with_thread("Why?", thread, 8192, short=False)
+    assert "Answer: He is a mason. He drinks.\n" in question

@@ -238,9 +238,9 @@ async def test_an_engine_failure_on_a_path_fails_the_question() -> None:
 async def test_only_the_actions_on_offer_are_described() -> None:
     fake = FakeEngine(says=says, chooses=choosing())
     await ask(fake)
-    asked = [call for call in fake.calls if "What should be done next?" in call.text]
-    assert asked
-    for call in asked:
+    calls = [call for call in fake.calls if "What should be done next?" in call.text]
+    assert calls
+    for call in calls:
         described = call.text.rpartition("What should be done next?")[2]
         for action in ("next page", "previous page", "search more", "enough"):
             assert (f'"{action}"' in described) == (action in call.options)

@@ -184,6 +184,8 @@ def test_a_tale_is_told_act_by_act_in_the_order_of_the_book() -> None:
         gist = Gist(page, 30, GistSource.MODEL)
         entries.append(MemoryEntry(Page(number, start, start + len(page), 30), gist))
     story = recap(GistMemory(book, PageSize(5, 50), "m", entries))
-    told = [*story.before, *story.chapter]
-    assert [one.start for one in told] == sorted(one.start for one in told)
-    assert len({book.paragraph_index(one.start) for one in told}) == len(acts)
+    sentences = [*story.before, *story.chapter]
+    assert [sentence.start for sentence in sentences] == sorted(
+        sentence.start for sentence in sentences
+    )
+    assert len({book.paragraph_index(sentence.start) for sentence in sentences}) == len(acts)

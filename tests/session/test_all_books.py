@@ -107,13 +107,13 @@ async def test_that_no_book_is_meant_stands_if_a_capable_model_says_so(
     add("The Inn", f"It was cold. {INN}\n\nNobody came. " * 3)
     add("The Farm", FARM * 3)
     update_index(paths)
-    said = "None of these books mentions a submarine."
-    engine = FakeEngine(says=lambda prompt: said, chooses=lambda prompt, options: "0")
+    reply = "None of these books mentions a submarine."
+    engine = FakeEngine(says=lambda prompt: reply, chooses=lambda prompt, options: "0")
     question = "Which book has a man with bandages in a submarine?"
     named, answered, _ = await ask(paths, question, engine)
     assert len(named) == 1
     assert engine.calls[0].options[-1] == "0"
-    assert answered.answer == said
+    assert answered.answer == reply
     assert not answered.found
     assert not answered.citations
 

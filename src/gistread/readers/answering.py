@@ -365,7 +365,7 @@ def until_sentence_end(answer: str) -> str:
     """A cut answer up to its last whole sentence or line, or marked by an ellipsis."""
     if _SENTENCE_END.search(answer):
         return answer
-    ends = [found.end() for found in _SENTENCE_ENDS.finditer(answer)]
+    ends = [match.end() for match in _SENTENCE_ENDS.finditer(answer)]
     if ends and ends[-1] >= _LEAST_KEPT * len(answer):
         return answer[: ends[-1]].rstrip()
     return f"{answer} …"

@@ -108,15 +108,15 @@ def told_part(answer: str) -> str:
     >>> told_part("The book does not say who he was; he came by sea. He had a dog.")
     'he came by sea. He had a dog.'
     """
-    told: list[str] = []
+    kept: list[str] = []
     for start, end in statement_spans(answer):
         statement = answer[start:end]
         if says_not_found(statement):
             _, *further = _ABSENT_PIECE.split(statement)
-            told += [piece for piece in further if not says_not_found(piece)]
+            kept += [piece for piece in further if not says_not_found(piece)]
         else:
-            told.append(statement)
-    return " ".join(told)
+            kept.append(statement)
+    return " ".join(kept)
 
 
 def _citing(answer: str, number: int) -> str:

@@ -94,8 +94,8 @@ class Evidence:
     def share(self, statement: str) -> float:
         """Share of a statement's content words and numbers that these sentences have."""
         own = self._content(statement)
-        told = frozenset[str]().union(*(sentence.terms for sentence in self._sentences))
-        return len(own & told) / len(own) if own else 0.0
+        known = frozenset[str]().union(*(sentence.terms for sentence in self._sentences))
+        return len(own & known) / len(own) if own else 0.0
 
     def ranked(
         self, statement: str, places: Sequence[Passage] = ()

@@ -221,8 +221,8 @@ async def _unless_not_found(
 
 def _is_told_by_gists(memory: GistMemory) -> bool:
     """Whether the gists tell most of the text up to the bound."""
-    told = sum(entry.page.end - entry.page.start for entry in memory.read_entries)
-    return told >= _MOST_TOLD * len(memory.book.text.rstrip()) > 0
+    length = sum(entry.page.end - entry.page.start for entry in memory.read_entries)
+    return length >= _MOST_TOLD * len(memory.book.text.rstrip()) > 0
 
 
 def _from_spread(text: BookText, ranked: Ranked, budget: TextBudget) -> ReaderEvents:

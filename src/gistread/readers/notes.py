@@ -43,7 +43,7 @@ CUT = "The notes on this part were cut off."
 class _Note:
     text: str
     chunk: Span  # That it was taken on
-    told: Span  # The sentences of the chunk that tell it
+    source: Span  # The sentences of the chunk that tell it
 
 
 @dataclass(slots=True)
@@ -111,8 +111,8 @@ async def notes(asking: Asking) -> ReaderEvents:
         seen=tuple(join(chunks, book)),
     )
     prompt = asking.answer_prompt("notes_answer", notes=text or _NONE)
-    told = [note.told for note in notebook.notes]
-    numbered = tuple(enumerate(told, start=1)) if asking.is_asked_to_cite else ()
+    sources = [note.source for note in notebook.notes]
+    numbered = tuple(enumerate(sources, start=1)) if asking.is_asked_to_cite else ()
     async for event in asking.answer_from(draft, text, prompt, numbered):
         yield event
 
@@ -140,12 +140,13 @@ async def _read_chunk(
         note = await asking.complete_scored(prompt, sampling)
         items = _items_of(note.text)
         is_cut = note.finish == "length"
-        if is_cut and len(items) > 1:
-            items.pop()  # It is noted whole next time.
+        whole = items[:-1]
+        if is_cut and whole:
+            items = whole  # The last one is noted whole next time.
         new = [item for item in items if not notebook.has(item)]
         for item in new:
-            told = await asyncio.to_thread(telling_passage, item, place, memory)
-            await notebook.add(_Note(item, place, told), asking.engine)
+            source = await asyncio.to_thread(telling_passage, item, place, memory)
+            await notebook.add(_Note(item, place, source), asking.engine)
             yield Noted(item, start, end)
         if not is_cut or not new:
             return

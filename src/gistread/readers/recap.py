@@ -92,11 +92,12 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     ]
     now = [node for node in page_by_page(memory)[begins:] if told[node.first - 1]]
     chapter, people = book.chapters[last], _people_near(memory, end, corrections)
+    chapter_words = _CHAPTER_WORDS if nodes else _BEFORE_WORDS + _CHAPTER_WORDS
     untold = max(chapter.start, read_until) if is_behind else chapter.start
     return Recap(
         _tell(nodes, _BEFORE_WORDS, memory),
         chapter.title,
-        _tell(now, _CHAPTER_WORDS if nodes else _BEFORE_WORDS + _CHAPTER_WORDS, memory)
+        _tell(now, chapter_words, memory)
         if now
         else _own_sentences(book, untold, end, " ".join(people)),
         people,
@@ -131,12 +132,12 @@ def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapS
         if (text := " ".join(node.summary.text[start:end].split())).rstrip(".") not in titles
     ]
     acts = max(1, min(words // _ACT_WORDS, len(nodes)))
-    told: dict[RecapSentence, None] = {}
+    chosen: dict[RecapSentence, None] = {}
     for act in range(acts):
         part = sentences[act * len(sentences) // acts : (act + 1) * len(sentences) // acts]
         for at in _choose([text for text, _ in part], words // acts)[:_MOST_OF_ACT]:
-            told[_told(*part[at], memory)] = None
-    return tuple(sorted(told, key=lambda sentence: sentence.start))
+            chosen[_told(*part[at], memory)] = None
+    return tuple(sorted(chosen, key=lambda sentence: sentence.start))
 
 
 def _told(sentence: str, node: Node, memory: GistMemory) -> RecapSentence:

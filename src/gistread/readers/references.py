@@ -26,7 +26,7 @@ class References:
     _telling: Callable[[str, Passage], Passage] = lambda _, place: place
     _sources: dict[Passage, Passage] = field(default_factory=dict)  # Sentences, with their places
     _held: str = ""
-    _told: str = ""  # The end of the answer before what is held
+    _before: str = ""  # The end of the answer before what is held
 
     @property
     def cited(self) -> tuple[Passage, ...]:
@@ -42,21 +42,21 @@ class References:
         until = begun.start() if begun else len(self._held)
         final, self._held = self._held[:until], self._held[until:]
         renumbered = pattern("reference").sub(self._renumbered, final)
-        self._told = (self._told + final)[-_STATEMENT_CHARACTERS:]
+        self._before = (self._before + final)[-_STATEMENT_CHARACTERS:]
         return renumbered
 
     def rest(self) -> str:
         held, self._held = self._held, ""
         return held
 
-    def _renumbered(self, found: re.Match[str]) -> str:
+    def _renumbered(self, reference: re.Match[str]) -> str:
         wanted: list[int] = []
-        for first, last in re.findall(r"(\d+)(?:\s*[-–]\s*(\d+))?", found[1]):
+        for first, last in re.findall(r"(\d+)(?:\s*[-–]\s*(\d+))?", reference[1]):
             wanted += range(int(first), min(int(last or first), int(first) + _LONGEST_RANGE) + 1)
         known = [number for number in dict.fromkeys(wanted) if number in self._numbered]
-        statement = _last_statement(self._told + found.string[: found.start()])
+        statement = _last_statement(self._before + reference.string[: reference.start()])
         marks = "".join(f"[{self._number_of(statement, number)}]" for number in known)
-        return f" {marks}" if marks and found[0][0].isspace() else marks
+        return f" {marks}" if marks and reference[0][0].isspace() else marks
 
     def _number_of(self, statement: str, number: int) -> int:
         """The number of the sentence that tells the statement, in the order of the answer."""

@@ -39,12 +39,12 @@ def read_choice(reply: str) -> str:
 
 def read_words(reply: str) -> str:
     """The words beside the option on one line; those cut off end in an ellipsis."""
-    found = _WORDS.search(reply)
-    if found is None:
+    match = _WORDS.search(reply)
+    if match is None:
         return ""
-    plain = found[1].replace('\\"', "”").replace("\\n", " ").replace("\\", "")
+    plain = match[1].replace('\\"', "”").replace("\\n", " ").replace("\\", "")
     words = " ".join(plain.split()).strip(" .,;")
-    is_whole = bool(found[2])
+    is_whole = bool(match[2])
     return words if is_whole or not words else f"{words}…"
 
 

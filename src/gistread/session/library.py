@@ -25,7 +25,7 @@ from gistread.readers.answering import Asking, ReaderOptions, user_prompt
 from gistread.readers.cost import FIRST_WORD_S
 from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.gistread import NAME as READER
-from gistread.readers.model_class import class_of
+from gistread.readers.model_class import ModelClass, class_of
 from gistread.readers.phrases import pattern
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
@@ -113,10 +113,7 @@ class LibraryQuestion:
         engine = await load()
         result = await checks.for_answer(engine, lambda: None)
         model = class_of(engine.info, result)
-        preferred = None
-        if model.chooses and len(named) > 1:
-            preferred = await self._preferred(named, engine, may_be_none=model.cites)
-        if preferred:
+        if preferred := await self._preferred(named, engine, model):
             named.insert(0, named.pop(preferred))
             yield BooksNamed(tuple(named[:MOST_BOOKS]))
         # An unreliable model mixes books up.
@@ -136,9 +133,7 @@ class LibraryQuestion:
             async for event in events:
                 if isinstance(event, Answered):
                     answered = self._quoting(event, text, matches)
-                    if self._asks_which and not (answered.found or model.cites):
-                        answered = replace(self._by_words(named[0]), usage=answered.usage)
-                    yield answered
+                    yield answered if model.cites else self._unless_lost(answered, named[0])
                 else:
                     yield event
 
@@ -147,6 +142,12 @@ class LibraryQuestion:
         piece = next(one for one in self._pieces if citation.start < one.end)
         shift = piece.offset - piece.start
         return piece.book, (citation.start + shift, min(citation.end, piece.end) + shift)
+
+    def _unless_lost(self, answered: Answered, likeliest: NamedBook) -> Answered:
+        """The answer of a small model, which misses books: by the words if it found none."""
+        if answered.found or not self._asks_which:
+            return answered
+        return replace(self._by_words(likeliest), usage=answered.usage)
 
     def _quoting(self, answered: Answered, text: Book, matches: Matches) -> Answered:
         """Cite the sentence nearest to the question where the title of its book is cited."""
@@ -236,12 +237,14 @@ class LibraryQuestion:
         return found
 
     async def _preferred(
-        self, named: Sequence[NamedBook], engine: Engine, *, may_be_none: bool
+        self, named: Sequence[NamedBook], engine: Engine, model: ModelClass
     ) -> int | None:
         """Index of the book that the model takes the question to be about; None: of none.
 
         Raises EngineError.
         """
+        if len(named) == 1 or not model.chooses:
+            return None
         told = []
         for number, one in enumerate(named, start=1):
             entry, passage = one.book.entry, f"{one.best.before}{one.best.text}{one.best.after}"
@@ -251,7 +254,7 @@ class LibraryQuestion:
             "choose_book", engine.info.wording, text="\n\n".join(told), question=self.question
         )
         options = [str(number) for number in range(1, len(named) + 1)]
-        if may_be_none:
+        if model.cites:
             options.append(_NO_BOOK)
         index = (await choose_or(engine, prompt, options, 0)).index
         return index if index < len(named) else None
