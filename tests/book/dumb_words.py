@@ -47,9 +47,9 @@ def lost_words(source: Iterable[Token], book: Book) -> list[str]:
     lost: list[str] = []
     for parts in source:
         left = parts
-        while left and (found := _longest_found(left, has)):
-            has["".join(left[index] for index in found)] -= 1
-            left = tuple(part for index, part in enumerate(left) if index not in found)
+        while left and (chosen := _longest_found(left, has)):
+            has["".join(left[index] for index in chosen)] -= 1
+            left = tuple(part for index, part in enumerate(left) if index not in chosen)
         lost += left
     return _without_joined(lost, has)
 

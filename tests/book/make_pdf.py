@@ -37,6 +37,8 @@ class Put:
     """Points after each character."""
     actual: str = ""
     """What the characters stand for, as /ActualText."""
+    invisible: bool = False
+    """In the text layer of a scan."""
 
 
 @dataclass(frozen=True)
@@ -209,9 +211,9 @@ def _outline(
 
 def _text(put: Put) -> str:
     matrix = f"0 1 -1 0 {put.x} {put.y}" if put.turned else f"{put.stretch} 0 0 1 {put.x} {put.y}"
-    shown = (
-        f"BT {put.tracking} Tc /{put.font} {put.size} Tf {matrix} Tm ({_escaped(put.text)}) Tj ET"
-    )
+    mode = 3 if put.invisible else 0
+    look = f"{put.tracking} Tc {mode} Tr /{put.font} {put.size} Tf"
+    shown = f"BT {look} {matrix} Tm ({_escaped(put.text)}) Tj ET"
     actual = put.actual.encode("utf-16-be").hex()
     return f"/Span << /ActualText <FEFF{actual}> >> BDC {shown} EMC" if actual else shown
 

@@ -355,11 +355,11 @@ class TestContents:
 class TestManifest:
     _ITEM = '<item id="{}" href="{}" media-type="{}"/>'
 
-    def _read(self, items: list[tuple[str, str, str]], references: list[str]) -> Book:
+    def _read(self, items: list[tuple[str, ...]], references: list[str]) -> Book:
         manifest = "".join(self._ITEM.format(*item) for item in items)
         spine = "".join(f'<itemref idref="{name}"/>' for name in references)
         pages = {
-            name: page(f"<p>Words of {name}.</p>") for _, name, kind in items if "xhtml" in kind
+            name: page(f"<p>Words of {name}.</p>") for _, name, kind in items if "html" in kind
         }
         return open_bytes(epub(pages, package([], manifest=manifest, spine=spine)), "a.epub")
 

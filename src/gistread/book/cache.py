@@ -25,7 +25,7 @@ from gistread.book.model import (
 from gistread.book.open import Cancelled, never, open_book_or_series, read_book
 from gistread.store.files import make_folder, replace_file
 
-EXTRACTION_VERSION = 21  # Raise this when a file yields different text, paragraphs or chapters
+EXTRACTION_VERSION = 22  # Raise this when a file yields different text, paragraphs or chapters
 
 _LIMIT_BYTES = 512 * 1024 * 1024  # Of all entries; some 700 novels
 _SUFFIX = ".book"

@@ -69,6 +69,12 @@ class PageCharacters:
     def text_object(self, index: int) -> int:
         return _address(pdfium.FPDFText_GetTextObject(self.text, index))
 
+    def is_visible(self, index: int) -> bool:
+        """Whether a character is drawn, unlike the text layer of a scan."""
+        drawn = pdfium.FPDFText_GetTextObject(self.text, index)
+        mode = pdfium.FPDFTextObj_GetTextRenderMode(drawn)
+        return bool(mode != pdfium.FPDF_TEXTRENDERMODE_INVISIBLE)
+
     def font_object(self, index: int) -> int:
         return _address(pdfium.FPDFTextObj_GetFont(pdfium.FPDFText_GetTextObject(self.text, index)))
 

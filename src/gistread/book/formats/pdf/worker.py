@@ -40,6 +40,7 @@ from gistread.book.formats.pdf.characters import (
     utf16_text,
     vertical_line,
 )
+from gistread.book.formats.pdf.layers import RunRecord, drawn_once
 from gistread.book.formats.pdf.pages import HYPHEN, rotate_box
 from gistread.system import limit_memory
 
@@ -64,8 +65,6 @@ _MOST_ENTRIES = 20_000
 _WIDE_GAP_EMS = 1.3
 _CLOSE_EMS = 0.55  # Average advance of running text, spaces included, is less
 _METADATA = ("Title", "Author")
-
-RunRecord = tuple[str, float, float, float, float, int, int]
 
 
 def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
@@ -114,7 +113,9 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
         _compose_accents(characters)
         _measure_spaces(characters, lines_to_try)
         _find_lost_letters(characters, narrow_f)
-        runs = list(_runs(characters, fonts))
+        starts: list[int] = []
+        every = list(_runs(characters, fonts, starts))
+        runs = drawn_once(every, starts, characters.is_visible)
         pictures = (
             page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,), max_depth=2)
             if len(runs) < 3
@@ -138,7 +139,10 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
         page.close()
 
 
-def _runs(page: PageCharacters, fonts: dict[tuple[bytes, int, int], int]) -> Iterator[RunRecord]:
+def _runs(
+    page: PageCharacters, fonts: dict[tuple[bytes, int, int], int], starts: list[int]
+) -> Iterator[RunRecord]:
+    """The runs of a page; adds their fonts, and to `starts` the index of their first character."""
     for line in _LINE.finditer(page.characters):
         size, turn = page.size_and_turn(line.start())
         whole = right_to_left_line(page, line, size, turn) or vertical_line(page, line)
@@ -147,15 +151,9 @@ def _runs(page: PageCharacters, fonts: dict[tuple[bytes, int, int], int]) -> Ite
             text, (left, baseline, right), turn = whole
             font = fonts.setdefault(page.font(line.start()), len(fonts))
             page.note_guess(*line.span())
-            yield (
-                text,
-                round(left, 2),
-                round(right, 2),
-                round(baseline, 2),
-                round(size, 2),
-                font,
-                turn,
-            )
+            edges = (round(left, 2), round(right, 2))
+            starts.append(line.start())
+            yield (text, *edges, round(baseline, 2), round(size, 2), font, turn)
         for start, stop in parts:
             size, turn = page.size_and_turn(start)
             font = fonts.setdefault(page.font(start), len(fonts))
@@ -165,6 +163,7 @@ def _runs(page: PageCharacters, fonts: dict[tuple[bytes, int, int], int]) -> Ite
                 if all(
                     abs(number) < 20_000 for number in run[1:5]
                 ):  # PDF allows 14,400; drops NaN as well
+                    starts.append(first)
                     yield run
 
 
