@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gistread.book.model import Book
-from gistread.book.open import open_book
+from gistread.book.open import open_book, open_bytes
 from gistread.people.index import Index
-from gistread.people.joining import Kind
+from gistread.people.joining import Entity, Kind
 from gistread.people.mentions import supports_names
 from gistread.store.model import NameCorrection
 from tests.benchmarks.names import DATA, MAIN_CHARACTERS, main_people
@@ -161,3 +161,43 @@ def test_the_main_people_of_a_novel_are_found_with_their_names_joined(path: str)
     joined, people, wrong = main_people(DATA / path, _NOVELS[path]["people"])
     assert joined >= 0.7 * people
     assert wrong == 0
+
+
+_PAST = "He had walked for an hour by the river, and it was late when the rain began. "
+
+
+def entities_of(text: str) -> dict[str, Entity]:
+    book = open_bytes(text.encode(), "story.txt")
+    return {entity.name: entity for entity in Index.from_book(book).entities}
+
+
+@pytest.mark.parametrize(
+    ("small", "capital"),
+    [
+        ("d’Artagnan", "D’Artagnan"),
+        ("al-Rashid", "Al-Rashid"),
+        ("l’Estrange", "L’Estrange"),
+    ],
+)
+def test_a_name_with_a_joined_particle_is_one_person(small: str, capital: str) -> None:
+    spoken = f"“Come,” said {small}. {_PAST}{capital} laughed, and {small} went on. {_PAST}\n\n"
+    people = entities_of("Chapter 1\n\n" + spoken * 9)
+    assert list(people) == [small]
+    assert people[small].count == 27
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Otto von Trassen", "Maria de la Cruz", "Hassan bin Talal", "Piet ter Borch", "Sean O’Brien"],
+)
+def test_a_particle_between_names_is_part_of_the_name(name: str) -> None:
+    text = f"“Come,” said {name}. {_PAST}Then {name} laughed, and she saw {name}. {_PAST}\n\n"
+    assert list(entities_of("Chapter 1\n\n" + text * 9)) == [name]
+
+
+def test_one_who_is_gone_before_another_appears_is_not_joined_by_a_short_name() -> None:
+    early = f"She spoke of her sister’s son, and Tom said no. {_PAST}So Tom laughed. {_PAST}\n\n"
+    later = f"“Come,” said Thomas Marvel. {_PAST}And Thomas Marvel laughed. {_PAST}\n\n"
+    people = entities_of("Chapter 1\n\n" + early + later * 9)
+    assert people["Tom"].count == 2
+    assert people["Thomas Marvel"].count == 18

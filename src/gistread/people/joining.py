@@ -14,6 +14,7 @@ from functools import cache
 from heapq import merge
 
 from gistread.people.mentions import (
+    PARTICLES,
     Form,
     MentionContext,
     has_between,
@@ -23,9 +24,10 @@ from gistread.people.mentions import (
     word_tables,
 )
 
-_PARTICLES = frozenset("de du da di van von der den of la le y al".split())
+_BETWEEN_NAMES = PARTICLES | {"of"}
 _LEAST = 2  # Minimum of mentions, except for names with a title
 _LEAST_PRONOUNS = 4
+_FEW_MENTIONS = 4
 _SELDOM_ACTS = 0.25  # Share of mentions of a town up to which it may act ("Tidney was under water")
 _AT_PLACES = 0.1  # Share of mentions after "in" or "at" that shows a place which seldom acts
 _LEAST_ACTS = 2  # Times that a name with "the" speaks or acts before it is a person
@@ -230,8 +232,13 @@ class _PersonIndex:
             for one in self._by_first.get(each, [])
             if one.may_match(group)
         ]
-        if first := [one for one in called if one.is_full and not one.titles & _FORMAL]:
-            return _commonest(first)
+        full = [
+            person
+            for person in called
+            if person.is_full and not person.titles & _FORMAL and not _is_gone(group, person)
+        ]
+        if full:
+            return _commonest(full)
         last = [one for one in self._by_last.get(name, []) if not one.is_wife]
         men = [one for one in last if one.sex == "man"]
         if owner := _commonest(men):
@@ -246,7 +253,7 @@ def _grouped(forms: Iterable[Form]) -> list[_Group]:
         heads = 0
         while heads < len(named) - 1 and named[heads] in titles() and named[heads + 1] != "of":
             heads += 1
-        rest = tuple(word for word in named[heads:] if word not in _PARTICLES) or (named[-1],)
+        rest = tuple(word for word in named[heads:] if word not in _BETWEEN_NAMES) or (named[-1],)
         if rest[0] in titles() and not any(one & MentionContext.ARTICLE for one in form.contexts):
             continue  # "Uncle" is not the name of one person.
         kind = titles()[named[heads - 1]] if heads else ""
@@ -302,6 +309,16 @@ def _forms_of(name: str) -> frozenset[str]:
     return frozenset(
         (name, *short.get(name, ()), *(form for form, names in short.items() if name in names))
     )
+
+
+def _is_gone(group: _Group, person: _Group) -> bool:
+    """Whether a short form, as "Tom", was last seen before "Thomas Marvel" first appears.
+
+    A few mentions of it are those of another Tom.
+    """
+    is_short_form = group.words[0] != person.words[0]
+    is_rare = group.count < _FEW_MENTIONS
+    return is_short_form and is_rare and group.starts()[-1] < person.starts()[0]
 
 
 def _commonest(found: Iterable[_Group]) -> _Group | None:

@@ -22,18 +22,25 @@ from gistread.search.tokens import stop_words
 
 _UPPER = "".join(character for character in map(chr, range(0x530)) if character.isupper())
 _LETTER = r"[^\W\d_]"
-_WORD = rf"[{_UPPER}]{_LETTER}*(?:['’-](?!(?:s|d|ll|ve|re|m)\b){_LETTER}+)*"
+# "d'Artagnan", "al-Rashid": written small and joined to the name.
+_JOINED_PARTICLE = r"(?:[dl]['’]|(?:al|el|an|ar|as|ash|at|az)-)?"
+_WORD = rf"{_JOINED_PARTICLE}[{_UPPER}]{_LETTER}*(?:['’-](?!(?:s|d|ll|ve|re|m)\b){_LETTER}+)*"
 _ABBREVIATED = (
     rf"(?:[{_UPPER}]|Mrs?|Ms|Mme|Mlle|Drs?|St|Prof|Capt|Col|Maj|Gen|Lieut|Sergt?|Rev|Hon|Esq|Jr)\."
 )
-_PARTICLE = r"(?:de|du|da|di|van|von|der|den|la|le|y|al)"
+PARTICLES = frozenset(
+    "de du da di del della dei do dos das van von der den ter ten zu zum zur la le y al el "
+    "bin ibn bint ben af av".split()
+)
+_PARTICLE = f"(?:{'|'.join(sorted(PARTICLES))})"
 # "Duke of Wellington", but not "Dr. Bull of Syme's men".
 _OF = (
     r"(?:Duke|Duchess|Earl|Count(?:ess)?|King|Queen|Knave|Prince(?:ss)?|Master|"
     r"Dean|Bishop|Archbishop|Marquis|Baron) of"
 )
 _NAME = re.compile(
-    rf"\b(?:(?:{_ABBREVIATED}|{_OF}|{_WORD}) (?:{_PARTICLE} )*(?=[{_UPPER}]))*{_WORD}"
+    rf"\b(?:(?:{_ABBREVIATED}|{_OF}|{_WORD}) (?:{_PARTICLE} )*"
+    rf"(?={_JOINED_PARTICLE}[{_UPPER}]))*{_WORD}"
 )
 _IS_NO_NAME = re.compile(r"i'.+|[ivxlcdm]+(?<!di|vi|ic|li|im|il|mi)")  # I'll; Roman numbers
 _SMALL_WORD = re.compile(r"\b[^\W\d_A-Z][^\W\d_]*\b")
@@ -197,7 +204,8 @@ def _name_in(
     while first < last and not is_name(first):
         first += 1
     while last > first and (
-        not is_name(last - 1) or (last - first > 1 and named[last - 1] in titles())
+        not is_name(last - 1)
+        or (last - first > 1 and (named[last - 1] in titles() or named[last - 1] in PARTICLES))
     ):
         last -= 1
     if first == last:
