@@ -34,7 +34,7 @@ class Prepared:
     cites: bool = False
 
     def __call__(self, asked: Asked) -> str:
-        question = next((one for one in self.answers if one in asked.text), None)
+        question = next((answer for answer in self.answers if answer in asked.text), None)
         if question is None:
             return "The book does not say."
         tell = [folded(words) for words in self.telling.get(question, "").split("|")]
@@ -64,7 +64,9 @@ class Recorded:
 
     def __call__(self, asked: Asked) -> str:
         words = set(self._words(asked.body["messages"][-1]["content"]))
-        return str(max(self._replies, key=lambda one: len(words & one[0]) / len(words | one[0]))[1])
+        return str(
+            max(self._replies, key=lambda reply: len(words & reply[0]) / len(words | reply[0]))[1]
+        )
 
     def _words(self, prompt: str) -> Iterator[str]:
         yield from folded(prompt[-_TASK_CHARACTERS:]).split()

@@ -70,7 +70,11 @@ def command_lines() -> Iterator[tuple[str, str]]:
 
 
 def of(language: str) -> list[object]:
-    return [pytest.param(one, id=one.where) for one in snippets() if one.language == language]
+    return [
+        pytest.param(snippet, id=snippet.where)
+        for snippet in snippets()
+        if snippet.language == language
+    ]
 
 
 def test_links_in_the_documents_lead_somewhere() -> None:

@@ -76,7 +76,9 @@ async def ask(
         lookups=answered.lookups,
         seen=answered.seen,
         citations=tuple((citation.start, citation.end) for citation in answered.citations),
-        quotes_hold=all(one.quote and text[one.start : one.end] == one.quote for one in quotes)
+        quotes_hold=all(
+            quote.quote and text[quote.start : quote.end] == quote.quote for quote in quotes
+        )
         if quotes
         else None,
         unsupported=answered.quoted or bool(answered.marks)

@@ -73,7 +73,9 @@ def read(folder: Path) -> list[TextFigures]:
     for line in lines:
         try:
             values = orjson.loads(line)
-            figures = TextFigures(**{one.name: values[one.name] for one in fields(TextFigures)})
+            figures = TextFigures(
+                **{field.name: values[field.name] for field in fields(TextFigures)}
+            )
         except (orjson.JSONDecodeError, KeyError, TypeError):
             continue
         found[figures.document] = figures
@@ -82,11 +84,11 @@ def read(folder: Path) -> list[TextFigures]:
 
 def summary(texts: Collection[TextFigures]) -> str:
     """All of them in one line; empty if there are none."""
-    pages, words = sum(one.pages for one in texts), sum(one.words for one in texts)
+    pages, words = sum(text.pages for text in texts), sum(text.words for text in texts)
     if not pages or not words:
         return ""
-    rate = 100 * (1 - sum(one.gist_words for one in texts) / words)
-    extractive = sum(one.extractive_gists for one in texts) / pages
+    rate = 100 * (1 - sum(text.gist_words for text in texts) / words)
+    extractive = sum(text.extractive_gists for text in texts) / pages
     return (
         f"Memories: {counted(len(texts), 'text')} of {words / len(texts):,.0f} words on average, "
         f"{pages} pages of "

@@ -74,7 +74,11 @@ def read_settings(folder: Path) -> RunSettings:
     try:
         found: dict[str, Any] = orjson.loads(path.read_bytes())
         return RunSettings(
-            **{one.name: found[one.name] for one in fields(RunSettings) if one.name in found}
+            **{
+                field.name: found[field.name]
+                for field in fields(RunSettings)
+                if field.name in found
+            }
         )
     except FileNotFoundError:
         raise UsageError(
@@ -90,7 +94,7 @@ def read_settings(folder: Path) -> RunSettings:
 
 
 def _refuse_others(folder: Path, found: RunSettings, wanted: RunSettings) -> None:
-    names = [one.name for one in fields(RunSettings)]
+    names = [field.name for field in fields(RunSettings)]
     differing = [name for name in names if getattr(found, name) != getattr(wanted, name)]
     if not differing:
         return

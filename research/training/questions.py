@@ -84,9 +84,9 @@ def read_questions(path: Path) -> list[NovelQuestion]:
 def places(book: Book, count: int) -> list[tuple[int, int]]:
     """Spans of about 280 words of whole paragraphs, spread evenly over the body of a book."""
     body = [
-        one
-        for one in book.paragraphs
-        if one.kind is not ParagraphKind.HEADING and one.end - one.start > 1
+        paragraph
+        for paragraph in book.paragraphs
+        if paragraph.kind is not ParagraphKind.HEADING and paragraph.end - paragraph.start > 1
     ]
     body = body[len(body) // 100 : -max(1, len(body) // 200)]
     starts = [body[round(at * (len(body) - 1) / count)] for at in range(count)]
@@ -137,14 +137,14 @@ def documents(paths: Sequence[Path]) -> Iterator[Document]:
         book = open_book(_book_path(path.stem))
         asked = [
             Question(
-                one.question,
-                one.question,
-                (one.answer,) if one.answer else (),
+                question.question,
+                question.question,
+                (question.answer,) if question.answer else (),
                 gold_places=tuple(spans),
             )
-            for one in read_questions(path)
-            for spans in [find_quote(one.quote, book.text)]
-            if len(spans) == bool(one.quote)
+            for question in read_questions(path)
+            for spans in [find_quote(question.quote, book.text)]
+            if len(spans) == bool(question.quote)
         ]
         yield Document(book.title, book, tuple(asked))
 

@@ -37,7 +37,8 @@ class Retrieved:
     def __init__(self, documents: Iterable[Document], seed: int) -> None:
         self._documents = list(documents)
         self._questions = [
-            sum(bool(one.gold_places) for one in document.questions) for document in self._documents
+            sum(bool(question.gold_places) for question in document.questions)
+            for document in self._documents
         ]
         self._seed = seed
         self._relevance = cache(self._indexed)
@@ -52,14 +53,14 @@ class Retrieved:
             shown = self._found(at, self._answered(at, chance).text, chance.choice(WORDS))
             text = render(shown, document.book)
             covered = [
-                (one, _covered(one.gold_places, shown))
-                for one in document.questions
-                if one.gold_places
+                (question, _covered(question.gold_places, shown))
+                for question in document.questions
+                if question.gold_places
             ]
             asked = [(_question(one), True) for one, share in covered if share > 0.98]
             asked = chance.sample(asked, min(len(asked), MOST_BRANCHES))
             missing = [one for one, share in covered if share == 0 and not _tells(one, text)]
-            unanswerable = [one for one in document.questions if not one.references]
+            unanswerable = [question for question in document.questions if not question.references]
             if unanswerable and chance.random() < 0.15:
                 asked.append((_question(chance.choice(unanswerable)), False))
             if asked and missing and chance.random() < 0.2:
@@ -75,7 +76,9 @@ class Retrieved:
         return made
 
     def _answered(self, at: int, chance: random.Random) -> Asked:
-        return chance.choice([one for one in self._documents[at].questions if one.gold_places])
+        return chance.choice(
+            [question for question in self._documents[at].questions if question.gold_places]
+        )
 
     def _indexed(self, at: int) -> tuple[list[Passage], Relevance]:
         book = self._documents[at].book
@@ -128,7 +131,10 @@ class NearestAlone(Retrieved):
             if one != asked and _covered(one.gold_places, [(start, end)]) > 0.98
         ]
         made = []
-        for one, told in [(asked, not is_miss), *((one, True) for one in others[:MOST_BRANCHES])]:
+        for one, told in [
+            (asked, not is_miss),
+            *((other, True) for other in others[:MOST_BRANCHES]),
+        ]:
             question = _question(one)
             reply = question.answer if told else NOT_SAID
             made.append(

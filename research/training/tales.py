@@ -220,9 +220,9 @@ class FairyTales:
         """
         tale = self._tales[tale_index]
         near = [
-            one
-            for one in tale.questions
-            if all(abs(at - seen) > 1 for at in one.sections for seen in shown)
+            question
+            for question in tale.questions
+            if all(abs(at - seen) > 1 for at in question.sections for seen in shown)
         ]
         if near and chance.random() < 0.4:
             return chance.choice(near)
@@ -304,11 +304,11 @@ class Mentions(FairyTales):
             tale = chance.choice(self._tales)
             first = chance.randrange(len(tale.sections))
             shown = range(first, min(first + chance.choice((1, 1, 2)), len(tale.sections)))
-            inside = [one for one in tale.questions if one.sections <= set(shown)]
+            inside = [question for question in tale.questions if question.sections <= set(shown)]
             outside = [
-                one
-                for one in tale.questions
-                if not any(abs(at - part) < 2 for at in one.sections for part in shown)
+                question
+                for question in tale.questions
+                if not any(abs(at - part) < 2 for at in question.sections for part in shown)
             ]
             count = min(len(inside), len(outside), MOST_BRANCHES // 2)
             if count:

@@ -56,7 +56,7 @@ class Stream:
 
 def cost(examples: list[Example]) -> int:
     """About how long a pack takes to train on, in characters."""
-    return max(len(one.prompt) for one in examples) + 300 * len(examples)
+    return max(len(example.prompt) for example in examples) + 300 * len(examples)
 
 
 def work(

@@ -119,7 +119,7 @@ async def _ask(
                 said = await session.ask(question)
                 start = said.text.find(words)
                 caught = any(
-                    one.start < start + len(words) and start < one.end for one in said.marks
+                    mark.start < start + len(words) and start < mark.end for mark in said.marks
                 )
                 for counts in all_counts:
                     counts.wrong += 1

@@ -101,7 +101,7 @@ def _figures(memory: GistMemory, references: Sequence[str]) -> tuple[float, ...]
     story = recap(memory)
     told = (*story.before, *story.chapter)
     text = " ".join(one.text for one in told)
-    likest = [max(rouge(text, one)[kind] for one in references) for kind in ROUGE_KINDS]
+    likest = [max(rouge(text, reference)[kind] for reference in references) for kind in ROUGE_KINDS]
     places = (
         (max(0, one.start - _AROUND), min(len(memory.book.text), one.start + _AROUND))
         for one in told

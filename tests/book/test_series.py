@@ -80,16 +80,16 @@ def shifted(whole: Book, index: int, alone: Book) -> None:
     ]
     for name in ("spans", "links", "images"):
         ours = [one for one in getattr(whole, name) if volume.start <= one.start < volume.end]
-        assert [(one.start - by, one.end - by) for one in ours] == [
+        assert [(our.start - by, our.end - by) for our in ours] == [
             (one.start, one.end) for one in getattr(alone, name)
         ]
     links = [
-        one
-        for one in whole.links
-        if volume.start <= one.start < volume.end and one.target is not None
+        link
+        for link in whole.links
+        if volume.start <= link.start < volume.end and link.target is not None
     ]
-    targets = [one.target for one in alone.links if one.target is not None]
-    assert [one.target - by for one in links if one.target is not None] == targets
+    targets = [link.target for link in alone.links if link.target is not None]
+    assert [link.target - by for link in links if link.target is not None] == targets
 
 
 def test_every_volume_is_unchanged_in_a_series(series: Write, two: tuple[Path, Path]) -> None:
@@ -97,7 +97,9 @@ def test_every_volume_is_unchanged_in_a_series(series: Write, two: tuple[Path, P
     alone = [open_book(path) for path in two]
     for index, book in enumerate(alone):
         shifted(whole, index, book)
-    assert [one.sha256 for one in whole.volume_books] == [book.sha256 for book in alone]
+    assert [volume_book.sha256 for volume_book in whole.volume_books] == [
+        book.sha256 for book in alone
+    ]
     assert whole.title == "The Saga"
     assert whole.authors == ("A. Writer",)
     assert whole.source_format == "series"
@@ -113,17 +115,17 @@ def test_paragraphs_and_chapters_of_a_series_cover_its_text_in_order(
     assert whole.chapters[0].start == 0
     assert whole.chapters[-1].end == len(whole.text)
     assert all(a.end == b.start for a, b in zip(whole.chapters, whole.chapters[1:], strict=False))
-    assert [(one.title, one.level) for one in whole.chapters if one.level == 1] == [
+    assert [(chapter.title, chapter.level) for chapter in whole.chapters if chapter.level == 1] == [
         ("A Book", 1),
         ("two", 1),
     ]
-    assert [one.title for one in whole.chapters if one.level == 2][:3] == [
+    assert [chapter.title for chapter in whole.chapters if chapter.level == 2][:3] == [
         "Rain",
         "Snow",
         "Chapter 1",
     ]
     headings = [whole.paragraphs[whole.paragraph_index(volume.heading)] for volume in whole.volumes]
-    assert all(one.kind is ParagraphKind.HEADING for one in headings)
+    assert all(heading.kind is ParagraphKind.HEADING for heading in headings)
 
 
 def test_places_in_a_series_name_the_volume(series: Write, two: tuple[Path, Path]) -> None:
@@ -139,7 +141,7 @@ def test_a_volume_without_chapters_is_one_chapter(
 ) -> None:
     (tmp_path / "plain.txt").write_text("Nothing but a few words.\n\nAnd a few more.")
     whole = open_book(series("plain.txt", "two.txt"))
-    assert [one.title for one in whole.chapters][:2] == ["plain", "two"]
+    assert [chapter.title for chapter in whole.chapters][:2] == ["plain", "two"]
 
 
 def test_a_longer_series_starts_with_the_text_of_the_shorter(
@@ -165,7 +167,10 @@ def test_a_volume_in_another_language_is_foreign(
     (tmp_path / "regen.epub").write_bytes(epub({"a.xhtml": page("<p>Es regnete.</p>")}, opf))
     whole = open_book(series("one.epub", "regen.epub"))
     assert whole.language == "en"
-    assert [(cut(whole, one.start, one.end), one.language) for one in whole.language_spans] == [
+    assert [
+        (cut(whole, language_span.start, language_span.end), language_span.language)
+        for language_span in whole.language_spans
+    ] == [
         ("Regen", "de"),
         ("Es regnete.", "de"),
     ]

@@ -128,7 +128,8 @@ def test_every_form_of_a_bound_is_applied(indexed: Path) -> None:
     assert offset_of("here", memory, 77) == 77
     assert offset_of("all", memory, 77) is None
     parts = replace(
-        book, chapters=(book.chapters[0], *(replace(one, level=2) for one in book.chapters[1:]))
+        book,
+        chapters=(book.chapters[0], *(replace(chapter, level=2) for chapter in book.chapters[1:])),
     )
     with_parts = replace(memory, book=parts)
     assert offset_of("chapter:1", with_parts, 0) == length, "a chapter ends with its parts"

@@ -91,7 +91,9 @@ async def browsing(profile: Path) -> AsyncIterator[Page]:
         port = line.decode().split("127.0.0.1:")[1].partition("/")[0]
         async with aiohttp.ClientSession() as session:
             targets = await (await session.get(f"http://127.0.0.1:{port}/json/list")).json()
-            address = next(one["webSocketDebuggerUrl"] for one in targets if one["type"] == "page")
+            address = next(
+                target["webSocketDebuggerUrl"] for target in targets if target["type"] == "page"
+            )
             async with session.ws_connect(address, max_msg_size=0) as socket:
                 yield Page(socket)
     finally:

@@ -35,12 +35,12 @@ def test_a_series_is_a_collection_of_its_volumes(saga: Path, run: Run) -> None:
     assert len(run("books", "--tag", "the saga", "--json").json["books"]) == 2
     whole = open_book(saga)
     chapters = run("toc", "saga", "--json").json["chapters"]
-    volumes = [one for one in chapters if "." not in one["number"]]
-    assert [(one["title"], one["start"]) for one in volumes] == [
-        (one.title, one.heading) for one in whole.volumes
+    volumes = [chapter for chapter in chapters if "." not in chapter["number"]]
+    assert [(volume["title"], volume["start"]) for volume in volumes] == [
+        (volume.title, volume.heading) for volume in whole.volumes
     ]
     assert volumes[0]["end"] == volumes[1]["start"]
-    assert [one["number"] for one in chapters][:3] == ["1", "1.1", "1.2"]
+    assert [chapter["number"] for chapter in chapters][:3] == ["1", "1.1", "1.2"]
     assert run("books", "untag", "saga", saga).status == ExitStatus.USAGE
 
 

@@ -25,7 +25,11 @@ def best(
     options: LoadOptions = DEFAULT_OPTIONS, room: FreeMemory = PLENTY, sizes: ModelSizes = EIGHT_B
 ) -> Layout | None:
     return next(
-        (one for one in layouts(sizes, 131_072, options, room) if fits(sizes, one, room, options)),
+        (
+            layout
+            for layout in layouts(sizes, 131_072, options, room)
+            if fits(sizes, layout, room, options)
+        ),
         None,
     )
 
@@ -88,12 +92,12 @@ def test_options_set_by_the_user_are_not_reduced(room: FreeMemory) -> None:
     assert {one.window for one in every} == {16_384}
     assert {one.kv_type for one in every} == {"q4_0"}
     assert {
-        one.gpu_layers
-        for one in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=7), with_card(24))
+        layout.gpu_layers
+        for layout in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=7), with_card(24))
     } == {7}
     assert {
-        one.gpu_layers
-        for one in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=0), with_card(24))
+        layout.gpu_layers
+        for layout in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=0), with_card(24))
     } == {0}
 
 

@@ -48,7 +48,10 @@ def figures(data: UserData) -> Figures:
 def test_days_add_up(user_data: UserData, monkeypatch: pytest.MonkeyPatch) -> None:
     # The clock goes forward a week and back again: each day keeps its own sum.
     read(user_data, BOOK, monkeypatch, (0, 100, 1), (-7, 70, 1), (0, 50, 0.5))
-    assert [(one.day, one.words, one.seconds) for one in user_data.reading_days()[BOOK]] == [
+    assert [
+        (reading_day.day, reading_day.words, reading_day.seconds)
+        for reading_day in user_data.reading_days()[BOOK]
+    ] == [
         ("2026-11-22", 150, 90),
         ("2026-11-29", 70, 60),
     ]

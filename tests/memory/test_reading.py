@@ -149,10 +149,10 @@ async def test_reading_from_the_current_chapter_ends_with_the_same_memory(
     with store.open(
         BOOK, MemoryRequest("fake", "f", SIZE)
     ) as kept:  # what was read ahead has been kept
-        assert [one.page.start for one in kept.memory.read_entries] == sorted(order)
+        assert [entry.page.start for entry in kept.memory.read_entries] == sorted(order)
     finished = await read_through(store, engine())
-    assert [(one.page, one.gist) for one in finished.entries] == [
-        (one.page, one.gist) for one in whole.entries
+    assert [(entry.page, entry.gist) for entry in finished.entries] == [
+        (entry.page, entry.gist) for entry in whole.entries
     ]
 
 
@@ -172,8 +172,8 @@ async def test_the_chapter_to_which_the_person_moves_comes_next_and_the_memory_e
         assert moved <= 3
         assert order[:moved] == sorted(order[:moved])
         assert order[moved + 1] > third.start
-        assert [(one.page, one.gist) for one in kept.memory.entries] == [
-            (one.page, one.gist) for one in whole.entries
+        assert [(entry.page, entry.gist) for entry in kept.memory.entries] == [
+            (entry.page, entry.gist) for entry in whole.entries
         ]
 
 
@@ -187,7 +187,9 @@ def test_a_title_page_without_a_chapter_of_its_own_is_front_matter(
         ["The Ride", "By Nobody", opening, "# I. The House", prose(60)],
         ["# II. The Ride", prose(60)],
     )
-    heading = next(one.start for one in book.paragraphs if one.kind is ParagraphKind.HEADING)
+    heading = next(
+        paragraph.start for paragraph in book.paragraphs if paragraph.kind is ParagraphKind.HEADING
+    )
     assert front_matter_end(book) == (heading if skipped else 0)
 
 

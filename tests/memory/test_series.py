@@ -54,7 +54,7 @@ async def test_its_pages_cover_it_and_none_crosses_the_end_of_a_volume(
     assert [page.number for page in pages] == list(range(1, len(pages) + 1))
     assert all(a.end == b.start for a, b in itertools.pairwise(pages))
     assert (pages[0].start, pages[-1].end) == (0, len(SAGA.text))
-    assert {one.heading for one in SAGA.volumes} <= {page.start for page in pages}
+    assert {volume.heading for volume in SAGA.volumes} <= {page.start for page in pages}
 
 
 def leaves(stretch: PageRange) -> list[int]:
@@ -70,7 +70,7 @@ async def test_the_volumes_stand_at_the_top_of_its_tree(tmp_path: Path) -> None:
     top = outline(memory)
     assert leaves(top) == [entry.page.number for entry in memory.entries]
     assert [memory.entry(child.first).page.start for child in top.children] == [
-        one.heading for one in SAGA.volumes
+        volume.heading for volume in SAGA.volumes
     ]
 
 

@@ -61,4 +61,6 @@ def test_the_screen_lives_without_it(alone: Machine) -> None:
         run.press("q")
         assert run.wait_for_end(60) == 0
     ran = alone.run("export", alone.text, "--json", before=without_network())
-    assert [one["question"] for one in json.loads(ran.stdout)["questions"]] == ["Who counted?"]
+    assert [question["question"] for question in json.loads(ran.stdout)["questions"]] == [
+        "Who counted?"
+    ]

@@ -73,7 +73,7 @@ def test_a_title_makes_a_person_wherever_it_is_first_used(names: tuple[str, str]
     entities = Index.from_book(
         make_book([told, "The rain fell on the roof of the house and on the road."])
     ).entities
-    assert [(one.name, one.kind) for one in entities] == [("Fosco Hill", Kind.PERSON)]
+    assert [(entity.name, entity.kind) for entity in entities] == [("Fosco Hill", Kind.PERSON)]
 
 
 def test_two_who_stand_side_by_side_are_not_one(index: Index) -> None:
@@ -99,7 +99,7 @@ def test_a_dean_is_not_joined_with_his_town_nor_a_daughter_with_her_father() -> 
         + 2 * " Dr Grant said he was old.",
         "Griselda Grant was here, and Griselda sat.",
     )
-    entities = {one.name: one for one in Index.from_book(make_book(list(told))).entities}
+    entities = {entity.name: entity for entity in Index.from_book(make_book(list(told))).entities}
     assert entities["Barnsey"].kind is Kind.PLACE
     assert "Barnsey" not in entities["the Dean of Barnsey"].others
     assert entities["Dr Grant"].others == ()

@@ -44,8 +44,8 @@ BOOK = make_book([f"# {HEADING}", *TEXT, ELSEWHERE], title="The Cask")
 
 def marked(answer: str, question: str = "What happened?") -> list[str]:
     return [
-        answer[one.start : one.end]
-        for one in find_marks(answer, question, "\n".join((HEADING, *TEXT)), BOOK)
+        answer[mark.start : mark.end]
+        for mark in find_marks(answer, question, "\n".join((HEADING, *TEXT)), BOOK)
     ]
 
 
@@ -142,5 +142,5 @@ def test_not_found_is_the_agreed_phrase_at_the_beginning(
 def test_a_recorded_model_says_again_what_it_said() -> None:
     exchanges = [json.loads(line) for line in Path(RECORDED).read_text("utf-8").splitlines()]
     replay = Recorded()
-    for one in exchanges[40:400:60]:
-        assert replay(Asked({"messages": one["messages"]}, {})) == one["reply"]
+    for exchange in exchanges[40:400:60]:
+        assert replay(Asked({"messages": exchange["messages"]}, {})) == exchange["reply"]

@@ -47,15 +47,18 @@ def test_a_supported_answer_is_kept() -> None:
         True,
         False,
     )
-    assert [said.answer[one.start : one.end] for one in said.marks] == ["Napoleon paid Wellington."]
+    assert [said.answer[mark.start : mark.end] for mark in said.marks] == [
+        "Napoleon paid Wellington."
+    ]
 
 
 def test_refused_pages_are_not_quoted_though_their_gists_were_shown() -> None:
     gists = tuple(entry.page.number for entry in MEMORY.entries)
-    quoted = {one.page for one in after_check("", seen=(), gists=gists).citations}
+    quoted = {citation.page for citation in after_check("", seen=(), gists=gists).citations}
     assert quoted
     assert not quoted & {
-        one.page for one in after_check("", seen=(), gists=gists, refused=tuple(quoted)).citations
+        citation.page
+        for citation in after_check("", seen=(), gists=gists, refused=tuple(quoted)).citations
     }
 
 
@@ -72,17 +75,17 @@ def test_an_answer_that_tells_nothing_is_replaced_by_the_closest_sentences(answe
     said = after_check(answer)
     assert (said.answer, said.found, said.quoted, said.marks) == (QUOTED, False, True, ())
     assert 1 <= len(said.citations) <= 3
-    assert all(TEXT[one.start : one.end] == one.quote for one in said.citations)
-    assert FACTS[5] in {one.quote for one in said.citations}
+    assert all(TEXT[citation.start : citation.end] == citation.quote for citation in said.citations)
+    assert FACTS[5] in {citation.quote for citation in said.citations}
 
 
 def test_an_unsupported_answer_is_marked_and_the_closest_sentences_stand_below() -> None:
     said = after_check(answer := "The king had a dragon in his palace.")
     assert (said.answer, said.found, said.quoted) == (answer, True, False)
-    assert [(one.start, one.end, one.message) for one in said.marks] == [
+    assert [(mark.start, mark.end, mark.message) for mark in said.marks] == [
         (0, len(answer), "not supported by the text")
     ]
-    assert FACTS[5] in {one.quote for one in said.citations}
+    assert FACTS[5] in {citation.quote for citation in said.citations}
 
 
 @pytest.mark.parametrize("model", [LARGE, SMALL])
@@ -102,7 +105,7 @@ def test_a_model_that_did_not_fail_its_check_is_never_overwritten(
 ) -> None:
     said = after_check(answer, ReaderOptions(model=model))
     assert (said.answer, said.quoted) == (answer, False)
-    assert [answer[one.start : one.end] for one in said.marks] == marked
+    assert [answer[mark.start : mark.end] for mark in said.marks] == marked
 
 
 def test_only_the_agreed_phrase_alone_is_replaced_by_what_was_searched() -> None:

@@ -131,7 +131,7 @@ async def test_every_question_ends_with_an_answer(
     assert said.choice is None
     quotes = said.citations
     assert all(memory.book.text[quote.start : quote.end] == quote.quote for quote in quotes)
-    assert all(said.answer[one.start : one.end].strip() for one in said.marks)
+    assert all(said.answer[mark.start : mark.end].strip() for mark in said.marks)
     assert said.found or said.quoted or said.answer.startswith("Not found")
 
 

@@ -156,18 +156,19 @@ async def test_answers_in_the_books_language_are_kept_cited_and_checked(
             for question, said, tells in told:
                 answer = await session.ask(question)
                 assert (answer.text, answer.marks) == (said, ()), question
-                assert any(tells in " ".join(one.quote.split()) for one in answer.citations), (
-                    question
-                )
-                assert all(is_whole(book.text, one.start, one.end) for one in answer.citations), (
-                    answer.citations
-                )
+                assert any(
+                    tells in " ".join(citation.quote.split()) for citation in answer.citations
+                ), question
+                assert all(
+                    is_whole(book.text, citation.start, citation.end)
+                    for citation in answer.citations
+                ), answer.citations
             for question, said, words in made_up:
                 answer = await session.ask(question)
                 assert answer.text == said
                 start = said.index(words)
                 assert any(
-                    one.start < start + len(words) and start < one.end for one in answer.marks
+                    mark.start < start + len(words) and start < mark.end for mark in answer.marks
                 ), question
 
 

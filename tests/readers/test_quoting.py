@@ -37,7 +37,10 @@ async def test_the_story_is_told_in_the_books_own_sentences(question: str) -> No
     assert engine.calls == []
     assert (end.answer, end.quoted) == ("The story so far, in the book's own sentences:", True)
     assert end.citations
-    assert all(make_memory().book.text[one.start : one.end] == one.quote for one in end.citations)
+    assert all(
+        make_memory().book.text[citation.start : citation.end] == citation.quote
+        for citation in end.citations
+    )
 
 
 async def test_who_somebody_is_is_told_by_the_sentence_that_introduces_them() -> None:

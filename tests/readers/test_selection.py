@@ -117,7 +117,7 @@ async def test_an_answer_that_the_text_does_not_have_is_marked_above_what_stands
     )
     assert said.marks
     assert said.citations
-    assert not any("Ferrand drank rum" in one.quote for one in said.citations)
+    assert not any("Ferrand drank rum" in citation.quote for citation in said.citations)
 
 
 async def test_a_real_model_explains_words_of_a_book_without_a_memory(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ async def sources(engine: FakeEngine, said: str = DOUBTFUL) -> list[str]:
     answered = [event async for event in events][-1]
     assert isinstance(answered, Answered)
     assert answered.answer == said
-    return [one.quote for one in answered.citations]
+    return [citation.quote for citation in answered.citations]
 
 
 async def test_the_model_names_the_first_source_where_several_sentences_are_as_near() -> None:

@@ -37,8 +37,10 @@ def test_they_are_about_the_names_near_the_place() -> None:
 
 def test_nothing_behind_the_bound_is_suggested() -> None:
     book = make_book([*STORY, SECRET])
-    assert any("Rosebud" in one for one in suggestions(known(book)))
-    assert not any("Rosebud" in one for one in suggestions(known(book, book.text.index(SECRET))))
+    assert any("Rosebud" in suggestion for suggestion in suggestions(known(book)))
+    assert not any(
+        "Rosebud" in suggestion for suggestion in suggestions(known(book, book.text.index(SECRET)))
+    )
     memory = make_memory()
     bound = memory.entry(2).page.end
-    assert not any("Ferrand" in one for one in suggestions(memory.upto(bound)))
+    assert not any("Ferrand" in suggestion for suggestion in suggestions(memory.upto(bound)))

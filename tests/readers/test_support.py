@@ -83,9 +83,9 @@ def test_a_name_or_a_number_alone_must_stand_near_what_is_asked(
 def test_statements_are_checked_one_by_one() -> None:
     answer = "Ferrand stole it. Napoleon paid Wellington.\nHe lost his watch at cards"
     statements = check(answer, QUESTION, MEMORY, ALL)
-    texts = [answer[one.start : one.end] for one in statements]
+    texts = [answer[statement.start : statement.end] for statement in statements]
     assert texts == ["Ferrand stole it.", "Napoleon paid Wellington.", "He lost his watch at cards"]
-    assert [one.supported for one in statements] == [True, False, True]
+    assert [statement.supported for statement in statements] == [True, False, True]
 
 
 def test_the_quote_is_the_sentence_that_carries_the_statement() -> None:

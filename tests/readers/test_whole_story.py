@@ -96,9 +96,10 @@ def recorded_memory() -> GistMemory:
     book = open_book(DATA / "1063_The-Cask-of-Amontillado.txt")
     exchanges = [json.loads(line) for line in RECORDED.read_text("utf-8").splitlines()]
     gists = [
-        (one["messages"][-1]["content"].partition(_BEGINS)[2][:20], one["reply"])
-        for one in exchanges
-        if one["run"] == "index-cask" and "Shorten the text" in one["messages"][-1]["content"]
+        (exchange["messages"][-1]["content"].partition(_BEGINS)[2][:20], exchange["reply"])
+        for exchange in exchanges
+        if exchange["run"] == "index-cask"
+        and "Shorten the text" in exchange["messages"][-1]["content"]
     ]
     begins = [
         0,

@@ -50,7 +50,7 @@ class WholeStoryReader:
     def chooses(self, prompt: str, options: Sequence[str]) -> str:
         text, _, task = prompt.rpartition("\n---\n")
         known = task.partition("What you know")[2] or task.partition("Notebook:")[2]
-        missing = [one for one in self._pieces if one not in self.told(known)]
+        missing = [piece for piece in self._pieces if piece not in self.told(known)]
         new = [one for one in self.told(text) if one in missing]
         match options:
             case ["yes", "part", "no"]:

@@ -94,7 +94,9 @@ def _run(home: Home, *words: str | Path, **environment: str) -> str:
 def _contents(home: Home) -> list[object]:
     """Everything saved that a person would miss."""
     paths = default_paths()
-    questions = {one.question for one in UserData(paths).questions(open_book(home.book).sha256)}
+    questions = {
+        question.question for question in UserData(paths).questions(open_book(home.book).sha256)
+    }
     return [
         *home.pages(),
         *questions,

@@ -86,7 +86,8 @@ KINDS: Mapping[str, Kind] = {
     "questions": Kind(
         _add_question,
         lambda folder: [
-            int(one.question[:-1]) for one in UserData(paths_in(folder)).questions(_SHA256)
+            int(question.question[:-1])
+            for question in UserData(paths_in(folder)).questions(_SHA256)
         ],
     ),
     "marks": Kind(
@@ -100,7 +101,7 @@ KINDS: Mapping[str, Kind] = {
         lambda folder, number: save_setting(
             folder / "config.toml", f"keys.command{number}", f"f{number}"
         ),
-        lambda folder: [int(one[1:]) for one in load_config(folder / "config.toml").keys.values()],
+        lambda folder: [int(key[1:]) for key in load_config(folder / "config.toml").keys.values()],
     ),
 }
 _DAMAGED = ["memory", "summaries and facts"]  # Journals; damage of the store has tests of its own

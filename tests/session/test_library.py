@@ -40,7 +40,9 @@ async def test_a_book_is_read_and_a_question_answered(tmp_path: Path) -> None:
     assert answer.text.startswith("Ada kept the lamp")
     assert (answer.reader, answer.model.name) == ("gistread", "fake")
     assert answer.lookups == tuple(step.page for step in answer.steps if isinstance(step, LookedUp))
-    assert all(book.text[one.start : one.end] == one.quote for one in answer.citations)
+    assert all(
+        book.text[citation.start : citation.end] == citation.quote for citation in answer.citations
+    )
     assert answer.usage.generated
     (exchange,) = answer.thread
     assert (exchange.question, exchange.answer) == ("Who kept the lamp?", answer.text)

@@ -185,7 +185,9 @@ def test_a_kill_loses_nothing_that_was_saved(tmp_path: Path) -> None:
             said = [process.stdout.readline().strip() for _ in range(lines)]
             process.send_signal(signal.SIGKILL)
             said += [line.strip() for line in process.stdout if line.endswith("\n")]
-        assert {*said} <= {one.question for one in UserData(paths_in(tmp_path)).questions(BOOK)}
+        assert {*said} <= {
+            question.question for question in UserData(paths_in(tmp_path)).questions(BOOK)
+        }
 
 
 @pytest.mark.parametrize("killed_before", [False, True])

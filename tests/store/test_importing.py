@@ -47,12 +47,12 @@ def check_whole(paths: Paths, books: int = 2) -> None:
     """Check that all of the old home is there, each thing once."""
     data = UserData(paths)
     recent = data.recent()
-    assert {one.title for one in data.all_texts()} == {
+    assert {all_text.title for all_text in data.all_texts()} == {
         "The Lamp",
         *(f"Book {number}" for number in range(1, books)),
     }
     assert recent[-1].file == "f" * 64
-    (lamp,) = [one for one in data.all_texts() if one.sha256 == TEXT]
+    (lamp,) = [all_text for all_text in data.all_texts() if all_text.sha256 == TEXT]
     assert (lamp.path, lamp.authors) == (Path("/books/caf\udce9.txt"), ("A. Author", "雪"))
     assert (lamp.length, lamp.opened_at) == (5000, 1_700_000_000.0)
     assert data.reading_place(TEXT) == ReadingPlace(1234, ((0, 900), (1100, 1300)), (40,))
@@ -75,7 +75,7 @@ def check_whole(paths: Paths, books: int = 2) -> None:
     assert (
         why.thread,
         why.passage,
-        tuple((one.start, one.end) for one in why.marks),
+        tuple((mark.start, mark.end) for mark in why.marks),
         why.pinned,
     ) == (
         fell.asked_at,
@@ -83,7 +83,7 @@ def check_whole(paths: Paths, books: int = 2) -> None:
         ((0, 3),),
         (2,),
     )
-    assert [one.name for one in data.threads(TEXT)] == ["When?", "The fall"]
+    assert [thread.name for thread in data.threads(TEXT)] == ["When?", "The fall"]
     highlight, letter, lost = MarkStore(paths).marks(TEXT)
     assert (highlight.note, highlight.color, highlight.place.exact) == (
         "Why?\n“quoted”",
@@ -160,7 +160,7 @@ def test_trying_a_file_again_brings_back_nothing_that_was_deleted(
     data.delete_thread(TEXT, 1_600_000_000.0)
     Catalogue(paths).restore("text:c", "file:c")
     monkeypatch.setattr("gistread.store.database._checked", set())  # as a new process
-    assert [one.question for one in data.questions(TEXT)] == ["Who fell?", "And why?"]
+    assert [question.question for question in data.questions(TEXT)] == ["Who fell?", "And why?"]
     assert not Catalogue(paths).read().removed
 
 

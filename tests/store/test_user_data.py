@@ -90,16 +90,16 @@ def test_questions_are_kept_in_threads_that_can_be_named_and_deleted(
     for one in (first, other, second, after_the_clock_was_set_back):
         user_data.add_question(BOOK, one)
     threads = user_data.threads(BOOK)
-    assert [one.questions for one in threads] == [
+    assert [thread.questions for thread in threads] == [
         (other,),
         (first, second, after_the_clock_was_set_back),
     ]
-    assert [one.name for one in threads] == ["Where ?", first.question]
+    assert [thread.name for thread in threads] == ["Where ?", first.question]
     user_data.rename_thread(BOOK, threads[0].id, " The  place ")
     user_data.rename_thread(BOOK, threads[1].id, "The door")
-    assert [one.name for one in user_data.threads(BOOK)] == ["The place", "The door"]
+    assert [thread.name for thread in user_data.threads(BOOK)] == ["The place", "The door"]
     user_data.delete_thread(BOOK, threads[1].id)
-    assert [one.name for one in user_data.threads(BOOK)] == ["The place"]
+    assert [thread.name for thread in user_data.threads(BOOK)] == ["The place"]
     assert user_data.questions(BOOK) == [other]
     assert not any(b"And why?" in file.read_bytes() for file in paths_in(tmp_path).data.iterdir())
     assert [one.title for one in user_data.recent()] == ["The Door"]

@@ -29,7 +29,7 @@ def book(kind: ParagraphKind = ParagraphKind.TEXT) -> Book:
 
 def test_blocks_have_the_styles_and_links_of_their_words() -> None:
     block = BookBlocks(book())[0]
-    assert [(block.text[one.start : one.end], one.style, one.link) for one in block.spans] == [
+    assert [(block.text[span.start : span.end], span.style, span.link) for span in block.spans] == [
         ("very", "emphasis", None),
         ("1", "superscript", None),
         ("1", "note-link", 0),
@@ -39,7 +39,7 @@ def test_blocks_have_the_styles_and_links_of_their_words() -> None:
 
 def test_a_piece_of_a_paragraph_has_the_marks_inside_it() -> None:
     spans = inline_spans(book(), TEXT.index("ry odd"), TEXT.index(" See"))
-    assert [(one.start, one.end, one.style) for one in spans][:2] == [
+    assert [(span.start, span.end, span.style) for span in spans][:2] == [
         (0, 2, "emphasis"),
         (7, 8, "superscript"),
     ]

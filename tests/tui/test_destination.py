@@ -62,7 +62,9 @@ def test_the_likeliest_place_is_first(typed: str, expected: str | int) -> None:
 
 
 def test_chapters_of_one_name_say_which_part_they_belong_to() -> None:
-    said = [one.words for one in destinations_of("chapter i:", book(), 0).destinations]
+    said = [
+        destination.words for destination in destinations_of("chapter i:", book(), 0).destinations
+    ]
     assert [words.partition(",")[0] for words in said] == [
         "Book One › Chapter I: The Whale",
         "Book Two › Chapter I: The Storm",

@@ -70,7 +70,9 @@ def only_fetched(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> None:
     """Of all models on this machine, those that were fetched."""
     monkeypatch.setattr(
         "gistread.engine.models.found_models",
-        lambda *_, **__: [one for one in found_models() if one.path.is_relative_to(paths.models)],
+        lambda *_, **__: [
+            model for model in found_models() if model.path.is_relative_to(paths.models)
+        ],
     )
     monkeypatch.setattr("gistread.engine.model_search.default_paths", lambda: paths)
 

@@ -73,7 +73,7 @@ async def test_a_follow_up_is_shown_as_one_and_backspace_drops_it(
         reader.say(STARTED, answered("Who knows."))
         await until(pilot, lambda: "Who knows." in text_of(app))
     threads = UserData(paths_in(tmp_path)).threads(small_book().sha256)
-    assert [len(one.questions) for one in threads] == [2, 1]
+    assert [len(thread.questions) for thread in threads] == [2, 1]
 
 
 def last_answer_is(screen: ReadingScreen, answer: str) -> bool:
@@ -151,7 +151,7 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(
         await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == "Finch did.")
         assert len(screen.answers_pane.exchanges) == 2
     threads = UserData(paths_in(tmp_path)).threads(small_book().sha256)
-    assert sorted(one.answer for thread in threads for one in thread.questions) == [
+    assert sorted(question.answer for thread in threads for question in thread.questions) == [
         "Finch did.",
         "In the tower.",
     ]
@@ -210,7 +210,7 @@ async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
         await until(pilot, lambda: app.screen.query_one(RowList).cursor_key == 1)
         await pilot.click(offset=(20, row))
         await until(pilot, lambda: CHIP in text_of(app))
-        assert [one.record.question for one in screen.answers_pane.exchanges] == [
+        assert [exchange.record.question for exchange in screen.answers_pane.exchanges] == [
             "where",
             "who lit it",
         ]
@@ -243,4 +243,4 @@ async def test_a_cut_answer_is_gone_on_with_by_a_key_and_by_its_row(
         reader.say(STARTED, answered("Two lamps."))
         await until(pilot, lambda: "Two lamps." in text_of(app))
         await until(pilot, lambda: not screen.session.answering)
-        assert [one.record.cut for one in screen.answers_pane.exchanges] == ["length", ""]
+        assert [exchange.record.cut for exchange in screen.answers_pane.exchanges] == ["length", ""]

@@ -31,7 +31,7 @@ async def test_without_a_book_enter_opens_the_one_that_was_read_last_and_the_mou
 ) -> None:
     await read_first(folder / "The Long Tale.txt", tmp_path)
     await read_first(folder / "A Short Tale.txt", tmp_path)
-    last = next(one.sha256 for one in entries(tmp_path) if one.title == "A Short Tale")
+    last = next(entry.sha256 for entry in entries(tmp_path) if entry.title == "A Short Tale")
     UserData(paths_in(tmp_path)).add_question(last, SavedQuestion("Who was it?", "", found=False))
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:

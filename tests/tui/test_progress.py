@@ -135,7 +135,7 @@ def test_turning_pages_measures_the_words_read() -> None:
     meter = Meter(0.2, clock)
     turned(meter, clock, 60)
     assert len(meter.samples) == 5
-    assert {round(one.words_per_minute) for one in meter.samples} == {200}
+    assert {round(sample.words_per_minute) for sample in meter.samples} == {200}
 
 
 def test_scrolling_measures_the_words_read() -> None:
@@ -145,7 +145,7 @@ def test_scrolling_measures_the_words_read() -> None:
         meter.moved(row * 60, row * 60 + 1000)
         clock.now += 60 * 60 * 0.2 / 200
     assert meter.samples
-    assert {round(one.words_per_minute) for one in meter.samples} == {200}
+    assert {round(sample.words_per_minute) for sample in meter.samples} == {200}
 
 
 @pytest.mark.parametrize("seconds", [0.4, 4000])

@@ -45,7 +45,10 @@ def load_quality_2(path: Path, options: TaskOptions) -> Iterator[Document]:
         if len(choices) == _TWO:
             return question, choices, gold
         chance = random.Random(f"{options.seed} {key}")
-        pair = [choices[gold], chance.choice([one for one in choices if one != choices[gold]])]
+        pair = [
+            choices[gold],
+            chance.choice([choice for choice in choices if choice != choices[gold]]),
+        ]
         chance.shuffle(pair)
         return question, tuple(pair), pair.index(choices[gold])
 

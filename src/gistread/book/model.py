@@ -209,12 +209,12 @@ class Book:
         """Each volume's text as a book without chapters and marks, to identify its memory."""
         return tuple(
             Book(
-                self.text[one.start : one.end],
-                one.title,
+                self.text[volume.start : volume.end],
+                volume.title,
                 (),
-                (Chapter(one.title, 0, one.end - one.start),),
+                (Chapter(volume.title, 0, volume.end - volume.start),),
             )
-            for one in self.volumes
+            for volume in self.volumes
         )
 
     def volume_index(self, offset: int) -> int:
@@ -255,14 +255,16 @@ class Book:
                 + str(number).ljust(length)[:length]
                 + text[known.heading + length :]
             )
-        chapters = (one for one in self.chapters if one.start < offset or not one.start)
+        chapters = (
+            chapter for chapter in self.chapters if chapter.start < offset or not chapter.start
+        )
         return Book(
             text=text[:offset],
             title="",
             paragraphs=tuple(
                 replace(p, end=min(p.end, offset)) for p in self.paragraphs if p.start < offset
             ),
-            chapters=tuple(replace(one, end=min(one.end, offset)) for one in chapters),
+            chapters=tuple(replace(chapter, end=min(chapter.end, offset)) for chapter in chapters),
             language=self.language,
             source_format=self.source_format,
             volumes=tuple(volumes),

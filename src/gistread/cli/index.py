@@ -39,7 +39,10 @@ async def _index(book: Book, config: Config, arguments: argparse.Namespace) -> J
             line.say(_summary(memory, resumed, time.monotonic() - began))
             # By chapters, to keep messages to the engine small.
             tokens = sum(
-                [await engine.count(book.text[one.start : one.end]) for one in book.chapters]
+                [
+                    await engine.count(book.text[chapter.start : chapter.end])
+                    for chapter in book.chapters
+                ]
             )
             return index_document(memory, engine.info, resumed_pages=resumed, book_tokens=tokens)
 

@@ -361,8 +361,8 @@ def _search_all(words: str, tag: str, limit: int) -> Json:
     """The best passages of all books that are indexed, of an unread novel only its first screen."""
     shelf = indexed_shelf(tag)
     books = (
-        replace(one, bound=_FIRST_SCREEN) if one.indexed.plot and not one.begun else one
-        for one in shelf.books
+        replace(book, bound=_FIRST_SCREEN) if book.indexed.plot and not book.begun else book
+        for book in shelf.books
     )
     found = replace(shelf, books=tuple(books)).search(words, limit)
     hits = [
@@ -400,7 +400,9 @@ async def _answer(
     return {
         **fields(answered, "answer", "found", "finish", "quoted"),
         "marks": [asdict(mark) for mark in answered.marks],
-        "citations": [{**cite(one), **fields(one, "tells")} for one in answered.citations],
+        "citations": [
+            {**cite(citation), **fields(citation, "tells")} for citation in answered.citations
+        ],
         "steps": steps,
         "model": models.answering.info.name,
     }

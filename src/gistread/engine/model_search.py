@@ -131,7 +131,9 @@ def _ollama_models(folder: Path) -> Iterator[ModelFile]:
             try:
                 layers = json.loads(manifest.read_bytes())["layers"]
                 digest = next(
-                    one["digest"] for one in layers if one["mediaType"].endswith("image.model")
+                    layer["digest"]
+                    for layer in layers
+                    if layer["mediaType"].endswith("image.model")
                 )
                 host, *names, tag = manifest.relative_to(manifests).parts
                 shown = "/".join(names).removeprefix("library/")

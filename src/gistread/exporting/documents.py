@@ -102,12 +102,12 @@ def _question_json(book: Book, asked: SavedQuestion) -> dict[str, Any]:
         "marks": [asdict(mark) for mark in asked.marks],
         "citations": [
             {
-                **fields(one, "page", "start", "end"),
-                "percent": percent(book, one.start),
-                "chapter": book.chapter_title(one.start),
-                **fields(one, "quote", "tells"),
+                **fields(citation, "page", "start", "end"),
+                "percent": percent(book, citation.start),
+                "chapter": book.chapter_title(citation.start),
+                **fields(citation, "quote", "tells"),
             }
-            for one in asked.citations
+            for citation in asked.citations
         ],
         **fields(asked, "lookups", "reader", "model", "memory"),
         "asked": iso_time(asked.asked_at),

@@ -178,7 +178,9 @@ class LibraryIndex:
         terms = Terms(book.language)
         stem = cache(terms.stem)
         rows = [" ".join(map(stem, terms.words(book.text[start:end]))) for start, end in spans]
-        chapters = json.dumps([(one.start, book.chapter_title(one.start)) for one in book.chapters])
+        chapters = json.dumps(
+            [(chapter.start, book.chapter_title(chapter.start)) for chapter in book.chapters]
+        )
         flat = array("I", [offset for span in spans for offset in span]).tobytes()
         facts = (
             digest,
@@ -292,7 +294,7 @@ def words_of(query: str, languages: Sequence[str]) -> dict[str, set[str]]:
     terms = [Terms(language) for language in languages]
     words = usual.words(query)
     for word in [word for word in words if word not in usual.stop_words] or words:
-        stems = {one.stem(word) for one in terms}
+        stems = {term.stem(word) for term in terms}
         if not any(stems & others for others in found.values()):
             found[word] = stems
     return found

@@ -209,7 +209,9 @@ def _migrate_from(
     questions = [
         replace(
             question,
-            citations=tuple(_migrate_citation(one, text, old.length) for one in question.citations),
+            citations=tuple(
+                _migrate_citation(citation, text, old.length) for citation in question.citations
+            ),
             upto=None,  # unknown in the new text; a bounded follow-up does not see such an answer
             passage=None,
         )

@@ -176,7 +176,7 @@ def hit_in(book: ShelfBook, text: str, found: PassageHit) -> LibraryHit:
         for at in book.indexed.chapter_starts
         if first <= at < last
     ]
-    below = [one for one in places if not any(at <= one[0] < end for at, end in headings)]
+    below = [place for place in places if not any(at <= place[0] < end for at, end in headings)]
     start, end = best_sentence(passage, below or places, found.words.__getitem__)
     marked = tuple((first + one, first + other) for one, other, _ in places)
     return LibraryHit(

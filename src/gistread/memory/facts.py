@@ -152,7 +152,9 @@ def _guard(lines: Iterable[_Line], page: str, told: str) -> list[_Line]:
         if is_faulty or len(said & terms) < max(1, _MIN_SHARED * len(said)):
             continue
         named = tuple(
-            one for one in elements[:_MAX_ELEMENTS] if set(shared_terms(one)) & terms or one in page
+            element
+            for element in elements[:_MAX_ELEMENTS]
+            if set(shared_terms(element)) & terms or element in page
         )
         kept.setdefault(fact.casefold(), (fact, named or tuple(elements_in(fact))))
     return list(kept.values())

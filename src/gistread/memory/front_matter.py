@@ -55,7 +55,9 @@ def _heading_after_titles(book: Book, chapter: Chapter) -> int:
     """Offset of the first heading if only a title page and contents precede it in the first
     chapter; else 0.
     """
-    headings = (one.start for one in book.paragraphs if one.kind is ParagraphKind.HEADING)
+    headings = (
+        paragraph.start for paragraph in book.paragraphs if paragraph.kind is ParagraphKind.HEADING
+    )
     heading = next((start for start in headings if chapter.start < start < chapter.end), 0)
     return 0 if chapter.start or _has_prose(book, replace(chapter, end=heading)) else heading
 

@@ -60,7 +60,7 @@ def sentence_at(book: Book, offset: int) -> Passage:
     sentences = list(sentences_of(book, paragraph.start, paragraph.end)) or [
         (paragraph.start, paragraph.end)
     ]
-    return next((one for one in sentences if one[1] > offset), sentences[-1])
+    return next((sentence for sentence in sentences if sentence[1] > offset), sentences[-1])
 
 
 def join(passages: Iterable[Passage], book: Book) -> list[Passage]:

@@ -52,7 +52,9 @@ def detect_preset(book: Book) -> str:
     others = (ParagraphKind.HEADING, ParagraphKind.IMAGE, ParagraphKind.BREAK, ParagraphKind.NOTE)
     paragraphs = book.paragraphs_between(0, _MAX_CHARACTERS)
     body = [
-        (one.kind, book.text[one.start : one.end]) for one in paragraphs if one.kind not in others
+        (paragraph.kind, book.text[paragraph.start : paragraph.end])
+        for paragraph in paragraphs
+        if paragraph.kind not in others
     ]
     if len(body) < _MIN_PARAGRAPHS:
         return "fiction"

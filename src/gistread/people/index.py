@@ -60,7 +60,7 @@ class Index:
 
         `exactly`: only those with this name.
         """
-        wanted, named = _words(name), [(one, _forms(one)) for one in self.entities]
+        wanted, named = _words(name), [(entity, _forms(entity)) for entity in self.entities]
         found = [one for one, forms in named if wanted in forms]
         if found or exactly:
             return found
@@ -111,13 +111,13 @@ def corrected(entities: Iterable[Entity], corrections: Sequence[NameCorrection])
     The commonest entity comes first.
     """
     found = list(entities)
-    for one in corrections:
-        entity = next(filter(None, (find_by_form(found, form) for form in one.forms)), None)
+    for correction in corrections:
+        entity = next(filter(None, (find_by_form(found, form) for form in correction.forms)), None)
         if entity is None:
             continue
-        if one.verb == "hide":
+        if correction.verb == "hide":
             found.remove(entity)
-        elif (other := find_by_form(found, one.other)) not in (None, entity):
+        elif (other := find_by_form(found, correction.other)) not in (None, entity):
             named = max(entity, other, key=lambda each: each.count)
             found = [each for each in found if each not in (entity, other)]
             found.append(
@@ -137,7 +137,9 @@ def describe_correction(one: NameCorrection) -> str:
 
 def find_by_form(entities: Iterable[Entity], form: str) -> Entity | None:
     """The entity that has this form of a name."""
-    return next((one for one in entities if any(form == each.text for each in one.forms)), None)
+    return next(
+        (entity for entity in entities if any(form == each.text for each in entity.forms)), None
+    )
 
 
 _indexes: dict[tuple[str, int], Index] = {}  # Of the last two books or views, by text and length

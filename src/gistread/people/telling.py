@@ -122,7 +122,7 @@ def find_holder(role: str, others: Collection[str], index: Index) -> Told | None
                 if not has_between(near, start - _BEFORE, start + _AFTER):
                     continue
                 clues = _clues(_marked(text), start, start + len(form.text), sex)
-                said_of = (one for one in clues if one.role == role.lower())
+                said_of = (clue for clue in clues if clue.role == role.lower())
                 if best := max(said_of, key=lambda one: one.weight, default=None):
                     place = _sentence(start, best.until, index.book)
                     said = text[slice(*place)].lower()
@@ -149,9 +149,9 @@ def _sex(forms: Iterable[Form]) -> str:
     kinds = {titles().get(plain(form.text.split()[0]), "") for form in forms}
     if "man" in kinds or kinds & {"wife", "woman"}:
         return "man" if "man" in kinds else "woman"
-    contexts = [one for form in forms for one in form.contexts]
+    contexts = [context for form in forms for context in form.contexts]
     he, she = (
-        sum(1 for one in contexts if one & kind.value)
+        sum(1 for context in contexts if context & kind.value)
         for kind in (MentionContext.HE, MentionContext.SHE)
     )
     if he + she < _LEAST_PRONOUNS:

@@ -114,9 +114,9 @@ class _Text:
     def numbers(self) -> frozenset[int]:
         """Of the text shown, without headings: "Chapter 43" tells nothing of forty-three men."""
         headings = {
-            self.book.text[one.start : one.end]
-            for one in self.book.paragraphs
-            if one.kind is _HEADING
+            self.book.text[paragraph.start : paragraph.end]
+            for paragraph in self.book.paragraphs
+            if paragraph.kind is _HEADING
         }
         return _numbers_told(
             "\n".join(line for line in self.shown.splitlines() if line.strip() not in headings)

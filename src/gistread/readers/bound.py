@@ -71,7 +71,7 @@ def chapter_index(book: "Book", name: str) -> int:
 
     Raises UsageError.
     """
-    wanted, titles = name.casefold(), [one.title.casefold() for one in book.chapters]
+    wanted, titles = name.casefold(), [chapter.title.casefold() for chapter in book.chapters]
     for known in (book.chapter_numbers, titles):
         if wanted in known:
             return known.index(wanted)

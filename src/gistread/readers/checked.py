@@ -42,6 +42,8 @@ _NAMED = re.compile(
     rf"(?<=[a-z,;] ){_NAME}(?:\.? {_NAME})*"
 )  # Not a first word, which is always capitalised
 _MOST_SOURCES = 3
+_NEARLY_ALL = 0.99  # Of a text: a larger share counts as all of it
+_LEAST_SHARE = 0.01  # That is told of the text looked at
 _LIKE = 0.7  # Least similarity (`difflib`) of two spellings of a name
 
 
@@ -169,9 +171,11 @@ def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answere
         return replace(answered, answer=not_found_text(answered, memory, started), found=False)
     answered, statements = _without_meta(answered, question, memory)
     places = _places(answered, asking)
-    invented = bool(statements) and all(one.foreign for one in statements)
+    invented = bool(statements) and all(statement.foreign for statement in statements)
     if answered.found and answered.answer.strip(" .\n") and not invented:
-        compared = tuple(dict.fromkeys(one.quote for one in statements if one.quote))
+        compared = tuple(
+            dict.fromkeys(statement.quote for statement in statements if statement.quote)
+        )
         if compared:
             told = (
                 cite(answered.answer, question, memory, places, answered.cited)
@@ -198,7 +202,7 @@ def _marks_of(statements: Sequence[Statement]) -> tuple[AnswerMark, ...]:
     """A mark for each unsupported statement; neighbours in one."""
     runs = [
         list(run)
-        for supported, run in groupby(statements, key=lambda one: one.supported)
+        for supported, run in groupby(statements, key=lambda statement: statement.supported)
         if not supported
     ]
     return tuple(
@@ -242,10 +246,10 @@ def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> 
     if started.share_shown is not None:
         length = len(memory.book.text.strip())
         share = sum(end - start for start, end in answered.seen) / max(1, length)
-        if not answered.seen or share > 0.99:
+        if not answered.seen or share > _NEARLY_ALL:
             return f"Not found in the text that was looked at{bound}."
         return (
-            f"Not found in the passages that were looked at ({max(0.01, share):.0%} of the "
+            f"Not found in the passages that were looked at ({max(_LEAST_SHARE, share):.0%} of the "
             f"text{bound})."
         )
     if not started.complete:
@@ -268,7 +272,7 @@ def _without_meta(
     """The answer without statements about the task, and its other statements."""
     places, text = (*answered.seen, *answered.noted), answered.answer
     statements = check(text, question, memory, places, answered.gists)
-    said = [(one, text[one.start : one.end]) for one in statements]
+    said = [(statement, text[statement.start : statement.end]) for statement in statements]
     meta = [one for one, words in said if not one.supported and is_meta(words)]
     if not meta:
         return answered, statements

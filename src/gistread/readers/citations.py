@@ -78,7 +78,7 @@ def nearest_sentences(
     for part in dict.fromkeys(parts):
         for citation, score in evidence.ranked(part):
             found[citation] = max(score, found.get(citation, 0.0))
-    return sorted(found.items(), key=lambda one: -one[1])
+    return sorted(found.items(), key=lambda item: -item[1])
 
 
 def leading(ranked: Sequence[tuple[Citation, float]]) -> tuple[Citation, ...]:

@@ -76,7 +76,7 @@ class Evidence:
             span for place in places for span in sentences_of(book, *place) if _can_tell(book, span)
         ]
         self._sentences = [Sentence(span, self._content(book.text[slice(*span)])) for span in spans]
-        self._spread = Counter(term for one in self._sentences for term in one.terms)
+        self._spread = Counter(term for sentence in self._sentences for term in sentence.terms)
 
     def best(self, answer: str, statement: str, place: Passage) -> Citation:
         """The sentence of the place nearest to this statement of the answer.
@@ -111,7 +111,7 @@ class Evidence:
             for term in own | asked
         }
         counts = {term for term in weights if term.isdecimal() and len(term) < _DATE_DIGITS}
-        shared = [weights.keys() & one.terms for one in self._sentences]
+        shared = [weights.keys() & sentence.terms for sentence in self._sentences]
         if (
             own - counts
         ):  # Another sentence may count as many of something else: "nine people", "nine o'clock"

@@ -348,7 +348,9 @@ async def _note(
     """
     text = await search.take_note(prompt)
     known = words_of(
-        " ".join([search.plan, without_options(search.question), *(one.text for one in path.notes)])
+        " ".join(
+            [search.plan, without_options(search.question), *(note.text for note in path.notes)]
+        )
     )
     if not text or words_of(text) <= known:  # repeats the plan or the notebook
         return None

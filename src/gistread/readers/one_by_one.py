@@ -38,6 +38,7 @@ _LEAST_TOKENS = 700  # Of about two passages, however slow the model is
 _LOOKS = 2  # The nearest passages, then the next if these do not tell
 _AROUND = 350  # Characters before and after a passage: they tell who "he" is
 _DOUBTED = 0.25  # Probability of an answer, against "The book does not say.", that is too low
+_SAMPLING = Sampling(SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",), scored=True)
 # Sources of an answer from one passage: its own, then those of what other passages answer
 _MOST_SOURCES = 4
 
@@ -223,10 +224,9 @@ async def ask_each(asking: Asking, passages: Sequence[Passage]) -> list[Vote]:
 
 async def _ask(asking: Asking, passage: Passage) -> Vote | None:
     """The answer from one passage; None if it tells none."""
-    sampling = Sampling(SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",), scored=True)
     must_answer = asking.options.model.is_believed
     prompt = _prompt(asking, passage, must_answer=must_answer)
-    completion = await asking.complete_scored(prompt, sampling)
+    completion = await asking.complete_scored(prompt, _SAMPLING)
     answer = " ".join(completion.text.split())
     if not answer or says_not_found(answer):
         return None

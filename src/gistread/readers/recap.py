@@ -94,12 +94,14 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     chapter, people = book.chapters[last], _people_near(memory, end, corrections)
     chapter_words = _CHAPTER_WORDS if nodes else _BEFORE_WORDS + _CHAPTER_WORDS
     untold = max(chapter.start, read_until) if is_behind else chapter.start
+    if now:
+        in_chapter = _tell(now, chapter_words, memory)
+    else:
+        in_chapter = _own_sentences(book, untold, end, " ".join(people))
     return Recap(
         _tell(nodes, _BEFORE_WORDS, memory),
         chapter.title,
-        _tell(now, chapter_words, memory)
-        if now
-        else _own_sentences(book, untold, end, " ".join(people)),
+        in_chapter,
         people,
         sentence_at(book, end - 1) if end else None,
         sum(told),
@@ -214,7 +216,7 @@ def _place(sentence: str, node: Node, memory: GistMemory) -> Span:
         return len(terms.intersection(shared_terms(text)))
 
     entries = (memory.entry(number) for number in range(node.first, node.last + 1))
-    page = max(entries, key=lambda one: similarity(one.gist.text)).page
+    page = max(entries, key=lambda entry: similarity(entry.gist.text)).page
     places = list(_whole_sentences(memory.book, page.start, page.end))
     return max(
         places,
@@ -230,7 +232,7 @@ def _people_near(
         return ()
     named = corrected(join_names(find_names(memory.book, max(0, end - _ON_STAGE))), corrections)
     people = [one for one in named if one.kind is Kind.PERSON]
-    return tuple(one.name for one in people[:_MOST_PEOPLE])
+    return tuple(person.name for person in people[:_MOST_PEOPLE])
 
 
 _REACH = 12_000  # Characters in front of the bound whose names are known
@@ -284,7 +286,9 @@ def _questions(near: list[Entity], *, plot: bool) -> Iterator[str]:
         return
     # A longer name is that of an office or a company.
     persons = [
-        one for one in people if one.kind is Kind.PERSON and len(one.name.split()) <= _PERSON_WORDS
+        person
+        for person in people
+        if person.kind is Kind.PERSON and len(person.name.split()) <= _PERSON_WORDS
     ]
     yield from (
         f"Who is {one.name}?" if one in persons else f"What do we learn about {one.name}?"

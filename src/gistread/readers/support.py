@@ -202,9 +202,9 @@ class _Check:
         sentences = {one for window in self._windows for one in window if not one.is_gist}
         book = self._memory.book.text
         having = [
-            one
-            for one in sentences
-            if numbers and numbers <= set(_DIGITS.findall(book[slice(*one.place)]))
+            sentence
+            for sentence in sentences
+            if numbers and numbers <= set(_DIGITS.findall(book[slice(*sentence.place)]))
         ]
         best = max(
             having, key=lambda one: (len(self._asked & one.terms), -one.place[0]), default=None

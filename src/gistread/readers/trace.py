@@ -127,7 +127,9 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
         case events.Walked(level=level, first=first, last=last) if level:
             return _step("▸", "down to ", *_pages(range(first, last + 1)))
         case events.TurnedBack(level=level, first=first, last=last, told=told) if level or not told:
-            ends = "" if told else ": no answer there" if level else " has no answer"
+            ends = ": no answer there" if level else " has no answer"
+            if told:
+                ends = ""
             return _step("×", "back from " if level else "", *_pages(range(first, last + 1)), ends)
         case events.Planned(plan=plan, starts=starts):
             begins = f"; begins at: {', '.join(starts)}" if starts else ""
@@ -258,11 +260,12 @@ def bound_phrase(started: events.Started) -> str:
 def describe_segments(told: Sequence[events.SegmentLevel]) -> str:
     """How many pages are shown at which level, in one sentence."""
     own = sum(not one.level for one in told)
-    said = (
-        [f"{counted(own, 'section')} by {'its' if own == 1 else 'their'} own gist"] if own else []
-    )
+    said: list[str] = []
+    if own:
+        whose = "its" if own == 1 else "their"
+        said.append(f"{counted(own, 'section')} by {whose} own gist")
     if summaries := [one for one in told if one.level]:
-        pages = sum(one.last - one.first + 1 for one in summaries)
+        pages = sum(summary.last - summary.first + 1 for summary in summaries)
         said.append(
             f"{counted(pages, 'section')} in {len(summaries)} "
             f"summar{'y' if len(summaries) == 1 else 'ies'}"

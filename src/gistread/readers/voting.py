@@ -12,6 +12,7 @@ from gistread.words import WORD
 _RANK_WEIGHT = 0.1  # Of each place further down the list of passages
 _SHARE_WEIGHT = 0.1  # Of words that another answer shares
 _LONG_ANSWER_WORDS = 12
+_LENGTH_WEIGHT = 0.3  # Taken from an answer of more words
 _NAME = re.compile(r"\b[A-Z][a-zà-ÿ’']+")
 
 
@@ -64,7 +65,8 @@ def _fitness(question: str, answer: str, told: frozenset[str]) -> float:
         fit += 1.0 if any(name not in question.casefold() for name in names) else -1.0
     elif pattern("asks_for_a_number").match(question):
         fit += 1.0 if pattern("a_number").search(answer) else -1.0
-    return fit - 0.3 * (len(answer.split()) > _LONG_ANSWER_WORDS)
+    is_long = len(answer.split()) > _LONG_ANSWER_WORDS
+    return fit - _LENGTH_WEIGHT if is_long else fit
 
 
 def _words(text: str) -> frozenset[str]:

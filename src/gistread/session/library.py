@@ -152,16 +152,16 @@ class LibraryQuestion:
     def _quoting(self, answered: Answered, text: Book, matches: Matches) -> Answered:
         """Cite the sentence nearest to the question where the title of its book is cited."""
         citations: dict[Span, Citation] = {}
-        for one in answered.citations:
-            piece = next(piece for piece in self._pieces if one.start < piece.end)
-            start, end = one.start, one.end
-            if start < piece.start or one.quote.strip() == piece.book.entry.title:
+        for citation in answered.citations:
+            piece = next(piece for piece in self._pieces if citation.start < piece.end)
+            start, end = citation.start, citation.end
+            if start < piece.start or citation.quote.strip() == piece.book.entry.title:
                 passage = text.text[piece.start : piece.end]
                 places = places_in(passage, matches.weights, piece.book.indexed.language)
                 sentence = best_sentence(passage, places, matches.weights.__getitem__)
                 start, end = (piece.start + offset for offset in sentence)
             citations[start, end] = replace(
-                one, page=0, start=start, end=end, quote=text.text[start:end]
+                citation, page=0, start=start, end=end, quote=text.text[start:end]
             )
         return replace(answered, citations=tuple(citations.values()))
 

@@ -104,7 +104,9 @@ def with_answer(
 def thread_of(questions: Iterable[SavedQuestion]) -> Thread:
     """The answered ones of saved questions, as a thread to continue."""
     return tuple(
-        QuestionAnswer(one.question, one.answer, one.upto) for one in questions if one.answer
+        QuestionAnswer(question.question, question.answer, question.upto)
+        for question in questions
+        if question.answer
     )
 
 

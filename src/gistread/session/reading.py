@@ -1,7 +1,7 @@
 """Reading along: its state, the memory shown, and the memory that the model continues."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -80,26 +80,28 @@ class MemoryChoice:
 
         Raises StorageError, EngineError, UsageError.
         """
-        preset = self._config.preset
         size = choose_size(
             self.book.words, info.context_tokens, self._config.min_words, self._config.max_words
         )
         own = [header for header in self.memories() if header.fingerprint == info.fingerprint]
-        if chosen is None and own and preset in (AUTO, own[0].focus.preset.name):
-            focus = own[0].focus
-        elif isinstance(chosen, GistFocus):
-            focus = chosen
-        else:
-            name = detect_preset(self.book) if preset == AUTO else preset
-            usual = (
-                own[0].focus.preset if own and preset == AUTO else find_preset(name, self._presets)
-            )
-            focus = GistFocus(usual, chosen or "")
         mode = own[0].mode if own else usual_reading_mode(info)
         if self._config.reading:
             mode = ReadingMode(self._config.reading)
+        focus = self._focus(own, chosen)
         focus = replace(focus, wording=focus.wording or info.wording)
         return MemoryRequest(info.name, info.fingerprint, size, mode, focus)
+
+    def _focus(self, own: Sequence[MemoryHeader], chosen: GistFocus | str | None) -> GistFocus:
+        """What the gists keep: as chosen, else as in the furthest of the model's `own` memories."""
+        if isinstance(chosen, GistFocus):
+            return chosen
+        preset = self._config.preset
+        if own and chosen is None and preset in (AUTO, own[0].focus.preset.name):
+            return own[0].focus
+        if own and preset == AUTO:
+            return GistFocus(own[0].focus.preset, chosen or "")
+        name = detect_preset(self.book) if preset == AUTO else preset
+        return GistFocus(find_preset(name, self._presets), chosen or "")
 
     def keeps_shown(self, shown: GistMemory | None, own: GistMemory) -> bool:
         """Whether to keep the memory shown.

@@ -45,7 +45,8 @@ def estimate_speed(samples: list[Pace]) -> float:
     `DEFAULT_WPM` if there are too few.
     """
     last = sorted(
-        (one for one in samples[-_LAST:] if one.is_credible), key=lambda one: one.words_per_minute
+        (sample for sample in samples[-_LAST:] if sample.is_credible),
+        key=lambda one: one.words_per_minute,
     )
     total = sum(one.words for one in last)
     if total < _ENOUGH_WORDS:
@@ -76,7 +77,7 @@ class ReadingSpeed(Database):
 
         Raises StorageError.
         """
-        rows = [(_primary(language), one.words, one.seconds) for one in samples]
+        rows = [(_primary(language), sample.words, sample.seconds) for sample in samples]
         last = "SELECT id FROM reading_speed WHERE language = ? ORDER BY id DESC LIMIT ?"
         with self.writing() as connection:
             connection.executemany(

@@ -160,7 +160,8 @@ class UserData(Database):
         """Record the questions that are not stored yet; returns their number."""
         with self.writing() as connection:
             return sum(
-                put_question(connection, sha256, one, answer_again=False) for one in questions
+                put_question(connection, sha256, question, answer_again=False)
+                for question in questions
             )
 
     def questions(self, sha256: str) -> list[SavedQuestion]:
@@ -176,9 +177,9 @@ class UserData(Database):
     def threads(self, sha256: str) -> list[SavedThread]:
         """The questions by thread; the thread continued last comes last."""
         threads: dict[float, list[SavedQuestion]] = {}
-        for one in self.questions(sha256):
-            key = one.thread or one.asked_at
-            threads[key] = [*threads.pop(key, []), one]
+        for question in self.questions(sha256):
+            key = question.thread or question.asked_at
+            threads[key] = [*threads.pop(key, []), question]
         named = self.rows("SELECT thread, name FROM threads WHERE sha256 = ?", sha256)
         names = {row["thread"]: row["name"] for row in named}
         return [
@@ -205,14 +206,14 @@ class UserData(Database):
         rows = self.rows("SELECT * FROM names WHERE sha256 = ? AND NOT undone ORDER BY id", sha256)
         facts = (from_json(row["correction"]) | {"made_at": row["made_at"]} for row in rows)
         return tuple(
-            filter(None, (decoded(NameCorrection, one) for one in facts))
+            filter(None, (decoded(NameCorrection, fact) for fact in facts))
         )  # Without others that 0.2 had
 
     def correct_names(self, sha256: str, *corrections: NameCorrection) -> None:
         """Record corrections; skips those recorded before, even if undone."""
         with self.writing() as connection:
-            for one in corrections:
-                put_correction(connection, sha256, one)
+            for correction in corrections:
+                put_correction(connection, sha256, correction)
 
     def undo_name_correction(self, sha256: str) -> NameCorrection | None:
         """Take the last correction back and return it; None if there is none."""

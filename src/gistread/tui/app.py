@@ -264,8 +264,8 @@ class GistreadApp(CommandTarget, App[None]):
     def _read_themes(self) -> list[str]:
         """Read all themes, and return a line for each invalid file."""
         self._palettes, problems = themes.read_themes(themes.packaged_themes(), self.paths.themes)
-        for one in self._palettes.values():
-            self.register_theme(one.theme())
+        for palette in self._palettes.values():
+            self.register_theme(palette.theme())
         return problems
 
     def _set_first_theme(self) -> None:

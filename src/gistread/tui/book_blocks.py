@@ -133,7 +133,7 @@ class BookBlocks(Sequence[Block]):
 
 def is_story(book: Book) -> bool:
     """Whether people talk in it: of its paragraphs at least one in eight begins with speech."""
-    told = [one for one in book.paragraphs if one.kind is ParagraphKind.TEXT]
+    told = [paragraph for paragraph in book.paragraphs if paragraph.kind is ParagraphKind.TEXT]
     some = told[:: max(1, len(told) // _SAMPLED)]
     return sum(book.text[one.start] in _SPEECH for one in some) * 8 >= max(1, len(some))
 
@@ -181,12 +181,16 @@ def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
 
 def _foreign_parts(book: Book) -> dict[int, tuple[Foreign, ...]]:
     parts: dict[int, tuple[Foreign, ...]] = {}
-    for one in book.language_spans:
-        index = book.paragraph_index(one.start)
+    for language_span in book.language_spans:
+        index = book.paragraph_index(language_span.start)
         start, end = book.paragraphs[index].start, book.paragraphs[index].end
         parts[index] = (
             *parts.get(index, ()),
-            (one.start - start, min(one.end, end) - start, one.language),
+            (
+                language_span.start - start,
+                min(language_span.end, end) - start,
+                language_span.language,
+            ),
         )
     return parts
 

@@ -81,7 +81,7 @@ class Progress:
         if samples:
             self._kept += samples
             words, seconds = (
-                sum(getattr(one, name) for one in samples) for name in ("words", "seconds")
+                sum(getattr(sample, name) for sample in samples) for name in ("words", "seconds")
             )
             self._user_data.add_reading(self._book.sha256, words, seconds)
             self._speed.add(self._book.language, samples)
@@ -89,7 +89,7 @@ class Progress:
     @property
     def is_due(self) -> bool:
         """Whether enough was measured to be saved now."""
-        return sum(one.seconds for one in self.meter.samples) >= _SAVED_EVERY_S
+        return sum(sample.seconds for sample in self.meter.samples) >= _SAVED_EVERY_S
 
     @property
     def words_per_minute(self) -> float:
@@ -147,7 +147,10 @@ def _is_title_page(book: Book, offset: int) -> bool:
     title = book.chapters[0].title
     first = book.paragraphs_between(0, _TITLE_PAGE_CHARACTERS)
     headings = (one for one in first if one.kind is ParagraphKind.HEADING)
-    return any(offset < one.start and book.text[one.start : one.end] in title for one in headings)
+    return any(
+        offset < heading.start and book.text[heading.start : heading.end] in title
+        for heading in headings
+    )
 
 
 def chapter_words(book: Book, index: int) -> str:

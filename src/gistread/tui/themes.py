@@ -168,7 +168,11 @@ def _faint(colors: Mapping[str, str]) -> str:
         return muted
     tints = (_blended(muted, background, strength / 100) for strength in range(60, 0, -2))
     return next(
-        (tint for tint in tints if all(contrast(tint, one) >= _FAINT_CONTRAST for one in grounds)),
+        (
+            tint
+            for tint in tints
+            if all(contrast(tint, ground) >= _FAINT_CONTRAST for ground in grounds)
+        ),
         muted,
     )
 

@@ -16,7 +16,9 @@ async def test_options_of_every_spelling_can_be_chosen_by_schema(connect: Connec
     async with Server() as server:
         engine = connect(server.url)
         for last in options:
-            choice = await engine.choose(PROMPT, [*(one for one in options if one != last), last])
+            choice = await engine.choose(
+                PROMPT, [*(option for option in options if option != last), last]
+            )
             assert choice.index == len(options) - 1, last
 
 

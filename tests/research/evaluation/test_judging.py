@@ -17,7 +17,7 @@ async def rate(folder: Path, judge: FakeEngine, asked: object = ASKED) -> list[t
 
 
 def rated(folder: Path) -> list[float]:
-    return [dict(one.outcome.scores)["lr-1"] for one in with_ratings(folder, ASKED)[0]]
+    return [dict(rating.outcome.scores)["lr-1"] for rating in with_ratings(folder, ASKED)[0]]
 
 
 async def test_rated_answers_are_not_rated_again(tmp_path: Path) -> None:

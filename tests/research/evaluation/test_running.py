@@ -97,7 +97,7 @@ async def test_a_question_has_a_timeout(tmp_path: Path) -> None:
             return 1
 
     await follow(make_plan(DOCUMENTS[:1], ("closed-book",), timeout_s=0.05), Slow(), tmp_path)
-    errors = [one.outcome.error for one in read_outcomes(tmp_path / "outcomes.jsonl").values()]
+    errors = [kept.outcome.error for kept in read_outcomes(tmp_path / "outcomes.jsonl").values()]
     assert errors == ["It took longer than 0.05 s."] * 2
 
 

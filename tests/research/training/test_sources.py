@@ -39,7 +39,7 @@ def packer() -> Packer:
 
 @every_source
 def test_every_source_makes_examples(name: str) -> None:
-    made = [one for number in range(2) for one in sources(1, [name])[name].examples(number)]
+    made = [example for number in range(2) for example in sources(1, [name])[name].examples(number)]
     assert made
     assert all(one.prompt and one.reply for one in made)
 

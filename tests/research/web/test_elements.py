@@ -21,7 +21,7 @@ def only(body: str) -> Element:
 def test_every_element_that_a_person_could_act_on_is_there_by_its_name() -> None:
     page = read_page(SHOP.encode(), "shop.html")
     assert page.title == "Kettle & Cup"
-    assert [(one.role, one.name) for one in page.elements] == [
+    assert [(element.role, element.name) for element in page.elements] == [
         ("link", "Home"),
         ("link", "Tea"),
         ("link", "Help"),
@@ -42,7 +42,7 @@ def test_every_element_that_a_person_could_act_on_is_there_by_its_name() -> None
         ("button", "More"),
     ]
     assert page.elements[11].options == ("France", "Belgium")
-    assert [one.index for one in page.elements] == list(range(1, 19))
+    assert [element.index for element in page.elements] == list(range(1, 19))
 
 
 def test_what_a_person_does_not_see_and_what_was_typed_is_not_told() -> None:

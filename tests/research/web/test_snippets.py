@@ -12,7 +12,9 @@ from tests.research.web.pages import SHOP
 
 def test_the_words_of_the_page_are_all_there_at_any_depth() -> None:
     pages = [read_page(SHOP.encode(), "shop.html", depth) for depth in (1, 4, 6, 9)]
-    texts = {" ".join(one.text for one in page.snippets).replace("\n", " ") for page in pages}
+    texts = {
+        " ".join(snippet.text for snippet in page.snippets).replace("\n", " ") for page in pages
+    }
     assert len(texts) == 1
     assert "1 litre, 64 euros." in texts.pop()
 
@@ -48,7 +50,7 @@ def test_any_mutation_of_a_page_is_read_or_refused() -> None:
         except BookError:
             continue
         read += 1
-        assert [index for one in page.snippets for index in one.elements] == [
-            one.index for one in page.elements
+        assert [index for snippet in page.snippets for index in snippet.elements] == [
+            element.index for element in page.elements
         ]
     assert read > 60

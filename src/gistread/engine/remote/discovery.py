@@ -99,9 +99,9 @@ async def _list_models(
         match answer:
             case {"data": [*entries]} | {"models": [*entries]}:
                 return base, [
-                    one
-                    for one in entries
-                    if isinstance(one, dict) and isinstance(one.get("id"), str)
+                    entry
+                    for entry in entries
+                    if isinstance(entry, dict) and isinstance(entry.get("id"), str)
                 ]
     if address.model:
         return address.path or _V1, []
@@ -143,7 +143,7 @@ def _select(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[
 
 
 def _names(entries: list[Mapping[str, Any]]) -> str:
-    return format_list([one["id"] for one in entries], 8)
+    return format_list([entry["id"] for entry in entries], 8)
 
 
 async def _with_details(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:

@@ -142,7 +142,11 @@ class MarkController:
     def _highlight(self, selected: tuple[int, int], color: Color) -> None:
         selected = whole_words(self._book, selected)
         same = next(
-            (one for one in self.marks if is_passage(one) and (one.start, one.end) == selected),
+            (
+                mark
+                for mark in self.marks
+                if is_passage(mark) and (mark.start, mark.end) == selected
+            ),
             None,
         )
         self._pane.drop_selection()

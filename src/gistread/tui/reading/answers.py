@@ -85,7 +85,9 @@ class AnswerController:
             self._context.warn("No answer about a passage here.")
         else:
             quotes = [
-                in_quotes(one.quote) for one in exchange.record.citations if exchange.ends_in_quotes
+                in_quotes(citation.quote)
+                for citation in exchange.record.citations
+                if exchange.ends_in_quotes
             ]
             self._marks.add_note(
                 exchange.record.passage, "\n".join([exchange.answer.strip(), *quotes])
@@ -173,9 +175,13 @@ class ThreadController(InputLineClient):
         """Show the thread last; the next question continues it."""
         pane = self._context.answers_pane
         mine = [
-            one for one in pane.exchanges if (one.record.thread or one.record.asked_at) == thread.id
+            exchange
+            for exchange in pane.exchanges
+            if (exchange.record.thread or exchange.record.asked_at) == thread.id
         ]
-        pane.show_exchanges([*(one for one in pane.exchanges if one not in mine), *mine])
+        pane.show_exchanges(
+            [*(exchange for exchange in pane.exchanges if exchange not in mine), *mine]
+        )
         self._line.thread = opened = OpenThread.of(thread)
         opened.follows = bool(opened.exchanges)
         self._context.panes.show_answers()

@@ -198,7 +198,9 @@ class Navigation(InputLineClient):
     def typed(self, words: str) -> None:
         found = destinations_of(words, self._context.book, self._context.place)
         self._destinations = found.destinations
-        self._context.input_line.choose_from([one.words for one in found.destinations])
+        self._context.input_line.choose_from(
+            [destination.words for destination in found.destinations]
+        )
         self._context.input_line.say(found.problem, problem=bool(found.problem))
 
     def accepted(self, words: str, choice: int | None) -> None:

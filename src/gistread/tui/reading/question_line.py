@@ -202,7 +202,10 @@ class QuestionLine(InputLineClient):
         if not words:
             return self._usual_bounds(), ""
         found = destinations_of(words, book, self._context.place)
-        places = [(one.words, BoundChoice(at=one.offset)) for one in found.destinations]
+        places = [
+            (destination.words, BoundChoice(at=destination.offset))
+            for destination in found.destinations
+        ]
         try:
             end = offset_of(words, self._memory, self.place_read)
         except UsageError as error:

@@ -130,7 +130,7 @@ class QuestionController:
                 context.services.user_data.threads, context.book.sha256
             )
         context.answers_pane.show_exchanges(
-            [Exchange.saved(one) for thread in threads for one in thread.questions]
+            [Exchange.saved(question) for thread in threads for question in thread.questions]
         )
         context.panes.fit_answers()
 
@@ -349,7 +349,7 @@ class QuestionController:
                     memory.open_page(self._in_pane(page), events.OpenedBy.PERSON, reason)
                 memory.scroll_to_key(("page", self._in_pane(page)))
             case events.Answered():
-                memory.cite((one.start, one.end) for one in event.citations)
+                memory.cite((citation.start, citation.end) for citation in event.citations)
                 asked = self._record
                 self._save(asked)
                 self._line.thread.add(

@@ -263,7 +263,7 @@ class RecapController:
         ):
             sentences = list(told)
             rows += [Row(None, title)] if title else []
-            rows.append(Row(sentences[0].start, " ".join(one.text for one in sentences)))
+            rows.append(Row(sentences[0].start, " ".join(sentence.text for sentence in sentences)))
         if story.stopped and ends_here:
             start, end = sentence_at(
                 book, story.stopped[0]

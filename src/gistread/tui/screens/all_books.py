@@ -146,10 +146,14 @@ class AllBooksScreen(ListScreen[Opening]):
         rows = list[Row[Opening]]()
         found = LibraryHits((), 0, {})
         if words:
-            for one in filter_entries(self._entries, words):
-                if one.path and not one.missing and len(rows) < _MOST_TITLES:
+            for entry in filter_entries(self._entries, words):
+                if entry.path and not entry.missing and len(rows) < _MOST_TITLES:
                     rows.append(
-                        Row(Opening(one.path, words=words), one.title, tail=", ".join(one.authors))
+                        Row(
+                            Opening(entry.path, words=words),
+                            entry.title,
+                            tail=", ".join(entry.authors),
+                        )
                     )
             try:
                 found = await asyncio.to_thread(self._shelf.search, words, _MOST_HITS)
@@ -184,7 +188,7 @@ class AllBooksScreen(ListScreen[Opening]):
             async for event in self._asker.stream(question):
                 match event:
                     case BooksNamed(books=books):
-                        named = [Row(None, "From"), *(_named_row(one, text) for one in books)]
+                        named = [Row(None, "From"), *(_named_row(book, text) for book in books)]
                         self._show(named, self._note("asking …"))
                     case AnswerDelta(text=part):
                         said += part
@@ -194,8 +198,8 @@ class AllBooksScreen(ListScreen[Opening]):
                     case Answered():
                         marked = with_messages(event.answer, event.marks).text
                         cited = [
-                            _row(*question.source(one), text, _quoted(one.quote))
-                            for one in event.citations
+                            _row(*question.source(citation), text, _quoted(citation.quote))
+                            for citation in event.citations
                         ]
                         sources = [
                             replace(row, hanging=f"{at} ", indent=3)

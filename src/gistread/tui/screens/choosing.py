@@ -243,7 +243,10 @@ class ThemeScreen(ListScreen[str]):
 
         `problems`: one line for each invalid theme file.
         """
-        grounds = ("own" if one.terminal else "dark" if one.dark else "light" for one in palettes)
+        grounds = (
+            "own" if palette.terminal else "dark" if palette.dark else "light"
+            for palette in palettes
+        )
         rows = [
             Row(one.name, one.title, tail=ground)
             for one, ground in zip(palettes, grounds, strict=True)

@@ -83,7 +83,7 @@ def levels_of(text: str, base: int) -> bytes:
 def _line_levels(line: str, base: int) -> bytes:
     outer = "R" if base else "L"
     classes = (unicodedata.bidirectional(character) or "L" for character in line)
-    kinds = list(_weak("".join(_KINDS.get(one, "O") for one in classes), outer))
+    kinds = list(_weak("".join(_KINDS.get(class_, "O") for class_ in classes), outer))
     _brackets(line, kinds, outer)
     for run in re.finditer("O+", "".join(kinds)):  # N1 and N2
         start, end = run.span()

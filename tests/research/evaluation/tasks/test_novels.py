@@ -51,7 +51,7 @@ def test_the_text_of_a_novel_is_read_from_the_data_folder(tmp_path: Path) -> Non
 @needs_data
 def test_real_novels_are_read() -> None:
     novels = list(literary(DATA / "literaryqa" / "literaryqa_dev.jsonl"))
-    assert (len(novels), sum(len(one.questions) for one in novels)) == (6, 176)
+    assert (len(novels), sum(len(novel.questions) for novel in novels)) == (6, 176)
     for one in novels:
         sound(one)
         assert "PROJECT GUTENBERG" not in one.book.text.upper()

@@ -66,11 +66,11 @@ def test_gold_places_are_the_turns_named_in_the_file(tmp_path: Path) -> None:
 def test_real_meetings_are_read() -> None:
     meetings = list(load(DATA / "qmsum" / "qmsum_val.jsonl"))
     assert len(meetings) == 35
-    assert sum(len(one.questions) for one in meetings) == 272
+    assert sum(len(meeting.questions) for meeting in meetings) == 272
     specific = [
         question
-        for one in meetings
-        for question in one.questions
+        for meeting in meetings
+        for question in meeting.questions
         if question.id.startswith("specific")
     ]
     assert len(specific) == 237

@@ -139,9 +139,9 @@ def _starts_division(before: Candidate | None, one: Candidate | None) -> bool:
 
 def _keys(firsts: list[HeadingParagraph]) -> list[tuple[int, int]]:
     ranks = {
-        (one.size, one.candidate.rank)
-        for one in firsts
-        if one.candidate and one.candidate.number is not None
+        (first.size, first.candidate.rank)
+        for first in firsts
+        if first.candidate and first.candidate.number is not None
     }
     keys: list[tuple[int, int]] = []
     inside = False

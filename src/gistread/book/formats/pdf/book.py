@@ -124,7 +124,7 @@ def by_headings(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterSt
     chapters = list(outline(as_text).chapters)
     sized = _by_size(blocks, texts)
     least = 0.5 * min(len(chapters), len(sized) or 1)
-    if len(chapters) >= 2 and sum(is_heading[one.index] for one in chapters) >= least:
+    if len(chapters) >= 2 and sum(is_heading[chapter.index] for chapter in chapters) >= least:
         return chapters
     return sized if len(sized) >= 2 else chapters
 

@@ -268,7 +268,7 @@ def _line(page: int, segments: list[Segment]) -> TextLine:
     sizes: Counter[float] = Counter()
     for run in runs:
         sizes[run.size] += len(run.text)
-    size = max(sizes, key=lambda one: sizes[one])
+    size = max(sizes, key=lambda value: sizes[value])
     baseline = next(run.baseline for run in runs if run.size == size)
     words: list[str] = []
     cells: list[int] = []

@@ -52,7 +52,7 @@ def with_table_rows(rows: list[list[Segment]], gutter: float) -> list[Segment]:
     found: list[Segment] = []
     for group in _table_rows(rows):
         cells = _cells(chain.from_iterable(group))
-        right, left = max(one.right for one in cells[0]), min(one.left for one in cells[-1])
+        right, left = max(cell.right for cell in cells[0]), min(cell.left for cell in cells[-1])
         are_columns = len(cells) == 2 and right < gutter < left
         is_row = len(group) > 1 and _are_short(cells) and not are_columns
         found += [_table_row(cells)] if is_row else chain.from_iterable(group)
@@ -61,9 +61,11 @@ def with_table_rows(rows: list[list[Segment]], gutter: float) -> list[Segment]:
 
 def is_table(segments: Iterable[Segment], gutter: float) -> bool:
     """Whether the file alternates between the sides of the gutter, often after several lines."""
-    sides = sorted((one.order, one.left > gutter, round(one.baseline)) for one in segments)
+    sides = sorted(
+        (segment.order, segment.left > gutter, round(segment.baseline)) for segment in segments
+    )
     cells = [
-        {baseline for *_, baseline in cell} for _, cell in groupby(sides, key=lambda one: one[1])
+        {baseline for *_, baseline in cell} for _, cell in groupby(sides, key=lambda side: side[1])
     ]
     return len(cells) > 3 and 4 * sum(len(cell) > 1 for cell in cells) >= len(cells)
 
@@ -136,7 +138,7 @@ def _begins_first_cell(above: list[list[Segment]], rows: list[list[Segment]]) ->
     first, second, *_ = segments = sorted(chain.from_iterable(rows), key=lambda one: one.order)
     before = above[0][0]
     gap = before.baseline - first.baseline
-    is_beside = any(first.baseline + 1 < one.baseline < before.baseline for one in segments)
+    is_beside = any(first.baseline + 1 < segment.baseline < before.baseline for segment in segments)
     is_next = len(above) == len(above[0]) == 1 and before.order == first.order - 1
     is_below = gap < 2 * first.size and abs(before.left - first.left) < first.size
     return is_next and is_below and (is_beside or abs(first.baseline - second.baseline - gap) < 0.1)
@@ -161,9 +163,9 @@ def _precedes(left: Segment, right: Segment) -> bool:
 
 def _table_row(cells: list[list[Segment]]) -> Segment:
     parts = list(chain.from_iterable(cells))
-    top = max(parts, key=lambda one: one.baseline)
-    left, right = min(one.left for one in parts), max(one.right for one in parts)
-    runs = [run for one in parts for run in one.runs]
+    top = max(parts, key=lambda part: part.baseline)
+    left, right = min(part.left for part in parts), max(part.right for part in parts)
+    runs = [run for part in parts for run in part.runs]
     return Segment(runs, left, right, top.baseline, top.size, parts[0].order, cells)
 
 
