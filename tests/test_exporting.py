@@ -126,7 +126,7 @@ def test_no_word_of_book_person_or_model_is_taken_for_markdown(words: str) -> No
 
 def test_json_has_every_field_and_offsets_into_the_text() -> None:
     table = orjson.loads(render_export(EVERYTHING, ExportFormat.JSON))
-    assert set(table) == {"version", "book", "marks", "questions", "gists"}
+    assert set(table) == {"schema", "version", "book", "marks", "questions", "gists"}
     assert table["book"]["sha256"] == BOOK.sha256
     first, *_, lost = table["marks"]
     assert BOOK.text[first["start"] : first["end"]] == first["text"] == "She trimmed it at dusk"

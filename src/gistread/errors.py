@@ -57,6 +57,7 @@ class ExitStatus(IntEnum):
     BOOK = 3
     ENGINE = 4
     INTERRUPTED = 130
+    TERMINATED = 143
 
 
 class GistreadError(Exception):

@@ -471,7 +471,7 @@ def test_a_closed_standard_error_sends_no_message_elsewhere(home: Path) -> None:
         (("search", "BOOK", "lamp", "--tag", "sea"), "--tag goes with --all."),
         (("search", "--all"), "No words to search for."),
         (("recap", "BOOK", "--upto", "140%"), "'140%' is not a place in a book"),
-        (("serve", "--port", "99999"), "'99999' is not a whole number from 0 to 65535"),
+        (("serve", "--port", "99999"), "'99999' is not a whole number from 0 to 65,535"),
     ],
 )
 def test_what_is_missing_or_too_much_is_said_in_two_lines(

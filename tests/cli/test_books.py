@@ -124,7 +124,7 @@ def test_an_ambiguous_name_is_listed_and_an_unknown_one_gets_a_suggestion(
     ]
     assert sorted(listed) == sorted(titles)
     unknown = run(*command, "a tale of two digs")
-    assert unknown.status == ExitStatus.USAGE
+    assert unknown.status == ExitStatus.BOOK
     assert "Did you mean “A Tale of Two Dogs”" in unknown.err
     assert unknown.err.count("\n") == 2
     assert len(run("books", "--json").json["books"]) == 2

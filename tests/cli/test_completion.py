@@ -11,16 +11,8 @@ from gistread.cli.completion import completion_script
 
 _BASH = """
 source ./completion
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _shtab_gistread
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gistread
 printf '%s\\n' "${COMPREPLY[@]}"
-"""
-_GISTREAD = """#!/bin/sh
-case "$*" in
-    "completion --names models") echo tiny ;;
-    "completion --names books") printf 'emma\\nkim\\n' ;;
-    "completion --names presets") printf 'auto\\nfiction\\n' ;;
-    "completion --names catalogue") echo qwen3-4b-instruct ;;
-esac
 """
 _FISH = "source ./completion; complete -C (string join ' ' -- $argv)"
 
@@ -70,7 +62,10 @@ def completed(shell: str, folder: Path, *words: str) -> list[str]:
         (("docs", "me"), ["methods"]),
         (("completion", ""), ["bash", "fish", "zsh"]),
         (("index", "fra"), ["frankenstein.epub"]),
+        (("fra",), ["frankenstein.epub"]),
+        (("hel",), ["help"]),
         (("help", "ind"), ["index"]),
+        (("books", "--so"), ["--sort"]),
         (("books", ""), ["list", "tag", "untag"]),
         (("frankenstein.epub", "--mod"), ["--model"]),
         (("serve", "--port", ""), []),

@@ -1,17 +1,21 @@
 """`gistread export`: the user's data about a book, without a model."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gistread.book.open import open_book
+from gistread.cli.output import SCHEMA
 from gistread.errors import ExitStatus
 from gistread.marking import Color, MarkKind, new_mark, quote_at
 from gistread.paths import default_paths
-from gistread.store.model import SavedQuestion
+from gistread.store.model import AnswerMark, AnswerMarkKind, Citation, SavedQuestion
 from gistread.store.user_data import MarkStore, UserData
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
+from tests.permissions import permissions_obeyed
 
 
 @pytest.fixture
@@ -41,6 +45,7 @@ def test_json_is_one_document(run: Run, marked: Path) -> None:
     for words in (["--json"], ["--format", "json"]):
         ran = run("export", marked, *words)
         assert ran.status == ExitStatus.DONE
+    assert json.loads(run("export", marked, "--format", "json").out)["schema"] == SCHEMA
     document = run("export", marked, "--json").json
     assert document["marks"][0]["note"] == "Look."
     assert document["questions"][0]["answer"] == "Nobody."
@@ -77,3 +82,51 @@ def test_an_existing_file_is_replaced_only_by_force(run: Run, marked: Path, tmp_
     assert path.read_text() == "mine"
     assert run("export", marked, "--output", path, "--force").status == ExitStatus.DONE
     assert "Look." in path.read_text()
+
+
+def test_an_export_goes_into_a_folder_under_the_title_of_the_book(
+    run: Run, marked: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    assert run("export", marked, "--output", folder).status == ExitStatus.DONE
+    assert run("export", marked, "--output", folder, "--format", "json").status == ExitStatus.DONE
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["The Lamp – notes.json", "The Lamp – notes.md"]
+
+
+def test_only_the_last_answer_that_the_check_supports_becomes_a_card(
+    run: Run, marked: Path
+) -> None:
+    book = open_book(marked)
+    citation = Citation(1, 100, 140, book.text[100:140])
+    doubt = AnswerMark(0, 5, AnswerMarkKind.STATEMENT, "not supported by the book")
+    user_data = UserData(default_paths())
+    for number, (answer, marks, sources) in enumerate(
+        (
+            ("An early answer.", (), (citation,)),
+            ("A late answer.", (), (citation,)),
+            ("A doubted answer.", (doubt,), (citation,)),
+            ("Another answer.", (), (replace(citation, tells="something else"),)),
+        ),
+        start=1,
+    ):
+        user_data.add_question(
+            book.sha256,
+            SavedQuestion(
+                "Who?", answer, True, marks=marks, citations=sources, asked_at=float(number)
+            ),
+        )
+    cards = run("export", marked, "--format", "anki").out
+    assert "A late answer." in cards
+    assert not any(word in cards for word in ("early", "doubted", "Another"))
+
+
+def test_a_folder_that_may_not_be_entered_is_told(run: Run, marked: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o000)
+    with permissions_obeyed():
+        ran = run("export", marked, "--output", folder / "notes.md")
+    folder.chmod(0o700)
+    assert ran.status == ExitStatus.FAILED
+    assert "cannot be written: Permission denied" in ran.err

@@ -52,7 +52,7 @@ def test_an_interrupted_index_resumes_with_the_same_pages(
     wait_for_page(process, 3)
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == ExitStatus.INTERRUPTED
+    assert process.returncode == ExitStatus.TERMINATED
     assert "every section is saved" in errors
     assert f"Run `gistread index '{book}'` to resume" in errors
     assert "Traceback" not in errors

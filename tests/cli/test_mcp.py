@@ -133,7 +133,11 @@ def test_nothing_behind_the_bound_reaches_the_client_or_the_model(
         assert (read["end"], read["next"]) == (bound, None)
         assert all_books["hits"][0]["book"] == book["id"]
         assert of_all["steps"][0].startswith("The Keeper: ")
-        assert replies[7]["result"][0]["name"].startswith("Martha")
+        assert (read["cut_by_bound"], replies[2]["cut_by_bound"]) == (True, True)
+        assert replies[6]["found"] == []
+        assert f"no name “{SENTINEL}”" in replies[6]["message"]
+        assert replies[7]["found"][0]["name"].startswith("Martha")
+        replies[6]["message"] = ""
         assert SENTINEL not in json.dumps(replies)
         for tool in sorted(TOOLS - {"books"}):
             more = {
@@ -149,6 +153,25 @@ def test_nothing_behind_the_bound_reaches_the_client_or_the_model(
     asked = engine.calls[before:]
     assert asked
     assert not any(SENTINEL in one.text for one in asked)
+
+
+def test_numbers_nulls_and_the_next_hits_are_understood(novel: Path) -> None:
+    UserData(default_paths()).choose_bound(open_book(novel).sha256, BoundChoice(whole=True))
+
+    async def talk(client: Client) -> None:
+        nulls = {"tag": None, "exact": None, "first": None}
+        found = await call(client, "search", book=1, words="Martha", limit=2, **nulls)
+        assert (len(found["hits"]), found["next"], found["cut_by_bound"]) == (2, 2, False)
+        more = await call(client, "search", book="1", words="Martha", limit=2, first=2)
+        assert more["total"] == found["total"]
+        assert more["hits"][0] not in found["hits"]
+        everywhere = await call(client, "search", book=None, words="Martha", limit=1)
+        assert everywhere["next"] == 1
+        text = await call(client, "read", book=1, start=None, length=None)
+        assert (text["start"], text["cut_by_bound"]) == (0, False)
+        assert "The tool `books` lists" in await refused(client, "toc", book="nobody")
+
+    with_client(talk)
 
 
 def test_only_books_of_the_library_are_read(novel: Path, tmp_path: Path) -> None:
@@ -280,7 +303,7 @@ def test_a_signal_ends_the_server_while_it_waits_for_its_client() -> None:
         server.stdin.flush()
         assert json.loads(server.stdout.readline())["id"] == 1
         server.send_signal(signal.SIGTERM)
-        assert server.wait(30) == ExitStatus.INTERRUPTED
+        assert server.wait(30) == ExitStatus.TERMINATED
 
 
 @pytest.mark.slow

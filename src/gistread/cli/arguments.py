@@ -21,7 +21,13 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (parser.epilog or "").replace("{readers}", summaries)
     option = parser.add_argument
     add_book(parser, optional=True)
-    option("question", metavar="QUESTION", nargs="?", default="")
+    option(
+        "question",
+        metavar="QUESTION",
+        nargs="?",
+        default="",
+        help="the question; -: standard input",
+    )
     option(
         "--all",
         action="store_true",
@@ -65,9 +71,10 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
 def add_memory(parser: argparse.ArgumentParser) -> None:
     with _actions(parser) as action:
         add_book(action("list", help="list the memories of a book (default)"))
-        remove = action("rm", help="delete a memory, without asking")
+        remove = action("rm", help="delete a memory; on a terminal after asking")
         add_book(remove)
         _add_memory(remove)
+        remove.add_argument("-y", "--yes", action="store_true", help="do not ask")
 
 
 @contextmanager
@@ -177,7 +184,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
         "readwise: highlights as CSV",
     )
     formats.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    output_help = "write to this file; its suffix may give the format (obsidian: also a folder)"
+    output_help = "write to this file, or into this folder; a suffix may give the format"
     option("-o", "--output", metavar="FILE", type=_output_path, help=output_help)
     option("-f", "--force", action="store_true", help="overwrite an existing file")
     add_quiet(parser)
@@ -362,10 +369,15 @@ def add_quiet(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def count(least: int, most: int = 10**9) -> Callable[[str], int]:
+_MOST = 10**9  # Larger numbers are mistakes
+
+
+def count(least: int, most: int = _MOST) -> Callable[[str], int]:
     def number(text: str) -> int:
         if not text.isdecimal() or len(text) > 10 or not least <= int(text) <= most:
-            limits = f"of at least {least}" if most == 10**9 else f"from {least} to {most}"
+            is_too_large = text.isdecimal() and int(text[:20]) > most
+            is_range = is_too_large or most != _MOST
+            limits = f"from {least} to {most:,}" if is_range else f"of at least {least}"
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {limits}")
         return int(text)
 

@@ -11,10 +11,17 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 
 from gistread.book.model import Book
+from gistread.book.open import read_limited
 from gistread.cli import memory as memories
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import ask_document, reader_document, step_document, usage_document
-from gistread.cli.opening import check_models, load_settings, open_named, resolve_bound
+from gistread.cli.opening import (
+    STANDARD_INPUT,
+    check_models,
+    load_settings,
+    open_named,
+    resolve_bound,
+)
 from gistread.cli.output import Json, say, write, write_json
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.cli.search import indexed_shelf
@@ -44,6 +51,12 @@ from gistread.units import counted, fields, format_duration, in_quotes
 
 
 def run(arguments: argparse.Namespace) -> None:
+    if arguments.question == "-":
+        arguments.question = _question_on_standard_input(arguments.book)
+    if getattr(arguments, "continue") and arguments.thread:
+        raise UsageError(
+            "--continue goes on from the last thread, --thread from another.", "Use one of them."
+        )
     if getattr(arguments, "continue") and not arguments.all and not arguments.question.strip():
         arguments.question = GO_ON
     if not ((arguments.book if arguments.all else arguments.question) or "").strip():
@@ -65,6 +78,14 @@ def run(arguments: argparse.Namespace) -> None:
     config = replace(config, reader=reader, steps=Steps.ALONE.value)
     header = None if arguments.index else _choose_memory(book, config, arguments)
     run_until_interrupted(_ask(book, config, arguments, header))
+
+
+def _question_on_standard_input(book: str | None) -> str:
+    """Raises UsageError if the book is there, too."""
+    if book == STANDARD_INPUT:
+        raise UsageError("Book and question cannot both be standard input.", "Name the book.")
+    question = read_limited(sys.stdin.buffer, "the question")
+    return question.decode("utf-8", "replace").strip()
 
 
 def _choose_memory(

@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         _tag(catalogue, arguments)
     elif arguments.add or arguments.remove:
         _refuse_list_options(arguments)
-        _change(catalogue, arguments.add, arguments.remove, json=arguments.json)
+        return _change(catalogue, arguments.add, arguments.remove, json=arguments.json)
     else:
         return _list(catalogue, arguments)
     return ExitStatus.DONE
@@ -161,7 +161,7 @@ def _entry(catalogue: Catalogue, name: str) -> LibraryEntry:
 
 def _change(
     catalogue: Catalogue, add_paths: Sequence[str], remove_names: Sequence[str], *, json: bool
-) -> None:
+) -> ExitStatus:
     added = []
     for name in add_paths:
         result = _add(catalogue, Path(name))
@@ -197,6 +197,8 @@ def _change(
                 "removed": [str(entry.path) if entry.path else entry.title for entry in removed],
             }
         )
+    has_failed_only = any(result.failed and not result.found for result in added)
+    return ExitStatus.FAILED if has_failed_only else ExitStatus.DONE
 
 
 def _add(catalogue: Catalogue, path: Path) -> AddResult:

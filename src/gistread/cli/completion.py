@@ -12,6 +12,21 @@ from gistread.paths import default_paths
 from gistread.presets import AUTO, read_presets
 
 _PATHS = {"PATH", "FILE", "BOOK", "MODEL"}
+_BASH_FIRST_WORD = """
+
+_gistread() {
+  _shtab_gistread "$@"
+  local word="${COMP_WORDS[COMP_CWORD]}" line
+  if [[ $COMP_CWORD = 1 && $word != -* ]]; then
+    compopt -o filenames 2>/dev/null || :
+    while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$word")
+  fi
+}
+"""
+_FISH_FIRST_WORD = """
+complete -c gistread -n '_shtab_gistread_using; and test $_shtab_gistread_npos -eq 0' \\
+  -ka "(__fish_complete_path (commandline -ct))"
+"""
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -22,9 +37,18 @@ def completion_script(shell: str) -> str:
     parser = whole_parser()
     _add_completions(parser)
     text: str = shtab.complete(parser, shell)
-    if shell == "bash":  # A first word may also be a book.
-        text = text.replace("complete -o filenames", "complete -o default -o filenames")
-    return text
+    return _with_books_as_first_word(text, shell)
+
+
+def _with_books_as_first_word(script: str, shell: str) -> str:
+    """A first word may be a command or a file; shtab offers only commands."""
+    if shell == "zsh":
+        commands = "_describe 'gistread commands' _commands"
+        return script.replace(commands, f"{commands}\n  _files")
+    if shell == "fish":
+        return script + _FISH_FIRST_WORD
+    function = "_shtab_gistread gistread"
+    return script.replace(f"-F {function}", "-F _gistread gistread") + _BASH_FIRST_WORD
 
 
 def _add_completions(parser: argparse.ArgumentParser) -> None:
@@ -36,10 +60,21 @@ def _add_completions(parser: argparse.ArgumentParser) -> None:
             for command in list(action.choices.values()):
                 _add_completions(command)
             if "docs" in action.choices:  # `help COMMAND`, which the parser turns around
-                action.add_parser("help").add_argument("name", choices=[*action.choices])
+                names = [*action.choices]
+                helping = action.add_parser("help", help="Show the help of a command.")
+                helping.add_argument("name", choices=names)
+            else:
+                _take_over_options(parser, action.choices["list"])
         elif action.dest == "model" and parser.prog.endswith(" get"):
             action.choices = [entry.name for entry in (*catalogue.entries, catalogue.starter)]
         elif action.dest in choices:
             action.choices = choices[action.dest]
         elif not action.choices and action.metavar in _PATHS:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
+
+
+def _take_over_options(parser: argparse.ArgumentParser, default: argparse.ArgumentParser) -> None:
+    """Offer the options of a group's default action beside its actions."""
+    for action in default._actions:
+        if action.option_strings and action.dest != "help":
+            parser._add_action(action)

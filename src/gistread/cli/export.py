@@ -12,7 +12,8 @@ from gistread.cli.opening import STANDARD_INPUT, book_path, open_named
 from gistread.cli.output import say, write, write_bytes, write_json
 from gistread.errors import GistreadError, StorageError, UsageError
 from gistread.exporting.documents import as_json, render_export, write_export
-from gistread.exporting.model import Export, ExportFormat, format_for
+from gistread.exporting.model import Export, ExportFormat, export_file_name, format_for
+from gistread.library.entries import is_folder
 from gistread.library.moving import migrate_user_data
 from gistread.memory.model import GistMemory
 from gistread.memory.spoilers import usual_bound
@@ -25,6 +26,8 @@ def run(arguments: argparse.Namespace) -> None:
     output: Path | None = arguments.output
     form = _format(ExportFormat.JSON if arguments.json else arguments.format, output)
     book = open_named(arguments.book)
+    if output is not None and is_folder(output) and form is not ExportFormat.OBSIDIAN:
+        output /= export_file_name(book.title, form, book.authors)
     export = Export(book) if form is ExportFormat.TEXT else _user_data(book, arguments.book)
     if form is ExportFormat.ANKI:
         export = replace(export, names=names_to_learn(book, UserData(default_paths())))
@@ -44,7 +47,7 @@ def _format(chosen: str | None, output: Path | None) -> ExportFormat:
 
     Raises UsageError.
     """
-    if chosen or output is None:
+    if chosen or output is None or is_folder(output):
         return ExportFormat(chosen or ExportFormat.MARKDOWN)
     if (form := format_for(output)) is None:
         raise UsageError(f"Unknown format: {output}", f"Use --format {', '.join(ExportFormat)}.")

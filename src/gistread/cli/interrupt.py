@@ -18,6 +18,7 @@ T = TypeVar("T")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # Signals this soon after the first are the same wish: a key that bounces, a shell that passes it on
 _REPEATED_S = 0.5
+_stopped_by = signal.SIGINT.value  # The last signal that cancelled work
 
 
 class InterruptError(GistreadError):
@@ -26,8 +27,23 @@ class InterruptError(GistreadError):
     exit_status = ExitStatus.INTERRUPTED
 
 
+class TerminatedError(InterruptError):
+    """SIGTERM stopped the work."""
+
+    exit_status = ExitStatus.TERMINATED
+
+
+def stop_status() -> ExitStatus:
+    """The status of a process that the last signal ended."""
+    is_termination = _stopped_by == signal.SIGTERM
+    return ExitStatus.TERMINATED if is_termination else ExitStatus.INTERRUPTED
+
+
 def run_until_interrupted(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine. Raises KeyboardInterrupt if a signal cancelled it."""
+    """Run a coroutine.
+
+    Raises KeyboardInterrupt if SIGINT cancelled it, TerminatedError for SIGTERM.
+    """
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     stopped_at: float | None = None
 
@@ -36,12 +52,15 @@ def run_until_interrupted(work: Coroutine[Any, Any, T]) -> T:
 
         def stop(number: int, frame: FrameType | None) -> None:
             nonlocal stopped_at
+            global _stopped_by
             if stopped_at is None:
                 stopped_at = time.monotonic()
+                _stopped_by = number
                 loop.call_soon_threadsafe(task.cancel)
             elif time.monotonic() - stopped_at > _REPEATED_S:
                 fail("Interrupted.")
-                os._exit(ExitStatus.INTERRUPTED)
+                _stopped_by = number
+                os._exit(stop_status())
 
         for number in _SIGNALS:
             signal.signal(number, stop)
@@ -50,7 +69,13 @@ def run_until_interrupted(work: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(watched())
     except asyncio.CancelledError:
+        if _stopped_by == signal.SIGTERM:
+            raise TerminatedError("Interrupted.") from None
         raise KeyboardInterrupt from None
+    except InterruptError as error:
+        if _stopped_by == signal.SIGTERM:
+            raise TerminatedError(error.message, error.hint) from None
+        raise
     finally:
         # After a stop only its message is left to print, and Python ends with its own status if no
         # signal is handled.

@@ -16,21 +16,27 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import (
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from gistread import __version__
 from gistread.book.cache import file_digest, open_cached
 from gistread.book.model import Book
 from gistread.cli.ask import answering_models
 from gistread.cli.contents import card_document, chapter_documents, longest_memory, recap_document
-from gistread.cli.interrupt import run_until_interrupted
+from gistread.cli.interrupt import run_until_interrupted, stop_status
 from gistread.cli.memory import memory_store
 from gistread.cli.opening import SAMPLE, check_models, library_entries, load_settings
 from gistread.cli.output import Json, say
 from gistread.cli.search import hit_document, indexed_shelf, place_of
 from gistread.config import Config
-from gistread.errors import BookError, ExitStatus, GistreadError, StorageError
-from gistread.library.entries import LibraryEntry, find_book, path_of
+from gistread.errors import BookError, GistreadError, StorageError
+from gistread.library.entries import LibraryEntry, UnknownBookError, find_book, path_of
 from gistread.memory.model import GistMemory
 from gistread.memory.spoilers import usual_bound
 from gistread.paths import default_paths
@@ -55,20 +61,47 @@ or by words of its title. Places are offsets in characters. A novel the user has
 at the furthest place they have read: nothing after it can be reached, so do not guess at it.
 Quote the book with its offsets."""
 _MOST_CHARACTERS = 16_000  # In one reply of `read`
+_USUAL_LENGTH = 4_000
 _MOST_HITS = 50
+_USUAL_HITS = 10
 _FIRST_SCREEN = 500  # Characters that the screen shows of a book at its beginning
 
 _Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_Number = Annotated[int, Field(ge=1)]
+_NAMES = [{"type": "integer"}, {"type": "string"}]
 _BookName = Annotated[
-    _Words, Field(description="Its `id` or `number` from `books`, words of its title, or `sample`")
+    _Words,
+    BeforeValidator(lambda name: str(name) if isinstance(name, int) else name),
+    WithJsonSchema(
+        {
+            "anyOf": _NAMES,
+            "description": "Its `number` or `id` from `books`, words of its title, or `sample`",
+        }
+    ),
 ]
-_AnyBook = Annotated[_Words | None, Field(description="As `book` elsewhere; left out: every book")]
-_Tag = Annotated[str, Field(description="Without `book`: only the books of this collection")]
-_Offset = Annotated[int, Field(ge=0, description="In characters")]
+_AnyBook = Annotated[
+    _Words | None,
+    BeforeValidator(lambda name: str(name) if isinstance(name, int) else name),
+    WithJsonSchema(
+        {
+            "anyOf": [*_NAMES, {"type": "null"}],
+            "description": "As `book` elsewhere; null: every book",
+        }
+    ),
+]
+_Tag = Annotated[str | None, Field(description="Without `book`: only the books of this collection")]
+_Offset = Annotated[Annotated[int, Field(ge=0)] | None, Field(description="In characters (0)")]
 _Length = Annotated[
-    int, Field(ge=1, description=f"In characters; at most {_MOST_CHARACTERS:,} are returned")
+    _Number | None,
+    Field(description=f"In characters (4,000); at most {_MOST_CHARACTERS:,} are returned"),
 ]
-_Limit = Annotated[int, Field(ge=1, description=f"At most {_MOST_HITS} are returned")]
+_Limit = Annotated[
+    _Number | None, Field(description=f"How many to return (10); at most {_MOST_HITS}")
+]
+_First = Annotated[
+    Annotated[int, Field(ge=0)] | None,
+    Field(description="How many hits to leave out (0): `next` of an earlier reply"),
+]
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -90,7 +123,7 @@ async def _serve(library: "Library") -> None:
     finally:
         await library.close()
         if not serving.done():  # The SDK's thread waits for standard input and cannot be stopped.
-            os._exit(ExitStatus.INTERRUPTED)
+            os._exit(stop_status())
 
 
 def make_server(library: "Library") -> MCPServer:
@@ -137,9 +170,16 @@ def _in_words(error: BaseException | None) -> str:
             return (
                 "gistread cannot read the user's data of this book. `gistread doctor` may say why."
             )
+        case UnknownBookError():
+            return f"{error.message} The tool `books` lists the library."
         case GistreadError():
-            return str(error)
+            return f"{error.message} {_hint_for_client(error.hint)}".rstrip()
     return ""
+
+
+def _hint_for_client(hint: str) -> str:
+    """A hint that names a command is for the user, who has a terminal."""
+    return f"The user can do this: {hint}" if "`gistread " in hint or "--" in hint else hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +199,11 @@ class View:
         """The memory with most sections, or an empty one."""
         memory = longest_memory(self.whole, memory_store().find(self.whole))
         return memory if self.bound is None else memory.upto(self.bound)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the bound hides a part of the book."""
+        return self.bound is not None and self.bound < len(self.whole.text)
 
     @property
     def named(self) -> Json:
@@ -215,48 +260,68 @@ class Library:
         self,
         words: _Words,
         book: _AnyBook = None,
-        tag: _Tag = "",
-        exact: bool = False,
-        limit: _Limit = 10,
+        tag: _Tag = None,
+        exact: bool | None = None,
+        limit: _Limit = None,
+        first: _First = None,
     ) -> Json:
         """Find passages about some words in one book or in all, the best first.
 
-        With `exact`, every place of a book with just these words.
+        With `exact`, every place of a book with just these words. `next`: the `first` of the next
+        hits, or null. `cut_by_bound`: the user has not read the rest, which is not searched.
         """
-        limit = min(limit, _MOST_HITS)
+        limit, first = min(limit or _USUAL_HITS, _MOST_HITS), first or 0
         if book is None:
             if exact:
                 raise GistreadError("`exact` searches one book at a time.", "Name the book.")
-            return _search_all(words, tag, limit)
+            return _search_all(words, tag or "", limit, first)
         view = self._view(book)
-        hits = self._search(view.book).find(words, SearchMode.EXACT if exact else SearchMode.RANKED)
-        found = [
-            hit_document(view.book, *hits.span(index)) for index in range(min(limit, len(hits)))
-        ]
-        return {"hits": [view.named | hit for hit in found], "total": len(hits)}
+        mode = SearchMode.EXACT if exact else SearchMode.RANKED
+        hits = self._search(view.book).find(words, mode)
+        last = min(len(hits), first + limit)
+        found = [hit_document(view.book, *hits.span(index)) for index in range(first, last)]
+        return {
+            "hits": [view.named | hit for hit in found],
+            "total": len(hits),
+            "next": last if last < len(hits) else None,
+            "cut_by_bound": view.is_cut,
+        }
 
-    def read(self, book: _BookName, start: _Offset = 0, length: _Length = 4000) -> Json:
+    def read(self, book: _BookName, start: _Offset = None, length: _Length = None) -> Json:
         """Read the text of a book from an offset, at most 16,000 characters.
 
-        `next` is where to go on, or null.
+        `next` is where to go on, or null. `cut_by_bound`: the text goes on where the user has not
+        read yet.
         """
         view = self._view(book)
         last = len(view.book.text)
-        start = min(start, last)
-        end = min(last, start + min(length, _MOST_CHARACTERS))
-        return {**view.passage(start, end), "next": end if end < last else None}
+        start = min(start or 0, last)
+        end = min(last, start + min(length or _USUAL_LENGTH, _MOST_CHARACTERS))
+        return {
+            **view.passage(start, end),
+            "next": end if end < last else None,
+            "cut_by_bound": view.is_cut and end == last,
+        }
 
-    def who_is(self, book: _BookName, name: _Words) -> list[Json]:
-        """Say who or what a name of an English book is: its forms, company and introductions."""
+    def who_is(self, book: _BookName, name: _Words) -> Json:
+        """Say who or what a name of an English book is: its forms, company and introductions.
+
+        `found` is empty if the text up to the user's place does not have the name.
+        """
         view = self._view(book)
         if not supports_names(view.whole):
             raise GistreadError("Names are found in English books only.")
         end = len(view.whole.text) if view.bound is None else view.bound
         names = self._index(view.whole).upto(end, view.corrections)
-        documents = [card_document(names.card(one), names) for one in names.find(name)]
+        documents = [card_document(names.card(entity), names) for entity in names.find(name)]
         for document in documents:
             del document["starts"]  # Thousands, of a main character
-        return documents
+        return {
+            **view.named,
+            "found": documents,
+            "message": None if documents else _unknown_name(name, view),
+            "cut_by_bound": view.is_cut,
+        }
 
     def recap(self, book: _BookName) -> Json:
         """Tell the story so far, by sentences of the gists with their places; `pages` 0.
@@ -267,7 +332,7 @@ class Library:
         return recap_document(recap(view.memory(), view.corrections))
 
     async def ask(
-        self, question: _Words, context: Context, book: _AnyBook = None, tag: _Tag = ""
+        self, question: _Words, context: Context, book: _AnyBook = None, tag: _Tag = None
     ) -> Json:
         """Ask the local model about one book or all that the user has begun: the answer with
         checked quotes.
@@ -275,7 +340,7 @@ class Library:
         Takes from seconds to minutes.
         """
         if book is None:
-            about = self._ask_all(question, tag, context)
+            about = self._ask_all(question, tag or "", context)
         else:
             about = self._ask_book(question, await asyncio.to_thread(self._view, book), context)
         # A separate task: the SDK cancels at every await, and stopping a question awaits.
@@ -295,13 +360,14 @@ class Library:
             session = self._session
             stream = session.stream_answer(question, upto=view.bound, steps=Steps.ALONE)
             places = Places(len(view.whole.text), session.memory)
-            return await _answer(
+            answer = await _answer(
                 stream,
                 places,
                 context,
                 session.models,
                 lambda one: view.passage(one.start, one.end),
             )
+            return {**answer, "cut_by_bound": view.is_cut}
 
     async def _ask_all(self, question: str, tag: str, context: Context) -> Json:
         async with self._asking:
@@ -352,24 +418,37 @@ class Library:
         return View(entry, book, bound, self._user_data.name_corrections(book.sha256))
 
 
+def _unknown_name(name: str, view: View) -> str:
+    place = " up to the user's place" if view.is_cut else ""
+    return f"The text of {view.entry.title}{place} has no name “{name}”."
+
+
 def _sample() -> LibraryEntry:
     book = open_cached(story_path(), default_paths().texts)
     return LibraryEntry(book.title, book.authors, story_path(), book.sha256)
 
 
-def _search_all(words: str, tag: str, limit: int) -> Json:
+def _search_all(words: str, tag: str, limit: int, first: int) -> Json:
     """The best passages of all books that are indexed, of an unread novel only its first screen."""
     shelf = indexed_shelf(tag)
-    books = (
+    books = tuple(
         replace(book, bound=_FIRST_SCREEN) if book.indexed.plot and not book.begun else book
         for book in shelf.books
     )
-    found = replace(shelf, books=tuple(books)).search(words, limit)
+    last = first + limit
+    found = replace(shelf, books=books).search(words, last)
     hits = [
         {"book": hit.book.entry.id, "title": hit.book.entry.title, **place_of(hit)}
-        for hit in found.hits
+        for hit in found.hits[first:]
     ]
-    return {"hits": hits, "total": found.total}
+    return {
+        "hits": hits,
+        "total": found.total,
+        "next": last if last < found.total else None,
+        "cut_by_bound": any(
+            book.bound is not None and book.bound < book.indexed.length for book in books
+        ),
+    }
 
 
 async def _answer(

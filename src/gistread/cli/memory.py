@@ -6,12 +6,14 @@ Selects the memory of other commands.
 import argparse
 import contextlib
 import shlex
+import sys
 import textwrap
 import time
 from collections.abc import Sequence
 from itertools import groupby
 
 from gistread.book.model import Book
+from gistread.cli.interrupt import InterruptError
 from gistread.cli.json_output import memories_document, pages_document
 from gistread.cli.opening import open_named
 from gistread.cli.output import report, say
@@ -39,7 +41,22 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.command == "pages":
         _show(book, headers, header, arguments)
     else:
+        _confirm_removal(header, yes=arguments.yes)
         _remove(header, arguments)
+
+
+def _confirm_removal(header: MemoryHeader, *, yes: bool) -> None:
+    """Ask before hours of work are deleted; without a terminal the command alone decides.
+
+    Raises InterruptError.
+    """
+    if yes or not sys.stdin.isatty():
+        return
+    sections = counted(header.pages, "section")
+    sys.stderr.write(f"Delete {sections} that {header.model_name} has read? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
+        raise InterruptError("Nothing was deleted.")
 
 
 def _show(

@@ -190,7 +190,8 @@ def _use(arguments: argparse.Namespace) -> None:
         if adapter:
             setting = f"{setting}+{Path(adapter).expanduser().absolute()}"
             header_of(find_source(setting))  # Checks that the adapter fits the model.
-        message = role.set.format(plain_name(read_header(path, fingerprint=False).name))
+        shown = setting if name == STARTER_BASE else read_header(path, fingerprint=False).name
+        message = role.set.format(plain_name(shown))
     save_setting(default_paths().config_file, role.setting, setting)
     report(
         arguments,

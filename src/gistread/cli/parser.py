@@ -4,6 +4,7 @@ A first word that is not a command is a book.
 """
 
 import argparse
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,32 +19,46 @@ from gistread.cli.output import write
 from gistread.errors import GistreadError, UsageError
 
 _VERSION = f"gistread {__version__}"
+_NEEDS_NO_MODEL = "Needs no model."  # At the end of a summary: left out of the list
 _SEE_HELP = "`gistread help` lists the commands."
+
+
+_NO_BREAK = "\u00a0"  # Stands for the blanks in `a command` while lines are broken
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Wraps prose; indented lines, such as examples, stay as they are."""
+
+    def format_help(self) -> str:
+        return super().format_help().replace(_NO_BREAK, " ")
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return super()._split_lines(_keep_commands_whole(text), width)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         from textwrap import fill
 
         groups = groupby(text.splitlines(), lambda line: line[:1] not in ("", " "))
         return "\n".join(
-            fill(" ".join(lines), width) if is_prose else "\n".join(lines)
+            fill(_keep_commands_whole(" ".join(lines)), width) if is_prose else "\n".join(lines)
             for is_prose, lines in groups
         )
+
+
+def _keep_commands_whole(text: str) -> str:
+    return re.sub(r"`[^`\n]+`", lambda found: found[0].replace(" ", _NO_BREAK), text)
 
 
 class Parser(argparse.ArgumentParser):
     """Reports errors as UsageError."""
 
     def __init__(self, prog: str, description: str = "", epilog: str = "", **options: Any) -> None:
-        width = min(100, shutil.get_terminal_size().columns) - 2
+        self.default_action: argparse.ArgumentParser | None = None
         super().__init__(
             prog=prog,
             description=description,
             epilog=epilog,
-            formatter_class=partial(_HelpFormatter, width=width),
+            formatter_class=partial(_HelpFormatter, width=_width()),
             allow_abbrev=False,
             **options,
         )
@@ -54,8 +69,30 @@ class Parser(argparse.ArgumentParser):
             hint += " Put -- before a name that begins with a dash."
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", hint)
 
+    def format_help(self) -> str:
+        """The help; of a group of commands with the arguments of its default action."""
+        if self.default_action is None:
+            return super().format_help()
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        for parser, without in ((self, ""), (self.default_action, " without ACTION")):
+            for group in parser._action_groups:
+                actions = group._group_actions
+                if without:
+                    actions = [action for action in actions if action.dest != "help"]
+                formatter.start_section(f"{group.title}{without}")
+                formatter.add_arguments(actions)
+                formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
     def _print_message(self, message: str, file: object = None) -> None:
         write(message, end="")  # argparse would ignore a full disk.
+
+
+def _width() -> int:
+    return min(100, shutil.get_terminal_size().columns) - 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,33 +130,54 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     argv = _help_last(argv)
     name = argv[0] if argv and argv[0] in _commands() else ""
     if name:
-        command = _commands()[name]
-        parser = Parser(f"gistread {name}", command.summary, command.examples)
-        getattr(arguments, f"add_{name}")(parser)
-        if command.default_action:
-            names, words = parser._get_positional_actions()[0].choices or (), argv[1:]
-            is_named = bool(words) and (
-                words[0] in names if command.takes_words else not words[0].startswith("-")
-            )
-            asks_help = bool({"-h", "--help"} & set(words))
-            parsed = parser.parse_args(
-                words if is_named or asks_help else [command.default_action, *words]
-            )
-        elif "--" in argv:  # Intermixed parsing drops it.
-            parsed = parser.parse_args(argv[1:])
-        else:  # Positional arguments may surround an option: `people BOOK --all NAME`.
-            parsed = parser.parse_intermixed_args(argv[1:])
+        parsed = _parse_command(name, argv[1:])
     else:
         if near := _misspelt(argv):
             raise UsageError(
                 f"{argv[0]} is neither a command nor a book.", f"Did you mean `gistread {near}`?"
             )
+        if len(argv) > 1 and argv[0].isalpha() and not argv[1].startswith("-"):
+            _refuse_several_words(argv)
         parser = _main_parser(_command_list() + _EXAMPLES)
         arguments.add_book(parser, optional=True)
         parsed = parser.parse_args(argv)
     parsed.command = name or "read"
     parsed.module = (_commands()[name].module or name) if name else "read"
     return parsed
+
+
+def _parse_command(name: str, words: Sequence[str]) -> argparse.Namespace:
+    """Parse the words after the name of a command. Raises UsageError, SystemExit."""
+    command = _commands()[name]
+    parser = Parser(f"gistread {name}", command.summary, command.examples)
+    getattr(arguments, f"add_{name}")(parser)
+    if command.default_action:
+        actions = parser._get_positional_actions()[0].choices
+        assert isinstance(actions, dict), "a group of commands has subparsers"
+        parser.default_action = actions[command.default_action]
+        is_named = bool(words) and (
+            words[0] in actions if command.takes_words else not words[0].startswith("-")
+        )
+        asks_help = bool({"-h", "--help"} & set(words))
+        parsed = parser.parse_args(
+            words if is_named or asks_help else [command.default_action, *words]
+        )
+    elif "--" in words:  # Intermixed parsing drops it.
+        parsed = parser.parse_args(words)
+    else:  # Positional arguments may surround an option: `people BOOK --all NAME`.
+        parsed = parser.parse_intermixed_args(words)
+    return parsed
+
+
+def _refuse_several_words(words: Sequence[str]) -> NoReturn:
+    """Raises UsageError: a book is one word, and a command has another name."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(words[0], [*_commands(), "help"], n=1)
+    hint = f"Did you mean `gistread {near[0]}`?" if near else _SEE_HELP
+    raise UsageError(
+        f"{words[0]} is not a command.", f"{hint} Put a title of several words in quotes."
+    )
 
 
 def whole_parser() -> argparse.ArgumentParser:
@@ -188,10 +246,18 @@ def _main_parser(epilog: str) -> Parser:
 
 
 def _command_list() -> str:
-    width = max(map(len, _commands())) + 2
-    lines = "\n".join(f"  {name:{width}}{command.summary}" for name, command in _commands().items())
-    hint = "See `gistread help COMMAND`. To open a book named like a command: gistread ./index"
-    return f"commands:\n{lines}\n\n{hint}\n\n"
+    from textwrap import fill
+
+    margin = max(map(len, _commands())) + 4
+    lines = []
+    for name, command in _commands().items():
+        heading = f"  {name}".ljust(margin)
+        summary = command.summary.removesuffix(_NEEDS_NO_MODEL).rstrip()
+        lines.append(
+            fill(summary, _width(), initial_indent=heading, subsequent_indent=" " * margin)
+        )
+    hint = "See `gistread help COMMAND`. To open a book named like a command: `gistread ./index`"
+    return "commands:\n" + "\n".join(lines) + f"\n\n{hint}\n\n"
 
 
 _EXAMPLES = """examples:

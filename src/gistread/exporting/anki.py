@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from gistread.book.model import Book
 from gistread.exporting.model import Export, quoted_marks
+from gistread.store.model import SavedQuestion
 
 _HEADERS = (
     *("#separator:tab", "#html:true", "#notetype:Cloze", "#columns:Text\tBack Extra\tDeck\tTags"),
@@ -53,18 +54,16 @@ def _cards(export: Export) -> Iterator[tuple[str, tuple[str, str, str], str]]:
         if (gap := _gap(quote)) is not None:
             place = "" if mark.lost else _place(book, mark.start)
             yield "highlight", gap, "\n".join(filter(None, (mark.note, place)))
-    for asked in export.questions:
-        if asked.found and asked.answer.strip() and asked.citations and not asked.marks:
-            said = _SOURCE.sub("", asked.answer).strip()
-            if said.endswith(
-                ":"
-            ):  # It only introduces its quotes: "What the book says of Ferrand:"
-                said = " ".join(asked.citations[0].quote.split())
-            quotes = [
-                f"“{' '.join(one.quote.split())}” {_place(book, one.start)}"
-                for one in asked.citations
-            ]
-            yield "question", (f"{asked.question}\n", said, ""), "\n".join(quotes)
+    answered = {asked.question: asked for asked in export.questions if _is_supported(asked)}
+    for asked in answered.values():  # The last answer to each question
+        answer = _SOURCE.sub("", asked.answer).strip()
+        if answer.endswith(":"):  # It only introduces its quotes: "What the book says of Ferrand:"
+            answer = " ".join(asked.citations[0].quote.split())
+        quotes = [
+            f"“{' '.join(citation.quote.split())}” {_place(book, citation.start)}"
+            for citation in asked.citations
+        ]
+        yield "question", (f"{asked.question}\n", answer, ""), "\n".join(quotes)
     for entity, (start, end) in export.names:
         sentence = " ".join(book.text[start:end].split())
         name = max(
@@ -78,6 +77,13 @@ def _cards(export: Export) -> Iterator[tuple[str, tuple[str, str, str], str]]:
                 (before, name, after),
                 f"{entity.name} ({entity.kind}){others}\n{_place(book, start)}",
             )
+
+
+def _is_supported(asked: SavedQuestion) -> bool:
+    """Whether the answer has sources, and the check doubts neither it nor them."""
+    is_doubted = bool(asked.marks) or any(citation.tells for citation in asked.citations)
+    is_whole = asked.found and bool(asked.answer.strip()) and not asked.cut
+    return is_whole and bool(asked.citations) and not is_doubted
 
 
 def _gap(quote: str) -> tuple[str, str, str] | None:

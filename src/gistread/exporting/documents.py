@@ -82,6 +82,10 @@ def as_json(export: Export) -> dict[str, Any]:
     }
 
 
+def _json_document(export: Export) -> str:
+    return orjson.dumps({"schema": 1, **as_json(export)}, option=_JSON).decode()
+
+
 def _mark_json(book: Book, mark: Mark) -> dict[str, Any]:
     return {
         **fields(mark, "id", "kind", "start", "end"),
@@ -117,7 +121,7 @@ def _question_json(book: Book, asked: SavedQuestion) -> dict[str, Any]:
 
 _RENDERERS: dict[str, Callable[[Export], str]] = {
     ExportFormat.TEXT: lambda export: export.book.text,
-    ExportFormat.JSON: lambda export: orjson.dumps(as_json(export), option=_JSON).decode(),
+    ExportFormat.JSON: _json_document,
     ExportFormat.MARKDOWN: as_markdown,
     ExportFormat.OBSIDIAN: as_note,
     ExportFormat.ANKI: as_cards,

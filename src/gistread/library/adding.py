@@ -39,6 +39,10 @@ class AddResult:
     folder: Path | None = None  # The folder being scanned
     cut: str = ""  # Why the scan ended early; empty if it did not
 
+    @property
+    def found(self) -> int:
+        return self.new + self.known + self.removed
+
 
 def add(
     catalogue: Catalogue,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gistread.book.series import read_series_file, volume_paths
-from gistread.errors import BookError, StorageError, UsageError
+from gistread.errors import BookError, ExitStatus, StorageError, UsageError
 from gistread.store.catalogue import Catalogue, CatalogueContents
 from gistread.store.model import BookFile, OpenedBook, VolumeText
 from gistread.store.pace import DEFAULT_WPM
@@ -245,6 +245,8 @@ def _surname(entry: LibraryEntry) -> str:
 
 class UnknownBookError(UsageError):
     """No book of the library has this name."""
+
+    exit_status = ExitStatus.BOOK
 
 
 def find_book(entries: Sequence[LibraryEntry], name: str) -> LibraryEntry:

@@ -254,6 +254,7 @@ class LibraryIndex:
         try:
             if write:
                 make_folder(self.folder)
+                self._file.touch(mode=0o600)  # SQLite gives its other files the same mode.
             name = self._file if write or self._file.exists() else ":memory:"
             with contextlib.closing(
                 sqlite3.connect(name, timeout=_WAIT_S, isolation_level=None)

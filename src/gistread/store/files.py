@@ -56,11 +56,15 @@ def safe_file_name(title: str) -> str:
 
 def write_document(path: Path, content: str, *, replace: bool = False) -> None:
     """Write a file atomically. Raises StorageError, and ExistsError unless `replace`."""
+    try:
+        is_there = path.exists()
+    except OSError as error:  # Its folder may not be entered.
+        raise _not_written(path, error) from error
     if path.is_dir():
         raise StorageError(f"{path} is a directory.", "Choose a file in it.")
-    if path.exists() and not path.is_file():
+    if is_there and not path.is_file():
         raise StorageError(f"{path} is a pipe or a device, not a file.", "Choose another file.")
-    if path.exists() and not replace:
+    if is_there and not replace:
         raise ExistsError(
             f"{path} already exists.", "Use another name, or --force to overwrite it."
         )
@@ -68,6 +72,10 @@ def write_document(path: Path, content: str, *, replace: bool = False) -> None:
         os.umask(mask := os.umask(0o022))
         replace_file(path, content.encode(), mode=0o666 & ~mask)
     except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror or error}.", "Choose another file."
-        ) from error
+        raise _not_written(path, error) from error
+
+
+def _not_written(path: Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"{path} cannot be written: {error.strerror or error}.", "Choose another file."
+    )
