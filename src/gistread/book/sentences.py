@@ -4,7 +4,8 @@ common languages.
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 LONGEST_CHARACTERS = 4000  # Longer sentences are split at white space, or anywhere if there is none
@@ -33,7 +34,12 @@ _BEFORE_ORDINAL = re.compile(
     re.IGNORECASE,
 )
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?$")
-_LOOK_BACK = 24
+_AFTER_NAMES = frozenset(("jr", "sr"))
+_SPANISH_ARTICLES = frozenset(("El", "Al", "Del", "Un", "Este"))
+_NEVER_END = frozenset(("st", "no", "fig"))
+_DOTTED_NEVER_END = frozenset(("i.e", "e.g", "d.h", "z.b", "c.-à-d"))
+_LOOK_BACK = 24  # Characters
+_LOOK_AHEAD = 8
 _GAP = re.compile(r"\s*")
 
 
@@ -60,67 +66,139 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 def _continues(text: str, end: int) -> bool:
     """Whether the sentence continues after a mark inside it: "Oh!" said she."""
-    return text[end : end + 8].lstrip()[:1].islower()
+    return text[end : end + _LOOK_AHEAD].lstrip()[:1].islower()
 
 
 def _ends_sentence(text: str, dot: int, end: int) -> bool:
+    """Whether the full stop at `dot`, with what closes after it until `end`, ends a sentence."""
     if _continues(text, end):
         return False
-    following = text[end : end + 8].lstrip()
-    before = text[max(0, dot - _LOOK_BACK) : dot]
-    match = _LAST_WORD.search(before)
-    word = match[0] if match else ""
     if end - dot > 1:
         # An ellipsis or a closing quotation mark; abbreviations rarely precede either.
         return True
-    led = before[: len(before) - len(word)]
-    if len(word) <= 2 and word.isalpha():
-        if _SPACED_AFTER.match(text, end) and not (
-            word.isupper() and len(word) > 1 and word != "EE"
-        ):
-            return False
-        if word.islower() and len(word) == 1 and _SPACED_BEFORE.search(led):
-            return word in _MAY_END_SPACED and following[:1].isupper()
-    if len(word) == 1 and word.isalpha() and word.isupper():
-        # An initial, unless the sentence ends with "I". After a name it is no pronoun: "Charles
-        # I.", "J. I. Packer".
-        names = led.split()
-        return word == "I" and not (names and names[-1][:1].isupper())
-    if following[:1].isdigit() and (
-        word.lower() in _BEFORE_NUMBER or (word.islower() and len(word) == 1)
-    ):
-        return False  # "д. 5", "p. 12", "Art. 5"
-    if word == "г" and not led.rstrip()[-1:].isdigit():
-        return False  # A town in Russian; after a number, the year
-    if word.lower() in (
-        "jr",
-        "sr",
-    ):  # after a name in English, before one in Spanish: "El Sr. Pérez"
-        name = next(reversed(led.split()), "")
-        return (
-            following[:1].isupper()
-            and name[:1].isupper()
-            and name not in ("El", "Al", "Del", "Un", "Este")
-        )
-    if word.lower() in _ABBREVIATIONS:
-        return (
-            word.lower() in _MAY_END
-            and following[:1].isupper()
-            and word.lower() not in ("st", "no", "fig")
-        )
-    if _DOTTED.match(word):
-        # "at 5 p.m. She left" ends; "the U.S. Army" and "e.g. This" do not.
-        return (
-            word.islower()
-            and following[:1].isupper()
-            and word not in ("i.e", "e.g", "d.h", "z.b", "c.-à-d")
-        )
-    if word.isdigit() and len(word) <= 2 and _BEFORE_ORDINAL.search(led):
-        return False
-    # "3. Kapitel": ordinals stay with their word; larger numbers end sentences.
+    stop = _stop_at(text, dot, end)
+    for rule in _RULES:
+        ends = rule(stop)
+        if ends is not None:
+            return ends
+    return True
+
+
+@dataclass(slots=True)
+class _Stop:
+    """A full stop, and what stands around it."""
+
+    word: str  # The word that it follows
+    led: str  # What stands before that word
+    after: str  # The text after it, with the space between
+    starts_line: bool  # Whether the word begins its line
+
+    @property
+    def begins_upper(self) -> bool:
+        """Whether what follows begins with a capital."""
+        return self.after.lstrip()[:1].isupper()
+
+    @property
+    def last_before(self) -> str:
+        words = self.led.split()
+        return words[-1] if words else ""
+
+
+def _stop_at(text: str, dot: int, end: int) -> _Stop:
+    before = text[max(0, dot - _LOOK_BACK) : dot]
+    match = _LAST_WORD.search(before)
+    word = match[0] if match else ""
     start = dot - len(word)
     starts_line = start <= 0 or text[start - 1] == "\n"
-    return not (word.isdigit() and len(word) <= 2 and end < len(text) and starts_line)
+    led = before[: len(before) - len(word)]
+    return _Stop(word, led, text[end : end + _LOOK_AHEAD], starts_line)
+
+
+# Each rule tells whether the sentence ends; None: it does not know.
+
+
+def _spaced_abbreviation(stop: _Stop) -> bool | None:
+    """\"z. B.", "d. h.", "т. е.", "p. ej."."""
+    word = stop.word
+    if len(word) > 2 or not word.isalpha():
+        return None
+    is_shout = len(word) > 1 and word.isupper() and word != "EE"
+    if not is_shout and _SPACED_AFTER.match(stop.after):
+        return False
+    if len(word) == 1 and word.islower() and _SPACED_BEFORE.search(stop.led):
+        return word in _MAY_END_SPACED and stop.begins_upper
+    return None
+
+
+def _initial(stop: _Stop) -> bool | None:
+    """An initial, unless the sentence ends with "I".
+
+    After a name it is no pronoun: "Charles I.", "J. I. Packer".
+    """
+    word = stop.word
+    if len(word) != 1 or not word.isalpha() or not word.isupper():
+        return None
+    return word == "I" and not stop.last_before[:1].isupper()
+
+
+def _numbered(stop: _Stop) -> bool | None:
+    """\"д. 5", "p. 12", "Art. 5"."""
+    if not stop.after.lstrip()[:1].isdigit():
+        return None
+    word = stop.word
+    is_letter = len(word) == 1 and word.islower()
+    return False if is_letter or word.lower() in _BEFORE_NUMBER else None
+
+
+def _russian_town(stop: _Stop) -> bool | None:
+    """A town; after a number, the year."""
+    is_year = stop.led.rstrip()[-1:].isdigit()
+    return False if stop.word == "г" and not is_year else None
+
+
+def _junior(stop: _Stop) -> bool | None:
+    """After a name in English, before one in Spanish: "El Sr. Pérez"."""
+    if stop.word.lower() not in _AFTER_NAMES:
+        return None
+    name = stop.last_before
+    is_after_name = name[:1].isupper() and name not in _SPANISH_ARTICLES
+    return stop.begins_upper and is_after_name
+
+
+def _abbreviation(stop: _Stop) -> bool | None:
+    word = stop.word.lower()
+    if word not in _ABBREVIATIONS:
+        return None
+    return word in _MAY_END and word not in _NEVER_END and stop.begins_upper
+
+
+def _dotted(stop: _Stop) -> bool | None:
+    """\"at 5 p.m. She left" ends; "the U.S. Army" and "e.g. This" do not."""
+    word = stop.word
+    if not _DOTTED.match(word):
+        return None
+    return word.islower() and word not in _DOTTED_NEVER_END and stop.begins_upper
+
+
+def _ordinal(stop: _Stop) -> bool | None:
+    """\"3. Kapitel": ordinals stay with their word; larger numbers end sentences."""
+    word = stop.word
+    if len(word) > 2 or not word.isdigit():
+        return None
+    is_led = _BEFORE_ORDINAL.search(stop.led)
+    return False if is_led or (stop.starts_line and stop.after) else None
+
+
+_RULES: tuple[Callable[[_Stop], bool | None], ...] = (
+    _spaced_abbreviation,
+    _initial,
+    _numbered,
+    _russian_town,
+    _junior,
+    _abbreviation,
+    _dotted,
+    _ordinal,
+)
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
