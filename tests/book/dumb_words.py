@@ -140,13 +140,14 @@ def _epub(data: bytes) -> Iterator[Token]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         packages = [name for name in archive.namelist() if name.endswith(".opf")]
         navigation = _navigation(_decoded(archive.read(packages[0]))) if packages else ""
-        for name in archive.namelist():
+        for name in dict.fromkeys(archive.namelist()):
             if name.lower().endswith(_PAGES) and not (navigation and name.endswith(navigation)):
                 yield from _markup(_decoded(archive.read(name)))
 
 
 def _navigation(package: str) -> str:
     """The file with the table of contents, unless it is a page of the book."""
+    package = _COMMENT.sub("", package)
     for item in re.findall(r"<(?:\w+:)?item\b[^>]*>", package):
         if re.search(r"""properties\s*=\s*["'][^"']*\bnav\b""", item):
             reference, own = (

@@ -167,7 +167,10 @@ def _words_of(pages: _Pages, path: str) -> int:
     if tree is None:
         return 0
     document = read_document(tree.root)
-    return sum(count_words(each.words) for each in document.paragraphs) if document.has_words else 0
+    if not document.has_words:
+        return 0
+    read = sum(count_words(paragraph.words) for paragraph in document.paragraphs)
+    return read + document.left_out.total()
 
 
 def _outside_notice(outside: Sequence[tuple[str, int]]) -> Iterator[str]:

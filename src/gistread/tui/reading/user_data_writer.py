@@ -14,7 +14,7 @@ from gistread.store.model import ReadingPlace
 from gistread.store.user_data import UserData
 from gistread.tui.services import AppServices
 
-REST_S = 1.0  # how long a place must be at rest before it is written
+LEAST_PAUSE_S = 0.2  # between two writes of the place, while a key repeats
 
 
 class UserDataWriter:
@@ -26,6 +26,7 @@ class UserDataWriter:
         self._book, self._path, self._services, self._warn = book, path, services, warn
         self._place = ReadingPlace()
         self._timer: asyncio.TimerHandle | None = None
+        self._written_at = float("-inf")  # On the loop's clock
         self._tasks: set[asyncio.Task[None]] = set()
         self._refused = False
         self._in_order = asyncio.Lock()  # A question is written again with its answer.
@@ -55,11 +56,12 @@ class UserDataWriter:
         self._write(write)
 
     def save_place(self, place: ReadingPlace) -> None:
-        """Save the reading place once the user stays there."""
+        """Save the reading place at once, so that a crash loses at most one turned screen."""
         self._place = place
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(REST_S, self._write_place)
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            pause = max(0.0, self._written_at + LEAST_PAUSE_S - loop.time())
+            self._timer = loop.call_later(pause, self._write_place)
 
     def save(self, write: Callable[[UserData, str], object]) -> None:
         """Call `write` with the data and the SHA-256 of the book's text, in a thread and after
@@ -75,6 +77,7 @@ class UserDataWriter:
 
     def _write_place(self) -> None:
         place, self._timer = self._place, None
+        self._written_at = asyncio.get_running_loop().time()
         words = quote_at(self._book.text, place.offset)
 
         def write(data: UserData, sha256: str) -> None:
