@@ -49,9 +49,9 @@ async def test_without_a_book_enter_opens_the_one_that_was_read_last_and_the_mou
         await until(
             pilot, lambda: isinstance(app.screen, LibraryScreen) and "The Long Tale" in text_of(app)
         )
-        await pilot.click("#books", offset=(20, 1))
+        await pilot.click("#books", offset=(20, 3))
         await until(pilot, lambda: "“The Long Tale" in text_of(app))
-        await pilot.click("#books", offset=(20, 1))
+        await pilot.click("#books", offset=(20, 3))
         await until(
             pilot, lambda: app.reading is not screen and isinstance(app.screen, ReadingScreen)
         )

@@ -94,6 +94,12 @@ class LibraryEntry:
         return round(self.words * (1 - self.share))
 
     @property
+    def reading_time(self) -> str:
+        """Of the whole book, `2 h 10 min`; empty if unknown."""
+        seconds = 60 * self.words / self.words_per_minute
+        return format_duration(seconds) if seconds else ""
+
+    @property
     def time_left(self) -> str:
         """`2 h 10 min`; empty if unknown or finished."""
         seconds = 60 * self.words_left / self.words_per_minute
@@ -174,6 +180,26 @@ def sort_entries(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryE
         Order.PROGRESS: lambda entry: (not entry.was_opened, -entry.share, _title(entry)),
     }
     return sorted(entries, key=keys[order])
+
+
+class Group(StrEnum):
+    """How far a book has been read; the value is the heading."""
+
+    READING = "Reading"
+    UNREAD = "Unread"
+    FINISHED = "Finished"
+
+
+def group_of(entry: LibraryEntry) -> Group:
+    if not entry.was_opened:
+        return Group.UNREAD
+    return Group.FINISHED if entry.finished else Group.READING
+
+
+def to_continue(entries: Iterable[LibraryEntry]) -> LibraryEntry | None:
+    """The book that was read last, unless it is finished or its file is missing."""
+    begun = [entry for entry in entries if group_of(entry) is Group.READING and not entry.missing]
+    return max(begun, key=lambda entry: entry.opened_at, default=None)
 
 
 def filter_entries(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryEntry]:

@@ -18,13 +18,15 @@ def key_hints(
     leading: Sequence[tuple[str, str]] = (),
     *,
     typing: bool = False,
+    hidden: str = "",
 ) -> list[Hint]:
     """The hints for this pane. `leading`: (command id, word) of what matters most now.
 
     `typing`: whether letters go into an input; then only `leading` and the help are named.
+    `hidden`: id of a command that does nothing now.
     """
     keys = services.keys
-    taken = {identifier for identifier, _ in leading}
+    taken = {identifier for identifier, _ in leading} | {hidden}
     if "caret-next-word" in taken:
         taken.add("select")  # Its key does something else there.
     offered = [

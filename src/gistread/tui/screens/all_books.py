@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from textual.css.query import NoMatches
 from textual.worker import Worker
@@ -56,12 +57,17 @@ class AllBooksScreen(ListScreen[Opening]):
     SPACED = True
 
     def __init__(
-        self, books: Books, asker: LibraryAsker, *, asking: bool, at: Opening | None = None
+        self,
+        books: Books,
+        asker: LibraryAsker,
+        *,
+        asking: bool,
+        at: Opening | None = None,
+        typed: str = "",
     ) -> None:
-        """`at`: what was chosen in this list before, which is shown again."""
-        super().__init__(
-            "All books", at=at, placeholder="words, or a question", typed=at.words if at else ""
-        )
+        """`at`: what was chosen in this list before, which is shown again with its words."""
+        typed = at.words if at else typed
+        super().__init__("All books", at=at, placeholder="words, or a question", typed=typed)
         self._books = books
         self._asker = asker
         left = at.came_from if at is not None else None
@@ -167,13 +173,25 @@ class AllBooksScreen(ListScreen[Opening]):
             if words
             else ""
         )
-        self._show([*rows, *map(self._hit_row, found.hits)], self._note(hits, found.left_out))
+        self._show([*rows, *self._hit_rows(found.hits)], self._note(hits, found.left_out))
+
+    def _hit_rows(self, hits: Sequence[LibraryHit]) -> list[Row[Opening]]:
+        """The hits grouped by book; the books by their best hit."""
+        by_book: dict[Path, list[LibraryHit]] = {}
+        for hit in hits:
+            by_book.setdefault(hit.book.path, []).append(hit)
+        rows: list[Row[Opening]] = []
+        for of_book in by_book.values():
+            rows.append(Row(None, of_book[0].book.entry.label))
+            rows += map(self._hit_row, of_book)
+        return rows
 
     def _hit_row(self, hit: LibraryHit) -> Row[Opening]:
         text, spans = quote_around(
             hit.before + hit.text + hit.after, hit.start - len(hit.before), hit.core, hit.words
         )
-        return replace(_row(hit.book, (hit.start, hit.end), self.typed, text), spans=spans)
+        row = _row(hit.book, (hit.start, hit.end), self.typed, text, titled=False)
+        return replace(row, spans=spans)
 
     async def _answer(self, text: str) -> None:
         assert self._shelf is not None
@@ -247,12 +265,22 @@ def _answer_row(answer: str) -> Row[Opening]:
 
 
 def _row(
-    book: ShelfBook, place: tuple[int, int], sought: str, text: str, about: str = ""
+    book: ShelfBook,
+    place: tuple[int, int],
+    sought: str,
+    text: str,
+    about: str = "",
+    *,
+    titled: bool = True,
 ) -> Row[Opening]:
-    """A row that opens the book at a place, found for what is `sought`."""
+    """A row that opens the book at a place, found for what is `sought`.
+
+    `titled`: whether it names the book.
+    """
+    title = book.entry.title[:40] if titled else ""
     chapter = book.indexed.chapter_title(place[0])[:30]
     share = f"{place[0] / max(1, book.indexed.length):.0%}"
-    tail = " · ".join(filter(None, (book.entry.title[:40], share, chapter)))
+    tail = " · ".join(filter(None, (title, share, chapter)))
     return Row(Opening(book.path, place, sought), text, about, tail=tail)
 
 

@@ -13,7 +13,15 @@ from textual.widgets import Input, Static
 
 from gistread.errors import GistreadError
 from gistread.library import adding
-from gistread.library.entries import LibraryEntry, Order, absolute, is_file, is_folder, sort_entries
+from gistread.library.entries import (
+    LibraryEntry,
+    Order,
+    absolute,
+    filter_entries,
+    is_file,
+    is_folder,
+    sort_entries,
+)
 from gistread.library.figures import count_books, describe_added
 from gistread.session.session import Session
 from gistread.tui.commands import CommandTarget, bindings
@@ -24,7 +32,7 @@ from gistread.tui.screens.listing import ListScreen, Panel, Row
 from gistread.tui.services import AppServices, Opening
 from gistread.tui.text import Clicked, clean
 from gistread.tui.widgets.book_list import BookDetails, BookList
-from gistread.tui.widgets.input_line import PathInput
+from gistread.tui.widgets.input_line import FilterInput, PathInput
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Rule
 from gistread.units import counted
 
@@ -93,6 +101,7 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
         yield HeaderLine(id="header")
         yield Rule(id="header-rule")
         yield Static("", id="empty", markup=False)
+        yield FilterInput(id="filter")
         yield BookList(id="books")
         yield BookDetails(self._books, id="about")
         yield KeyLine(id="keys")
@@ -135,10 +144,42 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
             self._show_lines()
 
     def _show(self, at: LibraryEntry | None = None, index: int = 0) -> None:
-        shown = sort_entries(self._entries, self._order)
+        typed = self.query_one(FilterInput).value
+        shown = sort_entries(filter_entries(self._entries, typed), self._order)
         shown.sort(key=lambda entry: not entry.ids)  # the sample after the user's own
-        self._list.show_books(shown, at=at, index=index)
+        self._list.show_books(shown, at=at, index=index, filtered=bool(typed.strip()))
         self._show_lines()
+
+    def filter_books(self) -> None:
+        line = self.query_one(FilterInput)
+        line.display = True
+        self.set_focus(line)
+
+    @on(Input.Changed, "#filter")
+    def _filter_typed(self) -> None:
+        self._show()
+
+    @on(Input.Submitted, "#filter")
+    def _filter_accepted(self) -> None:
+        self.open_chosen()
+
+    @on(FilterInput.Moved)
+    def _filter_moved(self, event: FilterInput.Moved) -> None:
+        self._list.action_line_down(event.step)
+
+    @on(FilterInput.Left)
+    def _filter_left(self) -> None:
+        """Show all books again."""
+        line, current = self.query_one(FilterInput), self._list.current
+        with line.prevent(Input.Changed):
+            line.value = ""
+        line.display = False
+        self.set_focus(self._list)
+        self._show(current)
+
+    @on(FilterInput.SearchedInside)
+    def _search_inside(self) -> None:
+        self._search_or_ask(asking=False, words=self.query_one(FilterInput).value)
 
     def _show_lines(self) -> None:
         count = self._adding or self._indexing or count_books(self._entries)
@@ -152,10 +193,16 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
         empty.update(note)
         empty.display = bool(note)
         self._show_about()
+        if self.query_one(FilterInput).has_focus:
+            self.query_one("#keys", KeyLine).show_keys(key_hints(self._services, "filter"))
+            return
         leading = [("library-close", "stop")] if self._adding else []
         leading += [] if self._session is not None else [("quit", "quit")]
+        hidden = "library-close" if self._session is None and not self._adding else ""
         leading += [("library-undo", "undo")] if self._removed else []
-        self.query_one("#keys", KeyLine).show_keys(key_hints(self._services, "library", leading))
+        self.query_one("#keys", KeyLine).show_keys(
+            key_hints(self._services, "library", leading, hidden=hidden)
+        )
 
     @on(BookList.Moved)
     def _show_about(self) -> None:
@@ -200,12 +247,17 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
         self._search_or_ask(asking=True)
 
     @work
-    async def _search_or_ask(self, *, asking: bool, at: Opening | None = None) -> None:
-        """Search or ask all books. `at`: the hit or source to go back to in the list."""
+    async def _search_or_ask(
+        self, *, asking: bool, at: Opening | None = None, words: str = ""
+    ) -> None:
+        """Search for `words` in all books, or ask them.
+
+        `at`: the hit or source to go back to in the list.
+        """
         from gistread.tui.screens.all_books import AllBooksScreen
 
         opening = await self.app.push_screen_wait(
-            AllBooksScreen(self._books, self._asker, asking=asking, at=at)
+            AllBooksScreen(self._books, self._asker, asking=asking, at=at, typed=words)
         )
         if opening is not None:
             self.dismiss(opening)

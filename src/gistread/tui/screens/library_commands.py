@@ -9,6 +9,7 @@ class Library(Protocol):
     """What these commands need of the library's screen."""
 
     def open_chosen(self) -> object: ...
+    def filter_books(self) -> object: ...
     def search_all(self) -> object: ...
     def ask_all(self) -> object: ...
     def change_order(self) -> object: ...
@@ -33,9 +34,19 @@ LIBRARY: tuple[Command[Library], ...] = (
     ),
     Command(
         Scope.LIBRARY,
-        "library-search",
+        "library-filter",
         "/",
-        "Search all books",
+        "Filter the list",
+        lambda library: library.filter_books(),
+        help="By title and author, as you type; Tab searches inside the books.",
+        short="filter",
+        panes=("library",),
+    ),
+    Command(
+        Scope.LIBRARY,
+        "library-search",
+        "ctrl+f",
+        "Search inside all books",
         lambda library: library.search_all(),
         help="Titles, authors and text, as you type.",
         short="search",

@@ -3,30 +3,57 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
-from gistread.library.entries import LibraryEntry
+from gistread.library.entries import Group, LibraryEntry, group_of, to_continue
 from gistread.library.figures import format_percent, relative_time
 from gistread.memory.store import BookProgress
 from gistread.tui.library_work import Books
 from gistread.tui.text import Block, Span, clean
-from gistread.tui.text.cells import crop
+from gistread.tui.text.cells import cell_len, crop
 from gistread.tui.widgets.lines import Line, Rule
 from gistread.tui.widgets.row_list import RowList
 from gistread.units import progress_bar
 
-_BAR = 10  # Cells
+_BAR = 10  # Cells, as all that follow
+_LENGTH, _PERCENT, _GAP, _LEAST_TITLE = 10, 4, 2, 16
+_WITH_BAR, _WITH_AUTHOR = 76, 60  # Narrower lists leave those columns out.
+_AUTHOR_SHARE = 0.35  # Of what title and author have together
+_MOST_WORDS = 96  # Cells of both: wider, the eye loses the row
 _SAMPLE = "A tale of suspense that comes with gistread: a quarter of an hour to read."
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Cells of the columns of the list; a column without cells is not shown."""
+
+    title: int
+    author: int
+    bar: int
+
+    @classmethod
+    def of(cls, width: int) -> "Columns":
+        """The columns in a list `width` cells wide."""
+        bar = _BAR if width >= _WITH_BAR else 0
+        facts = _LENGTH + bar + _PERCENT + 2 * _GAP
+        words = min(_MOST_WORDS, max(_LEAST_TITLE, width - facts - _GAP))
+        author = int(_AUTHOR_SHARE * words) if width >= _WITH_AUTHOR else 0
+        return cls(words - author - (_GAP if author else 0), author, bar)
+
+
 class BookList(RowList):
+    """Books in columns, grouped by how far they have been read."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(cursor=True, side_margin=1, id=id)
         self._entries: Sequence[LibraryEntry] = ()
+        self._first: LibraryEntry | None = None  # The book to go on with, above the groups
+        self._columns = Columns.of(0)
         self.now_s = time.time()
 
     @property
@@ -38,35 +65,89 @@ class BookList(RowList):
         return self._entries[self.index] if self._entries else None
 
     def show_books(
-        self, entries: Sequence[LibraryEntry], *, at: LibraryEntry | None = None, index: int = 0
+        self,
+        entries: Sequence[LibraryEntry],
+        *,
+        at: LibraryEntry | None = None,
+        index: int = 0,
+        filtered: bool = False,
     ) -> None:
-        """Replace the list, the cursor on `at` or else on `index`."""
+        """Replace the list, the cursor on `at` or else on `index`.
+
+        `filtered`: whether only these of all books are wanted; then none stands above the others.
+        """
         wanted = set(at.ids) if at else set()
-        self._entries, self.now_s = entries, time.time()
-        self.show([_block(entry, number, self.now_s) for number, entry in enumerate(entries)])
-        index = next(
-            (place for place, entry in enumerate(entries) if not wanted.isdisjoint(entry.ids)),
-            index,
-        )
+        self._first = None if filtered else to_continue(entries)
+        first = [self._first] if self._first is not None else []
+        others = [entry for entry in entries if entry is not self._first]
+        groups = list(Group)
+        others.sort(key=lambda entry: groups.index(group_of(entry)))  # Stable: keeps the order
+        self._entries, self.now_s = [*first, *others], time.time()
+        self._draw()
+        for place, entry in enumerate(self._entries):
+            if not wanted.isdisjoint(entry.ids):
+                index = place
+                break
         self.set_cursor(min(index, len(entries) - 1))
         self.post_message(self.Moved())
 
+    def on_resize(self) -> None:
+        if Columns.of(self.row_width) != self._columns:
+            self._draw()
 
-def _block(entry: LibraryEntry, number: int, now_s: float) -> Block:
-    authors = ", ".join(entry.authors)
-    text = f"{entry.title}  {authors}" if authors else entry.title
-    facts = ["file missing"] if entry.missing else []
-    if entry.was_opened:
-        facts += [] if entry.missing else [relative_time(entry.opened_at, now_s)]
-        facts.append(f"{progress_bar(entry.share, _BAR)} {format_percent(entry.share):>4}")
+    def _draw(self) -> None:
+        self._columns = Columns.of(self.row_width)
+        blocks: list[Block] = []
+        heading = ""
+        for number, entry in enumerate(self._entries):
+            if entry is self._first:
+                blocks.append(_continue_block(entry, number))
+                continue
+            if (group := group_of(entry)) != heading:
+                heading = group
+                blocks.append(
+                    Block(group, style="heading", level=4, blank_before=int(bool(blocks)))
+                )
+            blocks.append(_block(entry, number, self._columns))
+        self.show(blocks)
+
+
+def _continue_block(entry: LibraryEntry, number: int) -> Block:
+    left = f"{entry.time_left} left" if entry.time_left else ""
+    tail = "  ".join(filter(None, (left, f"{format_percent(entry.share):>{_PERCENT}}")))
+    return Block(f"Continue: {entry.label}", key=number, style="strong", tail=tail, blank_before=0)
+
+
+def _block(entry: LibraryEntry, number: int, columns: Columns) -> Block:
+    title = _cell(entry.title, columns.title)
+    author = _cell(", ".join(entry.authors), columns.author) if columns.author else ""
+    text = f"{title}{' ' * _GAP}{author}".rstrip()
     return Block(
         text,
         key=number,
-        spans=(Span(len(entry.title), len(text), "muted"),),
-        turnover=2,
-        tail="  ".join(facts),
+        spans=(Span(min(len(title), len(text)), len(text), "muted"),),
+        tail=_facts(entry, columns),
         blank_before=0,
     )
+
+
+def _facts(entry: LibraryEntry, columns: Columns) -> str:
+    """The columns at the right: length and progress."""
+    if entry.missing:
+        return "file missing"
+    bar = percent = ""
+    if group_of(entry) is Group.READING:
+        bar = progress_bar(entry.share, columns.bar) if columns.bar else ""
+        percent = format_percent(entry.share)
+    gap = " " * _GAP
+    progress = f"{bar:{columns.bar}}{gap}" if columns.bar else ""
+    return f"{entry.reading_time:>{_LENGTH}}{gap}{progress}{percent:>{_PERCENT}}"
+
+
+def _cell(text: str, cells: int) -> str:
+    """The text in exactly so many cells."""
+    text = crop(clean(text), cells)
+    return text + " " * (cells - cell_len(text))
 
 
 def about(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:

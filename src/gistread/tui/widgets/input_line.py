@@ -110,6 +110,41 @@ class QuestionInput(HistoryInput):
         self.value = ""
 
 
+class FilterInput(Input):
+    """Filters a list as one types, while the arrows move in it."""
+
+    BINDINGS = own_keys(
+        ("down", "move(1)"),
+        ("up", "move(-1)"),
+        ("tab", "search_inside", "Search inside the books"),
+        ("escape", "leave", "Show all"),
+        priority=True,
+    )
+
+    @dataclass
+    class Moved(Message):
+        step: int
+
+    class Left(Message):
+        """The filter is to be taken away."""
+
+    class SearchedInside(Message):
+        """The words are to be searched in the books."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        placeholder = "title or author · Enter: open · Tab: search inside · Esc: all"
+        super().__init__(placeholder=placeholder, compact=True, id=id)
+
+    def action_move(self, step: int) -> None:
+        self.post_message(self.Moved(step))
+
+    def action_search_inside(self) -> None:
+        self.post_message(self.SearchedInside())
+
+    def action_leave(self) -> None:
+        self.post_message(self.Left())
+
+
 class PathInput(Input):
     """Tab or the right arrow accepts the completion."""
 

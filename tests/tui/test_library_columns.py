@@ -1,0 +1,80 @@
+"""The library in columns: grouped, filtered in place, the book to go on with first."""
+
+from pathlib import Path
+
+import pytest
+from textual.app import App
+
+from gistread.library.entries import Group, LibraryEntry, group_of, to_continue
+from gistread.tui.screens.all_books import AllBooksScreen
+from gistread.tui.widgets.book_list import BookList, Columns
+from gistread.tui.widgets.input_line import FilterInput
+from tests.tui.library import SIZE, library_of, read_first
+from tests.tui.scripted import app_on, lines, opened, text_of, until
+
+
+def entry(title: str, *, position: int = 0, opened_at: float = 0.0) -> LibraryEntry:
+    return LibraryEntry(
+        title, ("A. Writer",), Path(title), title, position=position, length=100_000,
+        opened_at=opened_at, words=20_000,
+    )  # fmt: skip
+
+
+def headings(app: App[None]) -> list[str]:
+    return [block.text for block in app.screen.query_one(BookList).blocks if block.key is None]
+
+
+def test_the_book_to_go_on_with_is_the_last_one_read_that_is_not_finished() -> None:
+    begun, later = entry("Begun", opened_at=1.0), entry("Later", position=50_000, opened_at=2.0)
+    finished = entry("Finished", position=99_900, opened_at=3.0)
+    unread = entry("Unread")
+    assert [group_of(one) for one in (begun, later, finished, unread)] == [
+        Group.READING,
+        Group.READING,
+        Group.FINISHED,
+        Group.UNREAD,
+    ]
+    assert to_continue([unread, begun, finished, later]) is later
+    assert to_continue([unread, finished]) is None
+
+
+@pytest.mark.parametrize("width", [40, 58, 78, 118, 158])
+def test_the_columns_fit_into_every_width(width: int) -> None:
+    columns = Columns.of(width)
+    gaps = 2 * (1 + bool(columns.author) + bool(columns.bar))
+    assert columns.title + columns.author + columns.bar + 10 + 4 + gaps <= width
+    assert bool(columns.author) == (width >= 60)
+
+
+async def test_books_are_grouped_and_filtered_in_place(tmp_path: Path, folder: Path) -> None:
+    await read_first(folder / "The Long Tale.txt", tmp_path)
+    async with library_of(folder, tmp_path) as pilot:
+        app = pilot.app
+        await until(pilot, lambda: "Continue: The Long Tale" in text_of(app))
+        assert headings(app) == ["Unread"]
+        titles = [line for line in lines(app) if "A Short Tale" in line]
+        assert len(titles) == 1
+        await pilot.press("slash", *"short")
+        await until(pilot, lambda: len(app.screen.query_one(BookList).blocks) == 2)
+        assert "Continue" not in text_of(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: "Continue: The Long Tale" in text_of(app))
+        assert not app.screen.query_one(FilterInput).display
+        await pilot.press("slash", *"short")
+        await pilot.press("tab")
+        await until(pilot, lambda: isinstance(app.screen, AllBooksScreen))
+        assert app.screen.typed == "short"
+        await pilot.press("escape")
+        await until(pilot, lambda: app.focused is not None and app.focused.id == "filter")
+        await pilot.press("enter")
+        assert (await opened(pilot)).book.title == "A Short Tale"
+
+
+async def test_a_narrow_library_keeps_title_and_progress(tmp_path: Path, folder: Path) -> None:
+    await read_first(folder / "The Long Tale.txt", tmp_path)
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: "Continue: The Long Tale" in text_of(app))
+        await pilot.resize_terminal(60, 20)
+        await until(pilot, lambda: all(len(line) == 60 for line in lines(app)))
+        assert "Continue: The Long Tale" in text_of(app)
