@@ -70,7 +70,8 @@ class Config:
     # When to build what a reader needs besides gists: `auto`, after the book has been read, or
     # `when asked`.
     prepare: Literal["auto", "when asked"] = "auto"
-    memory: bool = True  # Whether the memory stands beside the book
+    memory: bool = True  # Whether the memory, or the marks, stand beside the book
+    beside: Literal["memory", "marks"] = "memory"  # Which of them
     # What the header line shows, separated by spaces.
     progress: Annotated[str, PROGRESS_PARTS] = "title chapter chapter-left book-left page percent"
     # How pictures are drawn. `auto`: by the terminal's abilities.

@@ -58,7 +58,10 @@ async def test_a_key_hides_the_memory_for_later_books_too(tmp_path: Path) -> Non
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("M")
-        await until(pilot, lambda: "Memory" not in text_of(app))
+        await until(pilot, lambda: "Marks" in text_of(app))
+        await pilot.press("M")
+        await until(pilot, lambda: "Marks" not in text_of(app))
+        assert "Memory" not in text_of(app)
         await pilot.press("tab")
         await until(pilot, lambda: screen.panes.current is Pane.ANSWERS)
         await pilot.press("escape")

@@ -39,6 +39,7 @@ class MarkController:
         `define`: asks the model what the selection means.
         """
         self._define = define
+        self.on_change: Callable[[], None] = lambda: None  # Called when the marks have changed
         self._context = context
         self._book = context.book
         self._pane = context.book_pane
@@ -72,6 +73,7 @@ class MarkController:
         from gistread.tui.marking.screens import MarksScreen
 
         self._context.layers.set(Layer.HIGHLIGHTS, text_marks(self.marks))
+        self.on_change()
         current = self._context.screen.app.screen
         if isinstance(current, MarksScreen):
             current.show_marks()
@@ -239,15 +241,23 @@ class MarkController:
 
     def clicked(self, event: Clicked) -> bool:
         """Show a clicked highlight with its note and actions. Returns False if none was clicked."""
-        from gistread.tui.marking.screens import MarkScreen
-
         self._pane.clicked = event.book_offset
         at = event.book_offset
         mark = None if at is None else mark_around(self.marks, at, at + 1)
-        if mark is None:
-            return False
+        if mark is not None:
+            self._open(mark)
+        return mark is not None
+
+    def open(self, identifier: str) -> None:
+        """Show the mark with this id, if it is still there."""
+        for mark in self.marks:
+            if mark.id == identifier:
+                self._open(mark)
+
+    def _open(self, mark: Mark) -> None:
+        from gistread.tui.marking.screens import MarkScreen
+
         self._context.push(MarkScreen(mark, self._book), lambda done: self._do_with(mark, done))
-        return True
 
     def _do_with(self, mark: Mark, verb: str) -> None:
         """`verb`: of a `MarksScreen`, or what a `MarkScreen` is dismissed with."""

@@ -169,8 +169,8 @@ REMEMBERING: tuple[Command[Controllers], ...] = (
         Scope.REMEMBERING,
         "memory",
         "M",
-        "Show or hide the memory",
-        lambda on: on.panes.toggle_memory(),
+        "Memory, marks or neither",
+        lambda on: on.panes.cycle_side(),
         help="“Quoted” above it: its gists are sentences of the book.",
     ),
     Command(

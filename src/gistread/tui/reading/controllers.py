@@ -13,6 +13,7 @@ from gistread.tui.reading.answers import AnswerController, ThreadController
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
 from gistread.tui.reading.links import LinkController
+from gistread.tui.reading.marks_beside import MarksBeside
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import QuestionLine
@@ -50,6 +51,7 @@ class Controllers:
         self.links = LinkController(context)
         self.pictures = Pictures(context)
         self.marks = MarkController(context, lambda: self.questions.ask_about_selected(DEFINE))
+        self.marks_beside = MarksBeside(context, self.marks)
         self.speech = ReadAloud(context)
         self.typography = Typography(context)
         self.pages = MemoryPages(context)
@@ -152,6 +154,9 @@ class Controllers:
     def clicked(self, event: Clicked) -> None:
         """Pass a click to the first controller that handles it."""
         pane = event.control.id
+        if pane == "marks-column":
+            self.marks_beside.clicked(event)
+            return
         in_book = (
             self.links.clicked,
             self.marks.clicked,

@@ -34,6 +34,7 @@ _TITLES = {Pane.BOOK: "Book", Pane.MEMORY: "Memory", Pane.ANSWERS: "Question"}
 FOCUS_MODE = "-focus-mode"
 _ANSWERS = "-answers"
 _NO_MEMORY = "-no-memory"
+_MARKS = "-marks"
 _USUAL_HEIGHT, _LARGEST_HEIGHT = (
     0.3,
     0.48,
@@ -106,8 +107,10 @@ class PaneSwitcher:
         pane = Pane(pane)
         if pane is not Pane.BOOK:
             self.leave_focus_mode()
-        if pane is Pane.MEMORY and not self.narrow:
-            self.hide_memory(False)
+        if pane is Pane.MEMORY:
+            self.show_marks(False)
+            if not self.narrow:
+                self.hide_memory(False)
         self._set_classes(pane)
         shown = self._answers.exchanges and (self.narrow or self.answers_shown)
         answers = self._answers if shown else self._screen.question
@@ -124,7 +127,8 @@ class PaneSwitcher:
         self._screen.set_focus(self._screen.question)
 
     def step(self, step: int) -> None:
-        panes = [pane for pane in Pane if pane is not Pane.MEMORY or not self.memory_hidden]
+        no_memory = self.memory_hidden or self.marks_shown
+        panes = [pane for pane in Pane if pane is not Pane.MEMORY or not no_memory]
         self.show(panes[(panes.index(self.current) + step) % len(panes)])
 
     @property
@@ -132,16 +136,30 @@ class PaneSwitcher:
         """Whether the memory is hidden where there is room for it."""
         return not self.narrow and self._screen.has_class(_NO_MEMORY)
 
-    def toggle_memory(self) -> None:
-        """Show or hide the memory, also in later books; on a narrow screen, show it or the book."""
+    @property
+    def marks_shown(self) -> bool:
+        """Whether marks and notes stand beside the book, in place of the memory."""
+        return not self.narrow and self._screen.has_class(_MARKS)
+
+    def show_marks(self, shown: bool) -> None:
+        self._screen.set_class(shown and not self.narrow, _MARKS)
+
+    def cycle_side(self) -> None:
+        """Show the memory, the marks or neither beside the book, also in later books.
+
+        On a narrow screen, show the memory or the book.
+        """
         self._screen.call_after_refresh(self._screen.redraw_lines)
         if self.narrow:
             self.show(Pane.BOOK if self.current is Pane.MEMORY else Pane.MEMORY)
             return
-        hide = not self.memory_hidden
+        marks = not self.memory_hidden and not self.marks_shown
+        hide = self.marks_shown
+        self.show_marks(marks)
         self.hide_memory(hide)
         self._services.settings.set("memory", not hide)
-        if hide and self.current is Pane.MEMORY:
+        self._services.settings.set("beside", "marks" if marks else "memory")
+        if (hide or marks) and self.current is Pane.MEMORY:
             self.show(Pane.BOOK)
 
     def hide_memory(self, hide: bool) -> None:
@@ -158,7 +176,10 @@ class PaneSwitcher:
         shown = (
             (self._services.config.memory and (can_grow or not empty)) if wanted is None else wanted
         )
-        self._screen.set_class(not shown, _NO_MEMORY)
+        marks = self._services.config.beside == "marks" and self.current is not Pane.MEMORY
+        self.show_marks(marks and wanted is not False)
+        if not self.marks_shown:
+            self._screen.set_class(not shown, _NO_MEMORY)
 
     def focused(self, widget_id: str | None) -> None:
         match widget_id:

@@ -42,6 +42,7 @@ from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.input_line import InputLine, QuestionInput
 from gistread.tui.widgets.lines import Actions, HeaderLine, KeyLine, Line, Rule, StatusLine
+from gistread.tui.widgets.marks_column import MarksColumn
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.progress_rule import ProgressRule
 from gistread.tui.widgets.tour import Tour
@@ -102,6 +103,8 @@ class ReadingScreen(CommandTarget, BookScreen):
                 yield Line(id="memory-header")
                 yield Line(id="memory-origin")
                 yield MemoryPane(id="memory")
+                yield Line(id="marks-header")
+                yield MarksColumn(id="marks-column")
             with Vertical(id="question-side"):
                 yield Rule(id="question-rule")
                 yield AnswersPane(id="answers")
@@ -159,6 +162,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.call_after_refresh(self._stress_focused)  # once the panes have their new places
         if self.controllers is not None:
             self.controllers.pictures.update()
+            self.call_after_refresh(self.controllers.marks_beside.update)
 
     def _stress_focused(self) -> None:
         """Draw the rule above the answers heavier while they have the focus.
@@ -406,8 +410,14 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.lines.show_place()
         self._save_place(controllers)
         controllers.pages.book_moved()
+        controllers.marks_beside.update()
         controllers.pictures.update()
         controllers.search.mark_hits()
+
+    @on(MarksColumn.Fitted)
+    def _level_marks(self) -> None:
+        if self.controllers is not None:
+            self.controllers.marks_beside.update()
 
     @on(MemoryPane.Changed)
     @on(SelectableText.CaretMoved)
