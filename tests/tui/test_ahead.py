@@ -127,7 +127,9 @@ async def test_what_lies_ahead_is_shown_as_the_user_reads_and_without_a_bound(
         assert 0 < shown < len(pane.memory.entries)
         await pilot.press("space")
         await until(pilot, lambda: pane.memory.count_within(pane.view.bound) > shown)
-        await pilot.press("ctrl+t", "enter")
+        await pilot.press("ctrl+t", *"all", "enter")
+        await until(pilot, lambda: "tell the end?" in text_of(app))
+        await pilot.press("down", "enter")
         await until(
             pilot, lambda: pane.memory.count_within(pane.view.bound) == len(pane.memory.entries)
         )

@@ -248,7 +248,9 @@ async def test_with_hardly_any_text_before_the_bound_a_line_says_how_to_ask_the_
         assert screen.book_pane.visible_range[1] <= reader.text_length < len(screen.book.text)
         words = "Ctrl+T lets answers use the whole book."
         assert words in screen.answers_pane.exchanges[-1].too_little
-        await pilot.press("escape", "a", "ctrl+t", "enter", "escape", "ctrl+q")
+        await pilot.press(
+            "escape", "a", "ctrl+t", *"all", "enter", "down", "enter", "escape", "ctrl+q"
+        )
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=(130, 14)) as pilot:
         screen = await opened(pilot)
@@ -280,7 +282,7 @@ async def test_where_answers_stop_can_be_set_to_every_value_of_upto(
     async with app.run_test(size=(130, 14)) as pilot:
         screen = await read_whole(pilot)
         line = screen.controllers.line
-        line.choose_bound(BoundChoice(at=1))
+        line.choose_bound(BoundChoice(at=1, may_lift=True))
         await pilot.press("ctrl+t", *typed)
         await until(pilot, lambda: typed in text_of(app))
         await pilot.press("enter")
@@ -494,7 +496,7 @@ async def test_a_question_ahead_of_the_memory_uses_the_text_up_to_the_reading_pl
         reader.say(replace(STARTED, bound_share=0.13), replace(answered("Not found."), found=False))
         await until(pilot, lambda: "up to 13% of the book" in text_of(app))
         await until(pilot, lambda: "sets where answers stop" in text_of(app))
-        await pilot.press("a", "ctrl+t", "enter")
+        await pilot.press("a", "ctrl+t", *"all", "enter", "down", "enter")
         await until(pilot, lambda: "the whole book" in text_of(app).splitlines()[-2])
         await pilot.press(*"who", "enter")
         await until(pilot, lambda: len(reader.questions) == 2)
@@ -510,7 +512,7 @@ async def test_after_an_answer_the_memory_shows_again_the_section_beside_the_boo
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         pane = screen.memory_pane
-        await pilot.press("ctrl+t", "enter")  # of the whole book
+        await pilot.press("ctrl+t", *"all", "enter", "down", "enter")  # of the whole book
         await until(pilot, lambda: pane.view.bound is None)
         await ask(pilot, "who lit it")
         reader.say(STARTED, LookedUp(30, 1, "the road"), Expanded(30, OpenedBy.AGENT))
@@ -518,3 +520,44 @@ async def test_after_an_answer_the_memory_shows_again_the_section_beside_the_boo
         reader.say(answered("Finch did [30]."))
         await until(pilot, lambda: pane.scroll_offset.y < 5)
         assert 30 in pane.view.opened
+
+
+async def test_the_key_of_the_bound_never_lifts_it_unasked(tmp_path: Path) -> None:
+    app = app_on(long_book(40), tmp_path)
+    async with app.run_test(size=(110, 24)) as pilot:
+        screen = await opened(pilot)
+        line = screen.controllers.line
+        bound = line.bound
+        await pilot.press("ctrl+t", "enter")
+        await until(pilot, lambda: not screen.input_line.is_open)
+        assert line.bound == bound
+        await pilot.press("ctrl+t", *"all", "enter")
+        await until(pilot, lambda: "tell the end?" in text_of(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: not screen.input_line.is_open)
+        assert line.bound == bound
+        await pilot.press("ctrl+t", *"all", "enter")
+        await until(pilot, lambda: "tell the end?" in text_of(app))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: line.bound is None)
+        await pilot.press("ctrl+t", "enter")
+        await until(pilot, lambda: line.bound == bound)
+        await pilot.press("ctrl+t", *"all", "enter")
+        await until(pilot, lambda: line.bound is None, seconds=10)
+
+
+async def test_rival_answers_stand_in_words_below_the_sources_and_lead_to_their_places(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        source = citation(screen, "Finch relit it.")
+        other = citation(screen, "Ada called him Finch")
+        rival = replace(other, tells="Ada lit it.")
+        await ask(pilot, "who")
+        reader.say(STARTED, answered("Finch.", source, rival))
+        await until(pilot, lambda: "Other passages say: “Ada lit it.” (p. 1)" in text_of(app))
+        assert "or “Ada" not in text_of(app)
+        await pilot.press("2")
+        await until(pilot, lambda: _marks(screen) == [(rival.start, rival.end)])

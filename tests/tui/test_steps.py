@@ -48,7 +48,9 @@ async def test_each_look_up_is_decided_by_key_or_click(
     app = asking_app(tmp_path)
     async with app.run_test(size=size) as pilot:
         screen = await read_whole(pilot)
-        await pilot.press("a", "ctrl+t", "enter", "escape")  # the whole book
+        await pilot.press(
+            "a", "ctrl+t", *"all", "enter", "down", "enter", "escape"
+        )  # the whole book
         await ask(pilot, "who")
         await until(pilot, lambda: "Wants section 1" in text_of(app))
         assert "Enter open" in text_of(app)

@@ -413,10 +413,16 @@ async def _print_answer(
 
 
 def _print_sources(answered: reader_events.Answered, place: Callable[[Citation], str]) -> None:
-    """Print the sources of an answer; what it took, and why it is cut off, for people."""
+    """Print the sources of an answer, what other passages say, and for people how it was made."""
+    rivals: list[str] = []
     for number, citation in enumerate(answered.citations, start=1):
-        tells = f" · or {in_quotes(citation.tells)}" if citation.tells else ""
-        write(f"[{number}] {place(citation)}{tells}: {in_quotes(' '.join(citation.quote.split()))}")
+        if citation.tells:
+            rivals.append(f"{in_quotes(citation.tells)} ({place(citation)})")
+        else:
+            quote = in_quotes(" ".join(citation.quote.split()))
+            write(f"[{number}] {place(citation)}: {quote}")
+    if rivals:
+        write(f"Other passages say: {' · '.join(rivals)}")
     if cost := describe_cost(answered.usage):
         say(f"Took {cost}.")
     if why := CUT.get(answered.finish):

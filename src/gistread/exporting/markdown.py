@@ -102,7 +102,7 @@ def _question(book: Book, asked: SavedQuestion) -> Iterator[str]:
     )
     for one in asked.citations:
         section = f"section {one.page} · " if one.page else ""
-        tells = f"or {in_quotes(one.tells)} · " if one.tells else ""
+        tells = f"another passage says {in_quotes(one.tells)} · " if one.tells else ""
         yield f"{_quoted(one.quote)}\n>\n> — *{_inline(tells)}{section}{_place(book, one.start)}*"
     over = f", over the memory of {asked.memory}" if asked.memory not in ("", asked.model) else ""
     method = f"{asked.reader} with {asked.model}{over}" if asked.model else asked.reader

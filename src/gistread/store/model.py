@@ -68,6 +68,7 @@ class BoundChoice:
 
     whole: bool = False
     at: int | None = None
+    may_lift: bool = False  # Whether the user has agreed once that answers may tell the end
 
 
 @dataclass(frozen=True, slots=True)

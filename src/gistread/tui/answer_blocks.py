@@ -179,24 +179,11 @@ def exchange_blocks(
     if record.cut and not exchange.running:
         drawn.add(_cut_off(record.cut, number), GoOn())
     for index, citation in enumerate(record.citations[:_SOURCES]):
-        place = _place(citation, places) + (
-            f"  or {in_quotes(citation.tells)}:" if citation.tells else ""
-        )
-        room = max(_LEAST_QUOTE, min(cells, _WIDTH) - _INDENT - len(place) - _AROUND_QUOTE)
-        quote = (
-            " ".join(citation.quote.split())
-            if exchange.ends_in_quotes
-            else short(citation.quote, room)
-        )
-        text = f"{place}  {in_quotes(quote)}"
-        links = (
-            Span(0, len(place), "muted", ToSource(index)),
-            Span(len(place), len(text), "text", ToSource(index)),
-        )
-        source = _said(
-            text, ("source", number, index), "text", str(index + 1), links, above=int(not index)
-        )
-        drawn.add(source, ToSource(index))
+        if not citation.tells:
+            drawn.add(_source(exchange, number, index, places, cells), ToSource(index))
+    rivals = [index for index, citation in enumerate(record.citations) if citation.tells]
+    if rivals:
+        drawn.add(_rivals(record.citations, rivals, number, places), ToSource(rivals[0]))
     if exchange.offers_note:
         words, keep = "keep as a note", KeepNote()
         drawn.add(
@@ -220,6 +207,37 @@ def exchange_blocks(
     elif about:
         drawn.add(_said(" · ".join(about), None, "provenance", above=1))
     return drawn
+
+
+def _source(exchange: Exchange, number: int, index: int, places: Places, cells: int) -> Block:
+    """The row of a source: its place, and its words as far as there is room."""
+    citation = exchange.record.citations[index]
+    place = _place(citation, places)
+    room = max(_LEAST_QUOTE, min(cells, _WIDTH) - _INDENT - len(place) - _AROUND_QUOTE)
+    is_whole = exchange.ends_in_quotes
+    quote = " ".join(citation.quote.split()) if is_whole else short(citation.quote, room)
+    text = f"{place}  {in_quotes(quote)}"
+    links = (
+        Span(0, len(place), "muted", ToSource(index)),
+        Span(len(place), len(text), "text", ToSource(index)),
+    )
+    key = ("source", number, index)
+    return _said(text, key, "text", str(index + 1), links, above=int(not index))
+
+
+def _rivals(
+    citations: Sequence[Citation], rivals: Sequence[int], number: int, places: Places
+) -> Block:
+    """What an unreliable model reads in other passages; each leads to its place."""
+    text = "Other passages say: "
+    links: list[Span] = []
+    for index in rivals:
+        citation = citations[index]
+        rival = f"{in_quotes(citation.tells)} ({_place(citation, places)})"
+        text += "" if index == rivals[0] else " · "
+        links.append(Span(len(text), len(text) + len(rival), "link", ToSource(index)))
+        text += rival
+    return _said(text, ("rivals", number), "muted", spans=tuple(links), above=1)
 
 
 def _cut_off(why: str, number: int) -> Block:

@@ -40,7 +40,7 @@ class PlaceInMemory:
     bound: int | None = None  # Gists of text after this offset are hidden; None: none are
     begun: Page | None = None  # The page whose gist is being made
     reading: bool = False  # Whether the model is reading the book
-    opened: Collection[int] = ()  # Sections whose own text is shown
+    opened: Collection[int] = ()  # Sections that the user or the agent opened
 
 
 def memory_rows(memory: GistMemory, place: PlaceInMemory) -> list[MemoryRow]:

@@ -4,8 +4,9 @@ The selection, how much of the book it may use, the thread it continues.
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from gistread.errors import StorageError, UsageError
@@ -29,6 +30,7 @@ from gistread.units import in_quotes, short
 
 _HINT = "40% · page:12 · section:4 · chapter:3 · a title · here · all"
 _QUOTED = 36  # maximum characters quoted
+_MAY_LIFT = ("no: answers stop where they did", "yes: gists, people and answers may tell the end")
 
 
 @dataclass(slots=True)
@@ -66,6 +68,28 @@ class OpenThread:
         self.exchanges = (*self.exchanges, answered)
 
 
+class _LiftedBound(InputLineClient):
+    """Asks once for each book whether answers may tell its end."""
+
+    def __init__(
+        self, context: ReadingContext, choose_bound: Callable[[BoundChoice], object]
+    ) -> None:
+        self._context = context
+        self._choose_bound = choose_bound
+
+    def ask(self) -> None:
+        self._context.input_line.ask(self, "tell the end?", "asked once for this book")
+        self._context.input_line.choose_from(_MAY_LIFT)
+
+    def typed(self, words: str) -> None:
+        self._context.input_line.choose_from(_MAY_LIFT)
+
+    def accepted(self, words: str, choice: int | None) -> None:
+        self._context.input_line.close()
+        if choice == len(_MAY_LIFT) - 1:
+            self._choose_bound(BoundChoice(whole=True, may_lift=True))
+
+
 class QuestionLine(InputLineClient):
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
@@ -79,9 +103,8 @@ class QuestionLine(InputLineClient):
         """Load the bound chosen for this book, and the thread asked last. Call it in a thread."""
         book, user_data = self._context.book, self._context.services.user_data
         with suppress(StorageError):
-            self._chosen = user_data.bound_choice(book.sha256) or BoundChoice(
-                whole=not has_plot(book)
-            )
+            chosen = user_data.bound_choice(book.sha256) or BoundChoice(whole=not has_plot(book))
+            self._chosen = replace(chosen, may_lift=chosen.may_lift or chosen.whole)
             if threads := user_data.threads(book.sha256):
                 self.thread = OpenThread.of(threads[-1])
 
@@ -221,7 +244,7 @@ class QuestionLine(InputLineClient):
         return [upto] if ":" in words else [*places, upto], ""
 
     def _usual_bounds(self) -> list[tuple[str, BoundChoice]]:
-        """What is not chosen now comes first, so that the key and Enter switch."""
+        """Where the user has read to comes first: the key and Enter never tell the end."""
         book = self._context.book
         whole = ("the end: answers use the whole book", BoundChoice(whole=True))
         read = (
@@ -233,15 +256,21 @@ class QuestionLine(InputLineClient):
             f"the end of this chapter, {chapter.end / max(1, len(book.text)):.0%}",
             BoundChoice(at=chapter.end),
         )
-        return [whole, read, here] if self.bound is not None else [read, whole, here]
+        return [read, here, whole]
 
     def accepted(self, words: str, choice: int | None) -> None:
-        if choice is not None and choice < len(self._choices):
-            self._context.input_line.close()
-            self.choose_bound(self._choices[choice])
+        if choice is None or choice >= len(self._choices):
+            return
+        chosen = self._choices[choice]
+        if chosen.whole and self.bound is not None and not self._chosen.may_lift:
+            _LiftedBound(self._context, self.choose_bound).ask()
+            return
+        self._context.input_line.close()
+        self.choose_bound(chosen)
 
     def choose_bound(self, choice: BoundChoice) -> None:
         """Let answers stop there; remembered for this book."""
+        choice = replace(choice, may_lift=choice.may_lift or self._chosen.may_lift)
         self._chosen = choice
         self._context.user_data.save(lambda data, sha256: data.choose_bound(sha256, choice))
         self._context.refresh()

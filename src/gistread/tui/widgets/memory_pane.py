@@ -156,13 +156,8 @@ class MemoryPane(CommandTarget, LongText):
         memory, view = self.memory, self.view
         if memory is None:
             return []
-        opened = [
-            number
-            for number in view.opened
-            if not memory_blocks.stays_gist(memory.book, memory.entry(number).page, view)
-        ]
         place = PlaceInMemory(
-            view.here, view.unread_at, view.bound, view.begun, view.reading, opened
+            view.here, view.unread_at, view.bound, view.begun, view.reading, view.opened
         )
         return memory_rows(memory, place)
 

@@ -1,0 +1,152 @@
+"""After any event, the pane tells of the section in view, level with it, and nothing after the
+bound.
+"""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+from textual.pilot import Pilot
+
+from gistread.memory.gaps import Sections
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, PageSize
+from gistread.tui import memory_blocks
+from gistread.tui.memory_rows import MemoryRow, RowKind
+from gistread.tui.screens.reading import ReadingScreen
+from tests.tui.books import long_book
+from tests.tui.scripted import app_on, opened
+
+SIZES = [(110, 30), (130, 44), (160, 50)]
+_TITLE_ROWS = 4  # A chapter's title and the space around it may stand between gist and text
+_DRAWN = 8  # Looks at the screen before a disagreement counts
+_UNREAD = (range(9, 15), range(30, 34))  # Sections that the model has not read
+
+
+def memory_with_gaps() -> GistMemory:
+    """Two gaps, and nothing read of the last fifth of the book."""
+    book = long_book(40)
+    memory = GistMemory(book, PageSize(40, 90), "fake")
+    whole = Sections(book, memory.size).arranged({len(book.text): _entry_at(len(book.text))})
+    read: dict[int, MemoryEntry] = {}
+    for entry in whole[: 4 * len(whole) // 5]:
+        if not any(entry.page.number in unread for unread in _UNREAD):
+            gist = Gist(f"Of section {entry.page.number} this is told.", 6, GistSource.MODEL)
+            read[entry.page.start] = MemoryEntry(entry.page, gist)
+    memory.entries[:] = Sections(book, memory.size).arranged(read)
+    return memory
+
+
+def _entry_at(offset: int) -> MemoryEntry:
+    from gistread.memory.model import Page
+
+    return MemoryEntry(Page(0, offset, offset, 0), Gist("", 0, GistSource.MODEL))
+
+
+class Drive:
+    """Does random things with the screen of one book."""
+
+    def __init__(self, pilot: Pilot[None], screen: ReadingScreen, size: tuple[int, int]) -> None:
+        self._pilot = pilot
+        self._screen = screen
+        self._size = size
+        self.random = Random(size[0])
+        self.events: dict[str, Callable[[], Awaitable[object]]] = {
+            key: lambda key=key: pilot.press(key)
+            for key in ("space", "space", "b", "down", "up", "home", "end", "]", "[", "backspace")
+        }
+        self.events |= {
+            "go to": self._go_to,
+            "resize": self._resize,
+            "read on": lambda: pilot.press("space", "space"),
+            "forward": lambda: pilot.press("alt+right"),
+            "hide and show the memory": lambda: pilot.press("M", "space", "M", "M"),
+            "to the memory and back": lambda: pilot.press("tab", "escape"),
+            "settle": lambda: pilot.press("enter") if self._looks else pilot.press("space"),
+        }
+
+    @property
+    def _looks(self) -> bool:
+        return self._screen.controllers.context.position.looking
+
+    async def _go_to(self) -> None:
+        await self._pilot.press(":", *f"{self.random.randrange(101)}%", "enter")
+
+    async def _resize(self) -> None:
+        columns, rows = self._size
+        wider, higher = self.random.randrange(0, 20), self.random.randrange(-6, 6)
+        await self._pilot.resize_terminal(columns + wider, rows + higher)
+
+    async def step(self) -> str:
+        name = self.random.choice(list(self.events))
+        await self.events[name]()
+        return name
+
+
+async def lasting_disagreement(pilot: Pilot[None], screen: ReadingScreen) -> str:
+    """How pane and book disagree once everything is drawn; empty if they do not."""
+    said = disagreement(screen)
+    for _ in range(_DRAWN):
+        if not said:
+            return ""
+        await pilot.pause(0.05)
+        said = disagreement(screen)
+    return said
+
+
+def disagreement(screen: ReadingScreen) -> str:
+    """How pane and book disagree; empty if they do not."""
+    book, pane = screen.book_pane, screen.memory_pane
+    rows, view = pane.rows(), book.visible_range
+    bound = screen.controllers.line.bound
+    told = [row.entry.page for row in rows if row.kind is RowKind.GIST]
+    if bound is not None and [one for one in told if pane.memory.last_word_end(one) > bound]:
+        return "a gist tells what is after the bound"
+    here = [row for row in rows if row.here]
+    if len(here) != 1:
+        return f"{len(here)} rows are at the place"
+    (row,) = here
+    if row.entry is not None and not _is_in_view(row, view):
+        return f"section {row.first} is marked, which is not in view"
+    if row.entry is None and view[1] < pane.memory.read_until:
+        return "a section after the last one read is marked"
+    return _misplaced(screen, row)
+
+
+def _is_in_view(row: MemoryRow, view: tuple[int, int]) -> bool:
+    return row.entry.page.start < view[1] and view[0] < row.entry.page.end
+
+
+def _misplaced(screen: ReadingScreen, row: MemoryRow) -> str:
+    book, pane = screen.book_pane, screen.memory_pane
+    block = pane._index.find_key(memory_blocks.key_of(row))
+    if block is None:
+        return f"section {row.first} is not drawn"
+    first_row = pane._index.first_row(block) + pane._index.layout(block).above
+    gist_row = first_row - pane.scroll_offset.y
+    if row.entry is None:
+        return "" if 0 <= gist_row < pane.size.height else "the place is out of sight"
+    level = book.row_in_view(row.entry.page.start)
+    is_level = abs(gist_row - level) <= _TITLE_ROWS
+    is_at_top = pane.scroll_offset.y == 0 and gist_row <= level
+    return "" if is_level or is_at_top else f"gist at row {gist_row}, text at row {level}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", SIZES)
+async def test_pane_and_book_agree_after_every_event(tmp_path: Path, size: tuple[int, int]) -> None:
+    app = app_on(long_book(40), tmp_path)
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(pilot)
+        screen.memory_pane.show_memory(memory_with_gaps())
+        screen.lines.show_place()
+        screen.redraw_lines()
+        screen.controllers.pages.show_here(scroll=True)
+        assert not await lasting_disagreement(pilot, screen)
+        drive, events, wrong = Drive(pilot, screen, size), list[str](), list[str]()
+        for _ in range(500):
+            events.append(await drive.step())
+            if said := await lasting_disagreement(pilot, screen):
+                wrong.append(f"{len(events)}: after {events[-3:]}: {said}")
+        assert len(set(events)) > 8
+        assert not wrong, f"{len(wrong)} of {len(events)}\n" + "\n".join(wrong[:20])
