@@ -41,6 +41,7 @@ class Paths:
     presets = PathWithin("config", "presets")
     models = PathWithin("data", "models")
     store = PathWithin("data", "gistread.db")
+    encodings = PathWithin("data", "encodings.json")
     memories = PathWithin("cache", "memories")
     texts = PathWithin("cache", "texts")
     index = PathWithin("cache", "index")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import orjson
 
+from gistread.book.encodings import chosen_encoding
 from gistread.book.model import (
     Book,
     Chapter,
@@ -43,10 +44,16 @@ _RANGES: dict[str, type] = {
 }
 
 
-def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> Book:
+def open_cached(
+    source: Path,
+    directory: Path,
+    cancelled: Cancelled = never,
+    *,
+    encodings: Path | None = None,
+) -> Book:
     """`open_book` through the cache in `directory`, if that is writable; a series by volume.
 
-    Raises BookError.
+    `encodings`: the file of encodings that the user chose. Raises BookError.
     """
 
     def read_one(stream: io.BufferedReader, path: Path) -> Book:
@@ -55,7 +62,8 @@ def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> 
         entry = _entry(digest, directory)
         book = _load(entry)
         if book is None:
-            book = read_book(stream, path.name, cancelled=cancelled)
+            encoding = chosen_encoding(encodings, digest) if encodings else ""
+            book = read_book(stream, path.name, encoding=encoding, cancelled=cancelled)
             bytearray(
                 _PAYLOAD_BYTES * len(book.text)
             )  # raises MemoryError; orjson would abort the process
@@ -76,6 +84,11 @@ def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> 
         return book
 
     return open_book_or_series(read_one, source)
+
+
+def forget_cached(digest: str, directory: Path) -> None:
+    """Read the file with this SHA-256 anew when it is opened next. Raises OSError."""
+    _entry(digest, directory).unlink(missing_ok=True)
 
 
 def cached_text(digest: str, directory: Path) -> str | None:

@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from gistread.book import sniff
 from gistread.book.formats.archive import Archive, ArchiveError
+from gistread.book.formats.encoding import decode_as, encoding_notices
 from gistread.book.model import Book
 from gistread.book.series import is_series, read_series
 from gistread.errors import BookError
@@ -106,8 +107,13 @@ def open_file(source: Path) -> io.BufferedReader:
     )
 
 
-def read_book(stream: BinaryIO, name: str, *, cancelled: Cancelled = never) -> Book:
-    """Read the book in a seekable stream. Raises BookError, also if `cancelled` returns True."""
+def read_book(
+    stream: BinaryIO, name: str, *, encoding: str = "", cancelled: Cancelled = never
+) -> Book:
+    """Read the book in a seekable stream. Raises BookError, also if `cancelled` returns True.
+
+    `encoding`: the codec of a text; empty to detect it.
+    """
     try:
         head = stream.read(sniff.HEAD_BYTES)
         if not head:
@@ -158,7 +164,11 @@ def read_book(stream: BinaryIO, name: str, *, cancelled: Cancelled = never) -> B
             from gistread.book.formats.fb2 import read_fb2 as read
         case _:
             from gistread.book.formats.text import read_text as read
-    return read(data, name)
+    if not encoding:
+        return read(data, name)
+    decoded = decode_as(data, encoding)
+    book = read(decoded.text.encode("utf-8", "replace"), name)
+    return replace(book, notices=(*encoding_notices(decoded), *book.notices))
 
 
 def _read_archive(archive: Archive, name: str, kind: sniff.ReadableFormat | None) -> Book:

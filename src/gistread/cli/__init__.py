@@ -68,6 +68,10 @@ def report_errors(words: list[str], run: Callable[[list[str]], int]) -> int:
 
 def _run(words: list[str]) -> int:
     arguments = prepare(parse(words))
+    if getattr(arguments, "encoding", None):
+        from gistread.cli.opening import keep_encoding  # imported here: few commands need it
+
+        keep_encoding(arguments)
     try:
         status = importlib.import_module(f"gistread.cli.{arguments.module}").run(arguments)
         return int(status or ExitStatus.DONE)

@@ -304,6 +304,11 @@ def add_book(parser: argparse.ArgumentParser, *, optional: bool = False) -> None
             "standard input"
         ),
     )
+    parser.add_argument(
+        "--encoding",
+        metavar="NAME",
+        help="the encoding of a plain text, kept for this book (auto: detect it)",
+    )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:

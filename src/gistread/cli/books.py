@@ -120,7 +120,8 @@ def _tag(catalogue: Catalogue, arguments: argparse.Namespace) -> None:
                 f"{tag} is a text file.", "Take the volumes out of its list with an editor."
             )
         paths = [book_path(name) for name in arguments.books]
-        book = add_volumes(Path(tag), paths, default_paths().texts)
+        places = default_paths()
+        book = add_volumes(Path(tag), paths, places.texts, places.encodings)
         add_file(catalogue, Path(tag))
         message, titles = (
             f"Wrote {tag}, which opens like any book",

@@ -406,7 +406,8 @@ class Library:
         """A book of the library by name, up to its bound. Raises GistreadError, OSError."""
         entry = _sample() if name == SAMPLE else find_book(library_entries(), name)
         path = path_of(entry)
-        book = open_cached(path, default_paths().texts)
+        paths = default_paths()
+        book = open_cached(path, paths.texts, encodings=paths.encodings)
         if book.sha256 != entry.sha256 if entry.sha256 else file_digest(path) != entry.digest:
             raise GistreadError(
                 f"The file of {entry.title} has changed.", "Open it once in gistread."
@@ -424,7 +425,8 @@ def _unknown_name(name: str, view: View) -> str:
 
 
 def _sample() -> LibraryEntry:
-    book = open_cached(story_path(), default_paths().texts)
+    paths = default_paths()
+    book = open_cached(story_path(), paths.texts, encodings=paths.encodings)
     return LibraryEntry(book.title, book.authors, story_path(), book.sha256)
 
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gistread.book.cache import open_cached
+from gistread.book.cache import file_digest, forget_cached, open_cached
+from gistread.book.encodings import choose_encoding
 from gistread.book.model import Book
-from gistread.book.open import open_bytes, read_limited
+from gistread.book.open import open_bytes, open_file, read_limited
 from gistread.cli.output import say
 from gistread.config import Config, load_config
-from gistread.errors import StorageError
+from gistread.errors import StorageError, UsageError
 from gistread.library.entries import (
     LibraryEntry,
     UnknownBookError,
@@ -71,10 +72,23 @@ def open_named(name: str) -> Book:
         what = "standard input"
         book = open_bytes(read_limited(sys.stdin.buffer, what), what)
     else:
-        book = open_cached(book_path(name), default_paths().texts)
+        paths = default_paths()
+        book = open_cached(book_path(name), paths.texts, encodings=paths.encodings)
     for notice in book.notices:
         say(f"Note: {notice}")
     return book
+
+
+def keep_encoding(arguments: argparse.Namespace) -> None:
+    """Keep the encoding that `--encoding` names for the book. Raises UsageError, BookError."""
+    if not arguments.book or arguments.book == STANDARD_INPUT:
+        raise UsageError("--encoding needs the file of a book.")
+    paths, source = default_paths(), book_path(arguments.book)
+    digest = file_digest(source)
+    if not digest:
+        open_file(source).close()  # Says what is wrong
+    choose_encoding(paths.encodings, source, digest, arguments.encoding)
+    forget_cached(digest, paths.texts)
 
 
 def load_settings(arguments: argparse.Namespace) -> Config:

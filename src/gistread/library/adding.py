@@ -162,7 +162,9 @@ def is_this_book(entry: LibraryEntry, path: Path) -> bool:
     return same_bytes or (bool(entry.sha256) and open_book(path).sha256 == entry.sha256)
 
 
-def add_volumes(path: Path, volumes: Sequence[Path], texts: Path) -> Book:
+def add_volumes(
+    path: Path, volumes: Sequence[Path], texts: Path, encodings: Path | None = None
+) -> Book:
     """Add volumes to the series file `path`, new or not, keeping the rest of it; returns the series
     as a book.
 
@@ -170,7 +172,7 @@ def add_volumes(path: Path, volumes: Sequence[Path], texts: Path) -> Book:
     """
 
     def open_volume(volume: Path) -> Book:
-        book = open_cached(volume, texts)
+        book = open_cached(volume, texts, encodings=encodings)
         if book.volumes:
             raise BookError(f"{volume.name} is itself a series.", "List its volumes instead.")
         return book

@@ -78,7 +78,9 @@ def _index_new(paths: Paths, index: LibraryIndex) -> int:
     new = [entry for entry in searchable(entries) if entry.digest not in known]
     for entry in new:
         try:
-            book = open_cached(entry.path, paths.texts) if entry.path else None
+            book = None
+            if entry.path:
+                book = open_cached(entry.path, paths.texts, encodings=paths.encodings)
         except (BookError, MemoryError):
             book = None
         index.add(entry.digest, book)

@@ -105,7 +105,7 @@ class Shelf:
         if (text := cached_text(book.indexed.digest, self.paths.texts)) is not None:
             return text
         try:
-            opened = open_cached(book.path, self.paths.texts)
+            opened = open_cached(book.path, self.paths.texts, encodings=self.paths.encodings)
         except BookError:
             return None
         return opened.text if opened.sha256 == book.indexed.sha256 else None

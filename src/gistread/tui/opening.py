@@ -24,9 +24,11 @@ def read_book(
     Migrates data of an earlier version of the text. Raises BookError.
     """
     user_data = services.user_data
-    book = (
-        wanted if isinstance(wanted, Book) else open_cached(wanted, services.paths.texts, cancelled)
-    )
+    if isinstance(wanted, Book):
+        book = wanted
+    else:
+        paths = services.paths
+        book = open_cached(wanted, paths.texts, cancelled, encodings=paths.encodings)
     _ = book.words
     try:
         notice = "" if user_data.opened_at(book.sha256) else _migrate(book, wanted, services)

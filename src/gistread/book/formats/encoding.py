@@ -106,6 +106,12 @@ def _decode_surely(data: bytes) -> Decoded | None:
     return None
 
 
+def decode_as(data: bytes, codec: str) -> Decoded:
+    """Decode as the user chose."""
+    text = data.decode(codec, "replace")
+    return Decoded(text, codec, text.count("\ufffd"))
+
+
 def _decode_guessed(data: bytes) -> Decoded:
     """Decode by letters; lines that another program added in UTF-8 are read as such."""
     lines = data.split(b"\n")

@@ -1,0 +1,66 @@
+"""Encodings that the user chose for files, by the SHA-256 of the file, kept as JSON."""
+
+import codecs
+import contextlib
+from pathlib import Path
+
+import orjson
+
+from gistread.book import sniff
+from gistread.book.formats.encoding_names import codec_of
+from gistread.errors import BookError
+from gistread.store.files import make_folder, replace_file
+
+DETECTED = "auto"  # Takes a choice back
+_UNICODE = ("utf-8", "utf-16", "utf-32")
+_TEXT_FORMATS = (
+    sniff.ReadableFormat.TEXT,
+    sniff.ReadableFormat.MARKDOWN,
+    sniff.ReadableFormat.HTML,
+    sniff.ReadableFormat.FB2,
+)
+
+
+def chosen_encoding(file: Path, digest: str) -> str:
+    """The codec chosen for the file with this SHA-256; empty if none is."""
+    return _read(file).get(digest, "")
+
+
+def choose_encoding(file: Path, source: Path, digest: str, name: str) -> None:
+    """Keep the encoding `name` for `source`; `auto` lets it be detected again.
+
+    Raises BookError for unknown encodings and for books that are no text, OSError.
+    """
+    with source.open("rb") as stream:
+        kind = sniff.identify(stream.read(sniff.HEAD_BYTES), source.name)
+    if kind not in _TEXT_FORMATS:
+        raise BookError(f"{source.name} is not plain text: its format says its encoding.")
+    choices = _read(file)
+    if name == DETECTED:
+        choices.pop(digest, None)
+    else:
+        choices[digest] = _codec_named(name)
+    make_folder(file.parent)
+    replace_file(file, orjson.dumps(choices))
+
+
+def _codec_named(name: str) -> str:
+    with contextlib.suppress(LookupError):
+        codec = codecs.lookup(name).name
+        if codec.startswith(_UNICODE):
+            return codec
+    codec = codec_of(name)
+    if not codec:
+        raise BookError(
+            f"Unknown encoding: {name}.",
+            "Examples: windows-1250, iso-8859-2, koi8-r, gb18030, auto.",
+        )
+    return codec
+
+
+def _read(file: Path) -> dict[str, str]:
+    with contextlib.suppress(OSError, ValueError):
+        choices = orjson.loads(file.read_bytes())
+        if isinstance(choices, dict):
+            return {str(digest): str(codec) for digest, codec in choices.items()}
+    return {}
