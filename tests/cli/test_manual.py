@@ -24,7 +24,7 @@ ARGUMENTS = [
 def manual() -> str:
     """The page as argparse-manpage writes it, with lines and a date as mandoc wants them."""
     program = str(Path(sys.executable).with_name("argparse-manpage"))
-    environment = {"COLUMNS": "80"}
+    environment = {"COLUMNS": "80", "PYTHONPATH": str(ROOT / "src")}
     made = subprocess.run(
         [program, *ARGUMENTS], cwd=ROOT, check=True, env=environment, capture_output=True
     )

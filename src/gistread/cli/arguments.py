@@ -300,8 +300,7 @@ def add_book(parser: argparse.ArgumentParser, *, optional: bool = False) -> None
         nargs="?" if optional else None,
         type=_book_name,
         help=(
-            "a file, a title or part of one, a number in `gistread books`, sample, or - for "
-            "standard input"
+            "a file, part of a title, a number of `gistread books`, sample, or - for standard input"
         ),
     )
     parser.add_argument(
