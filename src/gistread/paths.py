@@ -40,6 +40,7 @@ class Paths:
     themes = PathWithin("config", "themes")
     presets = PathWithin("config", "presets")
     models = PathWithin("data", "models")
+    books = PathWithin("data", "books")  # Downloaded ones
     store = PathWithin("data", "gistread.db")
     encodings = PathWithin("data", "encodings.json")
     memories = PathWithin("cache", "memories")

@@ -131,6 +131,23 @@ def add_books(parser: argparse.ArgumentParser) -> None:
         option("--tag", metavar="TAG", help="show only the books of this collection")
 
 
+def add_get(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
+    what = "words of title or author, a number of Project Gutenberg, or an address"
+    option("words", metavar="WORDS", nargs="*", help=what)
+    option(
+        "--from",
+        dest="catalogue",
+        metavar="CATALOGUE",
+        help="gutenberg (default), standard-ebooks, or the address of an OPDS catalogue",
+    )
+    option("--user", metavar="NAME", help="log in to the catalogue; asks for the password")
+    option("--pick", type=count(1), metavar="N", help="take the Nth of the books found")
+    folder_help = "save the file here (default: `books` in the folder of your data)"
+    option("--folder", metavar="FOLDER", type=Path, help=folder_help)
+    add_formats(parser)
+
+
 def add_threads(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     add_book(parser)

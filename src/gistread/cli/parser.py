@@ -29,24 +29,23 @@ _NO_BREAK = "\u00a0"  # Stands for the blanks in `a command` while lines are bro
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Wraps prose; indented lines, such as examples, stay as they are."""
 
-    def format_help(self) -> str:
-        return super().format_help().replace(_NO_BREAK, " ")
-
     def _split_lines(self, text: str, width: int) -> list[str]:
-        return super()._split_lines(_keep_commands_whole(text), width)
+        lines = super()._split_lines(_keep_commands_whole(text), width)
+        return [line.replace(_NO_BREAK, " ") for line in lines]
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         from textwrap import fill
 
         groups = groupby(text.splitlines(), lambda line: line[:1] not in ("", " "))
-        return "\n".join(
+        filled = "\n".join(
             fill(_keep_commands_whole(" ".join(lines)), width) if is_prose else "\n".join(lines)
             for is_prose, lines in groups
         )
+        return filled.replace(_NO_BREAK, " ")
 
 
 def _keep_commands_whole(text: str) -> str:
-    return re.sub(r"`[^`\n]+`", lambda found: found[0].replace(" ", _NO_BREAK), text)
+    return re.sub(r"`[^`\n]+`", lambda command: command[0].replace(" ", _NO_BREAK), text)
 
 
 class Parser(argparse.ArgumentParser):
@@ -248,7 +247,8 @@ def _main_parser(epilog: str) -> Parser:
 def _command_list() -> str:
     from textwrap import fill
 
-    margin = max(map(len, _commands())) + 4
+    gaps = "  " * 2  # Before and after the name
+    margin = max(map(len, _commands())) + len(gaps)
     lines = []
     for name, command in _commands().items():
         heading = f"  {name}".ljust(margin)

@@ -1,0 +1,357 @@
+"""Requests to catalogues, and downloads of books that resume where they stopped."""
+
+import asyncio
+import hashlib
+import math
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+import orjson
+
+from gistread.acquisition.opds import Feed, parse_description, parse_feed
+from gistread.book.sniff import HEAD_BYTES, ReadableFormat, identify
+from gistread.engine.fetching.network import Network, describe, new_client, open_response
+from gistread.engine.fetching.partial_file import PartialFile, check_room
+from gistread.errors import BookError, FetchError, conceal
+from gistread.store.files import replace_file, safe_file_name
+
+if TYPE_CHECKING:
+    import httpx2
+
+_MOST_FEED_BYTES = 20_000_000
+_MOST_BOOK_BYTES = 2_000_000_000
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
+_NAME = re.compile(r"filename\*?=(?:UTF-8'')?\"?([^\";]+)", re.IGNORECASE)
+_SUFFIXES = {
+    "application/epub+zip": ".epub",
+    "application/x-fictionbook+xml": ".fb2",
+    "application/fb2+zip": ".fb2.zip",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/pdf": ".pdf",
+    "text/html": ".html",
+    "text/plain": ".txt",
+}
+_RESUME = "Try again later: the download resumes where it stopped."
+_MOST_ATTEMPTS = 3  # In a row without progress
+_BUSY = (408, 425, 429, 500, 502, 503, 504)
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A user of one server; nobody else is told the password."""
+
+    user: str
+    password: str = field(repr=False)
+    url: str  # Of the catalogue: its scheme, host and port get the login
+
+    def covers(self, url: str) -> bool:
+        return urlsplit(url)[:2] == urlsplit(self.url)[:2]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    done_bytes: int
+    total_bytes: int | None  # None: the server does not say
+    notice: str = ""
+
+
+class Catalogue:
+    """A connection to catalogues and their files. Use `open_catalogue`."""
+
+    def __init__(
+        self, client: "httpx2.AsyncClient", network: Network, login: Login | None = None
+    ) -> None:
+        self._client = client
+        self._network = network
+        self._login = login
+        self._uses_digest = False
+
+    async def feed(self, url: str) -> Feed:
+        """Raises FetchError."""
+        data, at = await self.document(url)
+        return parse_feed(data, at)
+
+    async def search_template(self, feed: Feed) -> str:
+        """How a catalogue is searched; empty if it cannot be. Raises FetchError."""
+        if feed.search or not feed.description:
+            return feed.search
+        data, at = await self.document(feed.description)
+        return parse_description(data, at)
+
+    async def document(self, url: str) -> tuple[bytes, str]:
+        """A small document and its address after redirects. Raises FetchError."""
+        import httpx2
+
+        try:
+            async with self.response(url, {}) as response:
+                if response.status_code != HTTPStatus.OK:
+                    raise _refusal(response)
+                data = bytearray()
+                async for part in response.aiter_bytes():
+                    data += part
+                    if len(data) > _MOST_FEED_BYTES:
+                        raise FetchError(f"{url} is too large for a catalogue.")
+                return bytes(data), str(response.url)
+        except httpx2.TransportError as error:
+            raise FetchError(
+                f"No response: {describe(error, self._network)}.",
+                "Check the address and HTTPS_PROXY.",
+            ) from None
+
+    @asynccontextmanager
+    async def response(
+        self, url: str, headers: Mapping[str, str]
+    ) -> AsyncIterator["httpx2.Response"]:
+        """The response after redirects, with the login where the server asks for it."""
+        import httpx2
+
+        login = self._login if self._login and self._login.covers(url) else None
+        self._client.auth = httpx2.Auth()
+        if login and self._uses_digest:
+            self._client.auth = httpx2.DigestAuth(login.user, login.password)
+        elif login:
+            self._client.auth = httpx2.BasicAuth(login.user, login.password)
+        async with open_response(self._client, self._network, url, headers) as response:
+            challenge = response.headers.get("WWW-Authenticate", "").lower()
+            if (
+                response.status_code != HTTPStatus.UNAUTHORIZED
+                or login is None
+                or "digest" not in challenge
+            ):
+                yield response
+                return
+            is_first = not self._uses_digest
+        if is_first:  # Calibre's content server asks for a digest.
+            self._uses_digest = True
+            async with self.response(url, headers) as response:
+                yield response
+        else:
+            raise _refusal(response)
+
+    async def download(
+        self,
+        url: str,
+        media_type: str,
+        folder: Path,
+        check: Callable[[Path], None],
+        report: Callable[[Progress], None] = lambda _: None,
+    ) -> Path:
+        """Download a book into a folder; returns its path, also if it was there before.
+
+        `check` raises BookError for what is no book: nothing is kept then. A download that was
+        stopped resumes. Raises FetchError, StorageError.
+        """
+        key = hashlib.sha256(url.encode()).hexdigest()[:12]
+        with PartialFile(folder / f"book.{key}.part") as part:
+            transfer = _Transfer(self, url, part, self._network, report)
+            await transfer.complete()
+            name = _file_name(transfer.headers, transfer.final_url, media_type)
+            # Formats that are known by their suffix only need it for the check.
+            whole = part.path.with_name(f".{key}.{name}")
+            part.rename(whole)
+        try:
+            _refuse_page(whole, transfer.final_url, media_type or _type_of(url))
+            check(whole)
+        except BookError as error:
+            whole.unlink(missing_ok=True)
+            host = urlsplit(transfer.final_url).hostname
+            raise FetchError(
+                f"{host} sent no readable book: {error.message}",
+                "Nothing was kept. Open the address in a browser to see why.",
+            ) from error
+        except BaseException:
+            whole.unlink(missing_ok=True)
+            raise
+        return _keep(whole, folder / name)
+
+
+@asynccontextmanager
+async def open_catalogue(network: Network, login: Login | None = None) -> AsyncIterator[Catalogue]:
+    """Raises FetchError."""
+    if login is not None:
+        conceal(login.password)
+    async with new_client(network) as client:
+        yield Catalogue(client, network, login)
+
+
+def _type_of(url: str) -> str:
+    """The media type that the end of an address promises; empty if it promises none."""
+    path = urlsplit(url).path.lower()
+    return next((kind for kind, suffix in _SUFFIXES.items() if path.endswith(suffix)), "")
+
+
+def _refuse_page(path: Path, url: str, promised_type: str) -> None:
+    """Raises FetchError for a web page in place of a book, such as one to log in."""
+    if promised_type in ("", "text/html"):
+        return
+    with path.open("rb") as file:
+        kind = identify(file.read(HEAD_BYTES), path.name)
+    if kind is ReadableFormat.HTML:
+        raise FetchError(
+            f"{urlsplit(url).hostname} sent a web page in place of the book.",
+            "Nothing was kept. Open the address in a browser to see why; perhaps it needs "
+            "--user NAME.",
+        )
+
+
+def _keep(whole: Path, target: Path) -> Path:
+    """Give a checked book its name, or another if the name is taken by another book."""
+    stem, suffixes = target.stem, target.suffix
+    number = 1
+    while target.exists():
+        if _digest(target) == _digest(whole):
+            whole.unlink()
+            return target
+        number += 1
+        target = target.with_name(f"{stem} ({number}){suffixes}")
+    whole.rename(target)
+    return target
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _file_name(headers: Mapping[str, str], url: str, media_type: str) -> str:
+    """A safe file name, as the server or the address gives it, with a suffix of the type."""
+    given = _NAME.search(headers.get("Content-Disposition", ""))
+    name = unquote(given[1]) if given else unquote(urlsplit(url).path.rpartition("/")[2])
+    stem, dot, suffix = name.rpartition(".")
+    sent = headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    known = _SUFFIXES.get(sent) or _SUFFIXES.get(media_type) or ""
+    if known and not name.lower().endswith(known):
+        is_plain = sent == "text/plain" and dot and suffix.lower() in ("md", "markdown", "text")
+        known = f".{suffix}" if is_plain else known
+        stem = stem if is_plain else name.removesuffix(".images").removesuffix(".epub3")
+    elif known:
+        stem = name[: -len(known)]
+    elif dot:
+        known = f".{safe_file_name(suffix)}"
+    else:
+        stem = name
+    return f"{safe_file_name(stem)}{known}"
+
+
+@dataclass(eq=False)
+class _Transfer:
+    """Completes a partial file, in several attempts if needed."""
+
+    catalogue: Catalogue
+    url: str
+    part: PartialFile
+    network: Network
+    report: Callable[[Progress], None]
+    headers: Mapping[str, str] = field(default_factory=dict)
+    final_url: str = ""
+
+    async def complete(self) -> None:
+        """Raises FetchError, StorageError."""
+        import httpx2
+
+        fruitless, furthest = 0, self.part.length
+        while True:
+            try:
+                await self._attempt()
+                return
+            except _CutError as cut:
+                reason = cut.reason
+            except httpx2.TransportError as error:
+                reason = describe(error, self.network)
+            fruitless = 0 if self.part.length > furthest else fruitless + 1
+            furthest = max(furthest, self.part.length)
+            if fruitless >= min(_MOST_ATTEMPTS, self.network.attempts):
+                raise FetchError(f"The book cannot be fetched: {reason}.", _RESUME)
+            pause_s = self.network.pause_s * 2 ** max(0, fruitless - 1)
+            notice = f"{reason}; again in {math.ceil(pause_s)} s"
+            self.report(Progress(self.part.length, None, notice))
+            await asyncio.sleep(pause_s)
+
+    async def _attempt(self) -> None:
+        validator = self._validator()
+        if not validator:
+            self.part.restart()
+        headers = {}
+        if self.part.length:
+            headers = {"Range": f"bytes={self.part.length}-", "If-Range": validator}
+        async with self.catalogue.response(self.url, headers) as response:
+            total = self._begin(response)
+            if total is not None:
+                check_room(self.part.path.parent, total - self.part.length, "The book")
+            async for data in response.aiter_raw():
+                self.part.write(data)
+                if self.part.length > min(total or _MOST_BOOK_BYTES, _MOST_BOOK_BYTES):
+                    self.part.restart()
+                    raise FetchError(f"{response.url.host} sends more than it announced.")
+                self.report(Progress(self.part.length, total))
+        if total is not None and self.part.length != total:
+            raise _CutError("the connection ended early")
+        await self.part.sha256()  # Flushes it to disk.
+
+    def _begin(self, response: "httpx2.Response") -> int | None:
+        """Prepare the file for this response; returns the length of the whole, if known."""
+        sent_range = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
+        status = response.status_code
+        if (
+            status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+        ):  # The whole was fetched before, or the file is another one now.
+            self.part.restart()
+            raise _CutError("the file has changed")
+        if status in _BUSY:
+            raise _CutError(f"{response.url.host} is busy ({status})")
+        if (
+            status == HTTPStatus.PARTIAL_CONTENT
+            and sent_range
+            and int(sent_range[1]) == self.part.length
+        ):
+            total: int | None = int(sent_range[2])
+        elif status == HTTPStatus.OK:
+            self.part.restart()
+            length = response.headers.get("Content-Length", "")
+            total = int(length) if length.isdecimal() else None
+        else:
+            raise _refusal(response)
+        if response.headers.get("Content-Encoding", "identity") != "identity":
+            raise FetchError(f"{response.url.host} sends the book compressed.", "Try again later.")
+        self.headers, self.final_url = response.headers, str(response.url)
+        self._remember(response.headers)
+        return total
+
+    def _validator(self) -> str:
+        """The strong validator of what is on disk; empty: it cannot be gone on with."""
+        try:
+            return str(orjson.loads(self._state.read_bytes())["validator"])
+        except (OSError, ValueError, LookupError, TypeError):
+            return ""
+
+    def _remember(self, headers: Mapping[str, str]) -> None:
+        etag = headers.get("ETag", "")
+        validator = headers.get("Last-Modified", "") if etag.startswith("W/") or not etag else etag
+        replace_file(self._state, orjson.dumps({"validator": validator}))
+
+    @property
+    def _state(self) -> Path:
+        return self.part.path.with_name(f"{self.part.path.name}.json")
+
+
+@dataclass(eq=False)
+class _CutError(Exception):
+    reason: str
+
+
+def _refusal(response: "httpx2.Response") -> FetchError:
+    status, host = response.status_code, response.url.host
+    if status in (401, 403):
+        return FetchError(
+            f"{host} refuses access ({status}).",
+            "It needs a login, or this one is wrong: use --user NAME.",
+        )
+    if status in (404, 410):
+        return FetchError(f"{host} has no such book or catalogue.", "Check the number or address.")
+    return FetchError(f"{host} returned {status}.", "Try again later.")

@@ -1,0 +1,242 @@
+"""Parses OPDS catalogues: version 1.2 (Atom) and 2.0 (JSON).
+
+https://specs.opds.io/opds-1.2 and https://drafts.opds.io/opds-2.0
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urljoin
+
+import orjson
+from lxml import etree
+
+from gistread.book.normalise import clean_line
+from gistread.errors import FetchError
+
+_ATOM = "{http://www.w3.org/2005/Atom}"
+_TERMS = "{http://purl.org/dc/terms/}"
+_SEARCH = "{http://a9.com/-/spec/opensearch/1.1/}"
+_ACQUISITION = "http://opds-spec.org/acquisition"
+# Acquisitions that cost nothing: not `/buy`, `/borrow`, `/subscribe` and `/sample`
+_FREE = {_ACQUISITION, f"{_ACQUISITION}/open-access"}
+_TYPES = (  # That gistread reads, the best first
+    "application/epub+zip",
+    "application/x-fictionbook+xml",
+    "application/fb2+zip",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "text/html",
+    "application/pdf",
+    "text/plain",
+)
+_FEED_TYPES = ("application/atom+xml", "application/opds+json")
+_DESCRIPTION_TYPE = "application/opensearchdescription+xml"
+
+
+@dataclass(frozen=True, slots=True)
+class Acquisition:
+    """A file of a book."""
+
+    url: str
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedBook:
+    """A book of a catalogue: its file, or the feed that names its files."""
+
+    title: str
+    authors: tuple[str, ...] = ()
+    language: str = ""
+    files: tuple[Acquisition, ...] = ()  # Free ones that gistread reads, the best first
+    feed: str = ""  # Address of a feed with more about it; empty if none
+
+    @property
+    def label(self) -> str:
+        return " · ".join(filter(None, (self.title, ", ".join(self.authors), self.language)))
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A page of a catalogue. Addresses are absolute."""
+
+    title: str
+    books: tuple[OfferedBook, ...] = ()
+    shelves: tuple[OfferedBook, ...] = ()  # Entries that lead to other feeds only
+    next: str = ""  # Address of the next page
+    search: str = ""  # Address of a search, with `{searchTerms}` or as an RFC 6570 template
+    description: str = ""  # Address of an OpenSearch description, which has the search address
+
+
+def parse_feed(data: bytes, url: str) -> Feed:
+    """Raises FetchError if this is no OPDS catalogue."""
+    try:
+        if data.lstrip()[:1] == b"{":
+            return _parse_json(orjson.loads(data), url)
+        return _parse_atom(_parse_xml(data), url)
+    except (ValueError, TypeError, LookupError, AttributeError, etree.XMLSyntaxError) as error:
+        raise FetchError(f"{url} is not an OPDS catalogue.", "Check the address.") from error
+
+
+def parse_description(data: bytes, url: str) -> str:
+    """The search address of an OpenSearch description; empty if it has none. Raises FetchError."""
+    try:
+        root = _parse_xml(data)
+    except (ValueError, etree.XMLSyntaxError) as error:
+        raise FetchError(f"{url} does not describe a search.", "Try again later.") from error
+    for element in root.iter(f"{_SEARCH}Url"):
+        if element.get("type", "").startswith(_FEED_TYPES):
+            return _absolute(url, element.get("template", ""))
+    return ""
+
+
+def search_url(template: str, words: str) -> str:
+    """Fill in the words of a search.
+
+    >>> search_url("https://example.org/?q={searchTerms}&n={count?}", "war and peace")
+    'https://example.org/?q=war%20and%20peace&n='
+    >>> search_url("https://example.org/find{?query,title}", "emma")
+    'https://example.org/find?query=emma'
+    """
+    quoted = quote(words, safe="")
+    if "{?" in template:  # RFC 6570, as OPDS 2.0 has it
+        start, _, rest = template.partition("{?")
+        names, _, end = rest.partition("}")
+        name = "query" if "query" in names.split(",") else names.split(",")[0]
+        return f"{start}?{name}={quoted}{end}"
+    filled = template.replace("{searchTerms}", quoted).replace("{query}", quoted)
+    start, brace, rest = filled.partition("{")
+    while brace:  # Optional parameters stay empty.
+        filled = start + rest.partition("}")[2]
+        start, brace, rest = filled.partition("{")
+    return filled
+
+
+def _parse_xml(data: bytes) -> etree._Element:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
+    return etree.fromstring(data, parser)
+
+
+def _parse_atom(root: etree._Element, url: str) -> Feed:
+    if root.tag == f"{_ATOM}entry":  # The whole entry of one book
+        return Feed("", (_atom_book(root, url),))
+    if root.tag != f"{_ATOM}feed":
+        raise ValueError("no feed")
+    entries = [_atom_book(entry, url) for entry in root.iterfind(f"{_ATOM}entry")]
+    links = _atom_links(root)
+    search = _link(links, url, "search", _FEED_TYPES)
+    return Feed(
+        _text(root, f"{_ATOM}title"),
+        tuple(book for book in entries if book.files),
+        tuple(book for book in entries if not book.files and book.feed),
+        _link(links, url, "next", ("",)),
+        search,
+        _link(links, url, "search", (_DESCRIPTION_TYPE,)),
+    )
+
+
+def _atom_links(element: etree._Element) -> list[dict[str, str]]:
+    return [
+        {str(name): str(value) for name, value in link.attrib.items()}
+        for link in element.iterfind(f"{_ATOM}link")
+    ]
+
+
+def _atom_book(entry: etree._Element, url: str) -> OfferedBook:
+    links = _atom_links(entry)
+    names = [_text(author, f"{_ATOM}name") for author in entry.iterfind(f"{_ATOM}author")]
+    feed = next(
+        (link["href"] for link in links if link.get("type", "").startswith(_FEED_TYPES)), ""
+    )
+    return OfferedBook(
+        _text(entry, f"{_ATOM}title") or "Untitled",
+        tuple(filter(None, names)),
+        _text(entry, f"{_TERMS}language"),
+        _files(links, url),
+        _absolute(url, feed),
+    )
+
+
+def _text(element: etree._Element, path: str) -> str:
+    return clean_line(element.findtext(path) or "")
+
+
+def _parse_json(document: Mapping[str, Any], url: str) -> Feed:
+    metadata = document["metadata"]
+    links = document.get("links", [])
+    books = [_json_book(publication, url) for publication in _publications(document)]
+    shelves = [
+        OfferedBook(
+            clean_line(str(item.get("title") or "Untitled")), feed=_absolute(url, item["href"])
+        )
+        for item in document.get("navigation", [])
+    ]
+    return Feed(
+        clean_line(str(metadata.get("title") or "")),
+        tuple(book for book in books if book.files or book.feed),
+        tuple(shelves),
+        _link(links, url, "next", ("",)),
+        _link(links, url, "search", ("application/opds+json", "")),
+    )
+
+
+def _publications(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    if "publications" not in document and "groups" not in document and "images" in document:
+        yield document  # The whole entry of one book
+    yield from document.get("publications", [])
+    for group in document.get("groups", []):
+        yield from group.get("publications", [])
+
+
+def _json_book(publication: Mapping[str, Any], url: str) -> OfferedBook:
+    metadata, links = publication["metadata"], publication.get("links", [])
+    language = metadata.get("language") or ""
+    return OfferedBook(
+        clean_line(_in_words(metadata.get("title")) or "Untitled"),
+        tuple(map(clean_line, _names(metadata.get("author")))),
+        language if isinstance(language, str) else ", ".join(language),
+        _files(links, url),
+        _link(links, url, "self", ("application/opds-publication+json",)),
+    )
+
+
+def _names(contributor: Any) -> list[str]:
+    """Names of contributors: a string, an object with `name`, or a list of both."""
+    if isinstance(contributor, list):
+        return [name for each in contributor for name in _names(each)]
+    if isinstance(contributor, dict):
+        return _names(contributor.get("name"))
+    return [contributor] if contributor else []
+
+
+def _in_words(text: Any) -> str:
+    """A string, or the first of its translations by language."""
+    if isinstance(text, dict):
+        return str(next(iter(text.values()), ""))
+    return str(text or "")
+
+
+def _files(links: Sequence[Mapping[str, Any]], url: str) -> tuple[Acquisition, ...]:
+    files = []
+    for link in links:
+        relations = link.get("rel") or ""
+        relations = relations.split() if isinstance(relations, str) else relations
+        media_type = (link.get("type") or "").partition(";")[0].strip().lower()
+        if media_type in _TYPES and not _FREE.isdisjoint(relations):
+            files.append(Acquisition(_absolute(url, link["href"]), media_type))
+    return tuple(sorted(files, key=lambda file: _TYPES.index(file.media_type)))
+
+
+def _link(links: Sequence[Mapping[str, Any]], url: str, relation: str, types: Sequence[str]) -> str:
+    """The absolute address of the first link with a relation and one of some types."""
+    for media_type in types:
+        for link in links:
+            relations = link.get("rel") or ""
+            relations = relations.split() if isinstance(relations, str) else relations
+            if relation in relations and (link.get("type") or "").startswith(media_type):
+                return _absolute(url, link["href"])
+    return ""
+
+
+def _absolute(url: str, address: str) -> str:
+    return urljoin(url, address) if address else ""

@@ -1,0 +1,65 @@
+"""What the user may name: a catalogue, or a book by number, page or address."""
+
+import re
+from dataclasses import dataclass
+
+from gistread.acquisition.opds import Acquisition, OfferedBook
+from gistread.errors import UsageError
+
+_GUTENBERG = "https://www.gutenberg.org"
+_STANDARD_EBOOKS = "https://standardebooks.org"
+_EPUB = "application/epub+zip"
+_GUTENBERG_PAGE = re.compile(r"https?://(?:www\.)?gutenberg\.org/ebooks/(\d+)/?")
+_STANDARD_PAGE = re.compile(r"https?://(?:www\.)?standardebooks\.org/ebooks/([\w./-]+?)/?")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A catalogue: where it begins, and how it is searched."""
+
+    name: str
+    url: str
+    search: str = ""  # A template for `search_url`; empty: the catalogue names its own
+
+
+SOURCES = {
+    "gutenberg": Source(
+        "Project Gutenberg",
+        f"{_GUTENBERG}/ebooks.opds/",
+        f"{_GUTENBERG}/ebooks/search.opds/?query={{searchTerms}}",
+    ),
+    "standard-ebooks": Source(
+        "Standard Ebooks",
+        f"{_STANDARD_EBOOKS}/feeds/opds",
+        f"{_STANDARD_EBOOKS}/feeds/opds/all?query={{searchTerms}}",
+    ),
+}
+
+
+def find_source(name: str) -> Source:
+    """A source by its name, or a catalogue by its address. Raises UsageError."""
+    if (source := SOURCES.get(name.casefold())) is not None:
+        return source
+    if re.match(r"https?://", name):
+        return Source(name, name)
+    raise UsageError(
+        f"{name} is not a catalogue.", f"Use {', '.join(SOURCES)}, or an address with https://."
+    )
+
+
+def named_book(name: str) -> OfferedBook | None:
+    """The book with a number of Project Gutenberg or a page of a known site; None for another name.
+
+    >>> named_book("84").files[0].url
+    'https://www.gutenberg.org/ebooks/84.epub3.images'
+    """
+    page = _GUTENBERG_PAGE.fullmatch(name)
+    number = page[1] if page else name
+    if number.isdecimal():
+        url = f"{_GUTENBERG}/ebooks/{number}.epub3.images"
+        return OfferedBook(f"Project Gutenberg {number}", files=(Acquisition(url, _EPUB),))
+    if page := _STANDARD_PAGE.fullmatch(name):
+        file = f"{page[1].replace('/', '_')}.epub"
+        url = f"{_STANDARD_EBOOKS}/ebooks/{page[1]}/downloads/{file}?source=download"
+        return OfferedBook(page[1].rpartition("/")[2], files=(Acquisition(url, _EPUB),))
+    return None

@@ -1,0 +1,220 @@
+"""`gistread get`: finds a book in a catalogue, downloads it and adds it to the library."""
+
+import argparse
+import asyncio
+import getpass
+import os
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from gistread.acquisition.download import Catalogue, Login, Progress, open_catalogue
+from gistread.acquisition.opds import Acquisition, Feed, OfferedBook, search_url
+from gistread.acquisition.sources import find_source, named_book
+from gistread.cli.interrupt import InterruptError, run_until_interrupted
+from gistread.cli.output import Json, one_line, say, write, write_json
+from gistread.cli.progress import ProgressLine
+from gistread.engine.fetching.network import Network
+from gistread.errors import ExitStatus, FetchError, UsageError
+from gistread.library.adding import add_file
+from gistread.library.metadata import read_book_file
+from gistread.paths import default_paths
+from gistread.store.catalogue import Catalogue as LibraryCatalogue
+from gistread.store.model import BookFile
+from gistread.units import format_size, progress_bar
+
+_PASSWORD = "GISTREAD_CATALOGUE_PASSWORD"
+_BAR_COLUMNS = 20
+_MOST_SHOWN = 25
+_GUTENBERG_BOOK = re.compile(r"/ebooks/\d+\.opds$")
+_BOOK_SUFFIXES = (".epub", ".fb2", ".fb2.zip", ".pdf", ".docx", ".txt", ".html", ".md")
+
+
+def run(arguments: argparse.Namespace) -> ExitStatus:
+    name = " ".join(arguments.words).strip()
+    if not name and not arguments.catalogue:
+        raise UsageError("Nothing to get.", "Example: gistread get frankenstein")
+    return run_until_interrupted(_get(name, arguments))
+
+
+async def _get(name: str, arguments: argparse.Namespace) -> ExitStatus:
+    async with open_catalogue(Network(), _login(name, arguments)) as catalogue:
+        book = None if arguments.catalogue else _book_by_name(name)
+        if book is None:
+            offered = await _offered(catalogue, name, arguments.catalogue)
+            if not offered:
+                say(f"Nothing was found for {name!r}.")
+                return ExitStatus.FAILED
+            book = _choose(offered, arguments)
+        if book is None:
+            _show(offered, arguments)
+            return ExitStatus.DONE
+        file = await _file_of(book, catalogue)
+        folder = (arguments.folder or default_paths().books).expanduser().absolute()
+        path = await _download(catalogue, file, folder)
+    added = add_file(LibraryCatalogue(default_paths()), path)
+    _report(added, file, arguments)
+    return ExitStatus.DONE
+
+
+def _login(name: str, arguments: argparse.Namespace) -> Login | None:
+    """The login for the catalogue that was named. Raises UsageError."""
+    if not arguments.user:
+        return None
+    url = arguments.catalogue or name
+    if "://" not in url:
+        url = find_source(url).url
+    password = os.environ.get(_PASSWORD, "")
+    if not password and sys.stdin.isatty():
+        password = getpass.getpass(f"Password of {arguments.user}: ")
+    if not password:
+        raise UsageError(
+            "Cannot ask for the password: standard input is no terminal.", f"Set {_PASSWORD}."
+        )
+    return Login(arguments.user, password, url)
+
+
+def _book_by_name(name: str) -> OfferedBook | None:
+    """A number, a known page, or the address of a file; None for words and catalogues."""
+    if (book := named_book(name)) is not None:
+        return book
+    if "://" in name and name.partition("?")[0].lower().endswith(_BOOK_SUFFIXES):
+        return OfferedBook(name, files=(Acquisition(name, ""),))
+    return None
+
+
+async def _offered(
+    catalogue: Catalogue, words: str, source_name: str | None
+) -> tuple[OfferedBook, ...]:
+    """The books that a search finds, or those of a catalogue's page. Raises FetchError."""
+    if "://" in words:
+        return _on_page(await catalogue.feed(words))
+    source = find_source(source_name or "gutenberg")
+    if not words:
+        return _on_page(await catalogue.feed(source.url))
+    template = source.search
+    if not template:
+        start = await catalogue.feed(source.url)
+        template = await catalogue.search_template(start)
+    if not template:
+        raise FetchError(f"{source.name} cannot be searched.", "Give the address of a shelf.")
+    return _on_page(await catalogue.feed(search_url(template, words)))
+
+
+def _on_page(feed: Feed) -> tuple[OfferedBook, ...]:
+    """The books of a page, or else its shelves.
+
+    In Project Gutenberg's results each book is a feed, and so are authors and subjects beside them.
+    """
+    numbered = [shelf for shelf in feed.shelves if _GUTENBERG_BOOK.search(shelf.feed)]
+    return feed.books or tuple(numbered) or feed.shelves
+
+
+def _choose(offered: Sequence[OfferedBook], arguments: argparse.Namespace) -> OfferedBook | None:
+    """The book of `--pick`, the only one, or the one the user names; None: only show them.
+
+    Raises UsageError, InterruptError.
+    """
+    number: int | None = arguments.pick
+    if number is None and len(offered) == 1:
+        return offered[0]
+    if number is None:
+        if arguments.json or not sys.stdin.isatty():
+            return None
+        _show(offered, arguments)
+        sys.stderr.write("Which? [1] ")
+        sys.stderr.flush()
+        typed = sys.stdin.readline()
+        if not typed:
+            raise InterruptError("Nothing was downloaded.")
+        typed = typed.strip() or "1"
+        if not typed.isdecimal():
+            raise InterruptError("Nothing was downloaded.")
+        number = int(typed)
+    if not 1 <= number <= len(offered):
+        raise UsageError(
+            f"There is no book {number} among {len(offered)}.", "Leave out --pick to list them."
+        )
+    return offered[number - 1]
+
+
+def _show(offered: Sequence[OfferedBook], arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        write_json({"found": [_document(book) for book in offered]})
+        return
+    for number, book in enumerate(offered[:_MOST_SHOWN], start=1):
+        write(f"{number:>3}  {one_line(book.label)}")
+    if len(offered) > _MOST_SHOWN:
+        say(f"and {len(offered) - _MOST_SHOWN} more; more words find fewer.")
+    if not sys.stdin.isatty():
+        say("Get one of them with --pick NUMBER.")
+
+
+def _document(book: OfferedBook) -> Json:
+    return {
+        "title": book.title,
+        "authors": list(book.authors),
+        "language": book.language or None,
+        "files": [{"url": file.url, "type": file.media_type} for file in book.files],
+        "feed": book.feed or None,
+    }
+
+
+async def _file_of(book: OfferedBook, catalogue: Catalogue) -> Acquisition:
+    """The best file of a book, from its own feed if need be. Raises FetchError."""
+    if not book.files and book.feed:
+        books = (await catalogue.feed(book.feed)).books
+        if not books:
+            raise FetchError(f"{book.title} is a shelf.", f"List it: gistread get {book.feed}")
+        book = books[0]
+    if not book.files:
+        raise FetchError(
+            f"{book.title} is not offered in a format that gistread reads, or not for free.",
+            "Download it with a browser, then: gistread books --add FILE",
+        )
+    return book.files[0]
+
+
+async def _download(catalogue: Catalogue, file: Acquisition, folder: Path) -> Path:
+    with ProgressLine() as line:
+
+        def show(progress: Progress) -> None:
+            done = format_size(progress.done_bytes)
+            if progress.notice:
+                line.say(f"{progress.notice[:1].upper()}{progress.notice[1:]}.")
+            elif progress.total_bytes:
+                bar = progress_bar(progress.done_bytes / progress.total_bytes, _BAR_COLUMNS)
+                line.show(f"{bar}  {done} of {format_size(progress.total_bytes)}")
+            else:
+                line.show(done)
+
+        try:
+            return await catalogue.download(file.url, file.media_type, folder, _check_book, show)
+        except asyncio.CancelledError:
+            line.clear()
+            raise InterruptError(
+                "Stopped; what was fetched is kept.", "Run the same command again to resume."
+            ) from None
+
+
+def _check_book(path: Path) -> None:
+    """Raises BookError for what is no book that gistread reads."""
+    read_book_file(path)
+
+
+def _report(added: BookFile, file: Acquisition, arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        write_json(
+            {
+                "title": added.title,
+                "authors": list(added.authors),
+                "path": str(added.path),
+                "from": file.url,
+            }
+        )
+        return
+    author = f" by {', '.join(added.authors)}" if added.authors else ""
+    say(f"{added.title}{author} is in your library: {one_line(added.path)}")
+    say(f"To read it: gistread {shlex.quote(added.title.lower())}")

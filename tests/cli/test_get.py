@@ -1,0 +1,221 @@
+"""`gistread get`: books of a catalogue on loopback, and every fault of a server."""
+
+import base64
+import errno
+import io
+import zipfile
+from collections.abc import Iterator
+
+import pytest
+
+from gistread.acquisition import download
+from gistread.engine.fetching.network import Network
+from gistread.errors import ExitStatus
+from gistread.paths import default_paths
+from tests.cli.conftest import Run
+from tests.engine.fetching.server import (
+    FaultyServer,
+    File,
+    Handler,
+    faulty_server,
+    without_environment,
+)
+
+FEED = """<feed xmlns="http://www.w3.org/2005/Atom"><title>Shelf</title>
+<link rel="search" type="application/atom+xml" href="/opds?q={{searchTerms}}"/>{entries}</feed>"""
+ENTRY = """<entry><title>{title}</title><author><name>Ada Ro</name></author><link
+rel="http://opds-spec.org/acquisition" type="application/epub+zip" href="{href}"/></entry>"""
+
+
+def epub() -> bytes:
+    """A whole EPUB of one chapter."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("mimetype", "application/epub+zip")
+        archive.writestr(
+            "META-INF/container.xml",
+            '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+            '<rootfile full-path="a.opf" media-type="application/oebps-package+xml"/></rootfiles>'
+            "</container>",
+        )
+        archive.writestr(
+            "a.opf",
+            '<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata '
+            'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>The Lamp</dc:title>'
+            "<dc:creator>Ada Ro</dc:creator></metadata><manifest>"
+            '<item id="c" href="c.xhtml" media-type="application/xhtml+xml"/></manifest>'
+            '<spine><itemref idref="c"/></spine></package>',
+        )
+        archive.writestr(
+            "c.xhtml",
+            '<html xmlns="http://www.w3.org/1999/xhtml"><body>'
+            + "<p>The lamp burned all night, and nobody trimmed it.</p>" * 400
+            + "</body></html>",
+        )
+    return data.getvalue()
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
+    """A catalogue with two books of the same file."""
+    without_environment(monkeypatch)
+    monkeypatch.setattr(
+        "gistread.cli.get.Network", lambda: Network(stall_s=2.0, pause_s=0.01, attempts=3)
+    )
+    entries = "".join(
+        ENTRY.format(title=title, href=f"/{name}.epub")
+        for title, name in (("The Lamp", "lamp"), ("The Lamp, again", "copy"))
+    )
+    with faulty_server() as server:
+        atom = {"Content-Type": "application/atom+xml"}
+        server.files["/opds"] = File(FEED.format(entries=entries).encode(), headers=atom)
+        for name in ("lamp", "copy"):
+            book = {"Content-Type": "application/epub+zip"}
+            server.files[f"/{name}.epub"] = File(epub(), headers=book)
+        yield server
+
+
+def saved() -> list[str]:
+    folder = default_paths().books
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+def test_a_book_of_a_catalogue_is_in_the_library_and_opens(run: Run, server: FaultyServer) -> None:
+    listed = run("get", "--from", f"{server.url}/opds", "lamp")
+    assert "  2  The Lamp, again · Ada Ro" in listed.out
+    assert saved() == []
+    ran = run("get", "--from", f"{server.url}/opds", "lamp", "--pick", "1", "--json")
+    assert ran.json["title"] == "The Lamp"
+    assert saved() == ["lamp.epub"]
+    assert run("books", "--json").json["books"][0]["title"] == "The Lamp"
+    assert run("toc", "lamp").status == ExitStatus.DONE
+
+
+def test_an_address_is_followed_through_redirects_and_kept_once(
+    run: Run, server: FaultyServer
+) -> None:
+    def redirect(handler: Handler) -> bool:
+        handler.empty(302, {"Location": "/lamp.epub"})
+        return True
+
+    for _ in range(2):
+        server.faults.append(redirect)
+        ran = run("get", f"{server.url}/somewhere/old.epub")
+        assert ran.status == ExitStatus.DONE, ran.err
+    assert saved() == ["lamp.epub"]
+
+
+def test_a_cut_download_goes_on_where_it_stopped(run: Run, server: FaultyServer) -> None:
+    whole = epub()
+
+    def cut(handler: Handler) -> bool:
+        handler.start(200, 0, len(whole))
+        handler.send(whole[:1000])
+        handler.close_connection = True
+        return True
+
+    server.faults.append(cut)
+    ran = run("get", f"{server.url}/lamp.epub")
+    assert ran.status == ExitStatus.DONE, ran.err
+    assert [request.first for request in server.gets("/lamp.epub")] == [0, 1000]
+    assert (default_paths().books / "lamp.epub").read_bytes() == whole
+
+
+def test_a_file_that_changed_meanwhile_is_fetched_anew(run: Run, server: FaultyServer) -> None:
+    whole = epub()
+
+    def cut_and_change(handler: Handler) -> bool:
+        handler.start(200, 0, len(whole))
+        handler.send(b"x" * 1000)
+        handler.close_connection = True
+        server.files["/lamp.epub"].etag = '"two"'
+        return True
+
+    server.faults.append(cut_and_change)
+    assert run("get", f"{server.url}/lamp.epub").status == ExitStatus.DONE
+    assert (default_paths().books / "lamp.epub").read_bytes() == whole
+
+
+def test_a_web_page_and_a_torn_book_are_not_kept(run: Run, server: FaultyServer) -> None:
+    server.files["/lamp.epub"] = File(
+        b"<!DOCTYPE html><html><body><p>Please log in.</p></body></html>" * 20,
+        headers={"Content-Type": "text/html"},
+    )
+    page = run("get", "--from", f"{server.url}/opds", "lamp", "--pick", "1")
+    assert page.status == ExitStatus.FAILED
+    assert "sent a web page" in page.err
+    server.files["/copy.epub"] = File(epub()[:-400])
+    torn = run("get", f"{server.url}/copy.epub")
+    assert torn.status == ExitStatus.FAILED
+    assert "sent no readable book" in torn.err
+    assert saved() == []
+    assert run("books", "--json").json["books"] == []
+
+
+def test_a_server_that_cuts_every_time_is_told_and_resumed_later(
+    run: Run, server: FaultyServer
+) -> None:
+    def cut(handler: Handler) -> bool:
+        handler.start(200, 0, 10**6)
+        handler.send(b"x" * 10)
+        handler.close_connection = True
+        return True
+
+    server.always = cut
+    ran = run("get", f"{server.url}/lamp.epub")
+    assert ran.status == ExitStatus.FAILED
+    assert "resumes where it stopped" in ran.err
+    assert not any(name.endswith(".epub") for name in saved())
+    server.always = None
+    assert run("get", f"{server.url}/lamp.epub").status == ExitStatus.DONE
+    assert saved() == ["lamp.epub"]
+
+
+def test_a_login_goes_to_its_catalogue_alone(
+    run: Run, server: FaultyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = "Basic " + base64.b64encode(b"ada:secret-word").decode()
+
+    def protected(handler: Handler) -> bool:
+        if handler.headers.get("Authorization") == expected:
+            return False
+        handler.empty(401, {"WWW-Authenticate": 'Basic realm="books"'})
+        return True
+
+    server.always = protected
+    command = ("get", "--from", f"{server.url}/opds", "lamp", "--pick", "1", "--user", "ada")
+    monkeypatch.setenv("GISTREAD_CATALOGUE_PASSWORD", "wrong-word")
+    refused = run(*command)
+    assert refused.status == ExitStatus.FAILED
+    assert "refuses access (401)" in refused.err
+    assert "wrong-word" not in refused.err
+    monkeypatch.setenv("GISTREAD_CATALOGUE_PASSWORD", "secret-word")
+    with faulty_server() as other:
+        entry = ENTRY.format(title="The Lamp", href=f"{other.url}/lamp.epub")
+        server.files["/opds"].data = FEED.format(entries=entry).encode()
+        other.files["/lamp.epub"] = server.files["/lamp.epub"]
+        assert run(*command).status == ExitStatus.DONE
+        assert all("Authorization" not in request.headers for request in other.requests)
+
+
+def test_a_full_disk_is_told_and_nothing_is_opened(
+    run: Run, server: FaultyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: object, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("gistread.store.journal.write_all", full)
+    ran = run("get", f"{server.url}/lamp.epub")
+    assert ran.status == ExitStatus.FAILED
+    assert "The disk is full" in ran.err
+    assert not any(name.endswith(".epub") for name in saved())
+
+
+def test_names_of_files_are_safe() -> None:
+    headers = {"Content-Disposition": 'attachment; filename="../../evil.epub"'}
+    assert download._file_name(headers, "https://a.example/x", "application/epub+zip") == (
+        "evil.epub"
+    )
+    assert download._file_name({}, "https://a.example/84.epub3.images", "application/epub+zip") == (
+        "84.epub"
+    )
